@@ -1,0 +1,10 @@
+"""WSGI entry point, and `python app.py`: the chat on http://127.0.0.1:8000."""
+
+from chatbot.factory import create_app
+
+if __name__ == "__main__":
+    from chatbot.cli import main
+
+    main(["serve"])
+else:
+    app = create_app()

@@ -1,0 +1,5 @@
+"""`python -m chatbot`."""
+
+from .cli import main
+
+main()

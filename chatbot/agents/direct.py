@@ -1,0 +1,142 @@
+"""One retrieval, one generation call (seed 004's deterministic flow, R-E2)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from typing import Literal
+
+from ..cancellation import Cancellation
+from ..errors import IngestingError
+from ..generation.answer import assemble, general_prompt, grounded_prompt, not_found
+from ..generation.context import build_context
+from ..protocols import Catalog, ChatModel, Store
+from ..retrieval.pipeline import Retrieval, Retriever
+from ..retrieval.scope import describe, nearest_scope
+from ..schema import (
+    AnswerEvent,
+    Event,
+    Prompt,
+    Question,
+    ScopeSummary,
+    SourcesEvent,
+    StepEvent,
+    StepTiming,
+    TokenEvent,
+    Usage,
+)
+
+OnEmpty = Literal["abstain", "relax", "general"]
+
+
+class DirectAgent:
+    """Implements `protocols.Agent`."""
+
+    def __init__(
+        self,
+        *,
+        retriever: Retriever,
+        store: Store,
+        catalog: Catalog,
+        chat_model: ChatModel,
+        context_tokens: int,
+        context_margin: int,
+        relevance_floor: float,
+        on_empty: OnEmpty,
+    ) -> None:
+        self._retriever = retriever
+        self._store = store
+        self._catalog = catalog
+        self._chat_model = chat_model
+        self._context_tokens = context_tokens
+        self._context_margin = context_margin
+        self._relevance_floor = relevance_floor
+        self._on_empty = on_empty
+
+    def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
+        scope = self._summary(question)
+        if question.scope and not scope.documents:
+            _, offer = nearest_scope(self._catalog, question.scope)
+            text = f"There is no report for {describe(question.scope)}. {offer}"
+            yield from self._without_model(question, text, scope)
+            return
+        yield StepEvent("search", f"Searching {scope.chunks:,} passages")
+        retrieval = self._retriever.retrieve(
+            question.query, top_k=question.top_k, scope=question.scope, method=question.retrieval_method
+        )
+        if self._nothing_found(retrieval):
+            yield from self._when_empty(question, scope, retrieval, cancel)
+            return
+        yield from self._grounded(question, scope, retrieval, cancel)
+
+    def _summary(self, question: Question) -> ScopeSummary:
+        """Reports and passages in scope.
+
+        Raises:
+            IngestingError: there are reports, but none of them can be searched yet.
+        """
+        records = self._catalog.all(question.scope)
+        if records and all(record.status == "pending" for record in records):
+            raise IngestingError(f"The reports for {describe(question.scope)} are still being indexed.")
+        ready = [record for record in records if record.status == "ready"]
+        return ScopeSummary(question.scope, len(ready), sum(record.chunks for record in ready))
+
+    def _nothing_found(self, retrieval: Retrieval) -> bool:
+        if not retrieval.hits:
+            return True
+        return self._on_empty != "relax" and retrieval.best_score < self._relevance_floor
+
+    def _grounded(
+        self, question: Question, scope: ScopeSummary, retrieval: Retrieval, cancel: Cancellation
+    ) -> Iterator[Event]:
+        started = time.perf_counter()
+        context = build_context(
+            retrieval.hits, self._store, budget_tokens=self._context_tokens, margin=self._context_margin
+        )
+        context_step = _step("context", started)
+        yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
+        yield StepEvent("generate", "Writing the answer")
+        started = time.perf_counter()
+        response, usage = yield from self._generate(grounded_prompt(question, context), cancel)
+        steps = (context_step, _step("generate", started))
+        yield AnswerEvent(
+            assemble(question, response, scope=scope, context=context, retrieval=retrieval, steps=steps, usage=usage)
+        )
+
+    def _generate(self, prompt: Prompt, cancel: Cancellation) -> Generator[Event, None, tuple[str, Usage]]:
+        """Yields tokens; returns the whole text and what it cost."""
+        pieces: list[str] = []
+        usage = Usage()
+        for delta in self._chat_model.stream(prompt, cancel=cancel):
+            if delta.text:
+                pieces.append(delta.text)
+                yield TokenEvent(delta.text)
+            if delta.usage is not None:
+                usage = usage + delta.usage
+        return "".join(pieces).strip(), usage
+
+    def _when_empty(
+        self, question: Question, scope: ScopeSummary, retrieval: Retrieval, cancel: Cancellation
+    ) -> Iterator[Event]:
+        if self._on_empty == "general":
+            yield SourcesEvent((), scope)
+            started = time.perf_counter()
+            response, usage = yield from self._generate(general_prompt(question), cancel)
+            steps = (_step("generate", started),)
+            yield AnswerEvent(assemble(question, response, scope=scope, retrieval=retrieval, steps=steps, usage=usage))
+            return
+        yield from self._without_model(question, not_found(scope, retrieval.hits), scope, retrieval)
+
+    def _without_model(
+        self, question: Question, text: str, scope: ScopeSummary, retrieval: Retrieval | None = None
+    ) -> Iterator[Event]:
+        yield SourcesEvent((), scope)
+        yield TokenEvent(text)
+        yield AnswerEvent(assemble(question, text, scope=scope, retrieval=retrieval))
+
+
+def _step(name: str, started: float) -> StepTiming:
+    return StepTiming(name, round((time.perf_counter() - started) * 1000, 2))
+
+
+build = DirectAgent

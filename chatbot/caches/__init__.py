@@ -1,0 +1,1 @@
+"""Results that need not be computed twice."""

@@ -1,0 +1,30 @@
+"""A chat model for tests: says what it was asked and cites every passage it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..cancellation import Cancellation
+from ..schema import Delta, Prompt, Usage
+from ..settings import Settings
+from ..text import estimate_tokens
+
+
+class EchoChatModel:
+    """Implements `protocols.ChatModel`: one piece per word, usage at the end."""
+
+    model_id = "echo"
+
+    def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
+        numbers = "".join(f"[{passage.number}]" for passage in prompt.context.passages)
+        words = f"You asked: {prompt.question} {numbers}".split(" ")
+        for position, word in enumerate(words):
+            if cancel.cancelled:
+                return
+            yield Delta(word if position == 0 else f" {word}")
+        prompt_tokens = sum(estimate_tokens(message.content) for message in prompt.messages)
+        yield Delta(usage=Usage(prompt_tokens, len(words), calls=1))
+
+
+def build(settings: Settings, *, model: str) -> EchoChatModel:
+    return EchoChatModel()

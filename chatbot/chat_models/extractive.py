@@ -1,0 +1,92 @@
+"""Answers by quoting, for machines without a key: the best sentences of the best passages, with their numbers.
+
+No small model that ships in a package may answer people (measured, MODELS.md: invented facts), so none is used;
+the answer says that it quotes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import log
+
+from ..cancellation import Cancellation
+from ..schema import SECTION_SEPARATOR, Delta, Passage, Prompt, Usage
+from ..settings import Settings
+from ..text import Analyzer, analyzer, sentences
+
+PASSAGES = 3
+SENTENCES = 3
+LONGEST_QUOTE = 600
+RELATED = 0.6
+"""A further passage is quoted if it covers the question at least this well, relative to the best one."""
+HEADER = "Quoted from the reports (no language model is configured):"
+
+
+@dataclass(frozen=True, slots=True)
+class _Quote:
+    passage: Passage
+    sentences: tuple[str, ...]
+    weight: float
+
+
+class ExtractiveChatModel:
+    """Implements `protocols.ChatModel`. Deterministic."""
+
+    model_id = "extractive"
+
+    def __init__(self, language: str) -> None:
+        self._analyzer: Analyzer = analyzer(language)
+
+    def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
+        quotes = self._quotes(prompt)
+        if not quotes:
+            yield Delta("No passage was given to quote from.")
+            return
+        yield Delta(f"{HEADER}\n")
+        for quote in quotes:
+            if cancel.cancelled:
+                return
+            yield Delta(f"\n{_render(quote)}\n")
+        yield Delta(usage=Usage())
+
+    def _quotes(self, prompt: Prompt) -> list[_Quote]:
+        passages = prompt.context.passages
+        question = set(self._analyzer.terms(prompt.question))
+        texts = {p.number: set(self._analyzer.terms(p.hit.chunk.search_text)) for p in passages}
+        found = Counter(term for terms in texts.values() for term in terms & question)
+        # A term that every passage has says little about which one answers.
+        weights = {term: log(1 + len(passages) / found[term]) for term in found}
+        quotes = [self._quote(p, weights, sum(weights[t] for t in texts[p.number] & question)) for p in passages]
+        best = sorted(quotes, key=lambda quote: (-quote.weight, quote.passage.number))[:PASSAGES]
+        return [quote for quote in best if quote.weight >= RELATED * best[0].weight]
+
+    def _quote(self, passage: Passage, weights: dict[str, float], covered: float) -> _Quote:
+        """The passage's best sentences in text order; its rank counts where words do not decide."""
+        found = sentences(passage.hit.chunk.text)
+        scores = [sum(weights.get(t, 0.0) for t in set(self._analyzer.terms(s))) / (1 + len(s) / 400) for s in found]
+        best = sorted(range(len(found)), key=lambda i: (-scores[i], i))[:SENTENCES]
+        return _Quote(passage, tuple(found[i] for i in sorted(best)), covered + 1.0 / passage.number)
+
+
+def _render(quote: _Quote) -> str:
+    chunk = quote.passage.hit.chunk
+    text = " ".join(" … ".join(quote.sentences).split())
+    if len(text) > LONGEST_QUOTE:
+        text = text[:LONGEST_QUOTE].rsplit(" ", 1)[0] + " …"
+    section = chunk.section.rpartition(SECTION_SEPARATOR)[2]
+    where = f"{chunk.title}, {section}" if section else chunk.title
+    page = f", page {chunk.page}" if chunk.page is not None else ""
+    return f"- **{_plain(where)}{page}:** “{_plain(text)}” [{quote.passage.number}]"
+
+
+def _plain(text: str) -> str:
+    """Quoted text must not become Markdown of ours."""
+    for mark in "\\`*_[]<>|#":
+        text = text.replace(mark, f"\\{mark}")
+    return text
+
+
+def build(settings: Settings, *, model: str) -> ExtractiveChatModel:
+    return ExtractiveChatModel(settings.language)

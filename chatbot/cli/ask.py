@@ -1,0 +1,74 @@
+"""`ask`: one question on the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from ..cancellation import Cancellation
+from ..conversation.service import Saved
+from ..schema import Question, TokenEvent
+from ..serialization import answer_json
+from ..services import Services
+
+
+@click.command()
+@click.argument("question")
+@click.option("--country", multiple=True, help="Country, by name, ISO code or alias; repeat for several.")
+@click.option("--year", multiple=True, help="Year; repeat for several.")
+@click.option("--type", "report_type", multiple=True, help="Report type; repeat for several.")
+@click.option("--limit", type=click.IntRange(1, 50), help="Passages the answer stands on. Default: TOP_K.")
+@click.option("--mode", default="direct", show_default=True, help="How the answer is found.")
+@click.option("--retrieval-method", help="vector, bm25 or hybrid. Default: RETRIEVAL_METHOD.")
+@click.option("--vector-weight", type=click.FloatRange(0, 1), help="Weight of the vectors in hybrid retrieval.")
+@click.option("--json", "as_json", is_flag=True, help="Print the /query response.")
+@click.pass_obj
+def ask(
+    services: Services,
+    question: str,
+    country: tuple[str, ...],
+    year: tuple[str, ...],
+    report_type: tuple[str, ...],
+    limit: int | None,
+    mode: str,
+    retrieval_method: str | None,
+    vector_weight: float | None,
+    as_json: bool,
+) -> None:
+    """Answer QUESTION from the reports.
+
+    Example: python -m chatbot ask "What is the population growth rate?" --country KE --year 2023
+    """
+    if vector_weight is not None:
+        services = click.get_current_context().with_resource(
+            Services(services.settings.override(vector_weight=vector_weight))
+        )
+    chosen = {"country_name": country, "year": year, "type": report_type}
+    filters: dict[str, Any] = {name: list(values) for name, values in chosen.items() if values}
+    method = retrieval_method or services.settings.retrieval_method
+    services.retrieval_method(method)
+    asked = Question(
+        query=question,
+        scope=services.scopes.resolve(filters),
+        top_k=limit or services.settings.top_k,
+        retrieval_method=method,
+        mode=mode,
+    )
+    for event in services.chat.stream(asked, cancel=Cancellation()):
+        if isinstance(event, TokenEvent) and not as_json:
+            click.echo(event.text, nl=False)
+        elif isinstance(event, Saved):
+            _finish(event, as_json)
+
+
+def _finish(saved: Saved, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(answer_json(saved), indent=2, ensure_ascii=False))
+        return
+    click.echo("\n")
+    for citation in saved.event.answer.citations:
+        chunk = citation.hit.chunk
+        page = f", page {chunk.page}" if chunk.page is not None else ""
+        click.secho(f"[{citation.number}] {chunk.title}: {chunk.section}{page}", dim=True)

@@ -1,0 +1,1 @@
+"""A question inside a conversation: history, scope, agent, saving."""

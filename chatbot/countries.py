@@ -1,0 +1,48 @@
+"""Country names, ISO codes and common aliases, brought to one code per country."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+import pycountry
+
+ALIASES = {
+    "america": "USA", "bolivia": "BOL", "brazzaville": "COG", "britain": "GBR", "brunei": "BRN", "burma": "MMR",
+    "cape verde": "CPV", "congo brazzaville": "COG", "congo democratic republic of the": "COD",
+    "congo kinshasa": "COD", "congo republic of the": "COG", "cote divoire": "CIV", "czech republic": "CZE",
+    "democratic republic of congo": "COD", "democratic republic of the congo": "COD", "dr congo": "COD",
+    "drc": "COD", "east timor": "TLS", "england": "GBR", "great britain": "GBR", "holland": "NLD",
+    "hong kong": "HKG", "iran": "IRN", "ivory coast": "CIV", "korea north": "PRK", "korea south": "KOR",
+    "kosovo": "XKX", "laos": "LAO", "macau": "MAC", "macedonia": "MKD", "micronesia": "FSM", "moldova": "MDA",
+    "north korea": "PRK", "palestine": "PSE", "palestinian territories": "PSE", "republic of congo": "COG",
+    "republic of the congo": "COG", "russia": "RUS", "south korea": "KOR", "st lucia": "LCA", "swaziland": "SWZ",
+    "syria": "SYR", "taiwan": "TWN", "tanzania": "TZA", "the gambia": "GMB", "turkey": "TUR", "uae": "ARE",
+    "uk": "GBR", "us": "USA", "usa": "USA", "vatican": "VAT", "vatican city": "VAT", "venezuela": "VEN",
+    "vietnam": "VNM", "west bank": "PSE", "xk": "XKX", "zaire": "COD",
+}  # fmt: skip
+"""What people write and ISO 3166 does not list."""
+
+
+def normalise(name: str) -> str:
+    """Lower case without accents and punctuation: "Côte d'Ivoire" and "cote divoire" are one."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    words = re.sub(r"[^a-z0-9]+", " ", plain.lower().replace("&", " and ").replace("'", "")).split()
+    return " ".join(words[1:] if words[:1] == ["the"] and len(words) > 1 else words)
+
+
+@lru_cache(maxsize=1)
+def _codes() -> dict[str, str]:
+    codes: dict[str, str] = {}
+    for country in pycountry.countries:
+        names = (country.name, getattr(country, "official_name", ""), getattr(country, "common_name", ""))
+        for name in (*names, country.alpha_2, country.alpha_3):
+            if name:
+                codes.setdefault(normalise(name), country.alpha_3)
+    return codes | {normalise(alias): code for alias, code in ALIASES.items()}
+
+
+def country_code(name: str) -> str | None:
+    """ISO-3 code of a country given by name, ISO code or alias, any case; None when it is no country."""
+    return _codes().get(normalise(name))

@@ -1,0 +1,93 @@
+"""NeoSQLite: PyMongo's API on one SQLite file. The embedded database of a fresh machine."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import neosqlite
+
+from ..errors import DatabaseError
+from ..schema import Vector
+from .core import Json
+from .vectors import VECTOR_SUBTYPE, encode_payload
+
+BUSY_SECONDS = 10.0
+"""How long a writer waits for another process's write before it fails."""
+
+
+class _Handle:
+    """One thread's connection, closed when the thread ends or the database is closed."""
+
+    def __init__(self, path: Path) -> None:
+        # A connection is used by its own thread only, but may have to be closed by another one.
+        self.connection = neosqlite.Connection(str(path), timeout=BUSY_SECONDS, check_same_thread=False)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    __del__ = close
+
+
+class EmbeddedBackend:
+    """One connection per thread: a shared one raises under concurrency (measured, MONGODB.md)."""
+
+    embedded = True
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._local = threading.local()
+        self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DatabaseError(
+                f"The data folder {path.parent} cannot be created: {error.strerror}.",
+                remedy="Set DATA_DIR to a folder this user may write to.",
+            ) from error
+
+    def raw(self, name: str) -> Any:
+        handle = getattr(self._local, "handle", None)
+        if handle is None:
+            handle = self._local.handle = _Handle(self._path)
+            with self._lock:
+                self._handles.add(handle)
+        return handle.connection[name]
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            busy = "locked" in str(error)
+            raise DatabaseError(
+                f"The embedded database {self._path} failed: {error}.",
+                remedy="Another process is writing; try again." if busy else "Check the disk and the file's rights.",
+                retry_after=2 if busy else None,
+            ) from error
+
+    def deadline(self, milliseconds: int | None) -> AbstractContextManager[None]:
+        return nullcontext()  # SQLite has none; its waits are bounded by BUSY_SECONDS
+
+    def replace_one(self, filter: Json, document: Json) -> Any:
+        return neosqlite.ReplaceOne(filter, document, upsert=True)
+
+    def encode_vector(self, vector: Vector) -> Any:
+        return neosqlite.Binary(encode_payload(vector), VECTOR_SUBTYPE)
+
+    def ping(self) -> str:
+        with self.translated():
+            self.raw("meta").find_one({"_id": "ping"})
+        return f"embedded database {self._path}"
+
+    def close(self) -> None:
+        with self._lock:
+            for handle in list(self._handles):
+                handle.close()
+        self._local = threading.local()

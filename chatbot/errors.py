@@ -1,0 +1,135 @@
+"""Every error this package raises on purpose.
+
+    ChatbotError
+    ├── SettingsError            a setting has a wrong value; the start stops
+    ├── InvalidRequestError      the caller's input is wrong (400); names the fields
+    │   └── UnknownNameError     a name that no registry knows; lists the valid ones
+    ├── NotFoundError            an id that does not exist, or is not the caller's (404)
+    ├── LoadError                a file cannot be read as what it claims to be (422)
+    ├── IngestingError           the report is registered, its passages are not there yet (503)
+    ├── EmbedderMismatchError    the stored vectors come from another embedding model (503)
+    └── DependencyError          something outside this process failed (503)
+        ├── DatabaseError            MongoDB or the embedded file
+        ├── SearchEngineError        $vectorSearch, $search, FAISS, pgvector
+        ├── EmbeddingError           the embedding model
+        ├── ChatModelError           the chat model
+        │   └── ContextLengthError   the prompt was longer than the model reads
+        └── MissingPackageError      an optional package is not installed
+
+Adapters translate foreign exceptions once, at their edge, with ``raise ... from``. Every message is
+written for the person who has to mend it and never holds a secret; ``code`` is stable and machine-readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+
+class ChatbotError(Exception):
+    """Base of the tree. ``details`` is JSON-serialisable and safe to show."""
+
+    code: ClassVar[str] = "internal_error"
+
+    def __init__(self, message: str, *, details: Sequence[Mapping[str, Any]] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = [dict(detail) for detail in details]
+
+
+class SettingsError(ChatbotError):
+    """A setting that cannot be used: its name, its value and the valid ones are in the message."""
+
+    code = "invalid_setting"
+
+
+class InvalidRequestError(ChatbotError):
+    """Input that cannot be served. ``details`` has one entry per field: field, message, valid_values."""
+
+    code = "invalid_request"
+
+    @classmethod
+    def for_field(cls, field: str, message: str, valid_values: Iterable[object] | None = None) -> InvalidRequestError:
+        """An error about one field, with the values that would have been accepted."""
+        detail: dict[str, Any] = {"field": field, "message": message}
+        if valid_values is not None:
+            detail["valid_values"] = list(valid_values)
+        return cls(f"{field}: {message}", details=[detail])
+
+
+class UnknownNameError(InvalidRequestError):
+    """A registry was asked for a name it does not have."""
+
+    code = "unknown_name"
+
+
+class NotFoundError(ChatbotError):
+    """No such id, or not visible to the caller: both look the same from outside."""
+
+    code = "not_found"
+
+
+class LoadError(ChatbotError):
+    """A file or page that cannot become a document. The message names it and says what to do."""
+
+    code = "unreadable_document"
+
+
+class IngestingError(ChatbotError):
+    """The reports asked for are registered, but their passages are still being indexed."""
+
+    code = "ingesting"
+
+    def __init__(self, message: str, *, retry_after: int = 3) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class EmbedderMismatchError(ChatbotError):
+    """The database was written with another embedding model than the one configured."""
+
+    code = "embedder_mismatch"
+
+
+class DependencyError(ChatbotError):
+    """Something this process depends on failed; ``dependency`` names it, ``remedy`` says what helps.
+
+    ``retry_after`` (seconds) is set where trying again may help, None where only a person can mend it.
+    """
+
+    code = "dependency_unavailable"
+    dependency: ClassVar[str] = "dependency"
+
+    def __init__(self, message: str, *, remedy: str = "", retry_after: int | None = None) -> None:
+        super().__init__(f"{message} {remedy}".strip(), details=[{"dependency": self.dependency, "remedy": remedy}])
+        self.remedy = remedy
+        self.retry_after = retry_after
+
+
+class DatabaseError(DependencyError):
+    code = "database_unavailable"
+    dependency = "database"
+
+
+class SearchEngineError(DependencyError):
+    code = "search_unavailable"
+    dependency = "vector_search"
+
+
+class EmbeddingError(DependencyError):
+    code = "embedder_unavailable"
+    dependency = "embedder"
+
+
+class ChatModelError(DependencyError):
+    code = "chat_model_unavailable"
+    dependency = "chat_model"
+
+
+class ContextLengthError(ChatModelError):
+    code = "context_too_long"
+
+
+class MissingPackageError(DependencyError):
+    code = "missing_package"
+    dependency = "python_package"

@@ -1,0 +1,92 @@
+"""A retrieval data set in BEIR layout: corpus.jsonl, queries.jsonl, qrels/test.tsv; filters in the metadata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import LoadError
+from ..schema import Chunk, Scope, Value, Values
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationQuery:
+    """A question with its relevant chunk ids. ``scoped_text`` = the question without the names in its filter."""
+
+    id: str
+    text: str
+    scoped_text: str
+    scope: Scope
+    relevant: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    name: str
+    chunks: list[Chunk] = field(repr=False)
+    queries: list[EvaluationQuery] = field(repr=False)
+
+
+def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
+    """Read a folder in BEIR layout; questions without judgements are left out.
+
+    Raises:
+        LoadError: a file is missing or a line is not what the layout asks for.
+    """
+    relevant: dict[str, set[str]] = {}
+    for number, line in enumerate(_lines(folder / "qrels" / "test.tsv")[1:], start=2):
+        parts = line.split("\t")
+        if len(parts) != 3:
+            raise LoadError(f"{folder}/qrels/test.tsv, line {number}: expected query-id, corpus-id and score.")
+        if float(parts[2]) > 0:
+            relevant.setdefault(parts[0], set()).add(parts[1])
+    chunks = [_chunk(row, filter_fields) for row in _rows(folder / "corpus.jsonl")]
+    queries = [
+        _query(row, frozenset(relevant[row["_id"]]))
+        for row in _rows(folder / "queries.jsonl")
+        if row["_id"] in relevant
+    ]
+    return Dataset(folder.name, chunks, queries)
+
+
+def _chunk(row: dict[str, Any], filter_fields: tuple[str, ...]) -> Chunk:
+    metadata = row.get("metadata") or {}
+    return Chunk(
+        id=row["_id"],
+        document_id=row["_id"],
+        document_name=row.get("title") or row["_id"],
+        title=row.get("title") or "",
+        text=row["text"],
+        metadata={name: metadata[name] for name in filter_fields if name in metadata},
+    )
+
+
+def _query(row: dict[str, Any], relevant: frozenset[str]) -> EvaluationQuery:
+    metadata = row.get("metadata") or {}
+    filters: dict[str, Value | list[Value]] = metadata.get("filters") or {}
+    scope = Scope.of({name: Values(tuple(v) if isinstance(v, list) else (v,)) for name, v in filters.items()})
+    return EvaluationQuery(row["_id"], row["text"], metadata.get("scoped_text") or row["text"], scope, relevant)
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(_lines(path), start=1):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise LoadError(f"{path}, line {number}: not JSON.") from error
+        if not isinstance(row, dict) or not isinstance(row.get("_id"), str) or not isinstance(row.get("text"), str):
+            raise LoadError(f"{path}, line {number}: _id and text are required.")
+        yield row
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        # Not splitlines(): texts hold separators that are no line ends in JSON Lines.
+        return [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    except OSError as error:
+        raise LoadError(
+            f"{path} cannot be read: {error.strerror}. A data set has corpus.jsonl, queries.jsonl and qrels/test.tsv."
+        ) from error

@@ -1,0 +1,80 @@
+"""`create_app`: services, blueprints, error handlers, headers. Nothing happens at import."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+
+from flask import Flask, Response, g, request
+from flask_cors import CORS
+
+from .ingestion.samples import SampleReports
+from .loaders import loader_for
+from .services import SAMPLE_DATA, Services
+from .settings import Settings
+from .web.api import api
+from .web.errors import register_error_handlers
+from .web.health import health
+from .web.pages import pages
+
+log = logging.getLogger("chatbot.requests")
+MAX_BODY_BYTES = 1_000_000
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+def create_app(settings: Settings | None = None) -> Flask:
+    """The application; loads the sample reports in the background where the settings ask for them.
+
+    Raises:
+        SettingsError, UnknownNameError, EmbedderMismatchError: it cannot serve with these settings.
+    """
+    settings = settings or Settings.from_env()
+    app = Flask(__name__, template_folder="../templates", static_folder="../static")
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    services = app.extensions["services"] = Services(settings)
+    services.check()
+    services.conversations.ensure_indexes()
+    app.register_blueprint(pages)
+    app.register_blueprint(api)
+    app.register_blueprint(health)
+    register_error_handlers(app)
+    CORS(app, origins=list(settings.cors_origins), methods=["GET", "POST"], expose_headers=["Retry-After"])
+    _register_request_hooks(app)
+    if _wants_samples(services):
+        samples = app.extensions["samples"] = sample_reports(services)
+        samples.start()
+    return app
+
+
+def sample_reports(services: Services) -> SampleReports:
+    """The loader of the sample reports, for the server and the command line."""
+    return SampleReports(SAMPLE_DATA, ingestor=lambda: services.ingestor, loader=loader_for, leases=services.facts)
+
+
+def _wants_samples(services: Services) -> bool:
+    """SAMPLE_DATA=auto: an embedded database that holds nothing but (perhaps part of) the sample reports."""
+    mode = services.settings.sample_data
+    if mode != "auto":
+        return mode == "on"
+    return services.database.embedded and all(record.sample for record in services.documents.all())
+
+
+def _register_request_hooks(app: Flask) -> None:
+    @app.before_request
+    def begin() -> None:
+        g.request_id = uuid.uuid4().hex[:12]
+        g.started = time.perf_counter()
+
+    @app.after_request
+    def finish(response: Response) -> Response:
+        response.headers.update(SECURITY_HEADERS)
+        response.headers["X-Request-ID"] = g.request_id
+        ms = (time.perf_counter() - g.started) * 1000
+        log.info("%s %s %s %.0f ms %s", request.method, request.path, response.status_code, ms, g.request_id)
+        return response

@@ -1,0 +1,1 @@
+"""From hits to an answer: numbered context, prompt, citations and their check."""

@@ -1,0 +1,85 @@
+"""The parts of an answer that every agent shares: the prompt, the honest "not found", the assembled result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..prompts import render
+from ..retrieval.pipeline import Retrieval
+from ..retrieval.scope import describe
+from ..schema import (
+    Answer,
+    Context,
+    Message,
+    Prompt,
+    Question,
+    ScopeSummary,
+    SearchHit,
+    StepTiming,
+    Trace,
+    Usage,
+)
+from .citations import citations
+from .context import render_passage
+
+CLOSEST_SHOWN = 3
+HISTORY_MESSAGES = 10
+"""How much of the conversation goes into a prompt, besides the question."""
+
+
+def grounded_prompt(question: Question, context: Context) -> Prompt:
+    """The prompt of an answer from passages: rules and scope, history, then passages and question."""
+    passages = "\n\n".join(render_passage(passage) for passage in context.passages)
+    messages = (
+        Message("system", render("answer_system", scope=describe(question.scope))),
+        *question.history[-HISTORY_MESSAGES:],
+        Message("user", render("answer_user", passages=passages, question=question.query)),
+    )
+    return Prompt(messages, question.query, context)
+
+
+def general_prompt(question: Question) -> Prompt:
+    """The prompt of ON_EMPTY=general: no passages, and the model has to say so."""
+    messages = (
+        Message("system", render("general_system", scope=describe(question.scope))),
+        *question.history[-HISTORY_MESSAGES:],
+        Message("user", question.query),
+    )
+    return Prompt(messages, question.query, Context())
+
+
+def not_found(scope: ScopeSummary, closest: Sequence[SearchHit]) -> str:
+    """What is said instead of an invented answer: where was searched, and what came closest."""
+    text = f"The reports searched ({describe(scope.scope)}) do not seem to answer this question."
+    if closest:
+        lines = [
+            f"- {hit.chunk.title}, {hit.chunk.section or 'passage'}"
+            + (f" (similarity {hit.score:.2f})" if hit.score else "")
+            for hit in closest[:CLOSEST_SHOWN]
+        ]
+        text += "\n\nThe closest passages:\n\n" + "\n".join(lines)
+    return text
+
+
+def assemble(
+    question: Question,
+    response: str,
+    *,
+    scope: ScopeSummary,
+    context: Context = Context(),  # noqa: B008  # frozen and empty
+    retrieval: Retrieval | None = None,
+    steps: Sequence[StepTiming] = (),
+    usage: Usage = Usage(),  # noqa: B008  # frozen and zero
+) -> Answer:
+    """The answer with its citations and trace. It counts as answered when it cites at least one passage."""
+    cited = citations(response, context)
+    trace = Trace(
+        mode=question.mode,
+        retrieval_method=question.retrieval_method,
+        query=question.query,
+        threshold=retrieval.threshold if retrieval else None,
+        hits=retrieval.hits if retrieval else (),
+        steps=(*(retrieval.steps if retrieval else ()), *steps),
+        usage=(retrieval.usage if retrieval else Usage()) + usage,
+    )
+    return Answer(response=response, answered=bool(cited), citations=cited, scope=scope, trace=trace)

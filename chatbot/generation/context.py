@@ -1,0 +1,71 @@
+"""Numbered passages within a token budget: search small, show wide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..protocols import Store
+from ..schema import SECTION_SEPARATOR, Chunk, Context, Passage, SearchHit
+from ..text import estimate_tokens
+
+_DELIMITER = re.compile(r"<(/?)\s*passage", re.IGNORECASE)
+
+
+def build_context(hits: Sequence[SearchHit], store: Store, *, budget_tokens: int, margin: int) -> Context:
+    """Passages numbered by rank, best first, until ``budget_tokens`` (estimated) are used; the first always fits.
+
+    Each shows the ``margin`` characters around it, without what another hit shows anyway.
+    """
+    taken = {hit.chunk.id for hit in hits}
+    passages: list[Passage] = []
+    used = 0
+    for hit in hits:
+        around = store.surroundings(hit.chunk, margin=margin) if margin else [hit.chunk]
+        shown = [chunk for chunk in around if chunk.id == hit.chunk.id or chunk.id not in taken]
+        wider = wider_text(hit.chunk, shown, margin=margin)
+        tokens = estimate_tokens(wider)
+        if passages and used + tokens > budget_tokens:
+            wider = hit.chunk.text
+            tokens = estimate_tokens(wider)
+            if used + tokens > budget_tokens:
+                break
+        taken.update(chunk.id for chunk in shown)
+        used += tokens
+        passages.append(Passage(len(passages) + 1, hit, wider))
+    return Context(tuple(passages))
+
+
+def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
+    """The chunk with its neighbours of the same part of the report, cut to ``margin`` characters on each side.
+
+    Neighbours under another heading are introduced by that heading, so that a figure keeps its name.
+    """
+    before = [_labelled(other, chunk) for other in around if other.ordinal < chunk.ordinal]
+    after = [_labelled(other, chunk) for other in around if other.ordinal > chunk.ordinal]
+    head = "\n".join(before)[-margin:] if margin else ""
+    tail = "\n".join(after)[:margin]
+    # A cut line is dropped: half a figure is worse than none.
+    if head and len("\n".join(before)) > margin:
+        head = head.partition("\n")[2]
+    if tail and len("\n".join(after)) > margin:
+        tail = tail.rpartition("\n")[0]
+    return "\n".join(part for part in (head, chunk.text, tail) if part)
+
+
+def _labelled(other: Chunk, chunk: Chunk) -> str:
+    if other.section == chunk.section:
+        return other.text
+    return f"{other.section.rpartition(SECTION_SEPARATOR)[2]}: {other.text}"
+
+
+def render_passage(passage: Passage) -> str:
+    """A passage as the model sees it: source lines, then the text between delimiters it cannot imitate."""
+    chunk = passage.hit.chunk
+    page = f", page {chunk.page}" if chunk.page is not None else ""
+    head = f'<passage number="{passage.number}">\nReport: {_inert(chunk.title)}{page}\nSection: {_inert(chunk.section)}'
+    return f"{head}\n{_inert(passage.wider_text)}\n</passage>"
+
+
+def _inert(text: str) -> str:
+    return _DELIMITER.sub(r"<\1 passage", text).replace("</ passage", "(/passage").replace("< passage", "(passage")

@@ -1,0 +1,89 @@
+"""The sample reports, loaded in the background while the server already answers."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from ..errors import ChatbotError
+from ..protocols import Loader
+from ..schema import Document
+from .manifest import folder_sources, load_document
+from .pipeline import Ingestor
+
+log = logging.getLogger(__name__)
+PREFIX = "sample_data"
+LEASE_SECONDS = 30.0
+LEASE_POLL_SECONDS = 1.0
+
+
+class Leases(Protocol):
+    """So that of several workers one ingests and the others wait."""
+
+    def acquire_lease(self, name: str, owner: str, seconds: float) -> bool: ...
+
+    def release_lease(self, name: str, owner: str) -> None: ...
+
+
+class SampleReports:
+    """Ingests a folder once. `start` returns at once; `close` stops at the next document."""
+
+    def __init__(
+        self, folder: Path, *, ingestor: Callable[[], Ingestor], loader: Callable[[Path], Loader], leases: Leases
+    ) -> None:
+        self._folder = folder
+        self._ingestor = ingestor
+        self._loader = loader
+        self._leases = leases
+        self._owner = uuid.uuid4().hex
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.error = ""
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def documents(self) -> list[Document]:
+        """The sample reports, read but not ingested."""
+        return [load_document(s, self._loader(s.path)) for s in folder_sources(self._folder, prefix=PREFIX)]
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="sample-reports", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop after the document in hand, and wait for it."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._leases.acquire_lease("sample_data", self._owner, LEASE_SECONDS):
+                if self._stop.wait(LEASE_POLL_SECONDS):
+                    return
+            self.load()
+            self._leases.release_lease("sample_data", self._owner)
+        except ChatbotError as error:
+            # A thread has nobody to raise to: the readiness endpoint shows this.
+            self.error = error.message
+            log.error("The sample reports could not be loaded: %s", error.message)
+
+    def load(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
+        """Register all, then ingest one by one; returns how many were new. ``progress`` counts documents."""
+        ingestor = self._ingestor()
+        documents = self.documents()
+        waiting = [document for document in documents if ingestor.register(document, sample=True)]
+        progress(len(documents) - len(waiting), len(documents))
+        for done, document in enumerate(waiting, start=len(documents) - len(waiting) + 1):
+            if self._stop.is_set():
+                break
+            ingestor.ingest(document, sample=True)
+            self._leases.acquire_lease("sample_data", self._owner, LEASE_SECONDS)
+            progress(done, len(documents))
+        return len(waiting)

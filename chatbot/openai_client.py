@@ -1,0 +1,85 @@
+"""The one place that knows the OpenAI SDK's errors and options; the embedder and the chat model share it.
+
+Any server that speaks OpenAI's API works, by OPENAI_BASE_URL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import openai
+
+from .errors import ChatModelError, ContextLengthError, EmbeddingError, SettingsError
+from .settings import Settings
+
+PLACEHOLDER_KEY = "not-needed"
+"""Sent to servers of one's own that want no key."""
+
+
+def openai_client(settings: Settings) -> openai.OpenAI:
+    """A client with bounded time-outs and the SDK's own bounded back-off.
+
+    Raises:
+        SettingsError: neither a key nor a server of one's own is set.
+    """
+    if settings.openai_api_key is None and settings.openai_base_url is None:
+        raise SettingsError("OPENAI_API_KEY is not set: the openai provider needs it (or OPENAI_BASE_URL).")
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else PLACEHOLDER_KEY
+    return openai.OpenAI(
+        api_key=key,
+        base_url=settings.openai_base_url,
+        timeout=settings.model_timeout,
+        max_retries=settings.model_retries,
+    )
+
+
+@contextmanager
+def translated(kind: type[EmbeddingError] | type[ChatModelError], model: str) -> Iterator[None]:
+    """The SDK's errors as ours. Messages name the model and the remedy, never the key."""
+    try:
+        yield
+    except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
+        raise kind(f"The endpoint of {model} refused the key.", remedy="Check OPENAI_API_KEY.") from error
+    except openai.NotFoundError as error:
+        raise kind(f"The endpoint does not know the model {model}.", remedy="Check the model's name.") from error
+    except openai.RateLimitError as error:
+        raise kind(
+            f"The endpoint of {model} limits the rate, or the quota is used up.",
+            remedy="Wait, or raise the quota.",
+            retry_after=20,
+        ) from error
+    except openai.BadRequestError as error:
+        if kind is ChatModelError and _is_context_length(error):
+            raise ContextLengthError(
+                f"The prompt is longer than {model} reads.", remedy="Lower CONTEXT_TOKENS."
+            ) from error
+        raise kind(f"The endpoint of {model} refused the request: {_reason(error)}.") from error
+    except openai.APITimeoutError as error:
+        raise kind(f"The endpoint of {model} did not answer in time.", remedy="Try again.", retry_after=5) from error
+    except openai.APIConnectionError as error:
+        raise kind(
+            f"The endpoint of {model} cannot be reached.",
+            remedy="Check the network and OPENAI_BASE_URL.",
+            retry_after=5,
+        ) from error
+    except openai.APIStatusError as error:
+        raise kind(
+            f"The endpoint of {model} failed with status {error.status_code}.", remedy="Try again.", retry_after=5
+        ) from error
+    except openai.APIError as error:
+        raise kind(
+            f"The endpoint of {model} broke off: {type(error).__name__}.", remedy="Try again.", retry_after=5
+        ) from error
+
+
+def _reason(error: openai.BadRequestError) -> str:
+    body = error.body
+    reason = body.get("message") if isinstance(body, dict) else None
+    return str(reason or "no reason given")[:300]
+
+
+def _is_context_length(error: openai.BadRequestError) -> bool:
+    """By OpenAI's code, and by the wording of the servers that send none."""
+    wording = _reason(error).lower()
+    return error.code == "context_length_exceeded" or "context length" in wording or "context size" in wording

@@ -1,0 +1,135 @@
+"""Every extension point on one page. Adapters implement these; the layers above know nothing else of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from .cancellation import Cancellation
+from .schema import (
+    Chunk,
+    Delta,
+    Document,
+    DocumentRecord,
+    Event,
+    Match,
+    Matrix,
+    Prompt,
+    Question,
+    Scope,
+    Section,
+    Value,
+    Vector,
+)
+
+
+class Embedder(Protocol):
+    """Text to unit vectors. A vector is a function of its text and of ``model_id``, nothing else."""
+
+    @property
+    def model_id(self) -> str:
+        """``provider:model``; stored with the vectors, so that a change of model is noticed."""
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def max_tokens(self) -> int:
+        """What the model reads of one text. Longer input is an error, never a silent cut."""
+
+    def count_tokens(self, text: str) -> int: ...
+
+    def embed_query(self, text: str) -> Vector: ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Shape (len(texts), dimensions). Raises EmbeddingError."""
+
+
+class VectorCache(Protocol):
+    """Vectors already computed, keyed by model and text."""
+
+    def get(self, model_id: str, text: str) -> Vector | None: ...
+
+
+class ChatModel(Protocol):
+    """One completion, streamed."""
+
+    @property
+    def model_id(self) -> str: ...
+
+    def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
+        """Yield the answer piece by piece; ends early once ``cancel`` is set. Raises ChatModelError."""
+
+
+class Store(Protocol):
+    """Chunks with their vectors, and the two searches over them. Scopes are applied before the search."""
+
+    def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
+        """Write chunks of one or more documents; a chunk with a known id is replaced."""
+
+    def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
+        """Remove a document's chunks except those in ``keep``; returns how many went."""
+
+    def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
+        """The chunks that still exist, in the order asked for."""
+
+    def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
+        """The chunk and its neighbours in the document within ``margin`` characters, in reading order."""
+
+    def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
+        """Nearest chunks, best first, ties by id; ``Match.score`` = (1 + cosine) / 2."""
+
+    def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
+        """Best chunks by keywords, ties by id. A chunk with no query term is not a match."""
+
+    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """The vector score of chunks that only the keyword search found, from their stored vectors."""
+
+    def count(self, scope: Scope) -> int: ...
+
+    def ping(self) -> str:
+        """A short description of the working engine. Raises DependencyError where it does not work."""
+
+    def close(self) -> None: ...
+
+
+class ChangeLog(Protocol):
+    """Which documents changed, in order: how an in-process index follows writes by other processes."""
+
+    def position(self) -> int: ...
+
+    def record(self, document_ids: Iterable[str]) -> int: ...
+
+    def since(self, position: int) -> tuple[int, set[str] | None]:
+        """The current position and the documents changed after ``position``; None = further back than the log."""
+
+
+class Catalog(Protocol):
+    """The registered reports, as scopes see them."""
+
+    def all(self, scope: Scope | None = None) -> list[DocumentRecord]: ...
+
+    def values(self, field: str) -> list[Value]:
+        """Every value the data has for a filter field, sorted."""
+
+
+class Loader(Protocol):
+    """A file to a document's text: its title and sections."""
+
+    suffixes: tuple[str, ...]
+
+    def load(self, path: Path) -> tuple[str, list[Section]]:
+        """Raises LoadError, naming the file."""
+
+
+class Chunker(Protocol):
+    """A document to passages. ``count_tokens``/``max_tokens`` are the embedder's, so that nothing is lost."""
+
+    def chunk(self, document: Document, *, version: str, collection: str) -> list[Chunk]: ...
+
+
+class Agent(Protocol):
+    """Answers a question, yielding what happens. The last event is an AnswerEvent."""
+
+    def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]: ...

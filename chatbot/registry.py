@@ -1,0 +1,59 @@
+"""One mechanism for everything that is chosen by name: a name maps to a module, imported on first use.
+
+To add an adapter: one new file that ends with a ``build`` function, one line in its package's registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, Generic, TypeVar
+
+from .errors import MissingPackageError, UnknownNameError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """``kind`` is the field or setting the name arrives in; it is what error messages call it."""
+
+    def __init__(self, kind: str, modules: Mapping[str, str]) -> None:
+        self.kind = kind
+        self._modules = dict(modules)
+
+    def names(self) -> list[str]:
+        return sorted(self._modules)
+
+    def check(self, name: str, *, field: str | None = None) -> str:
+        """Return ``name`` if it is registered.
+
+        Raises:
+            UnknownNameError: it is not; the message lists the valid names.
+        """
+        if name not in self._modules:
+            valid = self.names()
+            message = f"{name!r} is not a {self.kind}. Valid: {', '.join(valid)}."
+            raise UnknownNameError(
+                message, details=[{"field": field or self.kind, "message": message, "valid_values": valid}]
+            )
+        return name
+
+    def builder(self, name: str) -> Callable[..., T]:
+        """The ``build`` function of the adapter called ``name``.
+
+        Raises:
+            UnknownNameError: no such name.
+            MissingPackageError: the adapter needs a package that is not installed.
+        """
+        module_name = self._modules[self.check(name)]
+        try:
+            module = import_module(module_name)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("chatbot"):
+                raise  # our own bug, not a missing extra
+            raise MissingPackageError(
+                f"The {self.kind} {name!r} needs the Python package {error.name!r}.",
+                remedy=f"Install it: pip install {error.name}",
+            ) from error
+        build: Any = module.build
+        return build  # type: ignore[no-any-return]  # modules are untyped by nature

@@ -1,0 +1,85 @@
+"""The corpus's change log and the few facts every process must agree on.
+
+All in one small collection, `meta`. The log lives in one document that is updated atomically, so a reader can
+never see a later change without the earlier ones.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..database import Database
+
+KEPT_CHANGES = 500
+"""Log entries kept; a reader further behind loads everything again."""
+
+
+class CorpusChanges:
+    """Implements `protocols.ChangeLog`. A position is a count of writes; it only grows."""
+
+    def __init__(self, database: Database) -> None:
+        self._meta = database["meta"]
+
+    def position(self) -> int:
+        found = self._meta.find_one({"_id": "corpus"}, {"position": 1})
+        return int(found["position"]) if found else 0
+
+    def record(self, document_ids: Iterable[str]) -> int:
+        """Append one entry: call it after the write it speaks of. Returns the new position."""
+        # One string per entry: NeoSQLite turns lists pushed into a list to text.
+        push = {"recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}}
+        found = self._meta.find_one_and_update({"_id": "corpus"}, {"$inc": {"position": 1}, "$push": push}, upsert=True)
+        assert found is not None
+        return int(found["position"])
+
+    def since(self, position: int) -> tuple[int, set[str] | None]:
+        """The current position and the documents changed after ``position``; None = further back than the log."""
+        found = self._meta.find_one({"_id": "corpus"})
+        if found is None:
+            return 0, set() if position == 0 else None
+        current, recent = int(found["position"]), found["recent"]
+        missed = current - position
+        if missed < 0 or missed > len(recent):
+            return current, None
+        return current, {document_id for entry in recent[len(recent) - missed :] for document_id in entry.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEmbedder:
+    """The embedding model the database was written with."""
+
+    provider: str
+    model: str
+    model_id: str
+    dimensions: int
+
+
+class CorpusFacts:
+    """The stored embedder, and leases for work that one process at a time should do."""
+
+    def __init__(self, database: Database) -> None:
+        self._meta = database["meta"]
+
+    def embedder(self) -> StoredEmbedder | None:
+        found = self._meta.find_one({"_id": "embedder"})
+        if found is None:
+            return None
+        return StoredEmbedder(found["provider"], found["model"], found["model_id"], int(found["dimensions"]))
+
+    def remember_embedder(self, embedder: StoredEmbedder) -> None:
+        """Set once, by the first write; later calls do not change it."""
+        fields = {"provider": embedder.provider, "model": embedder.model}
+        fields_all = {**fields, "model_id": embedder.model_id, "dimensions": embedder.dimensions}
+        self._meta.update_one({"_id": "embedder"}, {"$setOnInsert": fields_all}, upsert=True)
+
+    def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
+        """True when ``owner`` holds the lease now: it was free, expired, or already its own."""
+        now = time.time()
+        self._meta.update_one({"_id": f"lease:{name}"}, {"$setOnInsert": {"owner": "", "until": 0.0}}, upsert=True)
+        held = {"_id": f"lease:{name}", "$or": [{"until": {"$lt": now}}, {"owner": owner}]}
+        return self._meta.update_one(held, {"$set": {"owner": owner, "until": now + seconds}}) == 1
+
+    def release_lease(self, name: str, owner: str) -> None:
+        self._meta.update_one({"_id": f"lease:{name}", "owner": owner}, {"$set": {"until": 0.0}})

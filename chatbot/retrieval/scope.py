@@ -1,0 +1,153 @@
+"""From what a client sends to a Scope: typed, whitelisted, checked against the data (R-D4).
+
+An unknown field, type or value is an error that lists the valid ones, never a wider search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..countries import country_code
+from ..errors import InvalidRequestError
+from ..protocols import Catalog
+from ..schema import Condition, Range, Scope, Value, Values
+
+YEAR_IN_REVIEW = "year_in_review"
+REPORT_CONTEXT_FIELDS = {"country": "country_name", YEAR_IN_REVIEW: "year"}
+"""The seed's `report_context.type`, and the field each one filters."""
+FilterValue = Value | Sequence[Value] | Mapping[Any, Value]
+
+
+class ScopeResolver:
+    """Builds scopes over the filter fields of one catalog."""
+
+    def __init__(self, catalog: Catalog, filter_fields: Sequence[str]) -> None:
+        self._catalog = catalog
+        self._fields = tuple(filter_fields)
+
+    def resolve(
+        self, filters: Mapping[str, FilterValue] | None = None, report_context: tuple[str, Value] | None = None
+    ) -> Scope:
+        """The scope of a request: OR within a field, AND across fields and with ``report_context``.
+
+        Raises:
+            InvalidRequestError: a field, type or value is unknown, a list is empty, or nothing can satisfy both.
+        """
+        conditions: dict[str, Condition] = {}
+        for field, value in (filters or {}).items():
+            if field not in self._fields:
+                raise InvalidRequestError.for_field(
+                    f"filters.{field}", f"unknown filter. Valid: {', '.join(self._fields)}.", self._fields
+                )
+            conditions[field] = self._condition(f"filters.{field}", field, value)
+        if report_context is not None:
+            for field, condition in self._of_context(*report_context).items():
+                conditions[field] = _both(field, conditions.get(field), condition)
+        return Scope.of(conditions)
+
+    def _of_context(self, context_type: str, value: Value) -> dict[str, Condition]:
+        field = REPORT_CONTEXT_FIELDS.get(context_type)
+        if field is None:
+            valid = sorted(REPORT_CONTEXT_FIELDS)
+            message = f"{context_type!r} is not a report type. Valid: {', '.join(valid)}."
+            raise InvalidRequestError.for_field("report_context.type", message, valid)
+        conditions = {field: self._condition("report_context.value", field, value)}
+        # Country reports have years too: where the data tells the types apart, the year means the yearly review.
+        if context_type == YEAR_IN_REVIEW and YEAR_IN_REVIEW in self._catalog.values("type"):
+            conditions["type"] = Values((YEAR_IN_REVIEW,))
+        return conditions
+
+    def _condition(self, name: str, field: str, value: FilterValue) -> Condition:
+        if isinstance(value, Mapping):
+            return self._range(name, field, value)
+        values = [value] if isinstance(value, (str, int)) else list(value)
+        if not values:
+            raise InvalidRequestError.for_field(name, "an empty list would match nothing; leave the field out instead.")
+        known = self._catalog.values(field)
+        return Values(tuple(dict.fromkeys(_known_value(name, field, item, known) for item in values)))
+
+    def _range(self, name: str, field: str, value: Mapping[Any, Value]) -> Range:
+        if field != "year":
+            raise InvalidRequestError.for_field(name, "only year takes a range.")
+        if not value or set(value) - {"gte", "lte"}:
+            raise InvalidRequestError.for_field(name, "a range has gte, lte or both.", ["gte", "lte"])
+        ends = {end: _year(f"{name}.{end}", item) for end, item in value.items()}
+        found = Range(ends.get("gte"), ends.get("lte"))
+        years = self._catalog.values("year")
+        if not any(found.matches(year) for year in years):
+            raise InvalidRequestError.for_field(name, f"no report in this range. Years: {_listed(years)}.", years)
+        return found
+
+
+def _both(field: str, chosen: Condition | None, context: Condition) -> Condition:
+    if chosen is None or not isinstance(context, Values):
+        return context
+    common = tuple(value for value in context.values if chosen.matches(value))
+    if not common:
+        raise InvalidRequestError.for_field(
+            f"filters.{field}", "contradicts report_context: no report can satisfy both.", list(context.values)
+        )
+    return Values(common)
+
+
+def _known_value(name: str, field: str, value: Value, known: Sequence[Value]) -> Value:
+    """The value as the data spells it."""
+    if field == "year":
+        year = _year(name, value)
+        if year in known:
+            return year
+        raise InvalidRequestError.for_field(name, f"no report for {year}. Years: {_listed(known)}.", known)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidRequestError.for_field(name, f"must be text, one of: {_listed(known)}.", known)
+    wanted = value.strip()
+    for candidate in known:
+        if str(candidate).casefold() == wanted.casefold():
+            return candidate
+    code = country_code(wanted) if field == "country_name" else None
+    for candidate in known if code else ():
+        if country_code(str(candidate)) == code:
+            return candidate
+    what = "there is no report on" if code else f"unknown {field}:"
+    raise InvalidRequestError.for_field(name, f"{what} {wanted!r}. Valid: {_listed(known)}.", known)
+
+
+def _year(name: str, value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().isdigit():
+        return int(value)
+    raise InvalidRequestError.for_field(name, "must be a year, as a number or its digits.")
+
+
+def _listed(values: Sequence[Value]) -> str:
+    return ", ".join(str(value) for value in values) or "none yet"
+
+
+def nearest_scope(catalog: Catalog, scope: Scope) -> tuple[Scope, str]:
+    """For a scope without reports: the widest part of it that has some, and a sentence that names what there is.
+
+    Drops one condition at a time, keeping the country before the year.
+    """
+    for dropped in ("year", "type", "document_name", "country_name"):
+        rest = scope.without(dropped)
+        if rest == scope or not rest:
+            continue
+        if records := catalog.all(rest):
+            years = sorted({record.metadata["year"] for record in records if "year" in record.metadata}, key=str)
+            about = describe(rest)
+            return rest, f"There are {len(records)} reports for {about}" + (f", of {_listed(years)}." if years else ".")
+    return Scope(), f"There are {len(catalog.all())} reports without a scope."
+
+
+def describe(scope: Scope) -> str:
+    """The scope in words: "Kenya or Mali, 2023"."""
+    parts = []
+    for _, condition in scope.conditions:
+        if isinstance(condition, Values):
+            parts.append(" or ".join(str(value) for value in condition.values))
+        elif condition.gte == condition.lte:
+            parts.append(str(condition.gte))
+        else:
+            parts.append(f"{condition.gte or ''} to {condition.lte or ''}".strip())
+    return ", ".join(parts) or "all reports"

@@ -1,0 +1,110 @@
+"""Schema objects as the JSON of the HTTP contract; `ask --json` prints the same."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from .conversation.service import Saved
+from .retrieval.pipeline import Retrieval
+from .schema import Citation, DocumentRecord, Question, ScopeSummary, SearchHit, Trace
+
+Json = dict[str, Any]
+
+
+def source_json(hit: SearchHit) -> Json:
+    """What a hit and a citation have in common: where the passage stands."""
+    chunk = hit.chunk
+    return {
+        "chunk_id": chunk.id,
+        "document_id": chunk.document_id,
+        "document_name": chunk.document_name,
+        "title": chunk.title,
+        "country_name": chunk.metadata.get("country_name"),
+        "year": chunk.metadata.get("year"),
+        "page": chunk.page,
+        "section": chunk.section,
+    }
+
+
+def hit_json(hit: SearchHit) -> Json:
+    return {
+        "rank": hit.rank,
+        **source_json(hit),
+        "text": hit.chunk.text,
+        "score": hit.score,
+        "keyword_score": hit.keyword_score,
+        "fused_score": hit.fused_score,
+        "found_by": list(hit.found_by),
+    }
+
+
+def citation_json(citation: Citation) -> Json:
+    return {
+        "number": citation.number,
+        **source_json(citation.hit),
+        "snippet": citation.snippet,
+        "score": citation.hit.score,
+        "supported": citation.supported,
+    }
+
+
+def scope_json(scope: ScopeSummary) -> Json:
+    return {"filters": scope.scope.to_json(), "documents": scope.documents, "chunks": scope.chunks}
+
+
+def trace_json(trace: Trace) -> Json:
+    return {
+        "mode": trace.mode,
+        "retrieval_method": trace.retrieval_method,
+        "query": trace.query,
+        "threshold": asdict(trace.threshold) if trace.threshold else None,
+        "hits": [hit_json(hit) for hit in trace.hits],
+        "steps": [asdict(step) for step in trace.steps],
+        "usage": asdict(trace.usage),
+        "cached": trace.cached,
+    }
+
+
+def answer_json(saved: Saved) -> Json:
+    """The `/query` response."""
+    answer = saved.event.answer
+    return {
+        "response": answer.response,
+        "sources": list(dict.fromkeys(citation.hit.chunk.document_name for citation in answer.citations)),
+        "answered": answer.answered,
+        "citations": [citation_json(citation) for citation in answer.citations],
+        "scope": scope_json(answer.scope),
+        "trace": trace_json(answer.trace),
+        "conversation_id": saved.conversation_id,
+        "message_id": saved.message_id,
+    }
+
+
+def search_json(question: Question, retrieval: Retrieval, scope: ScopeSummary) -> Json:
+    """The `/api/search` response."""
+    trace = Trace(
+        mode="search",
+        retrieval_method=question.retrieval_method,
+        query=question.query,
+        threshold=retrieval.threshold,
+        steps=retrieval.steps,
+        usage=retrieval.usage,
+    )
+    shown = {name: value for name, value in trace_json(trace).items() if name != "hits"}
+    return {"hits": [hit_json(hit) for hit in retrieval.hits], "scope": scope_json(scope), "trace": shown}
+
+
+def report_json(record: DocumentRecord) -> Json:
+    return {
+        "document_id": record.id,
+        "document_name": record.name,
+        "title": record.title,
+        "country_name": record.metadata.get("country_name"),
+        "year": record.metadata.get("year"),
+        "type": record.metadata.get("type"),
+        "pages": record.pages,
+        "chunks": record.chunks,
+        "status": record.status,
+        "updated_at": record.updated_at,
+    }

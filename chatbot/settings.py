@@ -1,0 +1,150 @@
+"""Every setting, its default and its meaning. The only module that reads the environment.
+
+A field's name in upper case is the environment variable; `.env.example` is checked against this file.
+An empty value means "not set". Names that belong to a registry (retrieval methods, providers, ...) are checked
+by that registry when the services are built, so that this list never has to follow theirs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from dotenv import load_dotenv
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+
+from .errors import SettingsError
+
+
+def _split(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+class Settings(BaseModel):
+    """Immutable. Build with `Settings.from_env()` or, in tests, with keyword arguments."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # Server
+    host: str = Field("127.0.0.1", description="Address the server listens on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port the server listens on.")
+    threads: int = Field(8, ge=1, le=256, description="Requests served at the same time, per worker.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least severe log line.")
+    cors_origins: CommaSeparated = Field(
+        (), description="Web origins that may call the API from a browser, comma separated. Empty: none."
+    )
+
+    # Data
+    data_dir: Path = Field(Path("data"), description="Folder of the embedded database.")
+    sample_data: Literal["auto", "on", "off"] = Field(
+        "auto", description="Load the sample reports. auto: only into an embedded, empty database."
+    )
+    mongodb_uri: SecretStr | None = Field(
+        None, description="MongoDB connection string. Not set: one SQLite file in DATA_DIR."
+    )
+    mongodb_db: str = Field("report_chat", min_length=1, description="Name of the MongoDB database.")
+    mongodb_collection: str = Field("chatbot_data", min_length=1, description="Collection of general documents.")
+    report_collection: str = Field(
+        "report_chatting", min_length=1, description="Collection of what has a country or a year."
+    )
+    mongodb_timeout: float = Field(
+        5.0, gt=0, le=60, description="Seconds to wait for the database before a request fails."
+    )
+    filter_fields: CommaSeparated = Field(
+        ("country_name", "year", "document_name", "type"),
+        description="Metadata fields that a scope can name. Index definition, facets and validation follow it.",
+    )
+
+    # Models
+    openai_api_key: SecretStr | None = Field(None, description="Key for OpenAI, or for a server that speaks its API.")
+    openai_base_url: str | None = Field(None, description="Base URL of an OpenAI-compatible server.")
+    chat_model: str | None = Field(
+        None,
+        description="provider:model, e.g. openai:gpt-4o; or extractive (quotes), echo (tests). "
+        "Not set: openai:gpt-4o with a key, extractive without.",
+    )
+    embedding_provider: str | None = Field(
+        None,
+        description="openai, minilm (local), hashing (tests). "
+        "Not set: what the database was written with; else openai with a key, minilm without.",
+    )
+    embedding_model: str | None = Field(
+        None, description="Model of that provider. Not set: its default (openai: text-embedding-ada-002)."
+    )
+    model_timeout: float = Field(
+        60.0, gt=0, le=600, description="Seconds a model may be silent before a request fails."
+    )
+    model_retries: int = Field(2, ge=0, le=10, description="Retries of a model call, with the SDK's back-off.")
+    temperature: float = Field(0.2, ge=0, le=2, description="Sampling temperature of the chat model.")
+    max_answer_tokens: int = Field(1024, ge=16, description="Longest answer, in tokens.")
+
+    # Retrieval
+    vector_search: str = Field("auto", description="auto, atlas ($vectorSearch) or faiss (in process).")
+    retrieval_method: str = Field("hybrid", description="vector, bm25 or hybrid.")
+    vector_weight: Fraction = Field(0.6, description="Weight of the vector search in hybrid retrieval, 0 to 1.")
+    top_k: int = Field(5, ge=1, le=50, description="Passages an answer stands on.")
+    threshold_start: Fraction = Field(0.7, description="Score above which a passage counts as close (adaptive).")
+    threshold_step: float = Field(0.1, gt=0, le=1, description="Step by which the threshold descends.")
+    threshold_floor: Fraction = Field(0.0, description="Where the threshold stops descending.")
+    relevance_floor: Literal["auto"] | Fraction = Field(
+        "auto", description="Best score below which nothing is relevant. auto: calibrated for the embedding model."
+    )
+    on_empty: Literal["abstain", "relax", "general"] = Field(
+        "abstain", description="When nothing is found: abstain, relax (use the closest), general (no sources)."
+    )
+    language: str = Field("english", description="Language of stemming and stop words in the keyword search.")
+    context_tokens: int = Field(3000, ge=200, description="Tokens of passages in one prompt.")
+    context_margin: int = Field(300, ge=0, description="Characters shown around a passage.")
+
+    # Ingestion
+    chunk_size: int = Field(
+        900, ge=100, description="Longest passage in characters; shorter where the embedder reads less."
+    )
+
+    @model_validator(mode="after")
+    def _floor_below_start(self) -> Settings:
+        if self.threshold_floor > self.threshold_start:
+            raise ValueError("THRESHOLD_FLOOR must not be above THRESHOLD_START")
+        return self
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
+        """Settings from `.env` and the environment (which wins); ``overrides`` win over both.
+
+        Raises:
+            SettingsError: a value is wrong; all wrong ones are named.
+        """
+        if environ is None:
+            load_dotenv()
+            environ = os.environ
+        values: dict[str, Any] = {
+            name: environ[name.upper()].strip() for name in cls.model_fields if environ.get(name.upper(), "").strip()
+        }
+        try:
+            return cls(**{**values, **overrides})
+        except ValidationError as error:
+            raise SettingsError(_describe(error)) from None  # the cause would print secrets
+
+    def override(self, **values: Any) -> Settings:
+        """A copy with some settings changed, checked like any other."""
+        try:
+            return Settings(**{**{name: getattr(self, name) for name in type(self).model_fields}, **values})
+        except ValidationError as error:
+            raise SettingsError(_describe(error)) from None
+
+
+def _describe(error: ValidationError) -> str:
+    lines = []
+    for problem in error.errors(include_url=False):
+        name = str(problem["loc"][0]).upper() if problem["loc"] else ""
+        shown = "" if not name or name.endswith(("KEY", "URI")) else f"={problem['input']!r}"
+        lines.append(f"{name}{shown}: {problem['msg'].removeprefix('Value error, ')}".removeprefix(": "))
+    return "; ".join(dict.fromkeys(lines))

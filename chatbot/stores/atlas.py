@@ -1,0 +1,168 @@
+"""Search by MongoDB's own engine (Atlas, Atlas Local, Community with mongot): `$vectorSearch` and `$search`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from ..database import Database, Json, decode_vector
+from ..database.ids import id_forms
+from ..errors import EmbedderMismatchError
+from ..protocols import ChangeLog
+from ..schema import Chunk, Match, Scope, Vector
+from ..settings import Settings
+from .atlas_definitions import text_index_definition, vector_index_definition
+from .atlas_empty import EmptyAnswers
+from .atlas_errors import SearchTarget, explained, no_direction
+from .atlas_pipelines import MAX_CANDIDATES, keyword_pipeline, vector_pipeline
+from .atlas_shapes import ShapeChooser
+from .chunks import EMBEDDING_FIELD, WITHOUT_EMBEDDING, MongoChunks
+
+
+class AtlasStore(MongoChunks):
+    """Implements `protocols.Store` on MongoDB collections that have a vector and a text index.
+
+    ``max_time_ms`` bounds one search on the server. Writes are searchable when the engine has followed them,
+    usually within a second.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        changes: ChangeLog,
+        collections: Sequence[str],
+        filter_fields: Iterable[str],
+        dimensions: int,
+        index_name: str = "vector_index",
+        text_index_name: str = "text_index",
+        max_time_ms: int = 5000,
+        language: str = "english",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(database, changes, collections=collections, filter_fields=filter_fields)
+        vector = vector_index_definition(dimensions, self._fields)
+        text = text_index_definition(self._fields, language)
+        self._vector_targets = [SearchTarget(name, index_name, "vectorSearch", vector) for name in self._names]
+        self._text_targets = [SearchTarget(name, text_index_name, "search", text) for name in self._names]
+        self._dimensions = dimensions
+        self._max_time_ms = max_time_ms
+        self._shapes = ShapeChooser(clock=clock)
+        self._empty = EmptyAnswers(database, clock)
+
+    def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
+        """Nearest chunks of all collections, best first, ties by id.
+
+        Raises:
+            SearchEngineError: no engine, an index is missing or not ready, a field is not declared, overload.
+            EmbedderMismatchError: the vector is of another model.
+        """
+        query: list[float] = self._checked(vector).tolist()
+
+        def pipeline(target: SearchTarget, limit: int) -> list[Json]:
+            collection = self._database[target.collection]
+            with explained(target):
+                stage = self._shapes.stage(collection, index=target.index, vector=query, scope=scope, limit=limit)
+            return vector_pipeline(stage)
+
+        return self._search(self._vector_targets, pipeline, top_k)
+
+    def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
+        """Best chunks of all collections by the engine's BM25, ties by id. An empty query finds nothing."""
+        if not query.strip():
+            return []
+
+        def pipeline(target: SearchTarget, limit: int) -> list[Json]:
+            return keyword_pipeline(index=target.index, query=query, scope=scope, limit=limit)
+
+        return self._search(self._text_targets, pipeline, top_k)
+
+    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """(1 + cosine) / 2 by chunk id; chunks that are gone or have no embedding of this size are left out."""
+        unit = _unit(self._checked(vector))
+        scores: dict[str, float] = {}
+        if chunk_ids:
+            for collection in self._collections():
+                for row in collection.find({"_id": {"$in": id_forms(chunk_ids)}}, {EMBEDDING_FIELD: 1}):
+                    stored = decode_vector(row[EMBEDDING_FIELD]) if row.get(EMBEDDING_FIELD) is not None else None
+                    if stored is not None and len(stored) == self._dimensions and np.any(stored):
+                        scores[str(row["_id"])] = (1.0 + float(_unit(stored) @ unit)) / 2.0
+        return scores
+
+    def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
+        """The chunks that still exist, in the order asked for; ids may be those of an older system's ObjectIds."""
+        found: dict[str, Chunk] = {}
+        if chunk_ids:
+            for collection in self._collections():
+                for row in collection.find({"_id": {"$in": id_forms(chunk_ids)}}, WITHOUT_EMBEDDING):
+                    found.setdefault(str(row["_id"]), self._chunk(row, collection.name))
+        return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+
+    def ping(self) -> str:
+        """The server, and that each collection with documents has a vector index that answers."""
+        answer = self._database.ping()
+        self._empty.check(self._vector_targets, self._vector_targets)
+        return f"{answer}; $vectorSearch on {', '.join(self._names)}"
+
+    def _search(
+        self, targets: Sequence[SearchTarget], pipeline: Callable[[SearchTarget, int], list[Json]], top_k: int
+    ) -> list[Match]:
+        if top_k < 1:
+            return []
+        matches: list[Match] = []
+        empty: list[SearchTarget] = []
+        for target in targets:
+            rows = self._best_rows(target, pipeline, top_k)
+            matches += [
+                Match(str(row["_id"]), float(row["score"]), self._chunk(row, target.collection)) for row in rows
+            ]
+            if not rows:
+                empty.append(target)
+        self._empty.check(empty, targets)
+        return sorted(matches, key=lambda match: (-match.score, match.chunk_id))[:top_k]
+
+    def _best_rows(
+        self, target: SearchTarget, pipeline: Callable[[SearchTarget, int], list[Json]], top_k: int
+    ) -> list[Json]:
+        """At least the ``top_k`` best rows, with every row that ties with the last of them.
+
+        The engine cuts ties in an order of its own. So one row more is asked for than is wanted, and more again
+        while that one ties with the last.
+        """
+        limit = top_k + 1
+        while True:
+            with explained(target):
+                rows = self._database[target.collection].aggregate(
+                    pipeline(target, limit), max_time_ms=self._max_time_ms
+                )
+            if len(rows) < limit or rows[-1]["score"] < rows[top_k - 1]["score"] or limit >= MAX_CANDIDATES:
+                return rows
+            limit = min(2 * limit, MAX_CANDIDATES)
+
+    def _checked(self, vector: Vector) -> Vector:
+        if len(vector) != self._dimensions:
+            raise EmbedderMismatchError(
+                f"The embedding of the question has {len(vector)} dimensions, the collections are set up for "
+                f"{self._dimensions}: use the model they were written with, or embed the reports again."
+            )
+        if not np.all(np.isfinite(vector)) or not np.any(vector):
+            raise no_direction()
+        return np.asarray(vector, dtype=np.float32)
+
+
+def _unit(vector: Vector) -> Vector:
+    return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
+
+
+def build(*, settings: Settings, database: Database, changes: ChangeLog, dimensions: int) -> AtlasStore:
+    return AtlasStore(
+        database=database,
+        changes=changes,
+        collections=(settings.mongodb_collection, settings.report_collection),
+        filter_fields=settings.filter_fields,
+        dimensions=dimensions,
+        max_time_ms=int(settings.mongodb_timeout * 1000),
+        language=settings.language,
+    )

@@ -1,0 +1,128 @@
+"""Passages in MongoDB collections: everything of a store but its searches.
+
+Field names are seed 003's (`data`, `data_embedding`, `document_title`, ...), so that collections written by that
+system and by this one look alike. A returned chunk never carries its embedding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as AnyOf
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..database import Collection, Database, Json
+from ..protocols import ChangeLog
+from ..schema import Chunk, Matrix, Scope
+
+EMBEDDING_FIELD = "data_embedding"
+TEXT_FIELD = "data"
+WITHOUT_EMBEDDING = {EMBEDDING_FIELD: 0}
+NEIGHBOURS = 12
+"""How many chunks on each side are looked at for the surroundings of one."""
+
+
+class MongoChunks:
+    """Chunks in the general and the report collection. Base of the stores that search these collections."""
+
+    def __init__(
+        self,
+        database: Database,
+        changes: ChangeLog,
+        *,
+        collections: Sequence[str],
+        filter_fields: Iterable[str],
+    ) -> None:
+        self._database = database
+        self._changes = changes
+        self._names = tuple(dict.fromkeys(collections))
+        self._fields = tuple(filter_fields)
+
+    def _collections(self) -> list[Collection]:
+        return [self._database[name] for name in self._names]
+
+    def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
+        """Write chunks, each into the collection it names; ``vectors[i]`` belongs to ``chunks[i]``."""
+        if len(chunks) != len(vectors):
+            raise ValueError(f"{len(chunks)} chunks but {len(vectors)} vectors")
+        by_collection: dict[str, list[Json]] = {}
+        for chunk, vector in zip(chunks, vectors, strict=True):
+            name = chunk.collection or self._names[0]
+            row = {**chunk_to_json(chunk), EMBEDDING_FIELD: self._database.encode_vector(vector)}
+            by_collection.setdefault(name, []).append(row)
+        for name, rows in by_collection.items():
+            self._database[name].replace_many(rows)
+        if chunks:
+            self._changes.record({chunk.document_id for chunk in chunks})
+
+    def delete_document(self, document_id: str, *, keep: AnyOf[str] = ()) -> int:
+        doomed: Json = {"document_id": document_id}
+        if keep:
+            doomed["_id"] = {"$nin": list(keep)}
+        deleted = sum(collection.delete_many(doomed) for collection in self._collections())
+        if deleted:
+            self._changes.record([document_id])
+        return deleted
+
+    def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
+        found: dict[str, Chunk] = {}
+        for name in self._names:
+            if missing := [chunk_id for chunk_id in chunk_ids if chunk_id not in found]:
+                for row in self._database[name].find({"_id": {"$in": missing}}, WITHOUT_EMBEDDING):
+                    found[str(row["_id"])] = self._chunk(row, name)
+        return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+
+    def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
+        around = range(chunk.ordinal - NEIGHBOURS, chunk.ordinal + NEIGHBOURS + 1)
+        neighbours = self.get([chunk.sibling_id(ordinal) for ordinal in around if ordinal >= 0])
+        near = [n for n in neighbours if n.end >= chunk.start - margin and n.start <= chunk.end + margin]
+        return near or [chunk]
+
+    def count(self, scope: Scope) -> int:
+        return sum(collection.count(scope.to_mql()) for collection in self._collections())
+
+    def _chunk(self, row: Mapping[str, Any], collection: str) -> Chunk:
+        return chunk_from_json(row, collection=collection, fields=self._fields)
+
+    def close(self) -> None:
+        """Nothing of its own to close; the database belongs to the services."""
+
+
+def chunk_to_json(chunk: Chunk) -> Json:
+    return {
+        "_id": chunk.id,
+        "document_id": chunk.document_id,
+        "document_name": chunk.document_name,
+        "report_title": chunk.title,
+        "document_title": chunk.section,
+        "document_page_number": chunk.page,
+        "data_labels": list(chunk.labels),
+        "data_description": chunk.description,
+        TEXT_FIELD: chunk.text,
+        "ordinal": chunk.ordinal,
+        "start": chunk.start,
+        "end": chunk.end,
+        **chunk.metadata,
+    }
+
+
+def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable[str]) -> Chunk:
+    """A stored row as a chunk. Rows of older systems lack most fields; what is missing is empty."""
+    name = str(row.get("document_name") or "")
+    page = row.get("document_page_number")
+    metadata = {field: row[field] for field in fields if field != "document_name" and row.get(field) is not None}
+    return Chunk(
+        id=str(row["_id"]),
+        document_id=str(row.get("document_id") or name or row["_id"]),
+        document_name=name,
+        title=str(row.get("report_title") or name),
+        text=str(row.get(TEXT_FIELD) or ""),
+        section=str(row.get("document_title") or ""),
+        page=int(page) if page is not None and str(page).isdigit() else None,
+        ordinal=int(row.get("ordinal") or 0),
+        start=int(row.get("start") or 0),
+        end=int(row.get("end") or 0),
+        metadata=metadata,
+        collection=collection,
+        labels=tuple(row.get("data_labels") or ()),
+        description=str(row.get("data_description") or ""),
+    )

@@ -1,0 +1,189 @@
+"""An immutable part of the in-process index: vectors in FAISS, keywords in postings, filter values in columns.
+
+Searches read segments without a lock; a change makes new segments (as in a search engine such as Lucene).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import faiss as _faiss
+import numpy as np
+from numpy.typing import NDArray
+
+from ..schema import Matrix, Range, Scope, Value, Values, Vector
+from .postings import Floats, Ints, Postings, WeightedTerm, bm25_scores
+
+faiss: Any = _faiss
+"""Its own type hints do not know its SWIG half."""
+Mask = NDArray[np.bool_]
+MASKS_KEPT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a segment is made of, one entry per chunk, ordered by chunk id.
+
+    ``terms`` holds every row's term ids one after another, ``lengths`` how many belong to each row. A row of
+    zeros in ``vectors`` means that the chunk has no embedding.
+    """
+
+    ids: NDArray[np.object_]
+    document_ids: NDArray[np.object_]
+    values: dict[str, NDArray[np.object_]]
+    vectors: Matrix
+    terms: Ints
+    lengths: Ints
+
+    def take(self, order: NDArray[np.int64]) -> Rows:
+        """The rows at these positions, in that order."""
+        starts = np.concatenate(([0], np.cumsum(self.lengths)))
+        pieces = [self.terms[starts[row] : starts[row + 1]] for row in order]
+        return Rows(
+            self.ids[order],
+            self.document_ids[order],
+            {name: column[order] for name, column in self.values.items()},
+            self.vectors[order],
+            np.concatenate(pieces) if pieces else self.terms[:0],
+            self.lengths[order],
+        )
+
+    @staticmethod
+    def concat(parts: Sequence[Rows]) -> Rows:
+        """All rows of the parts, ordered by id."""
+        joined = Rows(
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.document_ids for part in parts]),
+            {name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values},
+            np.concatenate([part.vectors for part in parts]),
+            np.concatenate([part.terms for part in parts]),
+            np.concatenate([part.lengths for part in parts]),
+        )
+        order = np.argsort(joined.ids, kind="stable")
+        return joined if bool((order[1:] > order[:-1]).all()) else joined.take(order)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Searchable rows. ``alive`` is False for deleted ones; the mask cache belongs to this ``alive``."""
+
+    ids: NDArray[np.object_]
+    document_ids: NDArray[np.object_]
+    values: dict[str, NDArray[np.object_]]
+    index: Any
+    has_vector: Mask
+    terms: Ints
+    lengths: Ints
+    postings: Postings
+    alive: Mask
+    _masks: dict[Scope, Mask] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def build(cls, rows: Rows) -> Segment:
+        index = faiss.IndexFlatIP(rows.vectors.shape[1])
+        index.add(np.ascontiguousarray(rows.vectors))
+        return cls(
+            ids=rows.ids,
+            document_ids=rows.document_ids,
+            values=rows.values,
+            index=index,
+            has_vector=np.asarray(rows.vectors.any(axis=1), dtype=np.bool_),
+            terms=rows.terms,
+            lengths=rows.lengths,
+            postings=Postings.build(rows.terms, rows.lengths),
+            alive=np.ones(len(rows.ids), dtype=np.bool_),
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def live_rows(self) -> int:
+        return int(self.alive.sum())
+
+    def rows(self) -> Rows:
+        """The live rows, to build a merged segment from."""
+        vectors = self.index.reconstruct_n(0, len(self)) if len(self) else np.empty((0, self.index.d), np.float32)
+        rows = Rows(self.ids, self.document_ids, self.values, vectors, self.terms, self.lengths)
+        return rows if bool(self.alive.all()) else rows.take(np.flatnonzero(self.alive))
+
+    def without_documents(self, document_ids: set[str]) -> Segment:
+        """This segment with the documents' rows deleted; itself where it has none of them."""
+        doomed = self.alive & np.isin(self.document_ids, list(document_ids))
+        if not bool(doomed.any()):
+            return self
+        return replace(self, alive=self.alive & ~doomed, _masks={})
+
+    def mask(self, scope: Scope) -> Mask:
+        """Live rows inside the scope, shape (rows,)."""
+        if not scope:
+            return self.alive
+        cached = self._masks.get(scope)
+        if cached is None:
+            cached = self.alive.copy()
+            for name, condition in scope.conditions:
+                cached &= _matching(self.values.get(name), condition, len(self))
+            if len(self._masks) >= MASKS_KEPT:
+                self._masks.clear()
+            self._masks[scope] = cached
+        return cached
+
+    def nearest(self, vector: Vector, *, top_k: int, scope: Scope) -> list[tuple[float, str]]:
+        """(score, id) best first; ties at the cut are resolved by id, so the answer is a function of the data."""
+        mask = self.mask(scope) & self.has_vector
+        wanted = min(top_k, int(mask.sum()))
+        if not wanted:
+            return []
+        bitmap = np.packbits(mask, bitorder="little")
+        selector = faiss.IDSelectorBitmap(len(bitmap), faiss.swig_ptr(bitmap))
+        parameters = None if bool(mask.all()) else faiss.SearchParameters(sel=selector)
+        fetch = wanted
+        while True:
+            fetch = min(fetch + 8, len(self))
+            cosines, rows = self.index.search(vector[None, :], fetch, params=parameters)
+            found = rows[0] >= 0
+            cosines, rows = cosines[0][found], rows[0][found]
+            # Stop once the last fetched row is worse than the last wanted one: no tie is cut apart.
+            if len(rows) < fetch or fetch == len(self) or cosines[-1] < cosines[wanted - 1]:
+                break
+            fetch *= 2
+        best = sorted(zip(-cosines, self.ids[rows], strict=True))[:wanted]
+        return [(to_score(-negative), str(chunk_id)) for negative, chunk_id in best]
+
+    def best_keywords(
+        self, query: list[WeightedTerm], *, average_length: float, top_k: int, scope: Scope
+    ) -> list[tuple[float, str]]:
+        """(BM25 score, id) best first, ties by id; rows with no query term are left out."""
+        scores: Floats = bm25_scores(self.postings, self.lengths, query, average_length)
+        candidates = np.flatnonzero((scores > 0) & self.mask(scope))
+        if len(candidates) > top_k:
+            cut = np.partition(scores[candidates], -top_k)[-top_k]
+            candidates = candidates[scores[candidates] >= cut]
+        best = sorted(zip(-scores[candidates], self.ids[candidates], strict=True))[:top_k]
+        return [(float(-negative), str(chunk_id)) for negative, chunk_id in best]
+
+    def scores_of(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """Vector scores of those of the chunks that live here and have a vector."""
+        if not len(self):
+            return {}
+        wanted = np.asarray(chunk_ids, dtype=object)
+        rows = np.minimum(np.searchsorted(self.ids, wanted), len(self) - 1)
+        rows = rows[(self.ids[rows] == wanted) & self.alive[rows] & self.has_vector[rows]]
+        if not len(rows):
+            return {}
+        cosines = self.index.reconstruct_batch(rows) @ vector
+        return {str(self.ids[row]): to_score(cosine) for row, cosine in zip(rows, cosines, strict=True)}
+
+
+def to_score(cosine: float) -> float:
+    """The Atlas `vectorSearchScore` for cosine; rounding never takes it outside [0, 1]."""
+    return min(1.0, max(0.0, (1.0 + float(cosine)) / 2.0))
+
+
+def _matching(column: NDArray[np.object_] | None, condition: Values | Range, rows: int) -> Mask:
+    if column is None:
+        return np.zeros(rows, dtype=np.bool_)
+    verdicts: dict[Value | None, bool] = {value: condition.matches(value) for value in set(column)}
+    return np.fromiter((verdicts[value] for value in column), dtype=np.bool_, count=rows)

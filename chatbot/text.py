@@ -1,0 +1,76 @@
+"""Words and sentences: what the keyword search, the extractive answers and the citation check agree on."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import Stemmer
+from bm25s import stopwords
+
+from .errors import SettingsError
+
+_WORD = re.compile(r"\w+(?:[.,]\d+)*", re.UNICODE)
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Я])|\n+")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|est|approx|incl|No|Gen|Lt|Col|ca|e\.g|i\.e)|\b[A-Z])\.$"
+)
+
+_STOP_WORDS = {
+    "danish": stopwords.STOPWORDS_DANISH,
+    "dutch": stopwords.STOPWORDS_DUTCH,
+    "english": stopwords.STOPWORDS_EN_PLUS,
+    "french": stopwords.STOPWORDS_FRENCH,
+    "german": stopwords.STOPWORDS_GERMAN,
+    "italian": stopwords.STOPWORDS_ITALIAN,
+    "norwegian": stopwords.STOPWORDS_NORWEGIAN,
+    "portuguese": stopwords.STOPWORDS_PORTUGUESE,
+    "russian": stopwords.STOPWORDS_RUSSIAN,
+    "spanish": stopwords.STOPWORDS_SPANISH,
+    "swedish": stopwords.STOPWORDS_SWEDISH,
+    "turkish": stopwords.STOPWORDS_TURKISH,
+}
+LANGUAGES = sorted(_STOP_WORDS)
+"""Languages with both a Snowball stemmer and a stop-word list."""
+
+
+class Analyzer:
+    """Text to index terms: lower-cased words, stop words dropped, stemmed by language (Snowball)."""
+
+    def __init__(self, language: str) -> None:
+        if language not in LANGUAGES:
+            raise SettingsError(f"LANGUAGE={language!r} is not supported. Valid: {', '.join(LANGUAGES)}.")
+        self._stem = Stemmer.Stemmer(language).stemWords
+        self._stop_words = frozenset(_STOP_WORDS[language])
+
+    def terms(self, text: str) -> list[str]:
+        """Index terms in text order. A number keeps its decimals: 2.09 is one term."""
+        words = [word for word in _WORD.findall(text.lower()) if word not in self._stop_words]
+        stems: list[str] = self._stem(words)
+        return stems
+
+
+@lru_cache(maxsize=8)
+def analyzer(language: str) -> Analyzer:
+    return Analyzer(language)
+
+
+def sentences(text: str) -> list[str]:
+    """Sentences and lines, stripped, in order. Abbreviations and initials do not end one."""
+    found: list[str] = []
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        piece = text[start : match.start()].strip()
+        if "\n" not in match.group() and _ABBREVIATION.search(piece):
+            continue
+        if piece:
+            found.append(text[start : match.end()].strip())
+        start = match.end()
+    if tail := text[start:].strip():
+        found.append(tail)
+    return found
+
+
+def estimate_tokens(text: str) -> int:
+    """A model-independent estimate, on the safe side for English prose: four characters a token, never below words."""
+    return max(len(text) // 4, text.count(" ")) + 1

@@ -1,0 +1,111 @@
+"""The JSON API. Views only parse, call and encode."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Blueprint, Response, current_app, jsonify, request, stream_with_context
+
+from ..cancellation import Cancellation
+from ..conversation.service import Saved
+from ..errors import NotFoundError
+from ..generation.context import wider_text
+from ..schema import Event, ScopeSummary, SearchHit
+from ..serialization import answer_json, hit_json, report_json, search_json
+from ..services import Services
+from .payloads import ChatRequest, SearchRequest, parse
+from .streaming import EventStream
+
+api = Blueprint("api", __name__)
+CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
+RANGE_ENDS = ("gte", "lte")
+
+
+def services() -> Services:
+    found: Services = current_app.extensions["services"]
+    return found
+
+
+@api.post("/query")
+def query() -> Response:
+    """Seed 003's endpoint: the whole answer at once."""
+    for event in _events(Cancellation()):
+        if isinstance(event, Saved):
+            return jsonify(answer_json(event))
+    raise AssertionError("a stream ends with its answer or with an error")
+
+
+@api.post("/api/chat")
+def chat() -> Response:
+    """The same, as server-sent events."""
+    body = parse(ChatRequest, request.get_json(silent=True))
+    question = body.question(services(), mode=body.mode)
+    chat_service = services().chat
+    stream = EventStream(
+        lambda cancel: chat_service.stream(
+            question, conversation_id=body.conversation_id, previous_messages=body.messages(), cancel=cancel
+        )
+    )
+    encoded = stream_with_context(stream.open())
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return Response(encoded, mimetype="text/event-stream", headers=headers)
+
+
+def _events(cancel: Cancellation) -> Iterator[Event | Saved]:
+    body = parse(ChatRequest, request.get_json(silent=True))
+    return services().chat.stream(
+        body.question(services(), mode=body.mode),
+        conversation_id=body.conversation_id,
+        previous_messages=body.messages(),
+        cancel=cancel,
+    )
+
+
+@api.post("/api/search")
+def search() -> Response:
+    """Hits without an answer."""
+    question = parse(SearchRequest, request.get_json(silent=True)).question(services())
+    retrieval = services().retriever.retrieve(
+        question.query, top_k=question.top_k, scope=question.scope, method=question.retrieval_method
+    )
+    facets = services().documents.facets(question.scope)
+    summary = ScopeSummary(question.scope, facets["documents"], facets["chunks"])
+    return jsonify(search_json(question, retrieval, summary))
+
+
+@api.get("/api/reports")
+def reports() -> Response:
+    """The reports in scope, by title."""
+    found = [report_json(record) for record in services().documents.all(services().scopes.resolve(_query_filters()))]
+    return jsonify({"reports": found, "total": len(found)})
+
+
+@api.get("/api/facets")
+def facets() -> Response:
+    """Values with counts, each field counted under the rest of the scope."""
+    return jsonify(services().documents.facets(services().scopes.resolve(_query_filters())))
+
+
+@api.get("/api/chunks/<path:chunk_id>")
+def chunk(chunk_id: str) -> Response:
+    """One passage with the text around it."""
+    found = services().store.get([chunk_id]) if CHUNK_ID.match(chunk_id) else []
+    if not found:
+        raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
+    around = services().store.surroundings(found[0], margin=services().settings.context_margin)
+    wider = wider_text(found[0], around, margin=services().settings.context_margin)
+    return jsonify({**hit_json(SearchHit(found[0])), "wider_text": wider})
+
+
+def _query_filters() -> dict[str, Any]:
+    """Filters from the query string: repeated keys are alternatives, ``year.gte``/``year.lte`` a range."""
+    filters: dict[str, Any] = {}
+    for name, values in request.args.lists():
+        field, _, end = name.partition(".")
+        if end in RANGE_ENDS:
+            filters.setdefault(field, {})[end] = values[-1]
+        else:
+            filters[name] = values
+    return filters

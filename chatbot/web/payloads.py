@@ -1,0 +1,117 @@
+"""Request bodies, checked field by field; what they become is a `Question`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StrictStr,
+    StringConstraints,
+    ValidationError,
+)
+
+from ..errors import InvalidRequestError
+from ..schema import Message, Question
+from ..services import Services
+
+QUERY_CHARACTERS = 4000
+Query = Annotated[StrictStr, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUERY_CHARACTERS)]
+Identifier = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+FilterValue = StrictStr | StrictInt
+RangeEnd = Literal["gte", "lte"]
+Filter = FilterValue | Annotated[Sequence[FilterValue], Field(max_length=300)] | Mapping[RangeEnd, FilterValue]
+Body = TypeVar("Body", bound=BaseModel)
+
+
+class ReportContext(BaseModel):
+    """Seed 003's scope: one country, or one yearly review."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: StrictStr
+    value: FilterValue
+
+
+class PreviousMessage(BaseModel):
+    """Clients send their own keys along (ids, timestamps): those are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    role: Literal["system", "user", "assistant"]
+    content: Annotated[StrictStr, StringConstraints(max_length=20_000)]
+
+
+class SearchRequest(BaseModel):
+    """What every question has. An unknown key is an error: a misspelt filter must not widen the search."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: Query
+    report_context: ReportContext | None = None
+    filters: Mapping[str, Filter] | None = None
+    limit: StrictInt | None = Field(None, ge=1, le=50)
+    retrieval_method: StrictStr | None = None
+
+    def question(self, services: Services, *, mode: str = "direct", history: tuple[Message, ...] = ()) -> Question:
+        """Raises InvalidRequestError, UnknownNameError."""
+        context = (self.report_context.type, self.report_context.value) if self.report_context else None
+        method = self.retrieval_method or services.settings.retrieval_method
+        services.retrieval_method(method)
+        return Question(
+            query=self.query,
+            scope=services.scopes.resolve(self.filters, context),
+            top_k=self.limit or services.settings.top_k,
+            retrieval_method=method,
+            mode=mode,
+            history=history,
+        )
+
+
+class ChatRequest(SearchRequest):
+    """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted from older clients."""
+
+    previous_messages: list[PreviousMessage] = Field(default_factory=list, max_length=200)
+    conversation_id: Identifier | None = Field(None, validation_alias=AliasChoices("conversation_id", "chatId"))
+    mode: StrictStr = "direct"
+    chatbot_type: StrictStr | None = None
+    version: StrictInt | StrictStr | None = None
+
+    def messages(self) -> tuple[Message, ...]:
+        return tuple(Message(message.role, message.content) for message in self.previous_messages)
+
+
+def parse(model: type[Body], body: Any) -> Body:
+    """The body as ``model``.
+
+    Raises:
+        InvalidRequestError: with one entry per wrong field.
+    """
+    if not isinstance(body, Mapping):
+        raise InvalidRequestError("The body must be a JSON object, sent as application/json.")
+    try:
+        return model.model_validate(dict(body))
+    except ValidationError as error:
+        details = [_detail(model, problem) for problem in error.errors(include_url=False, include_input=False)]
+        unique = list({detail["field"]: detail for detail in details}.values())
+        summary = "; ".join(f"{detail['field']}: {detail['message']}" for detail in unique)
+        raise InvalidRequestError(summary, details=unique) from None
+
+
+def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
+    # Positions inside a union name its branches ("list[...]"): not the client's business.
+    path = [str(part) for part in problem["loc"] if not any(mark in str(part) for mark in "[(")]
+    path = [part for part in path if part not in {"str", "int", "dict"}]
+    field = ".".join(path)
+    if problem["type"] == "extra_forbidden":
+        valid = sorted(model.model_fields) if len(path) == 1 else []
+        listed = f" Valid: {', '.join(valid)}." if valid else ""
+        return {"field": field, "message": f"unknown field.{listed}", "valid_values": valid}
+    if path[:1] == ["filters"] and len(path) > 1:
+        return {"field": ".".join(path[:2]), "message": "must be a value, a list of values or a range {gte, lte}"}
+    return {"field": field, "message": str(problem["msg"])}

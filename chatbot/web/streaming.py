@@ -1,0 +1,104 @@
+"""Events as server-sent events, from a worker thread, so that a closed connection is noticed in silence."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..cancellation import Cancellation
+from ..conversation.service import Saved
+from ..errors import ChatbotError
+from ..schema import Event, SourcesEvent, StepEvent, TokenEvent
+from ..serialization import answer_json, hit_json, scope_json
+from .errors import error_body, unexpected
+
+SILENCE_SECONDS = 1.0
+HOLD_SECONDS = 2.0
+"""How long the first steps are held back, so that an early failure still has its status code."""
+KEEP_ALIVE = ": waiting\n\n"
+_END = object()
+
+
+class EventStream:
+    """Runs ``events`` in a thread. `open` raises what fails early; iterating sends the rest."""
+
+    def __init__(self, events: Callable[[Cancellation], Iterator[Event | Saved]]) -> None:
+        self._cancel = Cancellation()
+        self._events = events
+        self._queue: queue.Queue[Any] = queue.Queue()
+        self._held: list[Any] = []
+
+    def open(self) -> Iterator[str]:
+        """Start, wait until it is clear whether there will be an answer, and return the encoded stream.
+
+        Raises:
+            ChatbotError: the question failed before its sources were known.
+        """
+        threading.Thread(target=self._work, name="answer", daemon=True).start()
+        while True:
+            try:
+                item = self._queue.get(timeout=HOLD_SECONDS)
+            except queue.Empty:
+                break
+            if isinstance(item, BaseException):
+                raise item
+            self._held.append(item)
+            if not isinstance(item, StepEvent):
+                break
+        return self._encoded()
+
+    def _work(self) -> None:
+        try:
+            for event in self._events(self._cancel):
+                self._queue.put(event)
+        except Exception as error:  # noqa: BLE001  # the web layer's border: it goes to the client's thread
+            self._queue.put(error)
+        self._queue.put(_END)
+
+    def _encoded(self) -> Iterator[str]:
+        try:
+            for item in self._items():
+                if item is None:
+                    yield KEEP_ALIVE
+                elif isinstance(item, BaseException):
+                    known = item if isinstance(item, ChatbotError) else unexpected(item)
+                    yield encode("error", error_body(known))
+                else:
+                    yield encode(*_payload(item))
+        finally:
+            # Reached at the end, and by GeneratorExit when the client has gone.
+            self._cancel.cancel()
+
+    def _items(self) -> Iterator[Any]:
+        """Held items, then new ones; None for each second of silence."""
+        pending = list(self._held)
+        while True:
+            if pending:
+                item = pending.pop(0)
+            else:
+                try:
+                    item = self._queue.get(timeout=SILENCE_SECONDS)
+                except queue.Empty:
+                    yield None
+                    continue
+            if item is _END:
+                return
+            yield item
+
+
+def encode(name: str, data: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+def _payload(event: Event | Saved) -> tuple[str, dict[str, Any]]:
+    if isinstance(event, StepEvent):
+        return "step", {"name": event.name, "detail": event.detail}
+    if isinstance(event, SourcesEvent):
+        return "sources", {"hits": [hit_json(hit) for hit in event.hits], "scope": scope_json(event.scope)}
+    if isinstance(event, TokenEvent):
+        return "token", {"text": event.text}
+    assert isinstance(event, Saved)
+    return "done", answer_json(event)

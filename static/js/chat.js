@@ -1,0 +1,79 @@
+import { focusComposer, returnToComposer, setStreaming, wireComposer } from "./composer.js";
+import { announce, byId } from "./dom.js";
+import { closeEvidence } from "./evidence.js";
+import { watchIndexing } from "./readiness.js";
+import { showScope } from "./scope-view.js";
+import { Scope } from "./scope.js";
+import { Turn } from "./turn.js";
+
+const scope = new Scope();
+let conversationId = null;
+let streaming = null;
+
+function payloadFor({ question, filters }) {
+  return {
+    query: question,
+    ...(Object.keys(filters).length && { filters }),
+    ...(conversationId && { conversation_id: conversationId }),
+  };
+}
+
+function remember({ response, error }) {
+  if (response) conversationId = response.conversation_id;
+  // The conversation is gone on the server; a retry starts a new one.
+  else if (error.status === 404) conversationId = null;
+}
+
+async function answer(turn) {
+  const controller = new AbortController();
+  streaming = controller;
+  setStreaming(true);
+  announce("Searching the reports.");
+  const outcome = await turn.run(payloadFor(turn), controller.signal);
+  // "New chat" has moved on meanwhile.
+  if (streaming !== controller) return;
+  streaming = null;
+  remember(outcome);
+  setStreaming(false);
+  returnToComposer();
+}
+
+function ask(question) {
+  if (streaming) return false;
+  byId("welcome").hidden = true;
+  byId("new-chat").hidden = false;
+  const onRetry = (turn) => streaming || answer(turn);
+  answer(new Turn(byId("log"), { question, filters: scope.filters(), onRetry }));
+  return true;
+}
+
+function newChat() {
+  streaming?.abort();
+  streaming = null;
+  conversationId = null;
+  setStreaming(false);
+  closeEvidence();
+  byId("log").replaceChildren();
+  byId("welcome").hidden = false;
+  byId("new-chat").hidden = true;
+  scrollTo(0, 0);
+  focusComposer();
+}
+
+function wireExamples() {
+  for (const button of document.querySelectorAll("[data-example]")) {
+    const { question, filters } = JSON.parse(button.dataset.example);
+    button.addEventListener("click", () => {
+      scope.replace(filters ?? {});
+      ask(question);
+      focusComposer();
+    });
+  }
+}
+
+const countScope = showScope(scope);
+wireComposer({ onAsk: ask, onStop: () => streaming?.abort() });
+wireExamples();
+byId("new-chat").addEventListener("click", newChat);
+focusComposer();
+watchIndexing().then((indexed) => indexed && countScope());

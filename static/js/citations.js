@@ -1,0 +1,61 @@
+import { element } from "./dom.js";
+import { sourcePlace, sourceTitle } from "./format.js";
+
+const CITATION = /\[(\d{1,3})\]/;
+
+const citationName = (number, source) =>
+  `Source ${number}: ${[sourceTitle(source), sourcePlace(source)].filter(Boolean).join(", ")}`;
+
+function citationButton(number, source) {
+  return element("button", {
+    type: "button",
+    className: "citation",
+    text: number,
+    "data-citation": number,
+    "aria-label": citationName(number, source),
+    title: citationName(number, source),
+  });
+}
+
+function linkText(node, sourceOf) {
+  // The odd parts are the captured numbers.
+  const parts = node.data.split(CITATION);
+  if (parts.length === 1) return;
+  node.replaceWith(...parts.map((part, index) => {
+    if (index % 2 === 0) return part;
+    const source = sourceOf(Number(part));
+    return source ? citationButton(part, source) : `[${part}]`;
+  }));
+}
+
+/** Turns the [n] of sanitised nodes into buttons; numbers without a source stay text. */
+export function linkCitations(fragment, sourceOf) {
+  fragment.normalize();
+  const walker = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) texts.push(walker.currentNode);
+  for (const text of texts) if (!text.parentElement?.closest("code, pre, a")) linkText(text, sourceOf);
+}
+
+export function markUnsupported(container, citations) {
+  for (const { number, supported } of citations) {
+    if (supported !== false) continue;
+    for (const button of container.querySelectorAll(`[data-citation="${Number(number)}"]`)) {
+      button.classList.add("unsupported");
+    }
+  }
+}
+
+export function sourceItem(citation) {
+  const button = element("button", { type: "button", className: "source", "data-citation": citation.number },
+    element("span", { className: "source-number", text: citation.number }),
+    element("span", { className: "source-name" },
+      element("span", { className: "source-title", text: sourceTitle(citation) }), " ",
+      element("span", { className: "source-place", text: sourcePlace(citation) })));
+  return element("li", {}, button);
+}
+
+export function plainSources(citations) {
+  return citations.map((citation) =>
+    `[${citation.number}] ${[sourceTitle(citation), sourcePlace(citation)].filter(Boolean).join(", ")}`).join("\n");
+}

@@ -1,0 +1,32 @@
+export const FIELD_LABELS = { country_name: "Country", year: "Year", type: "Report type" };
+
+const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+export const scopeSize = ({ documents, chunks }) =>
+  `${count(documents, "report")}, ${count(chunks, "passage")}`;
+
+export const countSources = (number) => count(number, "source");
+
+export function valueLabel(field, value) {
+  if (field !== "type") return String(value);
+  const words = String(value).replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function filterLabel(field, filter) {
+  if (Array.isArray(filter)) return filter.map((value) => valueLabel(field, value)).join(", ");
+  if (typeof filter !== "object") return valueLabel(field, filter);
+  return `${filter.gte ?? ""}–${filter.lte ?? ""}`;
+}
+
+export function scopeLine(scope) {
+  const names = Object.entries(scope.filters ?? {}).map(([field, filter]) => filterLabel(field, filter));
+  return `Scope: ${names.join(" · ") || "All reports"} — ${scopeSize(scope)}`;
+}
+
+export const decimal = (number, digits) => number.toLocaleString("en", { maximumFractionDigits: digits });
+
+export const sourceTitle = (source) => source.title || source.document_name;
+
+export const sourcePlace = (source) =>
+  [source.section, source.page && `page ${source.page}`].filter(Boolean).join(", ");

@@ -1,0 +1,76 @@
+import { askQuestion } from "./api.js";
+import { AnswerView } from "./answer.js";
+import { cloneTemplate } from "./dom.js";
+import { openEvidence } from "./evidence.js";
+
+const LONG_QUESTION = 160;
+
+/** `details` differ by error: a list of {field, message}, or field names with messages or values. */
+function detailLines(details) {
+  if (!details) return [];
+  if (Array.isArray(details)) {
+    return details.map((item) => (item?.message ? [item.field, item.message].filter(Boolean).join(": ") : String(item)));
+  }
+  if (typeof details !== "object") return [String(details)];
+  return Object.entries(details).map(([field, value]) => `${field}: ${[value].flat().join(", ")}`);
+}
+
+function explain(error) {
+  if (error.name === "AbortError") return ["Stopped. This answer is not complete."];
+  if (error.code === "ingesting") return ["These reports are still being indexed. Try again in a moment."];
+  return [error.message, detailLines(error.details)];
+}
+
+/** One question with its answer; a retry answers the same question in the same place. */
+export class Turn {
+  #root = cloneTemplate("turn-template");
+  #blankAnswer = this.#answer.cloneNode(true);
+
+  constructor(log, { question, filters, onRetry }) {
+    Object.assign(this, { question, filters });
+    const heading = this.#root.querySelector(".question");
+    heading.textContent = question;
+    heading.classList.toggle("long", question.length > LONG_QUESTION);
+    this.#root.addEventListener("click", (event) => {
+      if (event.target.closest(".retry")) onRetry(this);
+    });
+    log.append(this.#root);
+    this.#root.scrollIntoView({ block: "start" });
+  }
+
+  get #answer() {
+    return this.#root.querySelector(".answer");
+  }
+
+  /** Resolves to the `done` response, or to the error that ended the stream early. */
+  async run(payload, signal) {
+    const view = this.#startAnswer();
+    try {
+      for await (const { name, data } of askQuestion(payload, signal)) {
+        if (name === "step") view.step(data);
+        else if (name === "sources") view.hits(data.hits);
+        else if (name === "token") view.token(data.text);
+        else if (name === "done") {
+          view.done(data);
+          return { response: data };
+        }
+      }
+    } catch (error) {
+      view.interrupt(...explain(error));
+      return { error };
+    }
+  }
+
+  #startAnswer() {
+    const answer = this.#blankAnswer.cloneNode(true);
+    this.#answer.replaceWith(answer);
+    const view = new AnswerView(answer);
+    answer.addEventListener("click", ({ target }) => {
+      const button = target.closest("[data-citation]");
+      if (!button) return;
+      const number = Number(button.dataset.citation);
+      openEvidence(number, view.source(number), button);
+    });
+    return view;
+  }
+}
