@@ -39,7 +39,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     services = app.extensions["services"] = Services(settings)
     services.check()
-    services.conversations.ensure_indexes()
+    services.prepare()
     app.register_blueprint(pages)
     app.register_blueprint(api)
     app.register_blueprint(health)

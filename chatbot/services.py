@@ -29,6 +29,7 @@ from .retrieval.pipeline import Retriever, ThresholdSettings
 from .retrieval.scope import ScopeResolver
 from .settings import Settings
 from .stores import STORES
+from .stores.search_indexes import ensure_ordinary_indexes
 
 T = TypeVar("T")
 SAMPLE_DATA = Path(__file__).parent.parent / "sample_data"
@@ -189,6 +190,7 @@ class Services:
 
     def _build_ingestor(self) -> Ingestor:
         settings = self.settings
+        self.prepare()
         self.remember_embedder()
         return Ingestor(
             store=self.store,
@@ -198,6 +200,14 @@ class Services:
             collections=(settings.mongodb_collection, settings.report_collection),
             settings_key=f"sections:{settings.chunk_size}:{self.embedder.model_id}",
         )
+
+    def prepare(self) -> None:
+        """Create the ordinary indexes that look-ups need; existing ones stay."""
+        settings = self.settings
+        # The embedded database filters in the in-process index, so there these would only slow down writing.
+        fields = () if self.database.embedded else settings.filter_fields
+        ensure_ordinary_indexes(self.database, (settings.mongodb_collection, settings.report_collection), fields)
+        self.conversations.ensure_indexes()
 
     def check(self) -> None:
         """Build what a question needs, so that a wrong setting stops the start and not the first question."""

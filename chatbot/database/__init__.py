@@ -5,9 +5,10 @@ the same meaning on both, and raises `DatabaseError` where the drivers raise the
 """
 
 from .core import Collection, CommandError, Database, Json
+from .ids import id_forms
 from .vectors import decode_vector
 
-__all__ = ["Collection", "CommandError", "Database", "Json", "decode_vector", "open_database"]
+__all__ = ["Collection", "CommandError", "Database", "Json", "decode_vector", "id_forms", "open_database"]
 
 from ..settings import Settings
 

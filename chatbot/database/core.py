@@ -35,8 +35,8 @@ class Backend(Protocol):
     def deadline(self, milliseconds: int | None) -> AbstractContextManager[None]:
         """A time limit of one call, in place of the usual one; None leaves that one."""
 
-    def replace_one(self, filter: Json, document: Json) -> Any:
-        """The driver's bulk request for an upserting replacement."""
+    def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
+        """Upsert whole documents by ``_id``."""
 
     def encode_vector(self, vector: Vector) -> Any: ...
 
@@ -80,10 +80,9 @@ class Collection:
         self._run(lambda raw: raw.insert_one(document))
 
     def replace_many(self, documents: Sequence[Json]) -> None:
-        """Upsert whole documents by ``_id``, in one round trip."""
+        """Upsert whole documents by ``_id``."""
         if documents:
-            requests = [self._backend.replace_one({"_id": doc["_id"]}, doc) for doc in documents]
-            self._run(lambda raw: raw.bulk_write(requests, ordered=False))
+            self._run(lambda raw: self._backend.replace_many(raw, documents))
 
     def update_one(self, filter: Mapping[str, Any], update: Json, *, upsert: bool = False) -> int:
         """How many documents matched (or were inserted)."""

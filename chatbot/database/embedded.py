@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -75,8 +75,19 @@ class EmbeddedBackend:
     def deadline(self, milliseconds: int | None) -> AbstractContextManager[None]:
         return nullcontext()  # SQLite has none; its waits are bounded by BUSY_SECONDS
 
-    def replace_one(self, filter: Json, document: Json) -> Any:
-        return neosqlite.ReplaceOne(filter, document, upsert=True)
+    def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
+        """New ones are inserted, which is three times as fast here as upserting them."""
+        ids = [document["_id"] for document in documents]
+        known = {row["_id"] for row in raw.find({"_id": {"$in": ids}}, {"_id": 1})}
+        new = [document for document in documents if document["_id"] not in known]
+        try:
+            if new:
+                raw.insert_many(new)
+        except sqlite3.IntegrityError:
+            known.update(ids)  # another process wrote one of them just now: upsert them all
+        requests = [neosqlite.ReplaceOne({"_id": d["_id"]}, d, upsert=True) for d in documents if d["_id"] in known]
+        if requests:
+            raw.bulk_write(requests, ordered=False)
 
     def encode_vector(self, vector: Vector) -> Any:
         return neosqlite.Binary(encode_payload(vector), VECTOR_SUBTYPE)

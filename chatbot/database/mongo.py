@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -85,8 +85,9 @@ class MongoBackend:
             with pymongo.timeout(milliseconds / 1000):
                 yield
 
-    def replace_one(self, filter: Json, document: Json) -> Any:
-        return ReplaceOne(filter, document, upsert=True)
+    def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
+        requests = [ReplaceOne({"_id": document["_id"]}, document, upsert=True) for document in documents]
+        raw.bulk_write(requests, ordered=False)
 
     def encode_vector(self, vector: Vector) -> Any:
         return Binary(encode_payload(vector), VECTOR_SUBTYPE)

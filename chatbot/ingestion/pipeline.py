@@ -12,7 +12,7 @@ from ..errors import LoadError
 from ..protocols import Chunker, Embedder, Store
 from ..schema import Chunk, Document, DocumentRecord
 
-BATCH = 64
+BATCH = 256
 """Passages embedded and written at a time: what a kill can lose."""
 
 
@@ -61,7 +61,7 @@ class Ingestor:
         version = self.version(document)
         if known is not None and known.status == "ready" and known.version == version:
             return False
-        if known is None or known.status != "ready":
+        if known is None:
             self._documents.put(self._record(document, version, collection, sample))
         return True
 
@@ -90,7 +90,9 @@ class Ingestor:
             self._documents.delete(document.id)
             raise LoadError(f"{document.name}: no text was found in it.")
         self._write(chunks, progress)
-        self._store.delete_document(document.id, keep=[chunk.id for chunk in chunks])
+        # Passages of this version, also those of an interrupted run, have these very ids: only others can be stale.
+        if known is not None and known.version != version:
+            self._store.delete_document(document.id, keep=[chunk.id for chunk in chunks])
         self._documents.put(self._record(document, version, collection, sample, chunks=len(chunks)))
         replaced = known is not None and known.status == "ready"
         return Ingested(document.id, "replaced" if replaced else "added", len(chunks))

@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ..database import Database, Json, decode_vector
-from ..database.ids import id_forms
+from ..database import Database, Json, decode_vector, id_forms
 from ..errors import EmbedderMismatchError
 from ..protocols import ChangeLog
-from ..schema import Chunk, Match, Scope, Vector
+from ..schema import Match, Scope, Vector
 from ..settings import Settings
 from .atlas_definitions import text_index_definition, vector_index_definition
 from .atlas_empty import EmptyAnswers
 from .atlas_errors import SearchTarget, explained, no_direction
 from .atlas_pipelines import MAX_CANDIDATES, keyword_pipeline, vector_pipeline
 from .atlas_shapes import ShapeChooser
-from .chunks import EMBEDDING_FIELD, WITHOUT_EMBEDDING, MongoChunks
+from .chunks import EMBEDDING_FIELD, MongoChunks
 
 
 class AtlasStore(MongoChunks):
@@ -90,15 +89,6 @@ class AtlasStore(MongoChunks):
                     if stored is not None and len(stored) == self._dimensions and np.any(stored):
                         scores[str(row["_id"])] = (1.0 + float(_unit(stored) @ unit)) / 2.0
         return scores
-
-    def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """The chunks that still exist, in the order asked for; ids may be those of an older system's ObjectIds."""
-        found: dict[str, Chunk] = {}
-        if chunk_ids:
-            for collection in self._collections():
-                for row in collection.find({"_id": {"$in": id_forms(chunk_ids)}}, WITHOUT_EMBEDDING):
-                    found.setdefault(str(row["_id"]), self._chunk(row, collection.name))
-        return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
     def ping(self) -> str:
         """The server, and that each collection with documents has a vector index that answers."""

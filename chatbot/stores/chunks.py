@@ -10,7 +10,7 @@ from collections.abc import Collection as AnyOf
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..database import Collection, Database, Json
+from ..database import Collection, Database, Json, id_forms
 from ..protocols import ChangeLog
 from ..schema import Chunk, Matrix, Scope
 
@@ -55,20 +55,22 @@ class MongoChunks:
             self._changes.record({chunk.document_id for chunk in chunks})
 
     def delete_document(self, document_id: str, *, keep: AnyOf[str] = ()) -> int:
-        doomed: Json = {"document_id": document_id}
-        if keep:
-            doomed["_id"] = {"$nin": list(keep)}
-        deleted = sum(collection.delete_many(doomed) for collection in self._collections())
+        kept, deleted = set(keep), 0
+        for collection in self._collections():
+            # Looked up first: a $nin over hundreds of ids scans the whole collection on SQLite.
+            stored = [row["_id"] for row in collection.find({"document_id": document_id}, {"_id": 1})]
+            if doomed := [chunk_id for chunk_id in stored if chunk_id not in kept]:
+                deleted += collection.delete_many({"_id": {"$in": doomed}})
         if deleted:
             self._changes.record([document_id])
         return deleted
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
         found: dict[str, Chunk] = {}
-        for name in self._names:
+        for collection in self._collections():
             if missing := [chunk_id for chunk_id in chunk_ids if chunk_id not in found]:
-                for row in self._database[name].find({"_id": {"$in": missing}}, WITHOUT_EMBEDDING):
-                    found[str(row["_id"])] = self._chunk(row, name)
+                for row in collection.find({"_id": {"$in": id_forms(missing)}}, WITHOUT_EMBEDDING):
+                    found[str(row["_id"])] = self._chunk(row, collection.name)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
     def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:

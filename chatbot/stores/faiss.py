@@ -84,8 +84,9 @@ class FaissStore(MongoChunks):
         return sum(int(segment.mask(scope).sum()) for segment in self._fresh_segments())
 
     def ping(self) -> str:
-        rows = sum(segment.live_rows for segment in self._fresh_segments())
-        return f"in-process FAISS and BM25, {rows} passages"
+        """Asks the database only: bringing the index up to date is left to the next question."""
+        rows = sum(collection.estimated_count() for collection in self._collections())
+        return f"in-process FAISS and BM25, {rows} passages in the database"
 
     def _fresh_segments(self) -> tuple[Segment, ...]:
         """The index as of now: follows the change log, and foreign writes as far as counts betray them."""

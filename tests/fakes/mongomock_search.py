@@ -1,0 +1,175 @@
+"""mongomock with a search engine: search stages, search indexes, and every refusal that matters.
+
+    client = SearchClient()
+    database = Database(MongoBackend(client, "test"))
+
+Documents are searchable at once (a real engine follows writes within about a second); everything else behaves as
+the engine does: an unknown index gives no rows and no error, an unfinished one refuses, filters are type-strict.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from pymongo import ReplaceOne
+
+from tests.fakes.engine_errors import failure, location, not_enabled
+from tests.fakes.rank_fusion import rank_fusion
+from tests.fakes.search_engine import Engine, Row, SearchIndex, check_definition
+from tests.fakes.text_search import text_search
+from tests.fakes.vector_search import vector_search
+
+SEARCH_STAGES = {"$vectorSearch": "vectorSearchScore", "$search": "searchScore", "$rankFusion": "score"}
+HIDDEN = "__meta"
+# imported as Any: mongomock's type stubs describe PyMongo instead
+MockClient: Any = import_module("mongomock").MongoClient
+MockDatabase: Any = import_module("mongomock.database").Database
+MockCollection: Any = import_module("mongomock.collection").Collection
+process_pipeline: Any = import_module("mongomock.aggregate").process_pipeline
+
+
+class SearchClient(MockClient):  # type: ignore[misc]
+    """A MongoDB with a search engine, in memory. ``engine`` holds its switches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.engine = Engine()
+        self.lock = threading.RLock()
+        self._searchable: dict[str, SearchDatabase] = {}
+
+    def get_database(self, name: str | None = None, **options: Any) -> SearchDatabase:
+        assert name is not None
+        with self.lock:
+            if name not in self._searchable:
+                self._searchable[name] = SearchDatabase(self, name, _store=self._store[name])
+            return self._searchable[name]
+
+
+class SearchDatabase(MockDatabase):  # type: ignore[misc]
+    def get_collection(self, name: str, **options: Any) -> SearchCollection:
+        with self._client.lock:
+            if name not in self._collection_accesses:
+                self._collection_accesses[name] = SearchCollection(self, name, _db_store=self._store)
+            found: SearchCollection = self._collection_accesses[name]
+            return found
+
+
+class SearchCollection(MockCollection):  # type: ignore[misc]
+    """One collection: its documents, search indexes and aggregations."""
+
+    @property
+    def _engine(self) -> Engine:
+        engine: Engine = self.database.client.engine
+        return engine
+
+    def aggregate(self, pipeline: Sequence[Mapping[str, Any]], session: Any = None, **options: Any) -> Any:
+        self._engine.asked.append((self.name, copy.deepcopy([dict(stage) for stage in pipeline]), options))
+        return iter(self._run(pipeline))
+
+    def bulk_write(self, requests: Sequence[Any], ordered: bool = True, **options: Any) -> Any:
+        # mongomock 4.3 does not know the ``sort`` that PyMongo 4.11+ passes along with a replacement
+        assert all(isinstance(request, ReplaceOne) for request in requests)
+        with self.database.client.lock:
+            for request in requests:
+                self.replace_one(request._filter, request._doc, upsert=bool(request._upsert))
+
+    def _run(self, pipeline: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        _check_places(pipeline)
+        if not pipeline or next(iter(pipeline[0])) not in SEARCH_STAGES:
+            return list(super().aggregate(list(pipeline)))
+        ((stage, spec),) = pipeline[0].items()
+        meta = SEARCH_STAGES[stage]
+        rows = [{**document, HIDDEN: {meta: score}} for score, document in self._searched(stage, spec)]
+        rest = [_with_meta(part, meta) for part in pipeline[1:]]
+        found = process_pipeline(rows, self.database, rest, None)
+        return [{name: value for name, value in row.items() if name != HIDDEN} for row in found]
+
+    def _searched(self, stage: str, spec: Mapping[str, Any]) -> list[Row]:
+        engine = self._engine
+        if engine.failure is not None:
+            raise engine.failure
+        if not engine.enabled:
+            raise not_enabled()
+        if stage == "$rankFusion":
+            if not engine.rank_fusion:
+                raise location(40324, "Unrecognized pipeline stage name: '$rankFusion'")
+            return rank_fusion(spec, self._run)
+        with self.database.client.lock:
+            documents = list(self.find())
+        search = vector_search if stage == "$vectorSearch" else text_search
+        return search(spec, documents, lambda name, type: engine.serving(self.name, name, type))
+
+    def list_search_indexes(self, name: str | None = None, **options: Any) -> Iterator[dict[str, Any]]:
+        indexes = self._indexes().values()
+        return iter([index.described() for index in indexes if name is None or index.name == name])
+
+    def create_search_index(self, model: Mapping[str, Any], **options: Any) -> str:
+        name, type, definition = model["name"], model.get("type", "search"), dict(model["definition"])
+        indexes = self._indexes()
+        if self.name not in self.database.list_collection_names():
+            raise failure(f"Collection '{self.full_name}' does not exist.", 26, "NamespaceNotFound")
+        if name in indexes:
+            if indexes[name].latest == definition:
+                return str(name)
+            raise failure("Duplicate Index", 68, "IndexAlreadyExists")
+        room = self._engine.room
+        if room is not None and sum(len(one) for one in self._engine.indexes.values()) >= room:
+            raise failure(
+                "The maximum number of FTS indexes has been reached for this instance size.", 8, "UnknownError"
+            )
+        check_definition(type, definition)
+        indexes[name] = SearchIndex(name, type, definition)
+        indexes[name].become(self._engine.new_status)
+        return str(name)
+
+    def update_search_index(self, name: str, definition: Mapping[str, Any], **options: Any) -> None:
+        index = self._existing(name)
+        check_definition(index.type, definition)
+        index.latest = copy.deepcopy(dict(definition))
+        index.become(self._engine.new_status)
+
+    def drop_search_index(self, name: str, **options: Any) -> None:
+        self._existing(name)
+        del self._indexes()[name]
+
+    def _indexes(self) -> dict[str, SearchIndex]:
+        if not self._engine.enabled:
+            raise not_enabled()
+        return self._engine.indexes.setdefault(self.name, {})
+
+    def _existing(self, name: str) -> SearchIndex:
+        if name not in self._indexes():
+            raise failure(f"index {name} does not exist", 27, "IndexNotFound")
+        return self._indexes()[name]
+
+
+def _check_places(pipeline: Sequence[Mapping[str, Any]]) -> None:
+    for place, part in enumerate(pipeline):
+        for stage, spec in part.items():
+            if stage in SEARCH_STAGES and place:
+                raise location(40602, f"{stage} is only valid as the first stage in a pipeline")
+            inner = {"$lookup": [spec.get("pipeline", [])], "$facet": list(spec.values())} if stage in NESTED else {}
+            for name in (name for nested in inner.get(stage, []) for one in nested for name in one):
+                if name in SEARCH_STAGES:
+                    raise location(*NESTED[stage](name))
+
+
+NESTED: dict[str, Callable[[str], tuple[int, str]]] = {
+    "$lookup": lambda name: (51047, f"{name} is not allowed within a $lookup's sub-pipeline"),
+    "$facet": lambda name: (40600, f"{name} is not allowed to be used within a $facet stage"),
+}
+
+
+def _with_meta(value: Any, meta: str) -> Any:
+    """The stage with `{$meta: ...}` replaced by the hidden field it stands for."""
+    if isinstance(value, Mapping):
+        if set(value) == {"$meta"}:
+            if value["$meta"] != meta:
+                raise location(40218, f"query requires {value['$meta']} metadata, but it is not available")
+            return f"${HIDDEN}.{meta}"
+        return {name: _with_meta(inner, meta) for name, inner in value.items()}
+    return [_with_meta(inner, meta) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,102 @@
+"""`$search` over a list of documents: compound, text (BM25), equals, in and range; rows come best first."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from chatbot.text import analyzer
+from tests.fakes.engine_errors import refused
+from tests.fakes.mql_filter import compiled, kind_of
+from tests.fakes.search_engine import Documents, Find, Row
+
+
+def text_search(spec: Mapping[str, Any], documents: Documents, find: Find) -> list[Row]:
+    operators = [name for name in ("compound", "text", "equals", "in", "range") if name in spec]
+    if len(operators) != 1:
+        raise refused('"$search" one of compound, text, equals, in, range must be present')
+    definition = find(str(spec.get("index", "default")), "search")
+    if definition is None:
+        return []
+    scores = _Operators(documents, definition["mappings"]["fields"]).scores(operators[0], spec[operators[0]])
+    rows = [(score, document) for score, document in zip(scores, documents, strict=True) if score is not None]
+    return sorted(rows, key=lambda row: -row[0])
+
+
+class _Operators:
+    """Each operator gives one score a document, None where it does not match."""
+
+    def __init__(self, documents: Documents, fields: Mapping[str, Any]) -> None:
+        self._documents = documents
+        self._fields = fields
+
+    def scores(self, name: str, spec: Mapping[str, Any]) -> list[float | None]:
+        if name == "compound":
+            return self._compound(spec)
+        if name == "text":
+            return self._text(spec)
+        if name not in ("equals", "in", "range"):
+            raise refused(f'unrecognized operator "{name}"')
+        return [1.0 if match else None for match in self._matches(name, spec)]
+
+    def _compound(self, spec: Mapping[str, Any]) -> list[float | None]:
+        if unknown := set(spec) - {"must", "filter"}:
+            raise refused(f'"compound" unrecognized field "{min(unknown)}"')
+        if not any(spec.values()):
+            raise refused('"compound" at least one of filter, must, mustNot, should must be present')
+        total: list[float | None] = [0.0] * len(self._documents)
+        for occurrence, clauses in spec.items():
+            for clause in clauses if isinstance(clauses, list) else [clauses]:
+                ((name, operand),) = clause.items()
+                found = self.scores(name, operand)
+                counted = 1.0 if occurrence == "must" else 0.0
+                total = [
+                    None if before is None or now is None else before + counted * now
+                    for before, now in zip(total, found, strict=True)
+                ]
+        return total
+
+    def _matches(self, name: str, spec: Mapping[str, Any]) -> list[bool]:
+        path = str(spec["path"])
+        bounds = {f"${end}": spec[end] for end in ("gt", "gte", "lt", "lte") if end in spec}
+        value = {"equals": {"$eq": spec.get("value")}, "in": {"$in": spec.get("value")}, "range": bounds}[name]
+        operand = next(iter(value.values()), None)
+        if operand is None or operand == []:
+            raise refused(f'"{name}.value" cannot be empty')
+        kind = kind_of(operand[0] if isinstance(operand, list) else operand)
+        needed = {"string": "token"}.get(kind, kind)
+        mapping = self._fields.get(path, [])
+        if needed not in {one["type"] for one in (mapping if isinstance(mapping, list) else [mapping])}:
+            raise refused(f"Path '{path}' needs to be indexed as {needed}")
+        inside = compiled({path: value}, {path})
+        return [inside(document) for document in self._documents]
+
+    def _text(self, spec: Mapping[str, Any]) -> list[float | None]:
+        if not spec["query"]:
+            raise refused('"text.query" cannot be empty')
+        paths = spec["path"] if isinstance(spec["path"], list) else [spec["path"]]
+        total: list[float | None] = [None] * len(self._documents)
+        for path in paths:
+            mapping = self._fields.get(path)
+            if not isinstance(mapping, Mapping) or mapping["type"] != "string":
+                continue  # an unindexed path matches nothing, without an error
+            for place, score in self._bm25(path, mapping["analyzer"], str(spec["query"])).items():
+                total[place] = (total[place] or 0.0) + score
+        return total
+
+    def _bm25(self, path: str, lucene: str, query: str) -> dict[int, float]:
+        terms_of = analyzer(lucene.removeprefix("lucene.")).terms
+        texts = [Counter(terms_of(str(document.get(path) or ""))) for document in self._documents]
+        lengths = [text.total() for text in texts]
+        average = sum(lengths) / max(sum(1 for length in lengths if length), 1)
+        scores: dict[int, float] = {}
+        for term in set(terms_of(query)):
+            places = [place for place, text in enumerate(texts) if text[term]]
+            rarity = math.log(1 + (len(texts) - len(places) + 0.5) / (len(places) + 0.5))
+            for place in places:
+                count = texts[place][term]
+                weight = count / (count + 1.2 * (0.25 + 0.75 * lengths[place] / average))
+                scores[place] = scores.get(place, 0.0) + rarity * weight
+        return scores

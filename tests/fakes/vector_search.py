@@ -1,0 +1,88 @@
+"""`$vectorSearch` over a list of documents, exact; rows come best first with their score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from bson.binary import Binary
+
+from tests.fakes.engine_errors import refused
+from tests.fakes.mql_filter import compiled
+from tests.fakes.search_engine import Documents, Find, Row
+
+
+def vector_search(spec: Mapping[str, Any], documents: Documents, find: Find) -> list[Row]:
+    query, limit = _parsed_vector_query(spec)
+    definition = find(str(spec["index"]), "vectorSearch")
+    if definition is None:
+        return []
+    vectors = {f["path"]: f for f in definition["fields"] if f["type"] == "vector"}
+    declared = {f["path"] for f in definition["fields"] if f["type"] == "filter"}
+    path = spec["path"]
+    if path not in vectors:
+        raise refused(f"{path} is not indexed as vector")
+    dimensions, similarity = vectors[path]["numDimensions"], vectors[path]["similarity"]
+    if dimensions != len(query):
+        raise refused(f"vector field is indexed with {dimensions} dimensions but queried with {len(query)}")
+    if similarity == "cosine" and not query.any():
+        raise refused("Cosine similarity cannot be calculated against a zero vector.")
+    inside = compiled(spec.get("filter", {}), declared)
+    rows = []
+    for document in documents:
+        stored = stored_vector(document.get(path), dimensions)
+        if stored is not None and inside(document):
+            rows.append((_similarity(similarity, query, stored), document))
+    return sorted(rows, key=lambda row: -row[0])[:limit]
+
+
+def _parsed_vector_query(spec: Mapping[str, Any]) -> tuple[np.ndarray[Any, Any], int]:
+    for name in ("index", "path", "queryVector", "limit"):
+        if name not in spec:
+            raise refused(f'"{name}" is required')
+    known = {"index", "path", "queryVector", "limit", "numCandidates", "exact", "filter"}
+    if unknown := set(spec) - known:
+        raise refused(f'unrecognized field "{min(unknown)}"')
+    _check_amounts(spec["limit"], spec.get("numCandidates"), exact=bool(spec.get("exact")))
+    given = spec["queryVector"]
+    query = np.frombuffer(given, dtype="<f4", offset=2) if isinstance(given, bytes) else np.asarray(given, dtype="<f4")
+    for place, number in enumerate(query):
+        if not math.isfinite(number):
+            raise refused(f'"queryVector[{place}]" non-finite value')
+    return query, int(spec["limit"])
+
+
+def _check_amounts(limit: Any, candidates: Any, *, exact: bool) -> None:
+    if not isinstance(limit, int) or limit <= 0:
+        raise refused('"limit" must be positive')
+    if candidates is not None and not (isinstance(candidates, int) and 1 <= candidates <= 10_000):
+        raise refused('"numCandidates" must be within bounds [1..10000]')
+    if exact:
+        if candidates is not None:
+            raise refused('"numCandidates" must be omitted when "exact" is set to true')
+    elif candidates is None:
+        raise refused("numCandidates is required for approximate vector search")
+    elif limit > candidates:
+        raise refused("limit should be less than or equal to numCandidates")
+
+
+def stored_vector(value: Any, dimensions: int) -> np.ndarray[Any, Any] | None:
+    """What the engine indexes: an array of numbers or a float32 BinData vector of the right size, nothing else."""
+    if isinstance(value, list) and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in value):
+        vector = np.asarray(value, dtype=np.float32)
+    elif isinstance(value, Binary) and value.subtype == 9 and value[:2] == b"\x27\x00" and len(value) % 4 == 2:
+        vector = np.frombuffer(value, dtype="<f4", offset=2)
+    else:
+        return None
+    return vector if len(vector) == dimensions and bool(np.all(np.isfinite(vector)) and vector.any()) else None
+
+
+def _similarity(kind: str, query: np.ndarray[Any, Any], stored: np.ndarray[Any, Any]) -> float:
+    if kind == "euclidean":
+        return float(np.float32(1 / (1 + np.linalg.norm(query - stored) ** 2)))
+    dot = float(query.astype(np.float64) @ stored.astype(np.float64))
+    if kind == "cosine":
+        dot /= float(np.linalg.norm(query.astype(np.float64)) * np.linalg.norm(stored.astype(np.float64)))
+    return float(np.float32((1 + dot) / 2))

@@ -1,0 +1,86 @@
+"""A store on mongomock with a search engine, and its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from chatbot.database import Database
+from chatbot.database.mongo import MongoBackend
+from chatbot.repositories.changes import CorpusChanges
+from chatbot.schema import Chunk
+from chatbot.stores.atlas import AtlasStore
+from chatbot.stores.search_indexes import IndexPlan, ensure_indexes, ensure_ordinary_indexes, plan_indexes
+from tests.fakes.mongomock_search import SearchClient
+from tests.fakes.search_engine import Engine
+
+DIMENSIONS = 4
+COLLECTIONS = ("general", "reports")
+FIELDS = ("country_name", "year")
+
+
+class Clock:
+    """A clock that only moves when told, or when slept on."""
+
+    def __init__(self, on_sleep: Callable[[float], None] = lambda now: None) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+        self.on_sleep = on_sleep
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+        self.on_sleep(self.now)
+
+
+class Setup:
+    """``indexed=False`` leaves the search indexes out."""
+
+    def __init__(self, *, indexed: bool = True, fields: Sequence[str] = FIELDS, dimensions: int = DIMENSIONS) -> None:
+        self.client = SearchClient()
+        self.engine: Engine = self.client.engine
+        self.database = Database(MongoBackend(self.client, "test"))
+        self.clock = Clock()
+        ensure_ordinary_indexes(self.database, COLLECTIONS, FIELDS)
+        if indexed:
+            ensure_indexes(self.database, self.plans(fields=fields, dimensions=dimensions))
+        self.store = self.open_store()
+
+    def open_store(self, **options: Any) -> AtlasStore:
+        return AtlasStore(
+            database=self.database,
+            changes=CorpusChanges(self.database),
+            collections=COLLECTIONS,
+            filter_fields=FIELDS,
+            dimensions=DIMENSIONS,
+            clock=self.clock,
+            **options,
+        )
+
+    def plans(self, *, fields: Sequence[str] = FIELDS, dimensions: int = DIMENSIONS, **options: Any) -> list[IndexPlan]:
+        return plan_indexes(
+            collections=COLLECTIONS, filter_fields=fields, dimensions=dimensions, language="english", **options
+        )
+
+    def write(self, count: int = 3, *, collection: str = "reports", **metadata: Any) -> list[Chunk]:
+        """Chunk ``i`` points along axis ``i`` (modulo 4)."""
+        chunks = [
+            Chunk(
+                id=Chunk.make_id(collection, "v", place),
+                document_id=collection,
+                document_name=f"{collection}.pdf",
+                title="Report",
+                text=f"Coffee {place}",
+                ordinal=place,
+                metadata=metadata,
+                collection=collection,
+            )
+            for place in range(count)
+        ]
+        self.store.upsert(chunks, np.eye(DIMENSIONS, dtype=np.float32)[np.arange(count) % DIMENSIONS])
+        return chunks

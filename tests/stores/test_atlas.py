@@ -1,0 +1,336 @@
+"""AtlasStore: what it sends, what it makes of the answers, and collections written by older systems."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from bson import ObjectId
+
+from chatbot.database import Collection, Database, Json
+from chatbot.database.mongo import MongoBackend
+from chatbot.errors import EmbedderMismatchError, SearchEngineError
+from chatbot.schema import Scope, Values
+from chatbot.settings import Settings
+from chatbot.stores import STORES
+from chatbot.stores.atlas import AtlasStore
+from chatbot.stores.search_indexes import ensure_indexes
+from tests.fakes.mongomock_search import SearchClient
+from tests.stores.atlas_setup import DIMENSIONS, Setup
+
+QUERY = np.asarray([1, 0, 0, 0], dtype=np.float32)
+KENYA = Scope.of({"country_name": Values(("Kenya",))})
+RANKED = [{"$sort": {"score": -1, "_id": 1}}, {"$project": {"data_embedding": 0}}]
+
+
+@pytest.fixture
+def setup() -> Setup:
+    return Setup()
+
+
+def big(monkeypatch: pytest.MonkeyPatch, total: int, matching: int) -> list[dict[str, Any]]:
+    """Collections pretend to hold ``total`` documents, ``matching`` of them in any scope; returns the counts taken."""
+    taken: list[dict[str, Any]] = []
+
+    def count(self: Any, filter: dict[str, Any]) -> int:
+        taken.append(filter)
+        return matching
+
+    monkeypatch.setattr("chatbot.database.Collection.estimated_count", lambda self: total)
+    monkeypatch.setattr("chatbot.database.Collection.count", count)
+    return taken
+
+
+def sent(setup: Setup, place: int = -1) -> dict[str, Any]:
+    stage: dict[str, Any] = setup.engine.asked[place][1][0]["$vectorSearch"]
+    return stage
+
+
+# What is sent
+
+
+def test_a_small_collection_is_searched_exactly(setup: Setup) -> None:
+    setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
+    expected = [
+        {
+            "$vectorSearch": {
+                "index": "vector_index",
+                "path": "data_embedding",
+                "queryVector": [1.0, 0.0, 0.0, 0.0],
+                "filter": {"country_name": {"$eq": "Kenya"}},
+                "exact": True,
+                "limit": 6,
+            }
+        },
+        {"$addFields": {"score": {"$meta": "vectorSearchScore"}}},
+        *RANKED,
+    ]
+    options = {"maxTimeMS": 5000}
+    assert setup.engine.asked == [("general", expected, options), ("reports", expected, options)]
+
+
+def test_a_large_collection_is_searched_approximately(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    setup.write()
+    big(monkeypatch, 10_000, 10_000)
+    setup.store.vector_search(QUERY, top_k=5, scope=Scope())
+    assert setup.engine.asked[-1][1] == [
+        {
+            "$vectorSearch": {
+                "index": "vector_index",
+                "path": "data_embedding",
+                "queryVector": [1.0, 0.0, 0.0, 0.0],
+                "numCandidates": 1000,
+                "limit": 6,
+            }
+        },
+        {"$addFields": {"score": {"$meta": "vectorSearchScore"}}},
+        *RANKED,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("total", "matching", "exact"),
+    [(9_999, 9_999, True), (10_000, 499, True), (10_000, 500, False), (1_000_000, 0, True), (1_000_000, 90_000, False)],
+)
+def test_selective_scopes_are_searched_exactly(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch, total: int, matching: int, exact: bool
+) -> None:
+    big(monkeypatch, total, matching)
+    setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
+    assert ("exact" in sent(setup)) is exact
+    assert ("numCandidates" in sent(setup)) is not exact
+
+
+def test_candidates_rise_with_selectivity_and_with_top_k(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    big(monkeypatch, 100_000, 25_000)
+    setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
+    assert sent(setup)["numCandidates"] == 2000
+    setup.store.vector_search(QUERY, top_k=99, scope=Scope())
+    assert sent(setup)["numCandidates"] == 2000
+    setup.store.vector_search(QUERY, top_k=20_000, scope=Scope())
+    assert sent(setup)["exact"] is True
+
+
+def test_counts_are_remembered_for_a_while(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = big(monkeypatch, 100_000, 25_000)
+    for _ in range(3):
+        setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
+    assert len(taken) == 2  # one for each collection
+    setup.clock.now += 31
+    setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
+    assert len(taken) == 4
+
+
+def test_only_a_tie_at_the_cut_asks_again(setup: Setup) -> None:
+    setup.write(12)  # three chunks along each axis
+    setup.engine.asked.clear()
+    assert len(setup.store.vector_search(QUERY, top_k=3, scope=Scope())) == 3
+    assert [sent(setup, place)["limit"] for place in range(2)] == [4, 4]
+    setup.engine.asked.clear()
+    found = setup.store.vector_search(QUERY, top_k=2, scope=Scope())
+    assert [match.chunk_id for match in found] == ["reports-v-00000", "reports-v-00004"]
+    assert [sent(setup, place)["limit"] for place in range(3)] == [3, 3, 6]
+
+
+def test_keyword_search_sends_the_scope_as_compound_filter(setup: Setup) -> None:
+    setup.store.keyword_search("coffee", top_k=5, scope=KENYA)
+    name, (search, *rest), options = setup.engine.asked[-1]
+    assert (name, options) == ("reports", {"maxTimeMS": 5000})
+    assert search["$search"]["index"] == "text_index"
+    assert search["$search"]["compound"]["filter"] == [{"equals": {"path": "country_name", "value": "Kenya"}}]
+    assert rest == [{"$limit": 6}, {"$addFields": {"score": {"$meta": "searchScore"}}}, *RANKED]
+
+
+def test_nothing_is_sent_for_an_empty_query_or_no_results_wanted(setup: Setup) -> None:
+    assert setup.store.keyword_search("  ", top_k=5, scope=Scope()) == []
+    assert setup.store.keyword_search("coffee", top_k=0, scope=Scope()) == []
+    assert setup.store.vector_search(QUERY, top_k=0, scope=Scope()) == []
+    assert setup.engine.asked == []
+
+
+def test_names_and_time_limit_are_settings(setup: Setup) -> None:
+    store = setup.open_store(index_name="v", text_index_name="t", max_time_ms=700)
+    store.vector_search(QUERY, top_k=1, scope=Scope())
+    store.keyword_search("coffee", top_k=1, scope=Scope())
+    assert setup.engine.asked[0][1][0]["$vectorSearch"]["index"] == "v"
+    assert setup.engine.asked[-1][1][0]["$search"]["index"] == "t"
+    assert {options["maxTimeMS"] for _, _, options in setup.engine.asked} == {700}
+
+
+def test_build_takes_its_settings() -> None:
+    settings = Settings.from_env(
+        {"MONGODB_COLLECTION": "g", "REPORT_COLLECTION": "r", "MONGODB_TIMEOUT": "2", "FILTER_FIELDS": "year"}
+    )
+    client = SearchClient()
+    store = STORES.builder("atlas")(
+        settings=settings, database=Database(MongoBackend(client, "t")), changes=None, dimensions=DIMENSIONS
+    )
+    assert isinstance(store, AtlasStore)
+    store.vector_search(QUERY, top_k=1, scope=Scope())
+    assert [(name, options) for name, _, options in client.engine.asked] == [
+        ("g", {"maxTimeMS": 2000}),
+        ("r", {"maxTimeMS": 2000}),
+    ]
+
+
+# What comes back
+
+
+def test_matches_carry_chunks_without_embedding(setup: Setup) -> None:
+    chunks = setup.write(3, country_name="Kenya", year=2023)
+    found = setup.store.vector_search(QUERY, top_k=3, scope=KENYA)
+    assert [match.chunk for match in found] == chunks
+    assert [match.chunk for match in setup.store.keyword_search("coffee", top_k=3, scope=Scope())] == chunks
+
+
+@pytest.mark.parametrize("bad", [[0, 0, 0, 0], [float("nan"), 0, 0, 1], [float("inf"), 0, 0, 0]])
+def test_a_vector_without_direction_is_not_sent(setup: Setup, bad: list[float]) -> None:
+    with pytest.raises(SearchEngineError, match="all zeros or not a number"):
+        setup.store.vector_search(np.asarray(bad, dtype=np.float32), top_k=5, scope=Scope())
+    with pytest.raises(SearchEngineError, match="all zeros or not a number"):
+        setup.store.vector_scores(np.asarray(bad, dtype=np.float32), ["a"])
+    assert setup.engine.asked == []
+
+
+def test_a_vector_of_other_dimensions_is_not_sent(setup: Setup) -> None:
+    with pytest.raises(EmbedderMismatchError, match=r"has 3 dimensions.*for 4.*embed the reports again"):
+        setup.store.vector_search(QUERY[:3], top_k=5, scope=Scope())
+    assert setup.engine.asked == []
+
+
+# Collections of older systems
+
+
+def test_object_ids_arrays_and_string_years(setup: Setup) -> None:
+    old = ObjectId("65f000000000000000000001")
+    row = {"_id": old, "data": "Coffee", "data_embedding": [1.0, 0.0, 0.0, 0.0], "year": "2023", "document_name": "o"}
+    setup.database["general"].insert_one(row)
+    (match,) = setup.store.vector_search(QUERY, top_k=5, scope=Scope())
+    assert match.chunk_id == str(old)
+    assert match.score == pytest.approx(1.0)
+    assert match.chunk is not None
+    assert match.chunk.id == str(old)
+    assert [chunk.text for chunk in setup.store.get([str(old)])] == ["Coffee"]
+    assert setup.store.vector_scores(QUERY, [str(old)]) == {str(old): pytest.approx(1.0)}
+    assert setup.store.surroundings(match.chunk, margin=100) == [match.chunk]
+    assert setup.store.vector_search(QUERY, top_k=5, scope=Scope.of({"year": Values((2023,))})) == []
+
+
+def test_a_string_id_that_looks_like_an_object_id_is_found_too(setup: Setup) -> None:
+    setup.database["general"].insert_one({"_id": "65f000000000000000000001", "data": "Tea"})
+    assert [chunk.text for chunk in setup.store.get(["65f000000000000000000001"])] == ["Tea"]
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        [3.0, 0.0, 0.0, 0.0],
+        np.asarray([3, 0, 0, 0], dtype="<f4").tobytes(),
+        b"\x27\x00" + np.asarray([3, 0, 0, 0], dtype="<f4").tobytes(),
+    ],
+    ids=["array", "plain bytes", "vector bytes"],
+)
+def test_vector_scores_read_every_stored_form(setup: Setup, stored: Any) -> None:
+    setup.database["general"].insert_one({"_id": "old", "data_embedding": stored})
+    assert setup.store.vector_scores(QUERY, ["old"]) == {"old": pytest.approx(1.0)}
+
+
+@pytest.mark.parametrize("stored", [None, [1.0, 0.0], [0.0, 0.0, 0.0, 0.0]], ids=["none", "other size", "zeros"])
+def test_chunks_without_a_usable_embedding_have_no_score(setup: Setup, stored: Any) -> None:
+    setup.database["general"].insert_one({"_id": "old", "data_embedding": stored})
+    assert setup.store.vector_scores(QUERY, ["old"]) == {}
+
+
+# Empty answers are looked into
+
+
+def test_an_empty_collection_needs_no_index() -> None:
+    setup = Setup(indexed=False)
+    assert setup.store.vector_search(QUERY, top_k=5, scope=Scope()) == []
+    assert setup.store.keyword_search("coffee", top_k=5, scope=Scope()) == []
+    assert "MongoDB" in setup.store.ping()
+
+
+def test_a_missing_index_is_an_error_that_names_it_and_the_others() -> None:
+    setup = Setup()
+    setup.write()
+    store = setup.open_store(index_name="vektor", text_index_name="text")
+    with pytest.raises(SearchEngineError, match=r"'reports' has no search index 'vektor'.*text_index, vector_index"):
+        store.vector_search(QUERY, top_k=5, scope=Scope())
+    with pytest.raises(SearchEngineError, match=r"no search index 'text'.*index create"):
+        store.keyword_search("coffee", top_k=5, scope=Scope())
+    with pytest.raises(SearchEngineError, match="'vektor'"):
+        store.ping()
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_an_index_that_is_still_building_is_an_error_that_names_its_state(silent: bool) -> None:
+    setup = Setup(indexed=False)
+    setup.write()
+    setup.engine.new_status, setup.engine.silent = "BUILDING", silent
+    for plan in setup.plans():
+        target = plan.target
+        setup.database[target.collection].create_search_index(
+            target.index, kind=target.kind, definition=target.definition
+        )
+    searches: list[Callable[[], object]] = [
+        lambda: setup.store.vector_search(QUERY, top_k=5, scope=Scope()),
+        lambda: setup.store.keyword_search("coffee", top_k=5, scope=Scope()),
+    ]
+    for search in searches:
+        with pytest.raises(SearchEngineError, match="BUILDING") as caught:
+            search()
+        assert caught.value.retry_after == 10
+    setup.engine.index("reports", "vector_index").become("READY")
+    setup.engine.index("general", "vector_index").become("READY")
+    assert len(setup.store.vector_search(QUERY, top_k=5, scope=Scope())) == 3
+
+
+def test_a_failed_index_is_reported_with_the_servers_words(setup: Setup) -> None:
+    setup.write()
+    setup.engine.silent = True
+    setup.engine.index("reports", "vector_index").become("FAILED", "disk full")
+    with pytest.raises(SearchEngineError, match=r"has failed \(disk full\).*index drop") as caught:
+        setup.store.vector_search(QUERY, top_k=5, scope=Scope())
+    assert caught.value.retry_after is None
+
+
+def test_an_index_found_queryable_is_trusted_for_a_minute(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    setup.write(country_name="Chad")
+    looks: list[str] = []
+
+    def look(self: Collection, name: str | None = None) -> list[Json]:
+        looks.append(self.name)
+        return [{"queryable": True, "status": "READY"}]
+
+    monkeypatch.setattr(
+        "chatbot.database.Collection.search_indexes",
+        look,
+    )
+    for _ in range(3):
+        assert setup.store.vector_search(QUERY, top_k=5, scope=KENYA) == []
+    assert looks == ["reports"]
+    setup.clock.now += 61
+    setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
+    assert looks == ["reports", "reports"]
+
+
+def test_a_collection_without_room_for_a_text_index_is_skipped_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    setup = Setup(indexed=False)
+    setup.engine.room = 3
+    ensure_indexes(setup.database, setup.plans())
+    setup.write(collection="reports")
+    setup.write(collection="general")
+    with caplog.at_level(logging.WARNING):
+        found = setup.store.keyword_search("coffee", top_k=10, scope=Scope())
+        setup.store.keyword_search("coffee", top_k=10, scope=Scope())
+    assert {match.chunk.collection for match in found if match.chunk} == {"reports"}
+    assert [record.message for record in caplog.records] == [
+        "The search index 'text_index' of 'general' does not exist: keywords are not searched there."
+    ]
+    assert len(setup.store.vector_search(QUERY, top_k=10, scope=Scope())) == 6
