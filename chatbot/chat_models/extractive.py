@@ -21,6 +21,8 @@ SENTENCES = 3
 LONGEST_QUOTE = 600
 RELATED = 0.6
 """A further passage is quoted if it covers the question at least this well, relative to the best one."""
+CLOSE = 0.5
+"""... and if its cosine to the question is at least this share of the best one's."""
 HEADER = "Quoted from the reports (no language model is configured):"
 
 
@@ -60,7 +62,12 @@ class ExtractiveChatModel:
         weights = {term: log(1 + len(passages) / found[term]) for term in found}
         quotes = [self._quote(p, weights, sum(weights[t] for t in texts[p.number] & question)) for p in passages]
         best = sorted(quotes, key=lambda quote: (-quote.weight, quote.passage.number))[:PASSAGES]
-        return [quote for quote in best if quote.weight >= RELATED * best[0].weight]
+        closest = max((_cosine(passage) for passage in passages), default=0.0)
+        return [
+            quote
+            for quote in best
+            if quote.weight >= RELATED * best[0].weight and _cosine(quote.passage) >= CLOSE * closest
+        ]
 
     def _quote(self, passage: Passage, weights: dict[str, float], covered: float) -> _Quote:
         """The passage's best sentences in text order; its rank counts where words do not decide."""
@@ -68,6 +75,11 @@ class ExtractiveChatModel:
         scores = [sum(weights.get(t, 0.0) for t in set(self._analyzer.terms(s))) / (1 + len(s) / 400) for s in found]
         best = sorted(range(len(found)), key=lambda i: (-scores[i], i))[:SENTENCES]
         return _Quote(passage, tuple(found[i] for i in sorted(best)), covered + 1.0 / passage.number)
+
+
+def _cosine(passage: Passage) -> float:
+    score = passage.hit.score
+    return 0.0 if score is None else 2 * score - 1
 
 
 def _render(quote: _Quote) -> str:

@@ -9,6 +9,7 @@ from ..protocols import Store
 from ..schema import SECTION_SEPARATOR, Chunk, Context, Passage, SearchHit
 from ..text import estimate_tokens
 
+PART = "\n\n"
 _DELIMITER = re.compile(r"<(/?)\s*passage", re.IGNORECASE)
 
 
@@ -37,26 +38,26 @@ def build_context(hits: Sequence[SearchHit], store: Store, *, budget_tokens: int
 
 
 def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
-    """The chunk with its neighbours of the same part of the report, cut to ``margin`` characters on each side.
+    """The chunk with its neighbours in the report, cut to ``margin`` characters on each side.
 
-    Neighbours under another heading are introduced by that heading, so that a figure keeps its name.
+    Where neighbours stand under other headings, each part is introduced by its own, so that a figure keeps its name.
     """
-    before = [_labelled(other, chunk) for other in around if other.ordinal < chunk.ordinal]
-    after = [_labelled(other, chunk) for other in around if other.ordinal > chunk.ordinal]
-    head = "\n".join(before)[-margin:] if margin else ""
-    tail = "\n".join(after)[:margin]
+    labelled = any(other.section != chunk.section for other in around)
+    before = PART.join(_part(other, labelled) for other in around if other.ordinal < chunk.ordinal)
+    after = PART.join(_part(other, labelled) for other in around if other.ordinal > chunk.ordinal)
+    head = before[-margin:] if margin else ""
+    tail = after[:margin]
     # A cut line is dropped: half a figure is worse than none.
-    if head and len("\n".join(before)) > margin:
-        head = head.partition("\n")[2]
-    if tail and len("\n".join(after)) > margin:
-        tail = tail.rpartition("\n")[0]
-    return "\n".join(part for part in (head, chunk.text, tail) if part)
+    if len(before) > margin:
+        head = head.partition("\n")[2].strip()
+    if len(after) > margin:
+        tail = tail.rpartition("\n")[0].strip()
+    return PART.join(part for part in (head, _part(chunk, labelled), tail) if part)
 
 
-def _labelled(other: Chunk, chunk: Chunk) -> str:
-    if other.section == chunk.section:
-        return other.text
-    return f"{other.section.rpartition(SECTION_SEPARATOR)[2]}: {other.text}"
+def _part(chunk: Chunk, labelled: bool) -> str:
+    heading = chunk.section.rpartition(SECTION_SEPARATOR)[2]
+    return f"{heading}: {chunk.text}" if labelled and heading else chunk.text
 
 
 def render_passage(passage: Passage) -> str:

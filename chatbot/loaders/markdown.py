@@ -10,11 +10,11 @@ from .text import read_text
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
-_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_STRONG = "**"
 
 
 class MarkdownLoader:
-    """Implements `protocols.Loader`. Emphasis marks are dropped: they are neither searched nor quoted."""
+    """Implements `protocols.Loader`. Marks of strong emphasis are dropped: they are neither searched nor quoted."""
 
     suffixes = (".md", ".markdown")
 
@@ -27,7 +27,7 @@ class MarkdownLoader:
 
         def close() -> None:
             nonlocal offset
-            body = _EMPHASIS.sub(r"\2", "\n".join(lines)).strip()
+            body = "\n".join(lines).replace(_STRONG, "").strip()
             lines.clear()
             if body:
                 sections.append(Section(tuple(headings[level] for level in sorted(headings)), body, offset))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FLOORS: dict[str, float] = {}
+FLOORS: dict[str, float] = {"minilm:all-minilm-l6-v2-int8": 0.6}
 """Measured with `benchmarks/relevance_floor.py`; a model that is not listed has no floor."""
 
 

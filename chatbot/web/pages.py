@@ -16,7 +16,7 @@ EXAMPLES = (
         "filters": {"country_name": ["Somalia"], "year": [2023]},
     },
     {
-        "question": "Which countries have the largest populations?",
+        "question": "Which are the ten most populous countries?",
         "filters": {"type": ["year_in_review"], "year": [2023]},
     },
 )

@@ -1,0 +1,86 @@
+"""What every test can use: an empty data folder, services over it, and tiny reports to ingest.
+
+No test reads the developer's environment: the variables of the settings are removed before the first test, and
+`.env` is not read. What a test wants to be different it passes to `Settings` itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from chatbot.ingestion.manifest import Source, load_document
+from chatbot.ingestion.pipeline import Ingested
+from chatbot.loaders import loader_for
+from chatbot.schema import Value
+from chatbot.services import Services
+from chatbot.settings import Settings
+
+for _name in list(os.environ):
+    if _name.lower() in Settings.model_fields or _name.startswith("OPENAI_"):
+        os.environ.pop(_name, None)
+os.environ["PYTHON_DOTENV_DISABLED"] = "1"  # also for the processes that tests start
+
+AddReport = Callable[..., Ingested]
+"""``add_report(markdown, name="report", **metadata)``: ingests one Markdown report."""
+
+KENYA_2023 = """# Kenya: Country Report 2023
+
+## People and Society
+
+### Population
+
+52,428,290 (2023 est.)
+
+### Population growth rate
+
+2.09% (2023 est.)
+
+## Geography
+
+### Location
+
+Eastern Africa, bordering the Indian Ocean, between Somalia and Tanzania
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Deterministic and offline: the hashing embedder, the echo model, an empty folder, no samples."""
+    return Settings(
+        data_dir=tmp_path / "data", embedding_provider="hashing", chat_model="echo", sample_data="off", threads=2
+    )
+
+
+@pytest.fixture
+def services(settings: Settings) -> Iterator[Services]:
+    with Services(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def add_report(services: Services, tmp_path: Path) -> AddReport:
+    """Write a Markdown report and ingest it; the same ``name`` again is the same report."""
+
+    def add(markdown: str, name: str = "report", **metadata: Value) -> Ingested:
+        path = write_report(tmp_path / "reports", markdown, name)
+        document = load_document(Source(path, f"test/{name}", metadata=metadata), loader_for(path))
+        return services.ingestor.ingest(document)
+
+    return add
+
+
+@pytest.fixture
+def kenya(add_report: AddReport) -> Ingested:
+    """One small report with a country, a year and a type."""
+    return add_report(KENYA_2023, "kenya-2023", country_name="Kenya", year=2023, type="country_report")
+
+
+def write_report(folder: Path, markdown: str, name: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.md"
+    path.write_text(markdown, encoding="utf-8")
+    return path

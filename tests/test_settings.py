@@ -1,0 +1,151 @@
+"""Settings: defaults, `.env.example`, and what a wrong value says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from dotenv import dotenv_values
+
+from chatbot.database import open_database
+from chatbot.errors import SettingsError
+from chatbot.settings import Settings
+
+ROOT = Path(__file__).parent.parent
+EXAMPLE = ROOT / ".env.example"
+FIELD = re.compile(r"^    # (?P<section>[A-Z]\w+)$|^    (?P<name>[a-z_]+): ", re.MULTILINE)
+
+
+def declared() -> list[tuple[str, str]]:
+    """("section", ...) and ("field", ...) in the order of settings.py."""
+    source = (ROOT / "chatbot/settings.py").read_text(encoding="utf-8")
+    body = source[source.index("    # Server") : source.index("    @model_validator")]
+    return [("section", m["section"]) if m["section"] else ("field", m["name"]) for m in FIELD.finditer(body)]
+
+
+def test_the_reading_of_settings_py_misses_no_field() -> None:
+    assert [name for kind, name in declared() if kind == "field"] == list(Settings.model_fields)
+    sections = [name for kind, name in declared() if kind == "section"]
+    assert sections[0] == "Server"
+    assert len(sections) >= 5
+
+
+def test_env_example_lists_every_setting_with_description_and_default() -> None:
+    expected: list[str] = []
+    for kind, name in declared():
+        if kind == "section":
+            expected += ["", f"## {name}"]
+            continue
+        field = Settings.model_fields[name]
+        default = field.default
+        shown = "" if default is None else ",".join(default) if isinstance(default, tuple) else str(default)
+        expected += [f"# {field.description}", f"{name.upper()}={shown}"]
+    lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
+    assert lines[lines.index("") :] == expected
+
+
+def test_loading_env_example_gives_exactly_the_defaults() -> None:
+    values = {name: value or "" for name, value in dotenv_values(EXAMPLE).items()}
+    assert set(values) == {name.upper() for name in Settings.model_fields}
+    assert Settings.from_env(values) == Settings()
+
+
+def test_defaults_that_the_contract_names() -> None:
+    """R-D5, R-D7 and DESIGN.md, "Settings"."""
+    settings = Settings()
+    assert (settings.host, settings.port, str(settings.data_dir), settings.sample_data) == (
+        "127.0.0.1",
+        8000,
+        "data",
+        "auto",
+    )
+    assert (settings.threshold_start, settings.threshold_step, settings.threshold_floor) == (0.7, 0.1, 0.0)
+    assert (settings.retrieval_method, settings.vector_weight, settings.top_k) == ("hybrid", 0.6, 5)
+    assert (settings.mongodb_collection, settings.report_collection) == ("chatbot_data", "report_chatting")
+    assert (settings.on_empty, settings.relevance_floor, settings.language) == ("abstain", "auto", "english")
+    assert settings.filter_fields == ("country_name", "year", "document_name", "type")
+
+
+def test_values_are_read_from_the_environment_by_upper_case_name() -> None:
+    environ = {"TOP_K": " 9 ", "CORS_ORIGINS": "https://a.example, https://b.example,", "RELEVANCE_FLOOR": "0.55"}
+    settings = Settings.from_env(environ)
+    assert settings.top_k == 9
+    assert settings.cors_origins == ("https://a.example", "https://b.example")
+    assert settings.relevance_floor == 0.55
+
+
+def test_an_empty_value_means_not_set() -> None:
+    assert Settings.from_env({"TOP_K": "", "MONGODB_URI": "  ", "CHAT_MODEL": ""}) == Settings()
+
+
+def test_other_variables_are_none_of_our_business() -> None:
+    assert Settings.from_env({"PATH": "/bin", "top_k": "9", "REPORT_CHAT_TOP_K": "9"}) == Settings()
+
+
+def test_overrides_win_over_the_environment() -> None:
+    assert Settings.from_env({"TOP_K": "9"}, top_k=3).top_k == 3
+
+
+WRONG = {
+    "TOP_K": ("0", ["TOP_K='0'", "greater than or equal to 1"]),
+    "PORT": ("http", ["PORT='http'", "valid integer"]),
+    "VECTOR_WEIGHT": ("1.5", ["VECTOR_WEIGHT='1.5'", "less than or equal to 1"]),
+    "ON_EMPTY": ("invent", ["ON_EMPTY='invent'", "'abstain'", "'relax'", "'general'"]),
+    "SAMPLE_DATA": ("yes", ["SAMPLE_DATA='yes'", "'auto'", "'on'", "'off'"]),
+    "LOG_LEVEL": ("TRACE", ["LOG_LEVEL='TRACE'", "'DEBUG'", "'ERROR'"]),
+    "THRESHOLD_STEP": ("0", ["THRESHOLD_STEP='0'", "greater than 0"]),
+    "RELEVANCE_FLOOR": ("high", ["RELEVANCE_FLOOR='high'", "'auto'"]),
+}
+
+
+@pytest.mark.parametrize(("name", "value", "parts"), [(name, *rest) for name, rest in WRONG.items()], ids=WRONG)
+def test_a_wrong_value_is_named_with_its_setting_and_the_valid_ones(name: str, value: str, parts: list[str]) -> None:
+    with pytest.raises(SettingsError) as raised:
+        Settings.from_env({name: value})
+    assert all(part in raised.value.message for part in parts), raised.value.message
+
+
+def test_every_wrong_value_is_named_not_only_the_first() -> None:
+    with pytest.raises(SettingsError, match=r"PORT='x'.*TOP_K='99'"):
+        Settings.from_env({"PORT": "x", "TOP_K": "99"})
+
+
+def test_the_floor_may_not_be_above_the_start() -> None:
+    """R-D5."""
+    with pytest.raises(SettingsError, match="THRESHOLD_FLOOR must not be above THRESHOLD_START"):
+        Settings.from_env({"THRESHOLD_START": "0.3", "THRESHOLD_FLOOR": "0.4"})
+
+
+def test_override_checks_like_the_first_time_and_leaves_the_original() -> None:
+    settings = Settings()
+    assert settings.override(top_k=7).top_k == 7
+    assert settings.top_k == 5
+    with pytest.raises(SettingsError, match="TOP_K=0"):
+        settings.override(top_k=0)
+
+
+SECRET = "hunter2-very-secret"
+
+
+def test_a_secret_is_in_no_error_and_no_repr() -> None:
+    environ = {"OPENAI_API_KEY": f"sk-{SECRET}", "MONGODB_URI": f"mongodb://user:{SECRET}@host/"}
+    assert SECRET not in repr(Settings.from_env(environ))
+    with pytest.raises(SettingsError) as raised:
+        Settings.from_env({**environ, "TOP_K": "0", "THRESHOLD_FLOOR": "1"})
+    assert SECRET not in str(raised.value)
+    with pytest.raises(SettingsError) as raised:
+        Settings.from_env({}, mongodb_uri=[SECRET], openai_api_key=[SECRET])  # type: ignore[arg-type]
+    assert "MONGODB_URI: " in raised.value.message
+    assert "OPENAI_API_KEY: " in raised.value.message
+    assert SECRET not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "uri", [f"mongodb://user:{SECRET}@", f"postgres://user:{SECRET}@host/db", f"mongodb://{SECRET}:x:y/"]
+)
+def test_an_unusable_connection_string_is_named_but_not_shown(uri: str) -> None:
+    with pytest.raises(SettingsError, match="MONGODB_URI") as raised:
+        open_database(Settings.from_env({"MONGODB_URI": uri}))
+    assert SECRET not in str(raised.value)
+    assert raised.value.__cause__ is None
