@@ -97,6 +97,9 @@ class Store(Protocol):
 class ChangeLog(Protocol):
     """Which documents changed, in order: how an in-process index follows writes by other processes."""
 
+    def corpus_id(self) -> str:
+        """Identifies this corpus among all databases; a derived file of another one is useless."""
+
     def position(self) -> int: ...
 
     def record(self, document_ids: Iterable[str]) -> int: ...

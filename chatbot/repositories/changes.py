@@ -7,6 +7,7 @@ never see a later change without the earlier ones.
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -21,6 +22,13 @@ class CorpusChanges:
 
     def __init__(self, database: Database) -> None:
         self._meta = database["meta"]
+
+    def corpus_id(self) -> str:
+        """Made at first use, then kept."""
+        self._meta.update_one({"_id": "corpus_id"}, {"$setOnInsert": {"value": uuid.uuid4().hex}}, upsert=True)
+        found = self._meta.find_one({"_id": "corpus_id"})
+        assert found is not None
+        return str(found["value"])
 
     def position(self) -> int:
         found = self._meta.find_one({"_id": "corpus"}, {"position": 1})

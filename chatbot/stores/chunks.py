@@ -31,11 +31,13 @@ class MongoChunks:
         *,
         collections: Sequence[str],
         filter_fields: Iterable[str],
+        embedding_field: str = EMBEDDING_FIELD,
     ) -> None:
         self._database = database
         self._changes = changes
         self._names = tuple(dict.fromkeys(collections))
         self._fields = tuple(filter_fields)
+        self._embedding_field = embedding_field
 
     def _collections(self) -> list[Collection]:
         return [self._database[name] for name in self._names]
@@ -47,7 +49,7 @@ class MongoChunks:
         by_collection: dict[str, list[Json]] = {}
         for chunk, vector in zip(chunks, vectors, strict=True):
             name = chunk.collection or self._names[0]
-            row = {**chunk_to_json(chunk), EMBEDDING_FIELD: self._database.encode_vector(vector)}
+            row = {**chunk_to_json(chunk), self._embedding_field: self._database.encode_vector(vector)}
             by_collection.setdefault(name, []).append(row)
         for name, rows in by_collection.items():
             self._database[name].replace_many(rows)

@@ -5,7 +5,7 @@ Searches read segments without a lock; a change makes new segments (as in a sear
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,12 +13,12 @@ import faiss as _faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from ..schema import Matrix, Range, Scope, Value, Values, Vector
+from ..schema import Matrix, Scope, Vector
+from .columns import Column, Mask
 from .postings import Floats, Ints, Postings, WeightedTerm, bm25_scores
 
 faiss: Any = _faiss
 """Its own type hints do not know its SWIG half."""
-Mask = NDArray[np.bool_]
 MASKS_KEPT = 64
 
 
@@ -31,8 +31,8 @@ class Rows:
     """
 
     ids: NDArray[np.object_]
-    document_ids: NDArray[np.object_]
-    values: dict[str, NDArray[np.object_]]
+    documents: Column
+    values: Mapping[str, Column]
     vectors: Matrix
     terms: Ints
     lengths: Ints
@@ -43,8 +43,8 @@ class Rows:
         pieces = [self.terms[starts[row] : starts[row + 1]] for row in order]
         return Rows(
             self.ids[order],
-            self.document_ids[order],
-            {name: column[order] for name, column in self.values.items()},
+            self.documents.take(order),
+            {name: column.take(order) for name, column in self.values.items()},
             self.vectors[order],
             np.concatenate(pieces) if pieces else self.terms[:0],
             self.lengths[order],
@@ -55,8 +55,8 @@ class Rows:
         """All rows of the parts, ordered by id."""
         joined = Rows(
             np.concatenate([part.ids for part in parts]),
-            np.concatenate([part.document_ids for part in parts]),
-            {name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values},
+            Column.concat([part.documents for part in parts]),
+            {name: Column.concat([part.values[name] for part in parts]) for name in parts[0].values},
             np.concatenate([part.vectors for part in parts]),
             np.concatenate([part.terms for part in parts]),
             np.concatenate([part.lengths for part in parts]),
@@ -70,8 +70,8 @@ class Segment:
     """Searchable rows. ``alive`` is False for deleted ones; the mask cache belongs to this ``alive``."""
 
     ids: NDArray[np.object_]
-    document_ids: NDArray[np.object_]
-    values: dict[str, NDArray[np.object_]]
+    documents: Column
+    values: Mapping[str, Column]
     index: Any
     has_vector: Mask
     terms: Ints
@@ -81,19 +81,20 @@ class Segment:
     _masks: dict[Scope, Mask] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def build(cls, rows: Rows) -> Segment:
+    def build(cls, rows: Rows, postings: Postings | None = None, alive: Mask | None = None) -> Segment:
+        """A segment of these rows; ``postings`` and ``alive`` are given where they are known (a snapshot)."""
         index = faiss.IndexFlatIP(rows.vectors.shape[1])
         index.add(np.ascontiguousarray(rows.vectors))
         return cls(
             ids=rows.ids,
-            document_ids=rows.document_ids,
+            documents=rows.documents,
             values=rows.values,
             index=index,
             has_vector=np.asarray(rows.vectors.any(axis=1), dtype=np.bool_),
             terms=rows.terms,
             lengths=rows.lengths,
-            postings=Postings.build(rows.terms, rows.lengths),
-            alive=np.ones(len(rows.ids), dtype=np.bool_),
+            postings=postings or Postings.build(rows.terms, rows.lengths),
+            alive=np.ones(len(rows.ids), dtype=np.bool_) if alive is None else alive,
         )
 
     def __len__(self) -> int:
@@ -103,15 +104,19 @@ class Segment:
     def live_rows(self) -> int:
         return int(self.alive.sum())
 
-    def rows(self) -> Rows:
-        """The live rows, to build a merged segment from."""
+    def all_rows(self) -> Rows:
+        """Everything, deleted rows too: what a snapshot keeps."""
         vectors = self.index.reconstruct_n(0, len(self)) if len(self) else np.empty((0, self.index.d), np.float32)
-        rows = Rows(self.ids, self.document_ids, self.values, vectors, self.terms, self.lengths)
+        return Rows(self.ids, self.documents, self.values, vectors, self.terms, self.lengths)
+
+    def live(self) -> Rows:
+        """The rows that are not deleted, to build a merged segment from."""
+        rows = self.all_rows()
         return rows if bool(self.alive.all()) else rows.take(np.flatnonzero(self.alive))
 
     def without_documents(self, document_ids: set[str]) -> Segment:
         """This segment with the documents' rows deleted; itself where it has none of them."""
-        doomed = self.alive & np.isin(self.document_ids, list(document_ids))
+        doomed = self.alive & self.documents.where(lambda document_id: document_id in document_ids)
         if not bool(doomed.any()):
             return self
         return replace(self, alive=self.alive & ~doomed, _masks={})
@@ -124,7 +129,8 @@ class Segment:
         if cached is None:
             cached = self.alive.copy()
             for name, condition in scope.conditions:
-                cached &= _matching(self.values.get(name), condition, len(self))
+                column = self.values.get(name)
+                cached &= column.where(condition.matches) if column is not None else False
             if len(self._masks) >= MASKS_KEPT:
                 self._masks.clear()
             self._masks[scope] = cached
@@ -180,10 +186,3 @@ class Segment:
 def to_score(cosine: float) -> float:
     """The Atlas `vectorSearchScore` for cosine; rounding never takes it outside [0, 1]."""
     return min(1.0, max(0.0, (1.0 + float(cosine)) / 2.0))
-
-
-def _matching(column: NDArray[np.object_] | None, condition: Values | Range, rows: int) -> Mask:
-    if column is None:
-        return np.zeros(rows, dtype=np.bool_)
-    verdicts: dict[Value | None, bool] = {value: condition.matches(value) for value in set(column)}
-    return np.fromiter((verdicts[value] for value in column), dtype=np.bool_, count=rows)

@@ -1,0 +1,80 @@
+"""The in-process index: segments and the vocabulary they share. Knows nothing of the database."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..schema import Match, Scope, Vector
+from .postings import WeightedTerm, inverse_document_frequency
+from .segment import Rows, Segment
+
+DEAD_SHARE = 0.2
+"""A segment with more deleted rows than this is rewritten."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkIndex:
+    """Immutable but for the vocabulary, which only grows; a change returns a new index."""
+
+    segments: tuple[Segment, ...] = ()
+    vocabulary: dict[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return sum(len(segment) for segment in self.segments)
+
+    def term_ids(self, terms: Iterable[str]) -> list[int]:
+        """Ids of index terms, new ones are added."""
+        vocabulary = self.vocabulary
+        return [vocabulary.setdefault(term, len(vocabulary)) for term in terms]
+
+    def changed(self, documents: set[str], rows: Rows | None) -> ChunkIndex:
+        """Without the documents' old rows, with ``rows``: as a segment that takes in those of its size.
+
+        So there are never many segments, and a row is copied a logarithmic number of times.
+        """
+        parts = [rows] if rows is not None else []
+        size = len(rows.ids) if rows is not None else 0
+        kept: list[Segment] = []
+        for segment in sorted((s.without_documents(documents) for s in self.segments), key=len):
+            if segment.live_rows <= 2 * size or segment.live_rows < (1 - DEAD_SHARE) * len(segment):
+                parts.append(segment.live())
+                size += segment.live_rows
+            else:
+                kept.append(segment)
+        merged = (Segment.build(Rows.concat(parts)),) if size else ()
+        return ChunkIndex((*kept, *merged), self.vocabulary)
+
+    def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
+        return _merge((segment.nearest(vector, top_k=top_k, scope=scope) for segment in self.segments), top_k)
+
+    def keyword_search(self, terms: Iterable[str], *, top_k: int, scope: Scope) -> list[Match]:
+        known = [number for term in terms if (number := self.vocabulary.get(term)) is not None]
+        if not known or not len(self):
+            return []
+        rows = len(self)
+        average_length = max(sum(int(segment.lengths.sum()) for segment in self.segments) / rows, 1.0)
+        weighted = [WeightedTerm(term, self._idf(term, rows)) for term in known]
+        found = (
+            segment.best_keywords(weighted, average_length=average_length, top_k=top_k, scope=scope)
+            for segment in self.segments
+        )
+        return _merge(found, top_k)
+
+    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        scores: dict[str, float] = {}
+        for segment in self.segments:
+            scores.update(segment.scores_of(vector, chunk_ids))
+        return scores
+
+    def count(self, scope: Scope) -> int:
+        return sum(int(segment.mask(scope).sum()) for segment in self.segments)
+
+    def _idf(self, term: int, rows: int) -> float:
+        return inverse_document_frequency(rows, sum(s.postings.document_frequency(term) for s in self.segments))
+
+
+def _merge(found: Iterable[list[tuple[float, str]]], top_k: int) -> list[Match]:
+    ranked = ((-score, chunk_id) for part in found for score, chunk_id in part)
+    return [Match(chunk_id, -negative) for negative, chunk_id in heapq.nsmallest(top_k, ranked)]

@@ -1,0 +1,132 @@
+"""The in-process index on disk, so that a start need not read every passage again.
+
+Derived and disposable: the database stays the truth. A snapshot says which corpus it was made from and at which
+position of the change log; what happened since is loaded from the database. A file that does not fit, or cannot be
+read, is as good as none.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import Column
+from .postings import Postings
+from .segment import Rows, Segment
+
+log = logging.getLogger(__name__)
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotKey:
+    """What an index depends on besides the passages; another key means another index."""
+
+    corpus: str
+    collections: tuple[str, ...]
+    fields: tuple[str, ...]
+    embedding_field: str
+    dimensions: int
+    language: str
+    format: int = FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    position: int
+    rows_in_database: int
+    vocabulary: dict[str, int]
+    segments: tuple[Segment, ...]
+
+
+def write_snapshot(path: Path, key: SnapshotKey, snapshot: Snapshot) -> None:
+    """Write the file in one step: a reader sees the old one or the new one."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for number, segment in enumerate(snapshot.segments):
+        for name, array in _arrays(segment).items():
+            arrays[f"{number}/{name}"] = array
+    header = {
+        "key": asdict(key),
+        "position": snapshot.position,
+        "rows_in_database": snapshot.rows_in_database,
+        "vocabulary": list(snapshot.vocabulary),
+        "segments": [_values(segment) for segment in snapshot.segments],
+    }
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    with temporary.open("wb") as file:
+        np.savez(file, header=_text(json.dumps(header)), **arrays)  # type: ignore[arg-type]  # names are free
+    temporary.replace(path)
+
+
+def read_snapshot(path: Path, key: SnapshotKey) -> Snapshot | None:
+    """The snapshot, or None where there is none that fits."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            header = json.loads(stored["header"].tobytes())
+            if header["key"] != json.loads(json.dumps(asdict(key))):
+                return None
+            segments = [_segment(stored, number, values) for number, values in enumerate(header["segments"])]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        log.warning("The index snapshot %s cannot be read (%s): the index is built from the database.", path, error)
+        return None
+    vocabulary = {term: number for number, term in enumerate(header["vocabulary"])}
+    return Snapshot(header["position"], header["rows_in_database"], vocabulary, tuple(segments))
+
+
+def _arrays(segment: Segment) -> dict[str, NDArray[Any]]:
+    rows = segment.all_rows()
+    columns = {f"column/{name}": column.codes for name, column in rows.values.items()}
+    return {
+        "ids": _text("\n".join(rows.ids)),
+        "documents": rows.documents.codes,
+        "vectors": rows.vectors,
+        "terms": rows.terms,
+        "lengths": rows.lengths,
+        "starts": segment.postings.starts,
+        "rows": segment.postings.rows,
+        "counts": segment.postings.counts,
+        "alive": segment.alive,
+        **columns,
+    }
+
+
+def _values(segment: Segment) -> dict[str, Any]:
+    return {
+        "documents": segment.documents.values,
+        "columns": {name: column.values for name, column in segment.values.items()},
+    }
+
+
+def _segment(stored: Mapping[str, NDArray[Any]], number: int, values: Mapping[str, Any]) -> Segment:
+    def array(name: str) -> NDArray[Any]:
+        return stored[f"{number}/{name}"]
+
+    rows = Rows(
+        np.asarray(array("ids").tobytes().decode().split("\n"), dtype=object),
+        _column(values["documents"], array("documents")),
+        {name: _column(found, array(f"column/{name}")) for name, found in values["columns"].items()},
+        array("vectors"),
+        array("terms"),
+        array("lengths"),
+    )
+    postings = Postings(array("starts"), array("rows"), array("counts"))
+    return Segment.build(rows, postings, array("alive"))
+
+
+def _column(values: Sequence[Any], codes: NDArray[Any]) -> Column:
+    return Column(tuple(values), codes)
+
+
+def _text(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(text.encode(), dtype=np.uint8)
