@@ -1,0 +1,173 @@
+"""In-process search against raw FAISS, at 100,000 passages of 384 dimensions, in one run and with the same threads.
+
+Run: python -m benchmarks.inprocess_search [rows]
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import faiss
+import numpy as np
+
+from chatbot.database import open_database
+from chatbot.repositories.changes import CorpusChanges
+from chatbot.retrieval import RETRIEVAL_METHODS
+from chatbot.retrieval.pipeline import Retriever, ThresholdSettings
+from chatbot.schema import Chunk, Matrix, Scope, Values, Vector
+from chatbot.settings import Settings
+from chatbot.stores.faiss import FaissStore, build
+
+DIMENSIONS = 384
+QUERIES = 60
+TOP_K = 5
+WORDS = 30_000
+COUNTRIES = 50  # one country keeps 2 %
+
+
+class Precomputed:
+    """An embedder that costs nothing, so that only the retrieval is timed."""
+
+    model_id, dimensions, max_tokens = "precomputed", DIMENSIONS, 10_000
+
+    def __init__(self, vectors: Matrix) -> None:
+        self._vectors = vectors
+
+    def count_tokens(self, text: str) -> int:
+        return 1
+
+    def embed_query(self, text: str) -> Vector:
+        vector: Vector = self._vectors[int(text.split(maxsplit=1)[0])]
+        return vector
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        raise NotImplementedError
+
+
+def unit(rows: int, seed: int) -> Matrix:
+    vectors = np.random.default_rng(seed).normal(size=(rows, DIMENSIONS)).astype(np.float32)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+
+
+def words(rng: np.random.Generator, count: int) -> str:
+    """Words with a Zipf-like distribution, as in real text."""
+    return " ".join(f"w{min(int(number), WORDS)}" for number in rng.zipf(1.3, count))
+
+
+def fill(store: FaissStore, rows: int) -> None:
+    rng = np.random.default_rng(1)
+    vectors = unit(rows, 2)
+    for start in range(0, rows, 2000):
+        chunks = [
+            Chunk(
+                id=f"doc{row // 200:06d}-v-{row % 200:05d}",
+                document_id=f"doc{row // 200:06d}",
+                document_name=f"Report {row // 200}",
+                title=f"Report {row // 200}",
+                text=words(rng, 60),
+                metadata={"country_name": f"Country {row % COUNTRIES}", "year": 2000 + row % 7},
+            )
+            for row in range(start, min(start + 2000, rows))
+        ]
+        store.upsert(chunks, vectors[start : start + len(chunks)])
+
+
+def median_ms(call: Callable[[int], object]) -> float:
+    for number in range(3):
+        call(number)
+    times = []
+    for number in range(QUERIES):
+        started = time.perf_counter()
+        call(number)
+        times.append((time.perf_counter() - started) * 1000)
+    return float(np.median(times))
+
+
+def make_store(folder: Path) -> FaissStore:
+    settings = Settings(data_dir=folder)
+    database = open_database(settings)
+    return build(settings=settings, database=database, changes=CorpusChanges(database), dimensions=DIMENSIONS)
+
+
+def first_answer(folder: Path) -> None:
+    """In a process of its own: from the start of the interpreter to the first hits."""
+    store = make_store(folder)
+    store.vector_search(unit(1, 9)[0], top_k=TOP_K, scope=Scope())
+    store.keyword_search("w1 w2", top_k=TOP_K, scope=Scope())
+    store.close()
+
+
+def start_seconds(folder: Path) -> float:
+    command = [sys.executable, "-m", "benchmarks.inprocess_search", "--first-answer", str(folder)]
+    started = time.perf_counter()
+    subprocess.run(command, check=True)
+    return time.perf_counter() - started
+
+
+def resident_mb() -> float:
+    status = Path("/proc/self/status").read_text()
+    return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmRSS"))
+
+
+def main(rows: int) -> None:
+    faiss.omp_set_num_threads(1)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        fill(make_store(folder), rows)
+        without_snapshot = start_seconds(folder)
+        with_snapshot = start_seconds(folder)
+        before = resident_mb()
+        store = make_store(folder)
+        store.count(Scope())
+        report(store, rows, resident_mb() - before, without_snapshot, with_snapshot)
+        store.close()
+
+
+def report(store: FaissStore, rows: int, memory: float, without_snapshot: float, with_snapshot: float) -> None:
+    queries = unit(QUERIES, 3)
+    raw = faiss.IndexFlatIP(DIMENSIONS)
+    raw.add(unit(rows, 2))
+    settings = Settings()
+    retriever = Retriever(
+        store=store,
+        embedder=Precomputed(queries),
+        methods=lambda method: RETRIEVAL_METHODS.builder(method)(settings),
+        threshold=ThresholdSettings(0.7, 0.1, 0.0),
+    )
+    rng = np.random.default_rng(4)
+    texts = [f"{number} {words(rng, 8)}" for number in range(QUERIES)]
+    narrow = Scope.of({"country_name": Values(("Country 7",))})
+
+    def retrieve(method: str, scope: Scope) -> Callable[[int], object]:
+        return lambda number: retriever.retrieve(texts[number], top_k=TOP_K, scope=scope, method=method)
+
+    flat = median_ms(lambda number: raw.search(queries[number : number + 1], TOP_K))
+    lines = [
+        ("raw FAISS flat", flat),
+        ("retrieve vector", median_ms(retrieve("vector", Scope()))),
+        ("retrieve vector, 2 % filter", median_ms(retrieve("vector", narrow))),
+        ("retrieve bm25", median_ms(retrieve("bm25", Scope()))),
+        ("retrieve hybrid", median_ms(retrieve("hybrid", Scope()))),
+        ("retrieve hybrid, 2 % filter", median_ms(retrieve("hybrid", narrow))),
+    ]
+    print(f"{rows} x {DIMENSIONS}, {os.cpu_count()} cores, FAISS on 1 thread, {platform.machine()}")
+    print(f"Python {platform.python_version()}, faiss {faiss.__version__}, numpy {np.__version__}")
+    for label, milliseconds in lines:
+        print(f"{label:30}{milliseconds:8.2f} ms{milliseconds / flat:8.2f} x raw")
+    print(f"{'hybrid / vector':30}{lines[4][1] / lines[1][1]:8.2f} x")
+    print(f"start to first hits: {without_snapshot:.1f} s building, {with_snapshot:.1f} s with the snapshot")
+    print(f"memory of the index: {memory:.0f} MB (vectors alone {rows * DIMENSIONS * 4 / 1e6:.0f} MB)")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--first-answer"]:
+        first_answer(Path(sys.argv[2]))
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)

@@ -1,0 +1,47 @@
+"""The doctor: finds what is wrong with an installation before the first question does, and says how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..errors import ChatbotError, DependencyError
+from ..services import Services
+from .database_checks import check_data, check_database
+from .finding import Finding
+from .index_checks import check_engine, check_indexes
+from .model_checks import check_chat_model, check_embedder
+
+__all__ = ["CHECKS", "Finding", "diagnose"]
+
+Check = Callable[[Services], Iterator[Finding]]
+CHECKS: tuple[tuple[str, Check], ...] = (
+    ("database", check_database),
+    ("embedder", check_embedder),
+    ("chat_model", check_chat_model),
+    ("vector_search", check_engine),
+    ("indexes", check_indexes),
+    ("data", check_data),
+)
+
+
+def diagnose(services: Services) -> Iterator[Finding]:
+    """Every check's findings as they come; a check that cannot run becomes a finding itself.
+
+    Checks that need the database are left out when it does not answer: one cause, one finding.
+    """
+    down = False
+    for area, check in CHECKS:
+        if down and area != "chat_model":
+            continue
+        try:
+            yield from check(services)
+        except ChatbotError as error:
+            yield from_error(area, error)
+            down = down or area == "database"
+
+
+def from_error(area: str, error: ChatbotError) -> Finding:
+    """A failed check as a finding. Messages of our errors never hold a secret."""
+    if isinstance(error, DependencyError):
+        return Finding("error", area, error.reason or error.code, error.finding, error.remedy)
+    return Finding("error", area, error.code, error.message)

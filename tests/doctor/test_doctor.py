@@ -1,0 +1,219 @@
+"""The doctor finds each planted fault by name, says how to mend it, and prints no secret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pymongo.errors import OperationFailure
+
+from chatbot.database import Database
+from chatbot.database.mongo import MongoBackend
+from chatbot.doctor import Finding, diagnose
+from chatbot.engine import index_plans
+from chatbot.schema import Chunk
+from chatbot.services import Services
+from chatbot.settings import Settings
+from chatbot.stores.search_indexes import ensure_indexes
+from tests.fakes.mongomock_search import SearchClient
+from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
+
+DIMENSIONS = 64
+KEY = "sk-very-secret-key"
+
+
+class Deployment:
+    """A MongoDB with a search engine, and services over it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.client = SearchClient()
+        self.database = Database(MongoBackend(self.client, "test"))
+        self.settings = Settings(
+            data_dir=folder,
+            vector_search="atlas",
+            embedding_provider="hashing",
+            embedding_model=str(DIMENSIONS),
+            chat_model="echo",
+            sample_data="off",
+        )
+
+    def services(self, **changes: object) -> Services:
+        return Services(self.settings.override(**changes), database=self.database)
+
+    def index(self, *, dimensions: int = DIMENSIONS, **changes: object) -> None:
+        settings = self.settings.override(**changes)
+        ensure_indexes(self.database, index_plans(settings, dimensions=dimensions))
+
+    def findings(self, **changes: object) -> list[Finding]:
+        return list(diagnose(self.services(**changes)))
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Deployment:
+    """Two passages, no search index yet."""
+    made = Deployment(tmp_path)
+    with_data = made.services()
+    with_data.prepare()
+    with_data.remember_embedder()
+    chunks = [
+        Chunk(f"doc-v-{n:05d}", "doc", "Kenya", "Kenya", "text", metadata={"country_name": "Kenya", "year": 2023})
+        for n in range(2)
+    ]
+    vectors = np.eye(DIMENSIONS, dtype=np.float32)[:2]
+    with_data.store.upsert(chunks, vectors)
+    return made
+
+
+def problems(findings: list[Finding]) -> set[str]:
+    return {finding.name for finding in findings if finding.severity != "ok"}
+
+
+def test_a_sound_deployment_has_no_findings(deployment: Deployment) -> None:
+    deployment.index()
+
+    findings = deployment.findings()
+
+    assert problems(findings) == set()
+    assert {finding.area for finding in findings} >= {"database", "embedder", "chat_model", "indexes", "data"}
+
+
+def plant_no_engine(deployment: Deployment) -> None:
+    deployment.client.engine.enabled = False
+
+
+def plant_index_missing(deployment: Deployment) -> None:
+    """Nothing to do: the fixture makes none."""
+
+
+def plant_other_name(deployment: Deployment) -> None:
+    deployment.index()
+    collection = deployment.database["report_chatting"]
+    definition = collection.search_indexes("vector_index")[0]["latestDefinition"]
+    collection.drop_search_index("vector_index")
+    collection.create_search_index("vectors", kind="vectorSearch", definition=definition)
+
+
+def plant_wrong_dimensions(deployment: Deployment) -> None:
+    deployment.index(dimensions=DIMENSIONS * 2)
+
+
+def plant_undeclared(deployment: Deployment) -> None:
+    deployment.index(filter_fields=("country_name", "document_name", "type"))
+
+
+def plant_building(deployment: Deployment) -> None:
+    deployment.client.engine.new_status = "BUILDING"
+    for plan in index_plans(deployment.settings, dimensions=DIMENSIONS):
+        target = plan.target
+        deployment.database[target.collection].create_search_index(
+            target.index, kind=target.kind, definition=target.definition
+        )
+
+
+def plant_string_years(deployment: Deployment) -> None:
+    deployment.index()
+    deployment.database["report_chatting"].insert_one({"_id": "old", "data": "text", "year": "2021"})
+
+
+@pytest.mark.parametrize(
+    ("plant", "name", "remedy"),
+    [
+        (plant_no_engine, "no_search_engine", "VECTOR_SEARCH"),
+        (plant_index_missing, "index_missing", "index create"),
+        (plant_other_name, "index_under_another_name", "index create"),
+        (plant_wrong_dimensions, "index_wrong_dimensions", "index create"),
+        (plant_undeclared, "filter_field_undeclared", "index create"),
+        (plant_building, "index_building", "index status"),
+        (plant_string_years, "years_as_strings", "migrate"),
+    ],
+)
+def test_planted_fault_is_found_by_name(
+    deployment: Deployment, plant: Callable[[Deployment], None], name: str, remedy: str
+) -> None:
+    plant(deployment)
+
+    found = [finding for finding in deployment.findings() if finding.name == name]
+
+    assert found, f"{name} was not found"
+    assert found[0].severity == "error"
+    assert remedy in found[0].remedy
+
+
+def test_undeclared_field_is_named(deployment: Deployment) -> None:
+    plant_undeclared(deployment)
+
+    found = next(finding for finding in deployment.findings() if finding.name == "filter_field_undeclared")
+
+    assert "year" in found.message
+
+
+def test_index_under_another_name_says_which(deployment: Deployment) -> None:
+    plant_other_name(deployment)
+
+    found = next(finding for finding in deployment.findings() if finding.name == "index_under_another_name")
+
+    assert "'vectors'" in found.message
+    assert "'vector_index'" in found.message
+
+
+def test_another_embedding_model_than_the_stored_one(deployment: Deployment) -> None:
+    deployment.index()
+
+    findings = deployment.findings(embedding_model="128")
+
+    found = next(finding for finding in findings if finding.name == "embedder_mismatch")
+    assert "hashing:64" in found.message
+    assert "hashing:128" in found.message
+
+
+def test_model_endpoint_that_refuses_the_key(deployment: Deployment) -> None:
+    deployment.index()
+    with FakeOpenAI() as server:
+        server.always(CHAT, Reply(status=401))
+
+        findings = deployment.findings(chat_model="openai:gpt-4o", openai_api_key=KEY, openai_base_url=server.url)
+
+    found = next(finding for finding in findings if finding.name == "key_refused")
+    assert found.area == "chat_model"
+    assert "OPENAI_API_KEY" in found.remedy
+    assert KEY not in repr(findings)
+
+
+def test_wrong_password(deployment: Deployment, tmp_path: Path) -> None:
+    class Locked(SearchClient):
+        def server_info(self, session: object = None) -> dict[str, object]:
+            raise OperationFailure("bad auth : authentication failed", 8000, {"errmsg": "bad auth"})
+
+    deployment.database = Database(MongoBackend(Locked(), "test"))
+
+    findings = deployment.findings()
+
+    assert [finding.name for finding in findings if finding.severity == "error"] == ["auth_refused"]
+    assert "MONGODB_URI" in findings[0].remedy
+
+
+def test_a_dead_database_is_one_finding_not_six(tmp_path: Path) -> None:
+    settings = Settings(
+        data_dir=tmp_path,
+        mongodb_uri="mongodb://user:hunter2@127.0.0.1:1/?directConnection=true",
+        mongodb_timeout=0.3,
+        embedding_provider="hashing",
+        chat_model="echo",
+    )
+    with Services(settings) as services:
+        findings = list(diagnose(services))
+
+    errors = [finding for finding in findings if finding.severity == "error"]
+    assert [finding.area for finding in errors] == ["database"]
+    assert "hunter2" not in repr(findings)
+
+
+def test_embedded_database_needs_no_indexes(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, embedding_provider="hashing", chat_model="extractive", sample_data="off")
+    with Services(settings) as services:
+        findings = list(diagnose(services))
+
+    assert problems(findings) == {"no_language_model"}
+    assert "indexes" not in {finding.area for finding in findings}
