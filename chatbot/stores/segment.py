@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..schema import Matrix, Scope, Vector
+from .clusters import Clusters
 from .columns import Column, Mask
 from .postings import Floats, Ints, Postings, WeightedTerm, bm25_scores
 
 faiss: Any = _faiss
 """Its own type hints do not know its SWIG half."""
 MASKS_KEPT = 64
+APPROXIMATE_ROWS = 150_000
+"""A segment this large is searched through its clusters where no scope narrows the search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +81,19 @@ class Segment:
     lengths: Ints
     postings: Postings
     alive: Mask
+    clusters: Clusters | None = None
     _masks: dict[Scope, Mask] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def build(cls, rows: Rows, postings: Postings | None = None, alive: Mask | None = None) -> Segment:
-        """A segment of these rows; ``postings`` and ``alive`` are given where they are known (a snapshot)."""
-        index = faiss.IndexFlatIP(rows.vectors.shape[1])
-        index.add(np.ascontiguousarray(rows.vectors))
+    def build(
+        cls, rows: Rows, postings: Postings | None = None, alive: Mask | None = None, clusters: Clusters | None = None
+    ) -> Segment:
+        """A segment of these rows; the rest is given where it is known (a snapshot)."""
+        vectors = np.ascontiguousarray(rows.vectors)
+        index = faiss.IndexFlatIP(vectors.shape[1])
+        index.add(vectors)
+        if clusters is None and len(vectors) >= APPROXIMATE_ROWS:
+            clusters = Clusters.build(vectors)
         return cls(
             ids=rows.ids,
             documents=rows.documents,
@@ -95,6 +104,7 @@ class Segment:
             lengths=rows.lengths,
             postings=postings or Postings.build(rows.terms, rows.lengths),
             alive=np.ones(len(rows.ids), dtype=np.bool_) if alive is None else alive,
+            clusters=clusters,
         )
 
     def __len__(self) -> int:
@@ -137,8 +147,14 @@ class Segment:
         return cached
 
     def nearest(self, vector: Vector, *, top_k: int, scope: Scope) -> list[tuple[float, str]]:
-        """(score, id) best first; ties at the cut are resolved by id, so the answer is a function of the data."""
+        """(score, id) best first; ties at the cut are resolved by id, so the answer is a function of the data.
+
+        Exact under a scope, and without one below APPROXIMATE_ROWS.
+        """
         mask = self.mask(scope) & self.has_vector
+        if self.clusters is not None and not scope:
+            near = mask & self.clusters.near(vector)
+            mask = near if int(near.sum()) >= top_k else mask
         wanted = min(top_k, int(mask.sum()))
         if not wanted:
             return []

@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .clusters import Clusters
 from .columns import Column
 from .postings import Postings
 from .segment import Rows, Segment
 
 log = logging.getLogger(__name__)
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class SnapshotKey:
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     position: int
-    rows_in_database: int
+    marker: int
     vocabulary: dict[str, int]
     segments: tuple[Segment, ...]
 
@@ -57,7 +58,7 @@ def write_snapshot(path: Path, key: SnapshotKey, snapshot: Snapshot) -> None:
     header = {
         "key": asdict(key),
         "position": snapshot.position,
-        "rows_in_database": snapshot.rows_in_database,
+        "marker": snapshot.marker,
         "vocabulary": list(snapshot.vocabulary),
         "segments": [_values(segment) for segment in snapshot.segments],
     }
@@ -70,18 +71,18 @@ def write_snapshot(path: Path, key: SnapshotKey, snapshot: Snapshot) -> None:
 def read_snapshot(path: Path, key: SnapshotKey) -> Snapshot | None:
     """The snapshot, or None where there is none that fits."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             header = json.loads(stored["header"].tobytes())
             if header["key"] != json.loads(json.dumps(asdict(key))):
                 return None
             segments = [_segment(stored, number, values) for number, values in enumerate(header["segments"])]
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
         log.warning("The index snapshot %s cannot be read (%s): the index is built from the database.", path, error)
         return None
     vocabulary = {term: number for number, term in enumerate(header["vocabulary"])}
-    return Snapshot(header["position"], header["rows_in_database"], vocabulary, tuple(segments))
+    return Snapshot(header["position"], header["marker"], vocabulary, tuple(segments))
 
 
 def _arrays(segment: Segment) -> dict[str, NDArray[Any]]:
@@ -97,6 +98,7 @@ def _arrays(segment: Segment) -> dict[str, NDArray[Any]]:
         "rows": segment.postings.rows,
         "counts": segment.postings.counts,
         "alive": segment.alive,
+        **({"centroids": segment.clusters.centroids, "clusters": segment.clusters.codes} if segment.clusters else {}),
         **columns,
     }
 
@@ -121,7 +123,8 @@ def _segment(stored: Mapping[str, NDArray[Any]], number: int, values: Mapping[st
         array("lengths"),
     )
     postings = Postings(array("starts"), array("rows"), array("counts"))
-    return Segment.build(rows, postings, array("alive"))
+    clusters = Clusters(array("centroids"), array("clusters")) if f"{number}/clusters" in stored else None
+    return Segment.build(rows, postings, array("alive"), clusters)
 
 
 def _column(values: Sequence[Any], codes: NDArray[Any]) -> Column:

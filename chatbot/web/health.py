@@ -45,8 +45,8 @@ def ready() -> Response:
 
 
 def _search(services: Services) -> str:
-    """Built here: a store that cannot be built is a finding, not a crash."""
-    return services.store.ping()
+    """The engine and why it was chosen. Built here: a store that cannot be built is a finding, not a crash."""
+    return f"{services.store.ping()} ({services.engine.detail})"
 
 
 def _progress(services: Services) -> dict[str, int]:
