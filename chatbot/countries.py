@@ -10,15 +10,16 @@ import pycountry
 
 ALIASES = {
     "america": "USA", "bolivia": "BOL", "brazzaville": "COG", "britain": "GBR", "brunei": "BRN", "burma": "MMR",
-    "cape verde": "CPV", "congo brazzaville": "COG", "congo democratic republic of the": "COD",
-    "congo kinshasa": "COD", "congo republic of the": "COG", "cote divoire": "CIV", "czech republic": "CZE",
+    "cape verde": "CPV", "congo brazzaville": "COG", "congo democratic republic of": "COD",
+    "congo kinshasa": "COD", "congo republic of": "COG", "cote divoire": "CIV", "czech republic": "CZE",
     "democratic republic of congo": "COD", "democratic republic of the congo": "COD", "dr congo": "COD",
     "drc": "COD", "east timor": "TLS", "england": "GBR", "great britain": "GBR", "holland": "NLD",
-    "hong kong": "HKG", "iran": "IRN", "ivory coast": "CIV", "korea north": "PRK", "korea south": "KOR",
+    "holy see": "VAT", "holy see vatican city": "VAT", "hong kong": "HKG", "iran": "IRN", "ivory coast": "CIV",
+    "korea north": "PRK", "korea south": "KOR",
     "kosovo": "XKX", "laos": "LAO", "macau": "MAC", "macedonia": "MKD", "micronesia": "FSM", "moldova": "MDA",
     "north korea": "PRK", "palestine": "PSE", "palestinian territories": "PSE", "republic of congo": "COG",
-    "republic of the congo": "COG", "russia": "RUS", "south korea": "KOR", "st lucia": "LCA", "swaziland": "SWZ",
-    "syria": "SYR", "taiwan": "TWN", "tanzania": "TZA", "the gambia": "GMB", "turkey": "TUR", "uae": "ARE",
+    "republic of the congo": "COG", "russia": "RUS", "south korea": "KOR", "swaziland": "SWZ",
+    "syria": "SYR", "taiwan": "TWN", "tanzania": "TZA", "turkey": "TUR", "turkey turkiye": "TUR", "uae": "ARE",
     "uk": "GBR", "us": "USA", "usa": "USA", "vatican": "VAT", "vatican city": "VAT", "venezuela": "VEN",
     "vietnam": "VNM", "west bank": "PSE", "xk": "XKX", "zaire": "COD",
 }  # fmt: skip
@@ -26,10 +27,15 @@ ALIASES = {
 
 
 def normalise(name: str) -> str:
-    """Lower case without accents and punctuation: "Côte d'Ivoire" and "cote divoire" are one."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    words = re.sub(r"[^a-z0-9]+", " ", plain.lower().replace("&", " and ").replace("'", "")).split()
-    return " ".join(words[1:] if words[:1] == ["the"] and len(words) > 1 else words)
+    """Lower case without accents, punctuation and article: "The Gambia", "Gambia, The" and "gambia" are one."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    words = re.sub(r"[^a-z0-9]+", " ", re.sub(r"['.]", "", plain.replace("&", " and "))).split()
+    words = ["saint" if word == "st" else word for word in words]
+    if len(words) > 1 and words[0] == "the":
+        words = words[1:]
+    if len(words) > 1 and words[-1] == "the":
+        words = words[:-1]
+    return " ".join(words)
 
 
 @lru_cache(maxsize=1)

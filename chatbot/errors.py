@@ -94,15 +94,18 @@ class EmbedderMismatchError(ChatbotError):
 class DependencyError(ChatbotError):
     """Something this process depends on failed; ``dependency`` names it, ``remedy`` says what helps.
 
-    ``retry_after`` (seconds) is set where trying again may help, None where only a person can mend it.
+    ``retry_after`` (seconds) is set where trying again may help, None where only a person can mend it. ``reason`` is
+    a machine-readable word where the doctor tells causes apart (``auth_refused``, ``no_search_engine``, ...).
     """
 
     code = "dependency_unavailable"
     dependency: ClassVar[str] = "dependency"
 
-    def __init__(self, message: str, *, remedy: str = "", retry_after: int | None = None) -> None:
+    def __init__(self, message: str, *, remedy: str = "", retry_after: int | None = None, reason: str = "") -> None:
         super().__init__(f"{message} {remedy}".strip(), details=[{"dependency": self.dependency, "remedy": remedy}])
+        self.finding = message
         self.remedy = remedy
+        self.reason = reason
         self.retry_after = retry_after
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 import uuid
 
 from flask import Flask, Response, g, request
 from flask_cors import CORS
 
+from .database import begin_request, end_request
+from .errors import ChatbotError
 from .ingestion.samples import SampleReports
 from .loaders import loader_for
 from .services import SAMPLE_DATA, Services
 from .settings import Settings
+from .stores.search_indexes import ensure_indexes
 from .web.api import api
 from .web.errors import register_error_handlers
 from .web.health import health
 from .web.pages import pages
+from .web.startup import Startup
 
 log = logging.getLogger("chatbot.requests")
 MAX_BODY_BYTES = 1_000_000
@@ -31,6 +36,8 @@ SECURITY_HEADERS = {
 def create_app(settings: Settings | None = None) -> Flask:
     """The application; loads the sample reports in the background where the settings ask for them.
 
+    Where the database does not answer yet, it is served without: questions get a 503 until it does.
+
     Raises:
         SettingsError, UnknownNameError, EmbedderMismatchError: it cannot serve with these settings.
     """
@@ -38,18 +45,33 @@ def create_app(settings: Settings | None = None) -> Flask:
     app = Flask(__name__, template_folder="../templates", static_folder="../static")
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     services = app.extensions["services"] = Services(settings)
-    services.check()
-    services.prepare()
     app.register_blueprint(pages)
     app.register_blueprint(api)
     app.register_blueprint(health)
     register_error_handlers(app)
     CORS(app, origins=list(settings.cors_origins), methods=["GET", "POST"], expose_headers=["Retry-After"])
     _register_request_hooks(app)
+    startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
+    startup.run()
+    return app
+
+
+def _start(app: Flask, services: Services) -> None:
+    services.check()
+    services.prepare()
+    if services.engine.store == "atlas" and services.settings.create_indexes:
+        threading.Thread(target=_create_indexes, args=(services,), name="search-indexes", daemon=True).start()
     if _wants_samples(services):
         samples = app.extensions["samples"] = sample_reports(services)
         samples.start()
-    return app
+
+
+def _create_indexes(services: Services) -> None:
+    """The server builds them for minutes; until then questions get the reason as a 503, and /ready says it."""
+    try:
+        ensure_indexes(services.database, services.index_plans)
+    except ChatbotError as error:
+        log.warning("The search indexes were not created: %s See: python -m chatbot index status", error.message)
 
 
 def sample_reports(services: Services) -> SampleReports:
@@ -68,6 +90,7 @@ def _wants_samples(services: Services) -> bool:
 def _register_request_hooks(app: Flask) -> None:
     @app.before_request
     def begin() -> None:
+        begin_request()
         g.request_id = uuid.uuid4().hex[:12]
         g.started = time.perf_counter()
 
@@ -78,3 +101,7 @@ def _register_request_hooks(app: Flask) -> None:
         ms = (time.perf_counter() - g.started) * 1000
         log.info("%s %s %s %.0f ms %s", request.method, request.path, response.status_code, ms, g.request_id)
         return response
+
+    @app.teardown_request
+    def end(error: BaseException | None) -> None:
+        end_request()

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import openai
 
 from .errors import ChatModelError, ContextLengthError, EmbeddingError, SettingsError
 from .settings import Settings
 
+OPENAI_URL = "https://api.openai.com/v1"
+"""Named here: left out, the SDK would look into the environment, which only the settings do."""
 PLACEHOLDER_KEY = "not-needed"
 """Sent to servers of one's own that want no key."""
 
 
-def openai_client(settings: Settings) -> openai.OpenAI:
+def openai_client(settings: Settings, *, http_client: Any = None) -> openai.OpenAI:
     """A client with bounded time-outs and the SDK's own bounded back-off.
 
     Raises:
@@ -28,9 +31,10 @@ def openai_client(settings: Settings) -> openai.OpenAI:
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else PLACEHOLDER_KEY
     return openai.OpenAI(
         api_key=key,
-        base_url=settings.openai_base_url,
+        base_url=settings.openai_base_url or OPENAI_URL,
         timeout=settings.model_timeout,
         max_retries=settings.model_retries,
+        http_client=http_client,
     )
 
 
@@ -40,7 +44,9 @@ def translated(kind: type[EmbeddingError] | type[ChatModelError], model: str) ->
     try:
         yield
     except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-        raise kind(f"The endpoint of {model} refused the key.", remedy="Check OPENAI_API_KEY.") from error
+        raise kind(
+            f"The endpoint of {model} refused the key.", remedy="Check OPENAI_API_KEY.", reason="key_refused"
+        ) from error
     except openai.NotFoundError as error:
         raise kind(f"The endpoint does not know the model {model}.", remedy="Check the model's name.") from error
     except openai.RateLimitError as error:

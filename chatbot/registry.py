@@ -24,18 +24,16 @@ class Registry(Generic[T]):
     def names(self) -> list[str]:
         return sorted(self._modules)
 
-    def check(self, name: str, *, field: str | None = None) -> str:
-        """Return ``name`` if it is registered.
+    def check(self, name: str, *, field: str | None = None, also: tuple[str, ...] = ()) -> str:
+        """Return ``name`` if it is registered, or one of ``also`` (a setting's "auto").
 
         Raises:
             UnknownNameError: it is not; the message lists the valid names.
         """
-        if name not in self._modules:
-            valid = self.names()
-            message = f"{name!r} is not a {self.kind}. Valid: {', '.join(valid)}."
-            raise UnknownNameError(
-                message, details=[{"field": field or self.kind, "message": message, "valid_values": valid}]
-            )
+        if name not in self._modules and name not in also:
+            valid = sorted({*self._modules, *also})
+            message = f"{name!r} is not a valid {self.kind}. Valid: {', '.join(valid)}."
+            raise UnknownNameError.for_field(field or self.kind, message, valid)
         return name
 
     def builder(self, name: str) -> Callable[..., T]:

@@ -134,6 +134,8 @@ class DocumentRecord:
     updated_at: str = ""
     error: str = ""
     sample: bool = False
+    replacing: str = ""
+    """The version that is being written over this one: passages of both may be there until that is finished."""
 
 
 @dataclass(frozen=True, slots=True)

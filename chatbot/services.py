@@ -3,45 +3,49 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
-from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from .agents import AGENTS
-from .caches.warm import WarmCache
 from .chat_models import CHAT_MODELS
-from .chunkers import CHUNKERS
 from .conversation.service import ChatService
 from .database import Database, open_database
-from .embedders import DEFAULT_MODELS, EMBEDDERS
-from .embedders.cached import CachedEmbedder
-from .errors import EmbedderMismatchError
+from .embedders import EMBEDDERS
+from .engine import Engine, choose_engine, index_plans
 from .ingestion.pipeline import Ingestor
+from .migration.schema import migrate
+from .model_bound import SAMPLE_DATA, WARM_CACHE, ModelBound
 from .protocols import Agent, ChatModel, Chunker, Embedder, Store
 from .repositories.changes import CorpusChanges, CorpusFacts, StoredEmbedder
 from .repositories.conversations import ConversationRepository
 from .repositories.documents import DocumentRepository
+from .repositories.older_reports import OlderReports
 from .retrieval import RETRIEVAL_METHODS
-from .retrieval.calibration import relevance_floor
 from .retrieval.method import RetrievalMethod
-from .retrieval.pipeline import Retriever, ThresholdSettings
+from .retrieval.pipeline import Retriever
 from .retrieval.scope import ScopeResolver
 from .settings import Settings
 from .stores import STORES
-from .stores.search_indexes import ensure_ordinary_indexes
+from .stores.search_indexes import IndexPlan, ensure_ordinary_indexes
+from .text import analyzer
 
 T = TypeVar("T")
-SAMPLE_DATA = Path(__file__).parent.parent / "sample_data"
-WARM_CACHE = SAMPLE_DATA / "embeddings.npz"
+__all__ = ["SAMPLE_DATA", "WARM_CACHE", "Services"]
+RETIRED_SECONDS = 600.0
+"""How long the objects of an embedding model that was replaced stay open for the requests that began with them."""
 
 
 class Services:
     """Everything one process needs, each built on first use and then kept. Use as a context manager."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, database: Database | None = None) -> None:
+        """``database`` stands in for the one that the settings name; it is closed with the rest."""
         self.settings = settings
-        self._built: dict[str, Any] = {}
+        self._built: dict[str, Any] = {} if database is None else {"database": database}
+        self._bound: ModelBound | None = None
+        self._retired: list[tuple[float, ModelBound]] = []
         self._lock = threading.RLock()
 
     def _once(self, name: str, build: Callable[[], T]) -> T:
@@ -64,7 +68,16 @@ class Services:
 
     @property
     def documents(self) -> DocumentRepository:
-        return self._once("documents", lambda: DocumentRepository(self.database, self.settings.filter_fields))
+        return self._once("documents", self._build_documents)
+
+    def _build_documents(self) -> DocumentRepository:
+        fields = self.settings.filter_fields
+        older = OlderReports(self.database, collections=self.chunk_collections, filter_fields=fields)
+        return DocumentRepository(self.database, fields, older)
+
+    @property
+    def chunk_collections(self) -> tuple[str, str]:
+        return self.settings.mongodb_collection, self.settings.report_collection
 
     @property
     def conversations(self) -> ConversationRepository:
@@ -75,59 +88,55 @@ class Services:
         return self._once("scopes", lambda: ScopeResolver(self.documents, self.settings.filter_fields))
 
     @property
-    def embedder(self) -> Embedder:
-        """The database's embedder, else the configured one.
+    def model_bound(self) -> ModelBound:
+        """What hangs on the embedding model, for the model the database has now.
 
-        Raises:
-            EmbedderMismatchError: EMBEDDING_PROVIDER or EMBEDDING_MODEL names another one than the database has.
+        Asks the database, one small document: `reembed` in another process may have changed the model. Take what a
+        request needs from one answer, so that it fits together; a request under way keeps what it has.
         """
-        return self._once("embedder", self._build_embedder)
-
-    def _build_embedder(self) -> Embedder:
-        provider, model = self._embedder_name()
-        embedder = EMBEDDERS.builder(provider)(self.settings, model=model)
         stored = self.facts.embedder()
-        if stored is not None and (embedder.model_id, embedder.dimensions) != (stored.model_id, stored.dimensions):
-            raise EmbedderMismatchError(
-                f"The database was written with {stored.model_id} ({stored.dimensions} dimensions), but "
-                f"{embedder.model_id} ({embedder.dimensions}) is configured. Unset EMBEDDING_PROVIDER and "
-                "EMBEDDING_MODEL to keep the database's model, or use another database (DATA_DIR, MONGODB_DB)."
-            )
-        return CachedEmbedder(embedder, WarmCache(WARM_CACHE))
+        with self._lock:
+            if self._bound is None or not self._bound.serves(stored):
+                stored = self.facts.embedder()  # asked again: another thread may have seen a later answer
+            if self._bound is None or not self._bound.serves(stored):
+                self._bound = self._replace_bound(stored)
+            self._close_retired(older_than=RETIRED_SECONDS)
+            return self._bound
 
-    def _embedder_name(self) -> tuple[str, str]:
-        """Provider and model: as set, else as stored (a key set later changes only the chat model), else by key."""
-        settings, stored = self.settings, self.facts.embedder()
-        if settings.embedding_provider is None and stored is not None:
-            return stored.provider, settings.embedding_model or stored.model
-        provider = settings.embedding_provider or ("openai" if settings.openai_api_key else "minilm")
-        EMBEDDERS.check(provider, field="EMBEDDING_PROVIDER")
-        return provider, settings.embedding_model or DEFAULT_MODELS[provider]
+    def _replace_bound(self, stored: StoredEmbedder | None) -> ModelBound:
+        if self._bound is None:
+            return ModelBound(self, stored)
+        self._retired.append((time.monotonic(), self._bound))
+        return ModelBound(self, stored, adopt=self._bound.knows_its_model)
+
+    def _close_retired(self, older_than: float) -> None:
+        while self._retired and time.monotonic() - self._retired[0][0] >= older_than:
+            self._retired.pop(0)[1].close()
+
+    @property
+    def embedder(self) -> Embedder:
+        """Raises EmbedderMismatchError: the settings name another model than the database has."""
+        return self.model_bound.embedder
 
     def remember_embedder(self) -> None:
         """Store which model this database is written with; called before the first passage is."""
-        provider, model = self._embedder_name()
-        embedder = self.embedder
-        self.facts.remember_embedder(StoredEmbedder(provider, model, embedder.model_id, embedder.dimensions))
+        self.model_bound.remember_embedder()
 
     @property
-    def vector_search_name(self) -> str:
-        """What VECTOR_SEARCH means here: auto is $vectorSearch on a MongoDB server, in-process FAISS otherwise."""
-        if self.settings.vector_search != "auto":
-            return STORES.check(self.settings.vector_search, field="VECTOR_SEARCH")
-        return "faiss" if self.database.embedded else "atlas"
+    def engine(self) -> Engine:
+        """Which vector search serves this database; asked of the server once."""
+        return self._once("engine", lambda: choose_engine(self.settings, self.database))
 
     @property
     def store(self) -> Store:
-        return self._once("store", self._build_store)
+        return self.model_bound.store
 
-    def _build_store(self) -> Store:
-        return STORES.builder(self.vector_search_name)(
-            settings=self.settings,
-            database=self.database,
-            changes=self.changes,
-            dimensions=self.embedder.dimensions,
-        )
+    @property
+    def index_plans(self) -> list[IndexPlan]:
+        """The search indexes that MongoDB's engine needs for the vectors in use."""
+        stored = self.facts.embedder()
+        slot = stored.slot if stored else ""
+        return index_plans(self.settings, dimensions=self.embedder.dimensions, slot=slot)
 
     @property
     def chat_model(self) -> ChatModel:
@@ -145,34 +154,12 @@ class Services:
 
     @property
     def retriever(self) -> Retriever:
-        return self._once("retriever", self._build_retriever)
-
-    def _build_retriever(self) -> Retriever:
-        settings = self.settings
-        return Retriever(
-            store=self.store,
-            embedder=self.embedder,
-            methods=self.retrieval_method,
-            threshold=ThresholdSettings(settings.threshold_start, settings.threshold_step, settings.threshold_floor),
-        )
+        return self.model_bound.retriever
 
     def agent(self, mode: str) -> Agent:
         """Raises UnknownNameError."""
         AGENTS.check(mode, field="mode")
-        return self._once(f"agent:{mode}", lambda: self._build_agent(mode))
-
-    def _build_agent(self, mode: str) -> Agent:
-        settings = self.settings
-        return AGENTS.builder(mode)(
-            retriever=self.retriever,
-            store=self.store,
-            catalog=self.documents,
-            chat_model=self.chat_model,
-            context_tokens=settings.context_tokens,
-            context_margin=settings.context_margin,
-            relevance_floor=relevance_floor(settings.relevance_floor, self.embedder.model_id),
-            on_empty=settings.on_empty,
-        )
+        return self.model_bound.agent(mode)
 
     @property
     def chat(self) -> ChatService:
@@ -180,46 +167,52 @@ class Services:
 
     @property
     def ingestor(self) -> Ingestor:
-        return self._once("ingestor", self._build_ingestor)
+        return self.model_bound.ingestor
 
     @property
     def chunker(self) -> Chunker:
-        return self._once(
-            "chunker", lambda: CHUNKERS.builder("sections")(self.embedder, chunk_size=self.settings.chunk_size)
-        )
-
-    def _build_ingestor(self) -> Ingestor:
-        settings = self.settings
-        self.prepare()
-        self.remember_embedder()
-        return Ingestor(
-            store=self.store,
-            embedder=self.embedder,
-            chunker=self.chunker,
-            documents=self.documents,
-            collections=(settings.mongodb_collection, settings.report_collection),
-            settings_key=f"sections:{settings.chunk_size}:{self.embedder.model_id}",
-        )
+        return self.model_bound.chunker
 
     def prepare(self) -> None:
-        """Create the ordinary indexes that look-ups need; existing ones stay."""
+        """Bring the schema up to date, and create the ordinary indexes that look-ups need; existing ones stay.
+
+        Raises:
+            DatabaseError: it does not answer.
+            SettingsError: a newer program wrote it.
+        """
+        migrate(self.database)
         settings = self.settings
         # The embedded database filters in the in-process index, so there these would only slow down writing.
         fields = () if self.database.embedded else settings.filter_fields
-        ensure_ordinary_indexes(self.database, (settings.mongodb_collection, settings.report_collection), fields)
+        ensure_ordinary_indexes(self.database, self.chunk_collections, fields)
         self.conversations.ensure_indexes()
 
     def check(self) -> None:
-        """Build what a question needs, so that a wrong setting stops the start and not the first question."""
-        self.retrieval_method(self.settings.retrieval_method)
+        """Build what a question needs, so that a wrong setting stops the start and not the first question.
+
+        Raises:
+            SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong; found without the database
+                as far as that goes.
+            DatabaseError: it does not answer.
+        """
+        settings = self.settings
+        analyzer(settings.language)
+        RETRIEVAL_METHODS.check(settings.retrieval_method, field="RETRIEVAL_METHOD")
+        STORES.check(settings.vector_search, field="VECTOR_SEARCH", also=("auto",))
+        if settings.embedding_provider is not None:
+            EMBEDDERS.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")
+        _ = self.chat_model
         self.agent("direct")
 
     def close(self) -> None:
         with self._lock:
-            if "store" in self._built:
-                self.store.close()
-            if "database" in self._built:
-                self.database.close()
+            self._close_retired(older_than=0)
+            if self._bound is not None:
+                self._bound.close()
+                self._bound = None
+            for name in ("chat_model", "database"):
+                if close := getattr(self._built.get(name), "close", None):
+                    close()
             self._built.clear()
 
     def __enter__(self) -> Services:

@@ -58,6 +58,9 @@ class Settings(BaseModel):
     mongodb_timeout: float = Field(
         5.0, gt=0, le=60, description="Seconds to wait for the database before a request fails."
     )
+    postgres_uri: SecretStr | None = Field(
+        None, description="PostgreSQL connection string: where VECTOR_SEARCH=pgvector keeps the passages."
+    )
     filter_fields: CommaSeparated = Field(
         ("country_name", "year", "document_name", "type"),
         description="Metadata fields that a scope can name. Index definition, facets and validation follow it.",
@@ -87,7 +90,14 @@ class Settings(BaseModel):
     max_answer_tokens: int = Field(1024, ge=16, description="Longest answer, in tokens.")
 
     # Retrieval
-    vector_search: str = Field("auto", description="auto, atlas ($vectorSearch) or faiss (in process).")
+    vector_search: str = Field(
+        "auto",
+        description="atlas ($vectorSearch), faiss (in process) or pgvector. auto: what the database can do.",
+    )
+    quantization: Literal["none", "scalar", "binary"] = Field(
+        "none", description="Quantisation of the vector index of MongoDB; scalar is advised above 100,000 passages."
+    )
+    create_indexes: bool = Field(True, description="Create missing search indexes of MongoDB at the start.")
     retrieval_method: str = Field("hybrid", description="vector, bm25 or hybrid.")
     vector_weight: Fraction = Field(0.6, description="Weight of the vector search in hybrid retrieval, 0 to 1.")
     top_k: int = Field(5, ge=1, le=50, description="Passages an answer stands on.")

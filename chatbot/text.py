@@ -74,3 +74,11 @@ def sentences(text: str) -> list[str]:
 def estimate_tokens(text: str) -> int:
     """A model-independent estimate, on the safe side for English prose: four characters a token, never below words."""
     return max(len(text) // 4, text.count(" ")) + 1
+
+
+def escape_markdown(text: str) -> str:
+    """One line that shows as it is: text from documents must not become Markdown of ours."""
+    text = " ".join(text.split())
+    for mark in "\\`*_[]<>|#":
+        text = text.replace(mark, f"\\{mark}")
+    return text

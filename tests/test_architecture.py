@@ -12,13 +12,13 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "chatbot"
 LAYERS = (
     ("schema", "errors"),
-    ("protocols", "settings", "registry", "prompts", "text", "countries", "cancellation"),
+    ("protocols", "settings", "registry", "prompts", "text", "countries", "cancellation", "legacy"),
     ("database", "openai_client"),
     ("stores", "embedders", "chat_models", "rerankers", "loaders", "chunkers", "caches", "repositories"),
     ("retrieval", "generation", "ingestion", "evaluation"),
     ("agents",),
     ("conversation",),
-    ("serialization", "services"),
+    ("serialization", "services", "model_bound", "engine", "migration", "doctor"),
     ("web", "cli", "factory", "__main__"),
 )
 """Lowest first. Parts of one layer may import each other, adapters (the fourth row) may not."""
@@ -30,6 +30,7 @@ ALLOWED_IN = {
     "pymongo": ("database/",),
     "bson": ("database/",),
     "neosqlite": ("database/",),
+    "psycopg": ("stores/pg",),
     "openai": ("openai_client.py", "embedders/openai.py", "chat_models/openai.py"),
     "dotenv": ("settings.py",),
 }
@@ -114,8 +115,10 @@ def _reads_environment(node: ast.AST) -> bool:
 
 
 def _catches_all(handler: ast.ExceptHandler) -> bool:
+    """Whether it may swallow anything; one that always raises again only tidies up."""
     caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(kind is None or ast.unparse(kind) in {"Exception", "BaseException"} for kind in caught)
+    everything = any(kind is None or ast.unparse(kind) in {"Exception", "BaseException"} for kind in caught)
+    return everything and ast.unparse(handler.body[-1]) != "raise"
 
 
 def test_the_package_keeps_its_layers() -> None:
@@ -202,6 +205,7 @@ ALLOWED = {
     "the version": ("cli/a.py", "from .. import __version__"),
     "only for the type checker": ("schema.py", "if TYPE_CHECKING:\n    from .web import x"),
     "the error page of the web": ("web/errors.py", "try:\n    f()\nexcept Exception:\n    pass"),
+    "tidying up": ("cli/a.py", "try:\n    f()\nexcept BaseException:\n    g()\n    raise"),
     "a driver at home": ("database/a.py", "import bson\nfrom pymongo import MongoClient\nimport neosqlite"),
     "the SDK at home": ("chat_models/openai.py", "import openai"),
     "the environment at home": ("settings.py", "import os\nx = os.environ"),

@@ -14,7 +14,7 @@ from math import log
 from ..cancellation import Cancellation
 from ..schema import SECTION_SEPARATOR, Delta, Passage, Prompt, Usage
 from ..settings import Settings
-from ..text import Analyzer, analyzer, sentences
+from ..text import Analyzer, analyzer, escape_markdown, sentences
 
 PASSAGES = 3
 SENTENCES = 3
@@ -90,14 +90,7 @@ def _render(quote: _Quote) -> str:
     section = chunk.section.rpartition(SECTION_SEPARATOR)[2]
     where = f"{chunk.title}, {section}" if section else chunk.title
     page = f", page {chunk.page}" if chunk.page is not None else ""
-    return f"- **{_plain(where)}{page}:** “{_plain(text)}” [{quote.passage.number}]"
-
-
-def _plain(text: str) -> str:
-    """Quoted text must not become Markdown of ours."""
-    for mark in "\\`*_[]<>|#":
-        text = text.replace(mark, f"\\{mark}")
-    return text
+    return f"- **{escape_markdown(where)}{page}:** “{escape_markdown(text)}” [{quote.passage.number}]"
 
 
 def build(settings: Settings, *, model: str) -> ExtractiveChatModel:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from openai import APIError, OpenAI, Stream
+from openai import OpenAI, Stream
 
+from ..breakable import Abandoned, breakable, breakable_http_client
 from ..cancellation import Cancellation
 from ..errors import ChatModelError, SettingsError
 from ..openai_client import openai_client, translated
@@ -29,23 +29,35 @@ class OpenAIChatModel:
 
     def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
         """Raises ChatModelError; stops reading, and closes the connection, once ``cancel`` is set."""
-        with translated(ChatModelError, self.model_id):
+        try:
+            with translated(ChatModelError, self.model_id):
+                yield from self._deltas(prompt, cancel)
+        except (ChatModelError, Abandoned):
+            if not cancel.cancelled:
+                raise  # else the read was broken on purpose
+
+    def _deltas(self, prompt: Prompt, cancel: Cancellation) -> Iterator[Delta]:
+        finished = False
+        with breakable(cancel):
             stream = self._open(prompt)
-            cancel.on_cancel(_breaker(stream))
-            try:
-                for chunk in stream:
-                    if cancel.cancelled:
-                        return
-                    text = chunk.choices[0].delta.content if chunk.choices else None
-                    usage = chunk.usage and Usage(chunk.usage.prompt_tokens, chunk.usage.completion_tokens, calls=1)
-                    if text or usage:
-                        yield Delta(text or "", usage or None)
-            except APIError:
+        with stream:
+            for chunk in stream:
                 if cancel.cancelled:
-                    return  # the read was broken on purpose
-                raise
-            finally:
-                stream.close()
+                    return
+                finished = finished or any(choice.finish_reason for choice in chunk.choices)
+                text = chunk.choices[0].delta.content if chunk.choices else None
+                usage = chunk.usage and Usage(chunk.usage.prompt_tokens, chunk.usage.completion_tokens, calls=1)
+                if text or usage:
+                    yield Delta(text or "", usage or None)
+        if not finished:
+            raise ChatModelError(
+                f"The endpoint of {self.model_id} broke off in the middle of its answer.",
+                remedy="Try again.",
+                retry_after=5,
+            )
+
+    def close(self) -> None:
+        self._client.close()
 
     def _open(self, prompt: Prompt) -> Stream[Any]:
         # The SDK has one type for each role; ours is one dataclass.
@@ -60,28 +72,13 @@ class OpenAIChatModel:
         )
 
 
-def _breaker(stream: Stream[Any]) -> Callable[[], None]:
-    """Ends a blocking read from another thread: closing the file would not wake the reader, a shutdown does."""
-
-    def shut_down() -> None:
-        network = stream.response.extensions.get("network_stream")
-        connection = network.get_extra_info("socket") if network is not None else None
-        if isinstance(connection, socket.socket):
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                return  # already closed: nothing is left to break
-
-    return shut_down
-
-
 def build(settings: Settings, *, model: str) -> OpenAIChatModel:
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise SettingsError("CHAT_MODEL=openai needs OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own).")
     # OpenAI renamed the limit; servers that copy its API know the old name.
     limit = "max_tokens" if settings.openai_base_url else "max_completion_tokens"
     return OpenAIChatModel(
-        openai_client(settings),
+        openai_client(settings, http_client=breakable_http_client()),
         model or DEFAULT_MODEL,
         temperature=settings.temperature,
         max_answer={limit: settings.max_answer_tokens},

@@ -56,14 +56,15 @@ class SectionChunker:
         )
 
     def _fits(self, template: Chunk, text: str) -> bool:
-        if len(text) <= 1:
-            return True
         if len(text) > self._size:
             return False
         embedded = replace(template, text=text).search_text
+        limit, count = self._embedder.max_tokens, self._embedder.count_tokens
         # A token has at least one character, so a short text needs no counting.
-        limit = self._embedder.max_tokens
-        return len(embedded) <= limit or self._embedder.count_tokens(embedded) <= limit
+        if len(text) <= 1 or len(embedded) <= limit or count(embedded) <= limit:
+            return True
+        # A heading that leaves no room would shred the text: half of what the embedder reads is always the text's.
+        return count(text) <= limit // 2 and count(template.search_text) > limit // 2
 
 
 def build(embedder: Embedder, *, chunk_size: int) -> SectionChunker:

@@ -13,9 +13,14 @@ from ..errors import ChatbotError, InvalidRequestError
 from ..services import Services
 from ..settings import Settings
 from .ask import ask
+from .copy import copy
+from .doctor import doctor
 from .documents import documents
 from .evaluate import evaluate
+from .index import index
 from .ingest import ingest, warm_cache
+from .migrate import migrate
+from .reembed import reembed
 from .serve import serve
 
 USAGE, FAILED = 2, 1
@@ -36,7 +41,7 @@ def cli(context: click.Context) -> None:
     context.obj = context.with_resource(Services(settings))
 
 
-for command in (serve, ingest, ask, documents, evaluate, warm_cache):
+for command in (serve, ingest, ask, documents, evaluate, warm_cache, index, doctor, copy, reembed, migrate):
     cli.add_command(command)
 
 

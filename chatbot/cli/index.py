@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from ..engine import index_plans
 from ..errors import SearchEngineError
 from ..services import Services
 from ..stores.search_indexes import IndexPlan, IndexStatus, Polling, drop_indexes, ensure_indexes, index_status
@@ -62,7 +61,7 @@ def _plans(services: Services) -> list[IndexPlan]:
             f"There are no search indexes here: {services.engine.detail}.",
             remedy="They belong to VECTOR_SEARCH=atlas, on Atlas or on MongoDB Community 8.2+ with mongot.",
         )
-    return index_plans(services.settings, dimensions=services.embedder.dimensions)
+    return services.index_plans
 
 
 def _print(status: IndexStatus) -> None:

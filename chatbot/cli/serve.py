@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+from types import FrameType
+from typing import Any
+
 import click
 import waitress
+from flask import Flask
 
 from ..errors import SettingsError
 from ..factory import create_app
@@ -23,23 +28,37 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
     address = host or settings.host, settings.port if port is None else port
     app = create_app(settings)
     try:
-        server = waitress.create_server(
-            app,
-            host=address[0],
-            port=address[1],
-            threads=settings.threads,
-            ident="report-chat",
-            clear_untrusted_proxy_headers=True,
-        )
+        server = http_server(app, *address, threads=settings.threads)
     except OSError as error:
         raise SettingsError(
             f"Cannot listen on {address[0]}:{address[1]}: {error.strerror}. Set HOST or PORT to a free address."
         ) from error
+    signal.signal(signal.SIGTERM, _interrupt)
     click.echo(f"Ask your reports: http://{address[0]}:{server.effective_port}  (Ctrl-C stops)")
     try:
         server.run()
     finally:
         server.close()
+        app.extensions["startup"].close()
         if samples := app.extensions.get("samples"):
             samples.close()
         app.extensions["services"].close()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """SIGTERM (a container that is stopped) ends the server as Ctrl-C does: by the `finally` above."""
+    raise KeyboardInterrupt
+
+
+def http_server(app: Flask, host: str, port: int, *, threads: int) -> Any:
+    """The server, listening but not yet serving. Raises OSError: the address is taken or not ours."""
+    return waitress.create_server(
+        app,
+        host=host,
+        port=port,
+        threads=threads,
+        ident="report-chat",
+        clear_untrusted_proxy_headers=True,
+        # Read on while an answer is written: that is how a closed connection is noticed at once.
+        channel_request_lookahead=1,
+    )

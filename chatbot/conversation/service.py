@@ -76,7 +76,7 @@ class ChatService:
         history = list(previous)
         if not history and conversation_id is not None:
             history = self._conversations.messages(conversation_id)
-        if history and history[-1] == Message("user", question.query):
+        if history and history[-1].role == "user" and history[-1].content.strip() == question.query:
             history.pop()
         return tuple(history)
 

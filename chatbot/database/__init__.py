@@ -6,9 +6,20 @@ the same meaning on both, and raises `DatabaseError` where the drivers raise the
 
 from .core import Collection, CommandError, Database, Json
 from .ids import id_forms
+from .patience import begin_request, end_request
 from .vectors import decode_vector
 
-__all__ = ["Collection", "CommandError", "Database", "Json", "decode_vector", "id_forms", "open_database"]
+__all__ = [
+    "Collection",
+    "CommandError",
+    "Database",
+    "Json",
+    "begin_request",
+    "decode_vector",
+    "end_request",
+    "id_forms",
+    "open_database",
+]
 
 from ..settings import Settings
 

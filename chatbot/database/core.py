@@ -10,13 +10,15 @@ from ..errors import DatabaseError
 from ..schema import Vector
 
 Json = dict[str, Any]
+INDEX_BUILD_MS = 60_000
+"""An index of a large collection takes longer than any other call may."""
 
 
 class CommandError(DatabaseError):
     """The server understood and refused a command. Stores look at ``server_message`` to say what it means."""
 
-    def __init__(self, server_message: str, server_code: int | None) -> None:
-        super().__init__(f"The database refused a command: {server_message}")
+    def __init__(self, server_message: str, server_code: int | None, *, retry_after: int | None = None) -> None:
+        super().__init__(f"The database refused a command: {server_message}", retry_after=retry_after)
         self.server_message = server_message
         self.server_code = server_code
 
@@ -38,6 +40,11 @@ class Backend(Protocol):
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
         """Upsert whole documents by ``_id``."""
 
+    def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
+        """One update for each ``_id``."""
+
+    def collection_names(self) -> list[str]: ...
+
     def encode_vector(self, vector: Vector) -> Any: ...
 
     def ping(self) -> str: ...
@@ -52,8 +59,8 @@ class Collection:
         self.name = name
         self._backend = backend
 
-    def _run(self, call: Callable[[Any], Any]) -> Any:
-        with self._backend.translated():
+    def _run(self, call: Callable[[Any], Any], *, milliseconds: int | None = None) -> Any:
+        with self._backend.translated(), self._backend.deadline(milliseconds):
             return call(self._backend.raw(self.name))
 
     def find(
@@ -70,7 +77,12 @@ class Collection:
             options: Json = {"limit": limit}
             if sort:
                 options["sort"] = list(sort)
-            yield from raw.find(dict(filter or {}), dict(projection) if projection else None, **options)
+            found = iter(raw.find(dict(filter or {}), dict(projection) if projection else None, **options))
+            with self._backend.deadline(None):  # of the first batch; the driver limits each further one
+                first = next(found, None)
+            if first is not None:
+                yield first
+                yield from found
 
     def find_one(self, filter: Mapping[str, Any], projection: Mapping[str, int] | None = None) -> Json | None:
         found: Json | None = self._run(lambda raw: raw.find_one(dict(filter), dict(projection) if projection else None))
@@ -83,6 +95,11 @@ class Collection:
         """Upsert whole documents by ``_id``."""
         if documents:
             self._run(lambda raw: self._backend.replace_many(raw, documents))
+
+    def update_each(self, updates: Sequence[tuple[Any, Json]]) -> None:
+        """One update for each ``_id``, in one round trip; an id that is gone is left out."""
+        if updates:
+            self._run(lambda raw: self._backend.update_each(raw, updates))
 
     def update_one(self, filter: Mapping[str, Any], update: Json, *, upsert: bool = False) -> int:
         """How many documents matched (or were inserted)."""
@@ -105,6 +122,14 @@ class Collection:
     def estimated_count(self) -> int:
         return int(self._run(lambda raw: raw.estimated_document_count()))
 
+    def write_marker(self) -> int:
+        """A number that betrays writes which bypass the change log, where that costs nothing to know.
+
+        On a server other programs may write, and its estimated count is metadata. The embedded file is written by
+        this product alone, and counting there scans the table.
+        """
+        return 0 if self._backend.embedded else self.estimated_count()
+
     def distinct(self, field: str) -> list[Any]:
         return list(self._run(lambda raw: raw.distinct(field)))
 
@@ -117,7 +142,7 @@ class Collection:
     def create_index(self, fields: str | Sequence[tuple[str, int]], *, unique: bool = False) -> None:
         """An ordinary index; creating one that exists does nothing."""
         keys = fields if isinstance(fields, str) else list(fields)
-        self._run(lambda raw: raw.create_index(keys, unique=unique))
+        self._run(lambda raw: raw.create_index(keys, unique=unique), milliseconds=INDEX_BUILD_MS)
 
     def search_indexes(self, name: str | None = None) -> list[Json]:
         """The collection's search indexes (or the one called ``name``), as `$listSearchIndexes` describes them."""
@@ -156,6 +181,11 @@ class Database:
     def embedded(self) -> bool:
         """True for the SQLite file, False for a MongoDB server."""
         return self._backend.embedded
+
+    def collection_names(self) -> list[str]:
+        """The collections that exist, sorted."""
+        with self._backend.translated(), self._backend.deadline(None):
+            return sorted(self._backend.collection_names())
 
     def encode_vector(self, vector: Vector) -> Any:
         """A vector in the form this database stores it; `decode_vector` reads it back."""

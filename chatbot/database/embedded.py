@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,38 @@ class _Handle:
         self.connection = neosqlite.Connection(str(path), timeout=BUSY_SECONDS, check_same_thread=False)
 
     def close(self) -> None:
-        self.connection.close()
+        if connection := getattr(self, "connection", None):  # not there where opening failed
+            connection.close()
 
     __del__ = close
+
+
+class _Atomic:
+    """A collection whose writes are transactions.
+
+    NeoSQLite reads, updates and reads again in three statements: two writers at once got the same counter, both
+    held one lease, or met in an upsert's insert.
+    """
+
+    WRITES = frozenset({"bulk_write", "delete_many", "find_one_and_update", "insert_many", "insert_one", "update_one"})
+
+    def __init__(self, connection: Any, name: str) -> None:
+        self._database = connection.db
+        self._collection = connection[name]
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._collection, name)
+        return partial(self._write, method) if name in self.WRITES else method
+
+    def _write(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            found = method(*arguments, **options)
+        except BaseException:
+            self._database.rollback()
+            raise
+        self._database.commit()
+        return found
 
 
 class EmbeddedBackend:
@@ -53,12 +83,15 @@ class EmbeddedBackend:
             ) from error
 
     def raw(self, name: str) -> Any:
+        return _Atomic(self._connection(), name)
+
+    def _connection(self) -> Any:
         handle = getattr(self._local, "handle", None)
         if handle is None:
             handle = self._local.handle = _Handle(self._path)
             with self._lock:
                 self._handles.add(handle)
-        return handle.connection[name]
+        return handle.connection
 
     @contextmanager
     def translated(self) -> Iterator[None]:
@@ -88,6 +121,12 @@ class EmbeddedBackend:
         requests = [neosqlite.ReplaceOne({"_id": d["_id"]}, d, upsert=True) for d in documents if d["_id"] in known]
         if requests:
             raw.bulk_write(requests, ordered=False)
+
+    def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
+        raw.bulk_write([neosqlite.UpdateOne({"_id": id}, update) for id, update in updates], ordered=False)
+
+    def collection_names(self) -> list[str]:
+        return [str(name) for name in self._connection().list_collection_names()]
 
     def encode_vector(self, vector: Vector) -> Any:
         return neosqlite.Binary(encode_payload(vector), VECTOR_SUBTYPE)

@@ -8,8 +8,13 @@ from typing import Any
 from bson import ObjectId
 
 
-def id_forms(ids: Iterable[str]) -> list[Any]:
-    """Every id as a string, and as the ObjectId it may stand for: what a lookup by ``_id`` has to try."""
+def id_forms(ids: Iterable[str], *, embedded: bool = False) -> list[Any]:
+    """Every id as a string, and as the ObjectId it may stand for: what a lookup by ``_id`` has to try.
+
+    The embedded database has no ObjectIds, and refuses to be asked for one.
+    """
+    if embedded:
+        return list(ids)
     forms: list[Any] = []
     for id in ids:
         forms.append(id)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..engine import index_plans
 from ..services import Services
 from ..stores.search_indexes import IndexPlan, IndexStatus, index_status, probe_search
 from .finding import Finding, Severity
@@ -38,7 +37,7 @@ def check_indexes(services: Services) -> Iterator[Finding]:
     """Nothing to say where the search runs elsewhere than in MongoDB's engine."""
     if services.engine.store != "atlas" or not _has_engine(services):
         return
-    for plan in index_plans(services.settings, dimensions=services.embedder.dimensions):
+    for plan in services.index_plans:
         findings = list(_check(services, plan))
         yield from findings or [Finding("ok", "indexes", "queryable", plan.target.described)]
 

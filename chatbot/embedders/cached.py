@@ -25,6 +25,11 @@ class CachedEmbedder:
     def count_tokens(self, text: str) -> int:
         return self._inner.count_tokens(text)
 
+    def close(self) -> None:
+        """Close what the embedder holds open: a client's connections, where it has any."""
+        if close := getattr(self._inner, "close", None):
+            close()
+
     def embed_query(self, text: str) -> Vector:
         return self._inner.embed_query(text)
 

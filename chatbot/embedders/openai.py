@@ -56,12 +56,22 @@ class OpenAIEmbedder:
         batches = [self._embed(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH)]
         return np.vstack(batches) if batches else np.empty((0, self.dimensions), dtype=np.float32)
 
+    def close(self) -> None:
+        self._client.close()
+
     def _embed(self, texts: Sequence[str]) -> Matrix:
-        with translated(EmbeddingError, self.model_id):
-            response = self._client.embeddings.create(model=self._model, input=list(texts))
-        vectors = np.asarray([item.embedding for item in response.data], dtype=np.float32)
-        if len(vectors) != len(texts) or not np.isfinite(vectors).all():
-            raise EmbeddingError(f"The endpoint of {self.model_id} sent {len(vectors)} vectors for {len(texts)} texts.")
+        where = f"The endpoint of {self.model_id}"
+        try:
+            with translated(EmbeddingError, self.model_id):
+                response = self._client.embeddings.create(model=self._model, input=list(texts))
+            rows = sorted(response.data, key=lambda item: item.index or 0)
+            vectors = np.asarray([row.embedding for row in rows], dtype=np.float32)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise EmbeddingError(f"{where} sent no vectors, or not all of one length.") from error
+        if len(vectors) != len(texts):
+            raise EmbeddingError(f"{where} sent {len(vectors)} vectors for {len(texts)} texts.")
+        if not np.isfinite(vectors).all():
+            raise EmbeddingError(f"{where} sent a vector with a component that is not a number.")
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12), dtype=np.float32)
 
 

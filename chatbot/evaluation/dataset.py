@@ -34,12 +34,12 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
     """Read a folder in BEIR layout; questions without judgements are left out.
 
     Raises:
-        LoadError: a file is missing or a line is not what the layout asks for.
+        LoadError: a file is missing, a line is not what the layout asks for, or no question has a judgement.
     """
     relevant: dict[str, set[str]] = {}
     for number, line in enumerate(_lines(folder / "qrels" / "test.tsv")[1:], start=2):
         parts = line.split("\t")
-        if len(parts) != 3:
+        if len(parts) != 3 or not _is_number(parts[2]):
             raise LoadError(f"{folder}/qrels/test.tsv, line {number}: expected query-id, corpus-id and score.")
         if float(parts[2]) > 0:
             relevant.setdefault(parts[0], set()).add(parts[1])
@@ -49,6 +49,8 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
         for row in _rows(folder / "queries.jsonl")
         if row["_id"] in relevant
     ]
+    if not queries:
+        raise LoadError(f"{folder}: no question has a judgement in qrels/test.tsv.")
     return Dataset(folder.name, chunks, queries)
 
 
@@ -69,6 +71,14 @@ def _query(row: dict[str, Any], relevant: frozenset[str]) -> EvaluationQuery:
     filters: dict[str, Value | list[Value]] = metadata.get("filters") or {}
     scope = Scope.of({name: Values(tuple(v) if isinstance(v, list) else (v,)) for name, v in filters.items()})
     return EvaluationQuery(row["_id"], row["text"], metadata.get("scoped_text") or row["text"], scope, relevant)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -19,6 +19,7 @@ from ..schema import (
     Trace,
     Usage,
 )
+from ..text import escape_markdown
 from .citations import citations
 from .context import render_passage
 
@@ -52,13 +53,14 @@ def not_found(scope: ScopeSummary, closest: Sequence[SearchHit]) -> str:
     """What is said instead of an invented answer: where was searched, and what came closest."""
     text = f"The reports searched ({describe(scope.scope)}) do not seem to answer this question."
     if closest:
-        lines = [
-            f"- {hit.chunk.title}, {hit.chunk.section or 'passage'}"
-            + (f" (similarity {hit.score:.2f})" if hit.score else "")
-            for hit in closest[:CLOSEST_SHOWN]
-        ]
+        lines = [f"- {_named(hit)}" for hit in closest[:CLOSEST_SHOWN]]
         text += "\n\nThe closest passages:\n\n" + "\n".join(lines)
     return text
+
+
+def _named(hit: SearchHit) -> str:
+    name = escape_markdown(f"{hit.chunk.title}, {hit.chunk.section or 'passage'}")
+    return name + (f" (similarity {hit.score:.2f})" if hit.score else "")
 
 
 def assemble(

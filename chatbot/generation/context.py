@@ -10,7 +10,10 @@ from ..schema import SECTION_SEPARATOR, Chunk, Context, Passage, SearchHit
 from ..text import estimate_tokens
 
 PART = "\n\n"
-_DELIMITER = re.compile(r"<(/?)\s*passage", re.IGNORECASE)
+_UNSEEN = "[\\s\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
+_LETTERS = _UNSEEN.join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in "passage")
+_DELIMITER = re.compile(rf"(?:[<＜﹤]|&(?:lt|#0*60|#x0*3c);?)(?={_UNSEEN}(?:[/／]{_UNSEEN})*{_LETTERS})", re.IGNORECASE)
+"""The start of a passage tag, also with invisible characters, in full width, or as an HTML entity."""
 
 
 def build_context(hits: Sequence[SearchHit], store: Store, *, budget_tokens: int, margin: int) -> Context:
@@ -26,10 +29,10 @@ def build_context(hits: Sequence[SearchHit], store: Store, *, budget_tokens: int
         shown = [chunk for chunk in around if chunk.id == hit.chunk.id or chunk.id not in taken]
         wider = wider_text(hit.chunk, shown, margin=margin)
         tokens = estimate_tokens(wider)
-        if passages and used + tokens > budget_tokens:
-            wider = hit.chunk.text
+        if used + tokens > budget_tokens:
+            shown, wider = [hit.chunk], hit.chunk.text
             tokens = estimate_tokens(wider)
-            if used + tokens > budget_tokens:
+            if passages and used + tokens > budget_tokens:
                 break
         taken.update(chunk.id for chunk in shown)
         used += tokens
@@ -69,4 +72,4 @@ def render_passage(passage: Passage) -> str:
 
 
 def _inert(text: str) -> str:
-    return _DELIMITER.sub(r"<\1 passage", text).replace("</ passage", "(/passage").replace("< passage", "(passage")
+    return _DELIMITER.sub("(", text)

@@ -55,11 +55,21 @@ def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
         return {}
     try:
         rows: Any = json.loads(path.read_text(encoding="utf-8"))
-        entries = [ManifestEntry.model_validate(row) for row in rows]
-    except (ValueError, TypeError) as error:
-        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        raise LoadError(f"{path}: not a valid manifest: {reason}.") from error
+    except ValueError as error:
+        raise LoadError(f"{path}: not a valid manifest: {error}.") from error
+    if not isinstance(rows, list):
+        raise LoadError(f"{path}: not a valid manifest: it must be a list of entries.")
+    entries = [_entry(path, number, row) for number, row in enumerate(rows, start=1)]
     return {entry.file: entry for entry in entries}
+
+
+def _entry(path: Path, number: int, row: Any) -> ManifestEntry:
+    try:
+        return ManifestEntry.model_validate(row)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = " ".join([f"entry {number}", *(str(part) for part in problem["loc"])])
+        raise LoadError(f"{path}: not a valid manifest: {where}: {problem['msg']}.") from error
 
 
 def folder_sources(folder: Path, *, prefix: str | None = None) -> list[Source]:

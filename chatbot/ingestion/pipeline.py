@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from ..errors import LoadError
+from ..errors import ChatbotError, DependencyError, InvalidRequestError, LoadError
 from ..protocols import Chunker, Embedder, Store
 from ..schema import Chunk, Document, DocumentRecord
 
@@ -36,7 +36,10 @@ class Ingested:
 
 
 class Ingestor:
-    """Writes documents into one store. ``settings_key`` = everything besides the text that shapes the chunks."""
+    """Writes documents into one store. ``settings_key`` = everything besides the text that shapes the chunks.
+
+    ``require_current`` raises once the database has another embedding model than this ingestor's.
+    """
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class Ingestor:
         documents: Registrations,
         collections: tuple[str, str],
         settings_key: str,
+        require_current: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._embedder = embedder
@@ -54,12 +58,13 @@ class Ingestor:
         self._documents = documents
         self._general, self._reports = collections
         self._settings_key = settings_key
+        self._require_current = require_current
 
     def register(self, document: Document, *, collection: str | None = None, sample: bool = False) -> bool:
         """Announce a document before its passages; False when this very version is already searchable."""
         known = self._documents.get(document.id)
         version = self.version(document)
-        if known is not None and known.status == "ready" and known.version == version:
+        if known is not None and known.status == "ready" and known.version == version and not known.replacing:
             return False
         if known is None:
             self._documents.put(self._record(document, version, collection, sample))
@@ -76,8 +81,10 @@ class Ingestor:
         """Make a document searchable; ``progress(done, total)`` counts passages.
 
         Raises:
-            LoadError: the document has no text.
+            LoadError: the document has no text; the old version, if any, stays.
+            InvalidRequestError: no question searches that collection.
             DependencyError: the embedder or the database failed; the old version, if any, stays.
+            EmbedderMismatchError: the database has another embedding model by now.
         """
         known = self._documents.get(document.id)
         if not self.register(document, collection=collection, sample=sample):
@@ -87,11 +94,18 @@ class Ingestor:
         record = self._record(document, version, collection, sample)
         chunks = self._chunker.chunk(document, version=version, collection=record.collection)
         if not chunks:
-            self._documents.delete(document.id)
+            if known is None or known.status != "ready":
+                self.delete(document.id)
             raise LoadError(f"{document.name}: no text was found in it.")
-        self._write(chunks, progress)
+        if known is not None and known.status == "ready":
+            self._documents.put(replace(known, replacing=version))
+        try:
+            self._write(chunks, progress)
+        except ChatbotError as error:
+            self._undo(document, record, known, error)
+            raise
         # Passages of this version, also those of an interrupted run, have these very ids: only others can be stale.
-        if known is not None and known.version != version:
+        if known is not None and (known.version != version or known.replacing):
             self._store.delete_document(document.id, keep=[chunk.id for chunk in chunks])
         self._documents.put(self._record(document, version, collection, sample, chunks=len(chunks)))
         replaced = known is not None and known.status == "ready"
@@ -99,11 +113,11 @@ class Ingestor:
 
     def delete(self, document_id: str) -> bool:
         """Remove a document and every passage of it; False when there is no such document."""
-        self._store.delete_document(document_id)
-        return self._documents.delete(document_id)
+        passages = self._store.delete_document(document_id)
+        return self._documents.delete(document_id) or passages > 0
 
     def version(self, document: Document) -> str:
-        """Changes when the text, the metadata, the chunking or the embedding model does."""
+        """Changes when the text, the metadata or the chunking does."""
         parts = {
             "settings": self._settings_key,
             "title": document.title,
@@ -116,12 +130,38 @@ class Ingestor:
     def _write(self, chunks: list[Chunk], progress: Callable[[int, int], None]) -> None:
         for start in range(0, len(chunks), BATCH):
             batch = chunks[start : start + BATCH]
-            self._store.upsert(batch, self._embedder.embed_documents([chunk.search_text for chunk in batch]))
+            vectors = self._embedder.embed_documents([chunk.search_text for chunk in batch])
+            self._require_current()
+            self._store.upsert(batch, vectors)
             progress(start + len(batch), len(chunks))
+        # The model may have changed between a check and its write: then the document must not become ready.
+        self._require_current()
+
+    def _undo(
+        self, document: Document, record: DocumentRecord, known: DocumentRecord | None, error: ChatbotError
+    ) -> None:
+        """Take back what was written: the old version is there again, or the report is marked as failed.
+
+        Where the database itself failed this fails too, and the next ingest of the report does it.
+        """
+        try:
+            if known is not None and known.status == "ready":
+                kept = [Chunk.make_id(document.id, known.version, ordinal) for ordinal in range(known.chunks)]
+                self._store.delete_document(document.id, keep=kept)
+                self._documents.put(known)
+            else:
+                self._store.delete_document(document.id)
+                self._documents.put(replace(record, status="failed", error=error.message))
+        except DependencyError:
+            return
 
     def _record(
         self, document: Document, version: str, collection: str | None, sample: bool, *, chunks: int = 0
     ) -> DocumentRecord:
+        searched = (self._general, self._reports)
+        if collection is not None and collection not in searched:
+            message = f"{collection!r} is not searched. Valid: {', '.join(searched)}."
+            raise InvalidRequestError.for_field("collection", message, searched)
         scoped = "country_name" in document.metadata or "year" in document.metadata
         return DocumentRecord(
             id=document.id,

@@ -83,7 +83,7 @@ class SampleReports:
         for done, document in enumerate(waiting, start=len(documents) - len(waiting) + 1):
             if self._stop.is_set():
                 break
-            ingestor.ingest(document, sample=True)
+            self._ingestor().ingest(document, sample=True)  # asked anew: `reembed` may have replaced it
             self._leases.acquire_lease("sample_data", self._owner, LEASE_SECONDS)
             progress(done, len(documents))
         return len(waiting)

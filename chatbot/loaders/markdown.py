@@ -8,7 +8,7 @@ from pathlib import Path
 from ..schema import Section
 from .text import read_text
 
-_HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
+_HEADING = re.compile(r"^(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _STRONG = "**"
 

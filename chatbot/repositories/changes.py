@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from ..database import Database
 
@@ -42,6 +42,13 @@ class CorpusChanges:
         assert found is not None
         return int(found["position"])
 
+    def record_everything(self) -> int:
+        """An entry that says: anything may have changed, load everything again. Returns the new position."""
+        update = {"$inc": {"position": 1}, "$set": {"recent": []}}
+        found = self._meta.find_one_and_update({"_id": "corpus"}, update, upsert=True)
+        assert found is not None
+        return int(found["position"])
+
     def since(self, position: int) -> tuple[int, set[str] | None]:
         """The current position and the documents changed after ``position``; None = further back than the log."""
         found = self._meta.find_one({"_id": "corpus"})
@@ -56,12 +63,16 @@ class CorpusChanges:
 
 @dataclass(frozen=True, slots=True)
 class StoredEmbedder:
-    """The embedding model the database was written with."""
+    """The embedding model the database was written with, and which of the two slots holds its vectors."""
 
     provider: str
     model: str
     model_id: str
     dimensions: int
+    slot: str = ""
+
+    def same_vectors(self, model_id: str, dimensions: int, *, slot: str) -> bool:
+        return (self.model_id, self.dimensions, self.slot) == (model_id, dimensions, slot)
 
 
 class CorpusFacts:
@@ -74,13 +85,23 @@ class CorpusFacts:
         found = self._meta.find_one({"_id": "embedder"})
         if found is None:
             return None
-        return StoredEmbedder(found["provider"], found["model"], found["model_id"], int(found["dimensions"]))
+        return StoredEmbedder(
+            found["provider"], found["model"], found["model_id"], int(found["dimensions"]), found.get("slot", "")
+        )
 
     def remember_embedder(self, embedder: StoredEmbedder) -> None:
         """Set once, by the first write; later calls do not change it."""
-        fields = {"provider": embedder.provider, "model": embedder.model}
-        fields_all = {**fields, "model_id": embedder.model_id, "dimensions": embedder.dimensions}
-        self._meta.update_one({"_id": "embedder"}, {"$setOnInsert": fields_all}, upsert=True)
+        self._meta.update_one({"_id": "embedder"}, {"$setOnInsert": asdict(embedder)}, upsert=True)
+
+    def replace_embedder(self, old: StoredEmbedder | None, new: StoredEmbedder) -> bool:
+        """Change the stored embedder in one step; False when it is not ``old`` any more."""
+        if old is None:
+            self.remember_embedder(new)
+            return self.embedder() == new
+        held = {"_id": "embedder", "model_id": old.model_id, "dimensions": old.dimensions}
+        if old.slot:
+            held["slot"] = old.slot
+        return self._meta.update_one(held, {"$set": asdict(new)}) == 1
 
     def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
         """True when ``owner`` holds the lease now: it was free, expired, or already its own."""

@@ -9,24 +9,31 @@ from typing import Any
 
 from ..database import Database, Json
 from ..schema import DocumentRecord, Scope, Value
+from .older_reports import OlderReports
 
 
 class DocumentRepository:
-    """Collection `documents`. Small enough to be read whole: filtering happens here, in one place."""
+    """Collection `documents`. Small enough to be read whole: filtering happens here, in one place.
 
-    def __init__(self, database: Database, filter_fields: Iterable[str]) -> None:
+    ``older`` are the reports of older systems, which are in the chunk collections only.
+    """
+
+    def __init__(self, database: Database, filter_fields: Iterable[str], older: OlderReports | None = None) -> None:
         self._documents = database["documents"]
         self._fields = tuple(filter_fields)
+        self._older = older
 
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
-        """Registered reports in the scope, by title."""
-        records = (_from_json(found) for found in self._documents.find())
-        kept = (record for record in records if scope is None or scope.matches(self.filter_values(record)))
+        """Reports in the scope, by title."""
+        records = self._older.records() if self._older else {}
+        records = {**records, **{found["_id"]: _from_json(found) for found in self._documents.find()}}
+        kept = (record for record in records.values() if scope is None or scope.matches(self.filter_values(record)))
         return sorted(kept, key=lambda record: (record.title, record.id))
 
     def get(self, document_id: str) -> DocumentRecord | None:
-        found = self._documents.find_one({"_id": document_id})
-        return _from_json(found) if found else None
+        if found := self._documents.find_one({"_id": document_id}):
+            return _from_json(found)
+        return self._older.records().get(document_id) if self._older else None
 
     def put(self, record: DocumentRecord) -> None:
         """Register, or replace what is registered; stamps the time."""
@@ -80,6 +87,7 @@ def _to_json(record: DocumentRecord) -> Json:
         "updated_at": record.updated_at,
         "error": record.error,
         "sample": record.sample,
+        "replacing": record.replacing,
     }
 
 

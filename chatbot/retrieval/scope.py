@@ -16,6 +16,8 @@ from ..schema import Condition, Range, Scope, Value, Values
 YEAR_IN_REVIEW = "year_in_review"
 REPORT_CONTEXT_FIELDS = {"country": "country_name", YEAR_IN_REVIEW: "year"}
 """The seed's `report_context.type`, and the field each one filters."""
+YEAR_DIGITS = 6
+"""What is longer is no year, and may be more than the database's integers hold."""
 FilterValue = Value | Sequence[Value] | Mapping[Any, Value]
 
 
@@ -113,9 +115,9 @@ def _known_value(name: str, field: str, value: Value, known: Sequence[Value]) ->
 
 
 def _year(name: str, value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**YEAR_DIGITS:
         return value
-    if isinstance(value, str) and value.strip().isdigit():
+    if isinstance(value, str) and value.strip().isdecimal() and len(value.strip()) <= YEAR_DIGITS:
         return int(value)
     raise InvalidRequestError.for_field(name, "must be a year, as a number or its digits.")
 
@@ -148,6 +150,8 @@ def describe(scope: Scope) -> str:
             parts.append(" or ".join(str(value) for value in condition.values))
         elif condition.gte == condition.lte:
             parts.append(str(condition.gte))
+        elif condition.gte is None or condition.lte is None:
+            parts.append(f"up to {condition.lte}" if condition.gte is None else f"from {condition.gte}")
         else:
-            parts.append(f"{condition.gte or ''} to {condition.lte or ''}".strip())
+            parts.append(f"{condition.gte} to {condition.lte}")
     return ", ".join(parts) or "all reports"

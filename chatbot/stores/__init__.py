@@ -8,5 +8,6 @@ STORES: Registry[Store] = Registry(
     {
         "atlas": "chatbot.stores.atlas",
         "faiss": "chatbot.stores.faiss",
+        "pgvector": "chatbot.stores.pgvector",
     },
 )

@@ -12,7 +12,7 @@ from ..errors import EmbedderMismatchError
 from ..protocols import ChangeLog
 from ..schema import Match, Scope, Vector
 from ..settings import Settings
-from .atlas_definitions import text_index_definition, vector_index_definition
+from .atlas_definitions import text_index_definition, vector_index_definition, vector_index_name
 from .atlas_empty import EmptyAnswers
 from .atlas_errors import SearchTarget, explained, no_direction
 from .atlas_pipelines import MAX_CANDIDATES, keyword_pipeline, vector_pipeline
@@ -35,20 +35,24 @@ class AtlasStore(MongoChunks):
         collections: Sequence[str],
         filter_fields: Iterable[str],
         dimensions: int,
-        index_name: str = "vector_index",
+        embedding_field: str = EMBEDDING_FIELD,
+        index_name: str | None = None,
         text_index_name: str = "text_index",
         max_time_ms: int = 5000,
         language: str = "english",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(database, changes, collections=collections, filter_fields=filter_fields)
-        vector = vector_index_definition(dimensions, self._fields)
+        super().__init__(
+            database, changes, collections=collections, filter_fields=filter_fields, embedding_field=embedding_field
+        )
+        vector = vector_index_definition(dimensions, self._fields, embedding_field=embedding_field)
+        vector_name = index_name or vector_index_name(embedding_field)
         text = text_index_definition(self._fields, language)
-        self._vector_targets = [SearchTarget(name, index_name, "vectorSearch", vector) for name in self._names]
+        self._vector_targets = [SearchTarget(name, vector_name, "vectorSearch", vector) for name in self._names]
         self._text_targets = [SearchTarget(name, text_index_name, "search", text) for name in self._names]
         self._dimensions = dimensions
         self._max_time_ms = max_time_ms
-        self._shapes = ShapeChooser(clock=clock)
+        self._shapes = ShapeChooser(path=embedding_field, clock=clock)
         self._empty = EmptyAnswers(database, clock)
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
@@ -83,9 +87,10 @@ class AtlasStore(MongoChunks):
         unit = _unit(self._checked(vector))
         scores: dict[str, float] = {}
         if chunk_ids:
+            field = self._embedding_field
             for collection in self._collections():
-                for row in collection.find({"_id": {"$in": id_forms(chunk_ids)}}, {EMBEDDING_FIELD: 1}):
-                    stored = decode_vector(row[EMBEDDING_FIELD]) if row.get(EMBEDDING_FIELD) is not None else None
+                for row in collection.find({"_id": {"$in": id_forms(chunk_ids)}}, {field: 1}):
+                    stored = decode_vector(row[field]) if row.get(field) is not None else None
                     if stored is not None and len(stored) == self._dimensions and np.any(stored):
                         scores[str(row["_id"])] = (1.0 + float(_unit(stored) @ unit)) / 2.0
         return scores
@@ -146,13 +151,21 @@ def _unit(vector: Vector) -> Vector:
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 
-def build(*, settings: Settings, database: Database, changes: ChangeLog, dimensions: int) -> AtlasStore:
+def build(
+    *,
+    settings: Settings,
+    database: Database,
+    changes: ChangeLog,
+    dimensions: int,
+    embedding_field: str = EMBEDDING_FIELD,
+) -> AtlasStore:
     return AtlasStore(
         database=database,
         changes=changes,
         collections=(settings.mongodb_collection, settings.report_collection),
         filter_fields=settings.filter_fields,
         dimensions=dimensions,
+        embedding_field=embedding_field,
         max_time_ms=int(settings.mongodb_timeout * 1000),
         language=settings.language,
     )

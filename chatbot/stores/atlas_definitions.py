@@ -22,14 +22,19 @@ class IndexPlan:
     optional: bool = False
 
 
-def vector_index_definition(dimensions: int, filter_fields: Iterable[str], quantization: Quantization = "none") -> Json:
+def vector_index_definition(
+    dimensions: int,
+    filter_fields: Iterable[str],
+    quantization: Quantization = "none",
+    embedding_field: str = EMBEDDING_FIELD,
+) -> Json:
     """The `vectorSearch` index: cosine over the embedding, and every field that a scope may name.
 
     Quantisation is advised above 100,000 vectors: scalar takes a quarter of the memory, binary a twenty-fourth.
     """
     vector: Json = {
         "type": "vector",
-        "path": EMBEDDING_FIELD,
+        "path": embedding_field,
         "numDimensions": dimensions,
         "similarity": "cosine",
         "quantization": quantization,
@@ -44,6 +49,11 @@ def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
     return {"mappings": {"dynamic": False, "fields": fields}}
 
 
+def vector_index_name(embedding_field: str) -> str:
+    """The usual name of the vector index over a field: each slot of vectors has its own."""
+    return f"vector_index{embedding_field.removeprefix(EMBEDDING_FIELD)}"
+
+
 def plan_indexes(
     *,
     collections: Sequence[str],
@@ -51,7 +61,8 @@ def plan_indexes(
     dimensions: int,
     language: str,
     quantization: Quantization = "none",
-    index_name: str = "vector_index",
+    embedding_field: str = EMBEDDING_FIELD,
+    index_name: str | None = None,
     text_index_name: str = "text_index",
 ) -> list[IndexPlan]:
     """A vector and a text index for each collection, the most needed first.
@@ -60,10 +71,11 @@ def plan_indexes(
     three search indexes.
     """
     names, fields = list(dict.fromkeys(collections)), tuple(filter_fields)
-    vector = vector_index_definition(dimensions, fields, quantization)
+    vector = vector_index_definition(dimensions, fields, quantization, embedding_field)
+    vector_name = index_name or vector_index_name(embedding_field)
     text = text_index_definition(fields, language)
     return [
-        *(IndexPlan(SearchTarget(name, index_name, "vectorSearch", vector)) for name in names),
+        *(IndexPlan(SearchTarget(name, vector_name, "vectorSearch", vector)) for name in names),
         *(
             IndexPlan(SearchTarget(name, text_index_name, "search", text), optional=len(names) > 1 and name == names[0])
             for name in reversed(names)

@@ -31,18 +31,26 @@ def candidates(limit: int, share: float = 1.0) -> int:
     return min(MAX_CANDIDATES, math.ceil(wanted / math.sqrt(min(share, 1.0))))
 
 
-def ann_stage(*, index: str, vector: Sequence[float], scope: Scope, limit: int, num_candidates: int) -> Json:
+def ann_stage(
+    *,
+    index: str,
+    vector: Sequence[float],
+    scope: Scope,
+    limit: int,
+    num_candidates: int,
+    path: str = EMBEDDING_FIELD,
+) -> Json:
     """Approximate nearest neighbours."""
-    return {"$vectorSearch": {**_query(index, vector, scope), "numCandidates": num_candidates, "limit": limit}}
+    return {"$vectorSearch": {**_query(index, path, vector, scope), "numCandidates": num_candidates, "limit": limit}}
 
 
-def exact_stage(*, index: str, vector: Sequence[float], scope: Scope, limit: int) -> Json:
+def exact_stage(*, index: str, vector: Sequence[float], scope: Scope, limit: int, path: str = EMBEDDING_FIELD) -> Json:
     """Exact nearest neighbours."""
-    return {"$vectorSearch": {**_query(index, vector, scope), "exact": True, "limit": limit}}
+    return {"$vectorSearch": {**_query(index, path, vector, scope), "exact": True, "limit": limit}}
 
 
-def _query(index: str, vector: Sequence[float], scope: Scope) -> Json:
-    query: Json = {"index": index, "path": EMBEDDING_FIELD, "queryVector": list(vector)}
+def _query(index: str, path: str, vector: Sequence[float], scope: Scope) -> Json:
+    query: Json = {"index": index, "path": path, "queryVector": list(vector)}
     return {**query, "filter": scope.to_mql()} if scope else query
 
 

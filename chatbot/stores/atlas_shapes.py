@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from ..database import Collection, Json
 from ..schema import Scope
 from .atlas_pipelines import MAX_CANDIDATES, ann_stage, candidates, exact_stage
+from .chunks import EMBEDDING_FIELD
 
 EXACT_BELOW = 10_000
 """Documents below which MongoDB advises exact search."""
@@ -21,7 +22,8 @@ REMEMBERED_COUNTS = 500
 class ShapeChooser:
     """Builds the stage that fits, from counts that are remembered for a while. Thread-safe."""
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, *, path: str = EMBEDDING_FIELD, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
         self._clock = clock
         self._counts: dict[tuple[str, Scope], tuple[float, int]] = {}
 
@@ -29,8 +31,9 @@ class ShapeChooser:
         """`$vectorSearch` for the ``limit`` nearest chunks of the collection inside the scope."""
         share = self._share(collection, scope)
         if share is None or limit > MAX_CANDIDATES:
-            return exact_stage(index=index, vector=vector, scope=scope, limit=limit)
-        return ann_stage(index=index, vector=vector, scope=scope, limit=limit, num_candidates=candidates(limit, share))
+            return exact_stage(index=index, path=self._path, vector=vector, scope=scope, limit=limit)
+        wide = candidates(limit, share)
+        return ann_stage(index=index, path=self._path, vector=vector, scope=scope, limit=limit, num_candidates=wide)
 
     def _share(self, collection: Collection, scope: Scope) -> float | None:
         """What the scope keeps of the collection, (0, 1]; None where exact search is better."""

@@ -10,15 +10,25 @@ from collections.abc import Collection as AnyOf
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .. import legacy
 from ..database import Collection, Database, Json, id_forms
+from ..legacy import document_id_of, row_metadata
 from ..protocols import ChangeLog
 from ..schema import Chunk, Matrix, Scope
 
 EMBEDDING_FIELD = "data_embedding"
+SLOTS = ("", "_b")
+"""Two places for a chunk's vector, so that `reembed` can fill one while the other serves; appended to the names of
+the field and of the vector index."""
 TEXT_FIELD = "data"
-WITHOUT_EMBEDDING = {EMBEDDING_FIELD: 0}
+WITHOUT_EMBEDDING = {f"{EMBEDDING_FIELD}{slot}": 0 for slot in SLOTS}
 NEIGHBOURS = 12
 """How many chunks on each side are looked at for the surroundings of one."""
+
+
+def embedding_field(slot: str) -> str:
+    """The field that holds the vectors of a slot."""
+    return f"{EMBEDDING_FIELD}{slot}"
 
 
 class MongoChunks:
@@ -61,6 +71,9 @@ class MongoChunks:
         for collection in self._collections():
             # Looked up first: a $nin over hundreds of ids scans the whole collection on SQLite.
             stored = [row["_id"] for row in collection.find({"document_id": document_id}, {"_id": 1})]
+            if document_id.startswith(legacy.PREFIX):
+                older = collection.find(legacy.UNREGISTERED, dict.fromkeys(legacy.KEY_FIELDS, 1))
+                stored += [row["_id"] for row in older if document_id_of(row) == document_id]
             if doomed := [chunk_id for chunk_id in stored if chunk_id not in kept]:
                 deleted += collection.delete_many({"_id": {"$in": doomed}})
         if deleted:
@@ -71,7 +84,9 @@ class MongoChunks:
         found: dict[str, Chunk] = {}
         for collection in self._collections():
             if missing := [chunk_id for chunk_id in chunk_ids if chunk_id not in found]:
-                for row in collection.find({"_id": {"$in": id_forms(missing)}}, WITHOUT_EMBEDDING):
+                # SQLite has no ObjectId: there every id is a string.
+                ids = missing if self._database.embedded else id_forms(missing, embedded=self._database.embedded)
+                for row in collection.find({"_id": {"$in": ids}}, WITHOUT_EMBEDDING):
                     found[str(row["_id"])] = self._chunk(row, collection.name)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
@@ -113,10 +128,9 @@ def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable
     """A stored row as a chunk. Rows of older systems lack most fields; what is missing is empty."""
     name = str(row.get("document_name") or "")
     page = row.get("document_page_number")
-    metadata = {field: row[field] for field in fields if field != "document_name" and row.get(field) is not None}
     return Chunk(
         id=str(row["_id"]),
-        document_id=str(row.get("document_id") or name or row["_id"]),
+        document_id=document_id_of(row),
         document_name=name,
         title=str(row.get("report_title") or name),
         text=str(row.get(TEXT_FIELD) or ""),
@@ -125,7 +139,7 @@ def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable
         ordinal=int(row.get("ordinal") or 0),
         start=int(row.get("start") or 0),
         end=int(row.get("end") or 0),
-        metadata=metadata,
+        metadata=row_metadata(row, fields),
         collection=collection,
         labels=tuple(row.get("data_labels") or ()),
         description=str(row.get("data_description") or ""),

@@ -50,7 +50,7 @@ class FaissStore(MongoChunks):
         self._snapshot = snapshot
         self._index = ChunkIndex()
         self._position = -1
-        self._rows_in_database = -1
+        self._marker = -1
         self._unsaved_rows = 0
         self._lock = threading.Lock()
         self._saving: threading.Thread | None = None
@@ -82,21 +82,29 @@ class FaissStore(MongoChunks):
             self._saving.join()
 
     def _fresh(self) -> ChunkIndex:
-        """The index as of now: follows the change log, and foreign writes as far as counts betray them."""
+        """The index as of now: follows the change log, and foreign writes as far as their marker betrays them."""
+        if self._is_fresh(self._read_marker()):  # without the lock: searches must not queue up for a slow server
+            return self._index
         with self._lock:
-            rows_in_database = sum(collection.estimated_count() for collection in self._collections())
-            if rows_in_database == self._rows_in_database and self._position == self._changes.position():
+            marker = self._read_marker()
+            if self._is_fresh(marker):
                 return self._index
             if self._position < 0:
                 self._start_from_snapshot()
             position, changed = self._changes.since(self._position)
-            if self._position < 0 or changed is None or (not changed and rows_in_database != self._rows_in_database):
+            if self._position < 0 or changed is None or (not changed and marker != self._marker):
                 self._reload()
             elif changed:
                 self._follow(changed)
-            self._position, self._rows_in_database = position, rows_in_database
+            self._position, self._marker = position, marker
             self._save_when_due()
             return self._index
+
+    def _read_marker(self) -> int:
+        return sum(collection.write_marker() for collection in self._collections())
+
+    def _is_fresh(self, marker: int) -> bool:
+        return marker == self._marker and self._changes.position() == self._position
 
     def _reload(self) -> None:
         index = ChunkIndex()
@@ -123,7 +131,7 @@ class FaissStore(MongoChunks):
         if self._snapshot is None or (found := read_snapshot(self._snapshot, self._key())) is None:
             return
         self._index = ChunkIndex(found.segments, found.vocabulary)
-        self._position, self._rows_in_database = found.position, found.rows_in_database
+        self._position, self._marker = found.position, found.marker
 
     def _save_when_due(self) -> None:
         """Write a snapshot beside the searches; at most one at a time."""
@@ -132,7 +140,7 @@ class FaissStore(MongoChunks):
         if self._saving is not None and self._saving.is_alive():
             return
         index = self._index
-        snapshot = Snapshot(self._position, self._rows_in_database, dict(index.vocabulary), index.segments)
+        snapshot = Snapshot(self._position, self._marker, dict(index.vocabulary), index.segments)
         self._unsaved_rows = 0
         arguments = (self._snapshot, self._key(), snapshot)
         self._saving = threading.Thread(target=write_snapshot, args=arguments, name="snapshot", daemon=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..database import Collection, Json, decode_vector
 from ..errors import EmbedderMismatchError
+from ..legacy import document_id_of, filter_value
 from ..schema import Value, Vector
 from .chunks import TEXT_FIELD
 from .columns import Column
@@ -44,9 +45,9 @@ class RowReader:
         columns = _Columns({name: [] for name in self.fields})
         for row in found:
             columns.ids.append(str(row["_id"]))
-            columns.documents.append(str(row.get("document_id") or ""))
+            columns.documents.append(document_id_of(row))
             for name, column in columns.values.items():
-                column.append(row.get(name))
+                column.append(filter_value(name, row.get(name)))
             columns.vectors.append(self._vector(row))
             columns.terms.append(np.asarray(self.term_ids(self.terms_of(_indexed_text(row))), dtype=np.int32))
         if not columns.ids:

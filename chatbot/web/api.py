@@ -10,7 +10,7 @@ from flask import Blueprint, Response, current_app, jsonify, request, stream_wit
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
-from ..errors import NotFoundError
+from ..errors import InvalidRequestError, NotFoundError
 from ..generation.context import wider_text
 from ..schema import Event, ScopeSummary, SearchHit
 from ..serialization import answer_json, hit_json, report_json, search_json
@@ -40,7 +40,7 @@ def query() -> Response:
 @api.post("/api/chat")
 def chat() -> Response:
     """The same, as server-sent events."""
-    body = parse(ChatRequest, request.get_json(silent=True))
+    body = parse(ChatRequest, _json_body())
     question = body.question(services(), mode=body.mode)
     chat_service = services().chat
     stream = EventStream(
@@ -53,8 +53,16 @@ def chat() -> Response:
     return Response(encoded, mimetype="text/event-stream", headers=headers)
 
 
+def _json_body() -> Any:
+    """The body's JSON; None where there is none, or it is nested too deeply to be read."""
+    try:
+        return request.get_json(silent=True)
+    except RecursionError:
+        return None
+
+
 def _events(cancel: Cancellation) -> Iterator[Event | Saved]:
-    body = parse(ChatRequest, request.get_json(silent=True))
+    body = parse(ChatRequest, _json_body())
     return services().chat.stream(
         body.question(services(), mode=body.mode),
         conversation_id=body.conversation_id,
@@ -66,7 +74,7 @@ def _events(cancel: Cancellation) -> Iterator[Event | Saved]:
 @api.post("/api/search")
 def search() -> Response:
     """Hits without an answer."""
-    question = parse(SearchRequest, request.get_json(silent=True)).question(services())
+    question = parse(SearchRequest, _json_body()).question(services())
     retrieval = services().retriever.retrieve(
         question.query, top_k=question.top_k, scope=question.scope, method=question.retrieval_method
     )
@@ -102,10 +110,13 @@ def chunk(chunk_id: str) -> Response:
 def _query_filters() -> dict[str, Any]:
     """Filters from the query string: repeated keys are alternatives, ``year.gte``/``year.lte`` a range."""
     filters: dict[str, Any] = {}
+    ranges: dict[str, dict[str, str]] = {}
     for name, values in request.args.lists():
         field, _, end = name.partition(".")
         if end in RANGE_ENDS:
-            filters.setdefault(field, {})[end] = values[-1]
+            ranges.setdefault(field, {})[end] = values[-1]
         else:
             filters[name] = values
-    return filters
+    for field in filters.keys() & ranges.keys():
+        raise InvalidRequestError.for_field(f"filters.{field}", "takes values or a range, not both.")
+    return {**filters, **ranges}

@@ -55,7 +55,10 @@ def unexpected(error: BaseException) -> ChatbotError:
 def register_error_handlers(app: Flask) -> None:
     @app.errorhandler(ChatbotError)
     def known(error: ChatbotError) -> Response:
-        response = _respond(error_body(error), status_of(error))
+        status = status_of(error)
+        if status >= 500:
+            log.warning("Request %s: %s", _request_id(), error.message)
+        response = _respond(error_body(error), status)
         if (retry_after := getattr(error, "retry_after", None)) is not None:
             response.headers["Retry-After"] = str(retry_after)
         return response
@@ -63,7 +66,10 @@ def register_error_handlers(app: Flask) -> None:
     @app.errorhandler(HTTPException)
     def http(error: HTTPException) -> Response:
         status = error.code or 500
-        return _respond(_body(HTTP_CODES.get(status, "http_error"), error.description or error.name, []), status)
+        response = _respond(_body(HTTP_CODES.get(status, "http_error"), error.description or error.name, []), status)
+        # What belongs to the status: Allow, Retry-After, ...
+        response.headers.update({k: v for k, v in error.get_headers() if k.lower() != "content-type"})
+        return response
 
     @app.errorhandler(Exception)
     def bug(error: Exception) -> Response:

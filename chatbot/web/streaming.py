@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import json
 import queue
 import threading
@@ -37,7 +38,9 @@ class EventStream:
         Raises:
             ChatbotError: the question failed before its sources were known.
         """
-        threading.Thread(target=self._work, name="answer", daemon=True).start()
+        # in a copy of this context: the time limits of the request go on in the thread
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(self._work,), name="answer", daemon=True).start()
         while True:
             try:
                 item = self._queue.get(timeout=HOLD_SECONDS)

@@ -1,7 +1,4 @@
-"""The backends that the store contract runs over. Adding one = one function and one line in BACKENDS.
-
-To come: nx27017+faiss (the real driver over a socket) and pgvector.
-"""
+"""The backends that the store contract runs over. Adding one = one function and one line in BACKENDS."""
 
 from __future__ import annotations
 
@@ -23,7 +20,9 @@ from chatbot.settings import Settings
 from chatbot.stores.atlas import AtlasStore
 from chatbot.stores.faiss import FaissStore
 from chatbot.stores.search_indexes import ensure_indexes, ensure_ordinary_indexes, plan_indexes
+from tests.fakes import postgres
 from tests.fakes.mongomock_search import SearchClient
+from tests.fakes.nx_server import NxThread
 
 DIMENSIONS = 8
 GENERAL, REPORTS = "chatbot_data", "report_chatting"
@@ -62,6 +61,19 @@ def atlas_store(database: Database) -> Store:
     )
 
 
+def pgvector_store(uri: str, database: Database) -> Store:
+    from chatbot.stores.pgvector import PgvectorStore
+
+    return PgvectorStore(
+        uri=uri,
+        changes=CorpusChanges(database),
+        collections=COLLECTIONS,
+        filter_fields=FILTER_FIELDS,
+        dimensions=DIMENSIONS,
+        language="english",
+    )
+
+
 def create_indexes(database: Database) -> None:
     ensure_ordinary_indexes(database, COLLECTIONS, FILTER_FIELDS)
     plans = plan_indexes(
@@ -85,6 +97,20 @@ def mongomock_faiss(path: Path) -> Iterator[Harness]:
     database.close()
 
 
+def nx27017_faiss(path: Path) -> Iterator[Harness]:
+    """PyMongo over a socket, to a server that speaks MongoDB's protocol. Each store has a client of its own."""
+    with NxThread(path / "nx") as server:
+        databases: list[Database] = []
+
+        def new_store() -> Store:
+            databases.append(open_database(Settings.from_env({"MONGODB_URI": server.uri})))
+            return faiss_store(databases[-1])
+
+        yield Harness(new_store, lambda: None)
+        for database in databases:
+            database.close()
+
+
 def mongomock_atlas(path: Path) -> Iterator[Harness]:
     database = Database(MongoBackend(SearchClient(), "contract"))
     create_indexes(database)
@@ -104,6 +130,22 @@ def live_atlas(path: Path) -> Iterator[Harness]:
     database.close()
 
 
+def pgvector(path: Path) -> Iterator[Harness]:
+    """A real PostgreSQL server for the passages; the change log is in the embedded database."""
+    uri = postgres.empty_database()
+    database = open_database(Settings.from_env({"DATA_DIR": str(path)}))
+    opened: list[Store] = []
+
+    def new_store() -> Store:
+        opened.append(pgvector_store(uri, database))
+        return opened[-1]
+
+    yield Harness(new_store, lambda: None)
+    for store in opened:
+        store.close()
+    database.close()
+
+
 def _settle(database: Database, store: Store, seconds: float = 60.0) -> None:
     """Until the vector index holds exactly what the database holds, and a moment more for the text index."""
     probe = np.ones(DIMENSIONS, dtype=np.float32)
@@ -120,7 +162,9 @@ def _settle(database: Database, store: Store, seconds: float = 60.0) -> None:
 BACKENDS = [
     pytest.param(neosqlite_faiss, id="neosqlite+faiss"),
     pytest.param(mongomock_faiss, id="mongomock+faiss"),
+    pytest.param(nx27017_faiss, id="nx27017+faiss"),
     pytest.param(mongomock_atlas, id="mongomock+atlas"),
+    pytest.param(pgvector, id="pgvector"),
     pytest.param(
         live_atlas,
         id="live+atlas",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from pymongo import ReplaceOne
+from pymongo import ReplaceOne, UpdateOne
 
 from tests.fakes.engine_errors import failure, location, not_enabled
 from tests.fakes.rank_fusion import rank_fusion
@@ -72,10 +72,11 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
 
     def bulk_write(self, requests: Sequence[Any], ordered: bool = True, **options: Any) -> Any:
         # mongomock 4.3 does not know the ``sort`` that PyMongo 4.11+ passes along with a replacement
-        assert all(isinstance(request, ReplaceOne) for request in requests)
+        assert all(isinstance(request, (ReplaceOne, UpdateOne)) for request in requests)
         with self.database.client.lock:
             for request in requests:
-                self.replace_one(request._filter, request._doc, upsert=bool(request._upsert))
+                write = self.replace_one if isinstance(request, ReplaceOne) else self.update_one
+                write(request._filter, request._doc, upsert=bool(request._upsert))
 
     def _run(self, pipeline: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         _check_places(pipeline)

@@ -23,7 +23,7 @@ from tests.stores.atlas_setup import DIMENSIONS, Setup
 
 QUERY = np.asarray([1, 0, 0, 0], dtype=np.float32)
 KENYA = Scope.of({"country_name": Values(("Kenya",))})
-RANKED = [{"$sort": {"score": -1, "_id": 1}}, {"$project": {"data_embedding": 0}}]
+RANKED = [{"$sort": {"score": -1, "_id": 1}}, {"$project": {"data_embedding": 0, "data_embedding_b": 0}}]
 
 
 @pytest.fixture

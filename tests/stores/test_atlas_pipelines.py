@@ -16,7 +16,7 @@ from chatbot.stores.atlas_pipelines import (
 )
 
 SCOPE = Scope.of({"country_name": Values(("Kenya",)), "type": Values(("a", "b")), "year": Range(2020, 2023)})
-RANKED = [{"$sort": {"score": -1, "_id": 1}}, {"$project": {"data_embedding": 0}}]
+RANKED = [{"$sort": {"score": -1, "_id": 1}}, {"$project": {"data_embedding": 0, "data_embedding_b": 0}}]
 
 
 def test_approximate_shape_without_a_scope() -> None:

@@ -1,0 +1,190 @@
+"""Everything that hangs on the embedding model: embedder, store, retriever, agents, ingestor.
+
+`reembed` may change the model while other processes serve. A `ModelBound` never changes with it: the services make
+a new one, and a request that is under way finishes with the one it began with.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from .agents import AGENTS
+from .caches.warm import WarmCache
+from .chunkers import CHUNKERS
+from .embedders import DEFAULT_MODELS, EMBEDDERS
+from .embedders.cached import CachedEmbedder
+from .errors import EmbedderMismatchError
+from .ingestion.pipeline import Ingestor
+from .protocols import Agent, Chunker, Embedder, Store
+from .repositories.changes import StoredEmbedder
+from .retrieval.calibration import relevance_floor
+from .retrieval.pipeline import Retriever, ThresholdSettings
+from .stores import STORES
+from .stores.chunks import embedding_field
+
+if TYPE_CHECKING:
+    from .services import Services
+
+T = TypeVar("T")
+SAMPLE_DATA = Path(__file__).parent.parent / "sample_data"
+WARM_CACHE = SAMPLE_DATA / "embeddings.npz"
+log = logging.getLogger(__name__)
+
+
+class ModelBound:
+    """Built part by part on first use. ``stored`` is what the database says of its embedder.
+
+    ``adopt``: the stored model wins over EMBEDDING_PROVIDER and EMBEDDING_MODEL, because it was changed while this
+    process served. At a start a contradiction is an error instead.
+    """
+
+    def __init__(self, services: Services, stored: StoredEmbedder | None, *, adopt: bool = False) -> None:
+        self._services = services
+        self._stored = stored
+        self._adopt = adopt
+        self._built: dict[str, Any] = {}
+        self._lock = threading.RLock()
+
+    def _once(self, name: str, build: Callable[[], T]) -> T:
+        with self._lock:
+            if name not in self._built:
+                self._built[name] = build()
+            return cast(T, self._built[name])
+
+    @property
+    def knows_its_model(self) -> bool:
+        """False while the database is new and has no model yet."""
+        return self._stored is not None
+
+    def serves(self, stored: StoredEmbedder | None) -> bool:
+        """Whether this is still the way to search a database whose embedder is ``stored``."""
+        if stored is None or stored == self._stored:
+            return True
+        embedder: Embedder | None = self._built.get("embedder") if self._stored is None else None
+        return embedder is not None and stored.same_vectors(embedder.model_id, embedder.dimensions, slot="")
+
+    def require_current(self) -> None:
+        """Raises EmbedderMismatchError: the database has another embedder by now; do not write with this one."""
+        stored = self._services.facts.embedder()
+        if not self.serves(stored):
+            assert stored is not None
+            raise EmbedderMismatchError(
+                f"The database's embedding model is {stored.model_id} now; this was embedded with "
+                f"{self.embedder.model_id} and cannot be added. Ingest it again, with the new model."
+            )
+
+    @property
+    def embedder(self) -> Embedder:
+        """The database's embedder, else the configured one.
+
+        Raises:
+            EmbedderMismatchError: EMBEDDING_PROVIDER or EMBEDDING_MODEL names another one than the database has.
+        """
+        return self._once("embedder", self._build_embedder)
+
+    def _build_embedder(self) -> Embedder:
+        provider, model = self._embedder_name()
+        embedder = EMBEDDERS.builder(provider)(self._services.settings, model=model)
+        stored = self._stored
+        if stored is not None and not stored.same_vectors(embedder.model_id, embedder.dimensions, slot=stored.slot):
+            raise EmbedderMismatchError(
+                f"The database was written with {stored.model_id} ({stored.dimensions} dimensions), but "
+                f"{embedder.model_id} ({embedder.dimensions}) is configured. Unset EMBEDDING_PROVIDER and "
+                "EMBEDDING_MODEL to keep the database's model; to change it, run: python -m chatbot reembed."
+            )
+        return CachedEmbedder(embedder, WarmCache(WARM_CACHE))
+
+    def _embedder_name(self) -> tuple[str, str]:
+        """Provider and model: as set, else as stored (a key set later changes only the chat model), else by key."""
+        settings, stored = self._services.settings, self._stored
+        if stored is not None and self._adopt:
+            if settings.embedding_provider or settings.embedding_model:
+                log.warning("Searching with %s now. Unset EMBEDDING_PROVIDER and _MODEL.", stored.model_id)
+            return stored.provider, stored.model
+        if settings.embedding_provider is None and stored is not None:
+            return stored.provider, settings.embedding_model or stored.model
+        provider = settings.embedding_provider or ("openai" if settings.openai_api_key else "minilm")
+        EMBEDDERS.check(provider, field="EMBEDDING_PROVIDER")
+        return provider, settings.embedding_model or DEFAULT_MODELS[provider]
+
+    def remember_embedder(self) -> None:
+        """Store which model this database is written with; called before the first passage is."""
+        provider, model = self._embedder_name()
+        embedder = self.embedder
+        self._services.facts.remember_embedder(StoredEmbedder(provider, model, embedder.model_id, embedder.dimensions))
+
+    @property
+    def store(self) -> Store:
+        return self._once("store", self._build_store)
+
+    def _build_store(self) -> Store:
+        services = self._services
+        return STORES.builder(services.engine.store)(
+            settings=services.settings,
+            database=services.database,
+            changes=services.changes,
+            dimensions=self.embedder.dimensions,
+            embedding_field=embedding_field(self._stored.slot if self._stored else ""),
+        )
+
+    @property
+    def retriever(self) -> Retriever:
+        return self._once("retriever", self._build_retriever)
+
+    def _build_retriever(self) -> Retriever:
+        settings = self._services.settings
+        return Retriever(
+            store=self.store,
+            embedder=self.embedder,
+            methods=self._services.retrieval_method,
+            threshold=ThresholdSettings(settings.threshold_start, settings.threshold_step, settings.threshold_floor),
+        )
+
+    def agent(self, mode: str) -> Agent:
+        return self._once(f"agent:{mode}", lambda: self._build_agent(mode))
+
+    def _build_agent(self, mode: str) -> Agent:
+        services, settings = self._services, self._services.settings
+        return AGENTS.builder(mode)(
+            retriever=self.retriever,
+            store=self.store,
+            catalog=services.documents,
+            chat_model=services.chat_model,
+            context_tokens=settings.context_tokens,
+            context_margin=settings.context_margin,
+            relevance_floor=relevance_floor(settings.relevance_floor, self.embedder.model_id),
+            on_empty=settings.on_empty,
+        )
+
+    @property
+    def chunker(self) -> Chunker:
+        size = self._services.settings.chunk_size
+        return self._once("chunker", lambda: CHUNKERS.builder("sections")(self.embedder, chunk_size=size))
+
+    @property
+    def ingestor(self) -> Ingestor:
+        return self._once("ingestor", self._build_ingestor)
+
+    def _build_ingestor(self) -> Ingestor:
+        services, settings = self._services, self._services.settings
+        services.prepare()
+        self.remember_embedder()
+        return Ingestor(
+            store=self.store,
+            embedder=self.embedder,
+            chunker=self.chunker,
+            documents=services.documents,
+            collections=(settings.mongodb_collection, settings.report_collection),
+            # Without the model: `reembed` changes the vectors of all passages, which is no change of the reports.
+            settings_key=f"sections:{settings.chunk_size}",
+            require_current=self.require_current,
+        )
+
+    def close(self) -> None:
+        for name in ("store", "embedder"):
+            if close := getattr(self._built.get(name), "close", None):
+                close()

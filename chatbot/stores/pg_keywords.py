@@ -1,0 +1,100 @@
+"""BM25 in SQL, over the same terms as the in-process index, so that both find the same passages in the same order.
+
+PostgreSQL's own ranking knows no document frequencies: a word of every second passage weighs as much as one of
+three. What is used of its full text search is the tsvector and its GIN index. A term's count is kept as its weight
+in the tsvector (D = 1, C = 2, B = 3, A = 4 and more), the one number per term that `ts_rank` reads back fast; above
+four BM25 hardly grows. Rank and length normalisation differ from BM25's in nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from psycopg import sql
+
+from .postings import K1, B, inverse_document_frequency
+
+MAX_TERMS = 64
+"""Distinct words of a question that are scored, the rarest; each costs time on every passage found."""
+LONGEST_TERM = 500
+"""Characters; PostgreSQL takes 2,046 bytes."""
+Fetch = Callable[[sql.Composed, dict[str, Any]], list[tuple[Any, ...]]]
+"""Runs a statement with parameters."""
+_LETTERS = ("", "C", "B", "A")
+_SIZE = sql.SQL("SELECT count(*), coalesce(avg(term_count), 1) FROM {table}")
+_FREQUENCIES = sql.SQL(
+    "SELECT asked.term, (SELECT count(*) FROM {table} WHERE terms @@ asked.query::tsquery) "
+    "FROM unnest(%(terms)s::text[], %(queries)s::text[]) AS asked(term, query)"
+)
+# count / (count + norm) as 1 - norm / (norm + count): so the count is read once. For a single position `ts_rank` is
+# weight / (pi^2 / 6), and the weights are quarters: times 4 * pi^2 / 6 is the count again.
+_SCORE = sql.SQL(
+    "{weight}::float8 * (1 - norm / (norm + 6.579736267392905 * "
+    "ts_rank('{{.25,.5,.75,1}}', terms, {term}::tsquery)::float8))"
+)
+_SEARCH = sql.SQL(
+    "SELECT id, {score} AS score FROM {table}, "
+    "LATERAL (SELECT %(norm)s::float8 + %(norm_per_term)s::float8 * term_count AS norm) AS lengths "
+    "WHERE terms @@ %(any)s::tsquery AND {scope} ORDER BY score DESC, id LIMIT %(top_k)s"
+)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Of the corpus at one position of the change log; document frequencies are added as they are asked for."""
+
+    position: int
+    rows: int
+    average_length: float
+    frequencies: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, table: sql.Composable, position: int, fetch: Fetch) -> Statistics:
+        rows, average_length = fetch(_SIZE.format(table=table), {})[0]
+        return cls(position, int(rows), float(average_length))
+
+    def weights(self, table: sql.Composable, terms: Sequence[str], fetch: Fetch) -> dict[str, float]:
+        """Term to its BM25 weight: IDF times occurrences in the question. Terms that no passage has are left out."""
+        counted = Counter(term[:LONGEST_TERM] for term in terms)
+        if new := [term for term in counted if term not in self.frequencies]:
+            parameters = {"terms": new, "queries": [_quoted(term) for term in new]}
+            found = fetch(_FREQUENCIES.format(table=table), parameters)
+            self.frequencies.update((str(term), int(frequency)) for term, frequency in found)
+        present = sorted((self.frequencies[term], term) for term in counted if self.frequencies[term])
+        return {
+            term: (K1 + 1) * counted[term] * inverse_document_frequency(max(self.rows, frequency), frequency)
+            for frequency, term in present[:MAX_TERMS]
+        }
+
+    def search(
+        self,
+        table: sql.Composable,
+        weights: Mapping[str, float],
+        scope: tuple[sql.Composable, Mapping[str, Any]],
+        top_k: int,
+    ) -> tuple[sql.Composed, dict[str, Any]]:
+        """The statement for (id, BM25 score), best first, ties by id; ``weights`` are not empty."""
+        parameters: dict[str, Any] = {"top_k": top_k, "any": " | ".join(map(_quoted, weights)), **scope[1]}
+        parameters |= {"norm": K1 * (1 - B), "norm_per_term": K1 * B / max(self.average_length, 1.0)}
+        scores = []
+        for number, (term, weight) in enumerate(weights.items()):
+            names = {"term": f"term{number}", "weight": f"weight{number}"}
+            parameters |= {names["term"]: _quoted(term), names["weight"]: weight}
+            scores.append(_SCORE.format(**{key: sql.Placeholder(name) for key, name in names.items()}))
+        return _SEARCH.format(table=table, score=sql.SQL(" + ").join(scores), scope=scope[0]), parameters
+
+
+def to_tsvector(counts: Mapping[str, int]) -> str:
+    """Terms with their counts, as text that casts to tsvector."""
+    cut = Counter[str]()
+    for term, count in counts.items():
+        cut[term[:LONGEST_TERM]] += count
+    return " ".join(f"{_quoted(term)}:1{_LETTERS[min(count, 4) - 1]}" for term, count in cut.items())
+
+
+def _quoted(term: str) -> str:
+    escaped = term.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"

@@ -1,0 +1,59 @@
+"""What a start needs from the database: at once where it answers, else again in the background until it does."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from ..errors import ChatbotError, DependencyError
+
+log = logging.getLogger(__name__)
+FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
+
+
+class Startup:
+    """Runs ``work`` once with success. A database that is down does not stop the server, a wrong setting does."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def run(self) -> None:
+        """Try now. Raises what trying again cannot help: a wrong setting."""
+        try:
+            self._work()
+        except DependencyError as error:
+            if error.retry_after is None:
+                raise
+            log.error("Serving, but not ready until this is mended: %s", error.message)
+            self._thread = threading.Thread(target=self._again, name="startup", daemon=True)
+            self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the work is done, or given up, within the time."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+        return self._thread is None or not self._thread.is_alive()
+
+    def close(self) -> None:
+        """Give up, and wait until the try in hand has ended."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _again(self) -> None:
+        wait = FIRST_WAIT
+        while not self._stop.wait(wait):
+            try:
+                self._work()
+            except ChatbotError as error:
+                # A thread has nobody to raise to: every question and /ready say the same.
+                if getattr(error, "retry_after", None) is None:
+                    log.error("The start could not be finished: %s", error.message)
+                    return
+                wait = min(2 * wait, LONGEST_WAIT)
+            else:
+                log.info("The start is finished: ready.")
+                return

@@ -1,0 +1,235 @@
+"""One retrieval, exactly one generation call, counted at the server (R-E2, R-C4), and what "nothing found" means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chatbot.agents import AGENTS
+from chatbot.cancellation import Cancellation
+from chatbot.errors import ChatModelError, IngestingError, UnknownNameError
+from chatbot.ingestion.manifest import Source, load_document
+from chatbot.loaders import loader_for
+from chatbot.schema import (
+    Answer,
+    AnswerEvent,
+    Event,
+    Question,
+    Scope,
+    ScopeSummary,
+    SourcesEvent,
+    StepEvent,
+    TokenEvent,
+    Usage,
+)
+from chatbot.services import Services
+from tests.agents.conftest import question, scope
+from tests.conftest import write_report
+from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, Reply
+
+
+def run(services: Services, asked: Question) -> list[Event]:
+    return list(services.agent("direct").run(asked, cancel=Cancellation()))
+
+
+def answer(events: list[Event]) -> Answer:
+    assert isinstance(events[-1], AnswerEvent)
+    return events[-1].answer
+
+
+@pytest.fixture
+def strict(services: Services) -> Iterator[Services]:
+    """The same data, with a relevance floor that nothing passes."""
+    with Services(services.settings.override(relevance_floor=0.999)) as opened:
+        yield opened
+
+
+def policy(services: Services, on_empty: str, floor: float = 0.999) -> Services:
+    return Services(services.settings.override(relevance_floor=floor, on_empty=on_empty))
+
+
+def test_direct_is_a_mode_and_an_unknown_one_lists_it(services: Services) -> None:
+    assert AGENTS.names() == ["direct"]
+    with pytest.raises(UnknownNameError) as raised:
+        services.agent("clairvoyant")
+    assert raised.value.details[0]["valid_values"] == ["direct"]
+
+
+@pytest.mark.usefixtures("kenya", "mali")
+class TestGrounded:
+    def test_the_events_come_in_order_sources_before_the_first_token(self, services, server) -> None:
+        server.chat(Reply(["It is ", "2.09% ", "[1]."]))
+        events = run(services, question(country_name="Kenya"))
+        assert [type(event) for event in events] == [
+            StepEvent,
+            SourcesEvent,
+            StepEvent,
+            TokenEvent,
+            TokenEvent,
+            TokenEvent,
+            AnswerEvent,
+        ]
+        assert [event.name for event in events if isinstance(event, StepEvent)] == ["search", "generate"]
+        assert [event.text for event in events if isinstance(event, TokenEvent)] == ["It is ", "2.09% ", "[1]."]
+
+    def test_exactly_one_generation_call(self, services, server) -> None:
+        """R-E2."""
+        run(services, question())
+        assert server.calls(CHAT) == 1
+        assert len(server.requests) == 1
+
+    def test_the_sources_are_the_passages_of_the_prompt_in_their_order(self, services, server) -> None:
+        events = run(services, question())
+        (sources,) = [event for event in events if isinstance(event, SourcesEvent)]
+        user = server.received(CHAT)[0].body["messages"][-1]["content"]
+        assert [hit.rank for hit in sources.hits] == [1, 2, 3]
+        for hit in sources.hits:
+            passage = user.split(f'<passage number="{hit.rank}">')[1].split("</passage>")[0]
+            assert hit.chunk.text in passage
+            assert f"Report: {hit.chunk.title}" in passage
+        assert user.endswith("Question: What is the population growth rate?")
+
+    def test_the_scope_holds_for_prompt_and_sources(self, services, server) -> None:
+        events = run(services, question("population", country_name="Mali"))
+        (sources,) = [event for event in events if isinstance(event, SourcesEvent)]
+        assert {hit.chunk.metadata["country_name"] for hit in sources.hits} == {"Mali"}
+        assert sources.scope == ScopeSummary(scope(country_name="Mali"), 1, 2)
+        messages = server.received(CHAT)[0].body["messages"]
+        assert "Kenya" not in messages[-1]["content"]
+        assert messages[0]["content"].endswith("The person has chosen this scope: Mali")
+
+    def test_the_answer_cites_what_the_text_cites(self, services, server) -> None:
+        server.chat(Reply(["It is 2.09% [1], not 9% [1] [7]."]))
+        found = answer(run(services, question(country_name="Kenya")))
+        assert found.response == "It is 2.09% [1], not 9% [1] [7]."
+        assert [(c.number, c.hit.rank, c.supported) for c in found.citations] == [(1, 1, False)]
+        assert found.answered
+
+    def test_an_answer_that_cites_nothing_does_not_count_as_answered(self, services, server) -> None:
+        server.chat(Reply(["The passages do not say."]))
+        assert not answer(run(services, question())).answered
+
+    def test_the_trace_holds_hits_steps_and_usage(self, services, server) -> None:
+        server.chat(Reply(["a", "b"]))
+        trace = answer(run(services, question())).trace
+        assert (trace.mode, trace.retrieval_method, trace.query) == ("direct", "hybrid", question().query)
+        assert [step.name for step in trace.steps] == [
+            "embed",
+            "vector_search",
+            "keyword_search",
+            "fuse",
+            "load",
+            "context",
+            "generate",
+        ]
+        assert trace.usage == Usage(PROMPT_TOKENS, 2, embedding_tokens=6, calls=1)
+        assert [hit.rank for hit in trace.hits] == [1, 2, 3]
+
+    def test_white_space_around_the_answer_is_dropped(self, services, server) -> None:
+        server.chat(Reply(["\n\n It is so [1].", " \n"]))
+        assert answer(run(services, question())).response == "It is so [1]."
+
+    def test_a_failing_model_fails_after_the_sources(self, services, server) -> None:
+        server.chat(Reply(status=401))
+        events = services.agent("direct").run(question(), cancel=Cancellation())
+        seen = []
+        with pytest.raises(ChatModelError, match="refused the key"):
+            seen.extend(events)
+        assert server.calls(CHAT) == 1
+
+
+@pytest.mark.usefixtures("kenya", "mali")
+class TestNothingFound:
+    def test_abstain_says_so_names_the_scope_and_asks_no_model(self, strict, server) -> None:
+        events = run(strict, question(country_name="Kenya"))
+        assert [type(event) for event in events] == [StepEvent, SourcesEvent, TokenEvent, AnswerEvent]
+        found = answer(events)
+        assert found.response.startswith("The reports searched (Kenya) do not seem to answer this question.")
+        assert "- Kenya: Country Report 2023, People and Society \u203a Population growth rate" in found.response
+        assert (found.answered, found.citations) == (False, ())
+        assert events[1].hits == ()
+        assert events[2].text == found.response
+        assert server.requests == []
+
+    def test_the_hits_that_were_not_enough_stay_in_the_trace(self, strict) -> None:
+        assert len(answer(run(strict, question())).trace.hits) == 3
+
+    @pytest.mark.parametrize("method", ["vector", "bm25", "hybrid"])
+    def test_the_floor_holds_for_every_retrieval_method(self, strict, server, method) -> None:
+        asked = Question(question().query, Scope(), 3, method, "direct")
+        assert not answer(run(strict, asked)).answered
+        assert server.requests == []
+
+    def test_relax_answers_from_the_closest(self, services, server) -> None:
+        server.chat(Reply(["Perhaps 2.09% [1]."]))
+        with policy(services, "relax") as relaxed:
+            found = answer(run(relaxed, question()))
+        assert found.answered
+        assert server.calls(CHAT) == 1
+
+    def test_general_answers_without_sources_in_one_call(self, services, server) -> None:
+        server.chat(Reply(["The reports hold nothing on this [1]."]))
+        with policy(services, "general") as general:
+            events = run(general, question())
+        assert [type(event) for event in events] == [StepEvent, SourcesEvent, TokenEvent, AnswerEvent]
+        assert events[1].hits == ()
+        assert (answer(events).answered, answer(events).citations) == (False, ())
+        (request,) = server.received(CHAT)
+        assert "<passage" not in str(request.body["messages"])
+        assert "2.09%" not in str(request.body["messages"])
+
+    def test_a_floor_that_the_best_hit_passes_changes_nothing(self, services, server) -> None:
+        with policy(services, "abstain", floor=0.5) as mild:
+            run(mild, question())
+        assert server.calls(CHAT) == 1
+
+    @pytest.mark.parametrize("on_empty", ["abstain", "relax", "general"])
+    def test_an_empty_scope_names_the_nearest_one_and_asks_no_model(self, services, server, on_empty) -> None:
+        """R-D4: a known country and a known year without a common report."""
+        with policy(services, on_empty, floor=0.0) as opened:
+            events = run(opened, question(country_name="Kenya", year=2021))
+        assert [type(event) for event in events] == [SourcesEvent, TokenEvent, AnswerEvent]
+        found = answer(events)
+        assert found.response.startswith("There is no report for Kenya, 2021. ")
+        assert "for Kenya, of 2023." in found.response
+        assert not found.answered
+        assert (found.scope.documents, found.scope.chunks) == (0, 0)
+        assert server.requests == []
+
+
+class TestNothingThere:
+    @pytest.mark.parametrize("on_empty", ["abstain", "relax"])
+    def test_without_reports_it_says_so(self, services, server, on_empty) -> None:
+        with policy(services, on_empty, floor=0.0) as opened:
+            found = answer(run(opened, question()))
+        assert found.response == "The reports searched (all reports) do not seem to answer this question."
+        assert server.requests == []
+
+
+class TestStillIndexing:
+    @pytest.fixture
+    def pending(self, services: Services, tmp_path) -> None:
+        path = write_report(tmp_path / "pending", "# Chad 2023\n\nPopulation: 18 million", "chad")
+        document = load_document(
+            Source(path, "chad", metadata={"country_name": "Chad", "year": 2023}), loader_for(path)
+        )
+        assert services.ingestor.register(document)
+
+    @pytest.mark.usefixtures("pending")
+    def test_reports_without_passages_yet_are_an_error_with_a_time(self, services, server) -> None:
+        with pytest.raises(IngestingError, match=r"Chad are still being indexed") as raised:
+            run(services, question(country_name="Chad"))
+        assert raised.value.retry_after == 3
+        assert server.requests == []
+
+    @pytest.mark.usefixtures("pending", "kenya")
+    def test_what_is_ready_is_answered_meanwhile(self, services, server) -> None:
+        events = run(services, question())
+        assert server.calls(CHAT) == 1
+        assert answer(events).scope.documents == 1
+
+    @pytest.mark.usefixtures("pending", "kenya")
+    def test_a_scope_that_is_still_being_indexed_is_not_an_empty_one(self, services) -> None:
+        with pytest.raises(IngestingError):
+            run(services, question(country_name="Chad", year=2023))

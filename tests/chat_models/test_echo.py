@@ -1,0 +1,25 @@
+"""The model of the tests: predictable, and cancellable between words."""
+
+from __future__ import annotations
+
+from chatbot.cancellation import Cancellation
+from chatbot.chat_models.echo import build
+from chatbot.schema import Delta, Usage
+from chatbot.settings import Settings
+from tests.chat_models.conftest import passage, prompt
+
+
+def test_it_repeats_the_question_and_cites_every_passage() -> None:
+    asked = prompt("Why so?", passage(1, "a"), passage(2, "b"))
+    deltas = list(build(Settings(), model="").stream(asked, cancel=Cancellation()))
+    assert deltas[:-1] == [Delta("You"), Delta(" asked:"), Delta(" Why"), Delta(" so?"), Delta(" [1][2]")]
+    # "Use only the passages." and "Why so?": an estimate of 6 and 2 tokens
+    assert deltas[-1] == Delta("", Usage(prompt_tokens=8, completion_tokens=5, calls=1))
+
+
+def test_it_ends_when_cancelled() -> None:
+    cancel = Cancellation()
+    stream = build(Settings(), model="").stream(prompt("Why so?"), cancel=cancel)
+    assert next(stream) == Delta("You")
+    cancel.cancel()
+    assert list(stream) == []

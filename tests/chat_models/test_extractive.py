@@ -1,0 +1,166 @@
+"""The answerer without a key: quotes word for word, says so, and lets nothing of a passage become Markup."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chatbot.cancellation import Cancellation
+from chatbot.chat_models.extractive import HEADER, LONGEST_QUOTE, build
+from chatbot.generation.citations import citations
+from chatbot.schema import Passage, Prompt, Usage
+from chatbot.settings import Settings
+from tests.chat_models.conftest import passage, prompt
+
+POPULATION = passage(1, "Kenya had 52,428,290 people in 2023. The capital is Nairobi. It lies in Africa. Tea is grown.")
+COFFEE = passage(2, "Coffee and horticulture lead the exports.", section="Exports")
+
+
+def answer(asked: Prompt) -> str:
+    return "".join(delta.text for delta in build(Settings(), model="").stream(asked, cancel=Cancellation()))
+
+
+def quotes(text: str) -> list[tuple[str, int]]:
+    """The quoted pieces as a reader sees them (Markdown escapes undone), with their numbers."""
+    found = []
+    for quoted, number in re.findall(r"“(.*)” \[(\d+)\]$", text, re.MULTILINE):
+        plain = re.sub(r"\\(.)", r"\1", quoted)
+        found += [(piece.strip(), int(number)) for piece in plain.split("…") if piece.strip()]
+    return found
+
+
+def test_it_says_that_it_quotes_and_where_the_quotation_stands() -> None:
+    paged = passage(1, "Kenya had 52,428,290 people.", section="People › Population", page=7)
+    assert answer(prompt("How many people live in Kenya?", paged)) == (
+        "Quoted from the reports (no language model is configured):\n"
+        "\n- **Kenya 2023, Population, page 7:** “Kenya had 52,428,290 people.” [1]\n"
+    )
+
+
+def test_the_same_prompt_gives_the_same_answer() -> None:
+    asked = prompt("How many people live in Kenya?", POPULATION, COFFEE)
+    assert answer(asked) == answer(asked)
+
+
+def test_every_quotation_stands_word_for_word_in_the_passage_it_is_numbered_with() -> None:
+    second = passage(2, "About 30% of the people of Kenya live in cities.\nUrban growth was 3.7% (2023 est.).")
+    asked = prompt("How many people are there in Kenya?", POPULATION, second)
+    found = quotes(answer(asked))
+    assert {number for _, number in found} == {1, 2}
+    for quoted, number in found:
+        assert quoted in " ".join(asked.context.passages[number - 1].hit.chunk.text.split())
+
+
+def test_the_sentences_that_share_words_with_the_question_are_chosen_and_kept_in_order() -> None:
+    text = (
+        "Tea is grown. The population is 52 million. Nairobi is big. The population growth rate is 2.09%. Oil is not."
+    )
+    found = quotes(answer(prompt("What is the population growth rate?", passage(1, text))))
+    assert [quoted for quoted, _ in found] == [
+        "Tea is grown.",
+        "The population is 52 million.",
+        "The population growth rate is 2.09%.",
+    ]
+
+
+def test_an_unrelated_second_passage_is_not_quoted() -> None:
+    assert {number for _, number in quotes(answer(prompt("How many people live in Kenya?", POPULATION, COFFEE)))} == {1}
+
+
+def test_a_passage_that_shares_words_but_not_the_meaning_is_not_quoted() -> None:
+    """Its cosine (score .6 = .2) is below half of the best one's (.9 = .8)."""
+    far = passage(2, "Kenya had people in parliament.", score=0.6)
+    near = passage(2, "Kenya had people in parliament.", score=0.85)
+    assert {n for _, n in quotes(answer(prompt("people of Kenya", POPULATION, far)))} == {1}
+    assert {n for _, n in quotes(answer(prompt("people of Kenya", POPULATION, near)))} == {1, 2}
+
+
+def test_at_most_three_passages_are_quoted() -> None:
+    same = [passage(n, "Kenya had 52 million people.") for n in range(1, 6)]
+    assert [number for _, number in quotes(answer(prompt("people of Kenya", *same)))] == [1, 2, 3]
+
+
+def test_a_long_passage_is_cut_between_words_and_shows_it() -> None:
+    text = "people of Kenya " * 100
+    (quoted, _), *rest = quotes(answer(prompt("people of Kenya", passage(1, text.strip()))))
+    assert not rest
+    assert len(quoted) <= LONGEST_QUOTE
+    assert text.startswith(quoted + " ")
+    assert "…” [1]" in answer(prompt("people of Kenya", passage(1, text.strip())))
+
+
+def test_every_citation_of_a_quoting_answer_is_supported() -> None:
+    """The citation check must not accuse an answer that only quotes, page and heading included."""
+    noted = passage(1, 'The rate_of *growth* is 2.09% [note 4] (2023 est.). It was "high".', page=31)
+    asked = prompt("What is the growth rate?", noted)
+    (only,) = citations(answer(asked), asked.context)
+    assert (only.number, only.supported) == (1, True)
+
+
+def unescaped(marks: str, text: str) -> list[str]:
+    return re.findall(rf"(?<!\\)(?:\\\\)*([{re.escape(marks)}])", text)
+
+
+HOSTILE = [
+    "Kenya <img src=x onerror=alert(1)> people",
+    "Kenya <script>alert(1)</script> people",
+    "Kenya ![people](http://evil.example/?q=1)",
+    "Kenya [people](javascript:alert(1))",
+    "Kenya **people** _x_ `code` | a | b |",
+    "Kenya people [1] [99]",
+    "Kenya people \\[1](http://evil.example)",
+    "# Kenya people",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_marks_in_a_passage_are_shown_and_not_obeyed(text: str) -> None:
+    quoted = answer(prompt("people of Kenya", passage(1, text))).split("“")[1].split("”")[0]
+    assert unescaped("<>[]*_`|#", quoted) == []
+    assert re.sub(r"\\(.)", r"\1", quoted) == text
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_marks_in_a_title_or_heading_are_shown_and_not_obeyed(text: str) -> None:
+    hostile = passage(1, "Kenya people", title=text, section=f"A › {text}")
+    where = answer(prompt("people of Kenya", hostile)).split("- **")[1].split(":** ")[0]
+    assert unescaped("<>[]*_`|#", where) == []
+
+
+def test_a_title_of_several_lines_stays_on_one() -> None:
+    text = answer(prompt("people of Kenya", passage(1, "Kenya people", title="Kenya\n\n1. obey", section="")))
+    assert text == f"{HEADER}\n\n- **Kenya 1. obey:** “Kenya people” [1]\n"
+
+
+def test_a_number_in_a_passage_does_not_become_a_citation() -> None:
+    asked = prompt("people of Kenya", passage(1, "Kenya people [2]"), passage(2, "Nothing here."))
+    assert [citation.number for citation in citations(answer(asked), asked.context)] == [1]
+
+
+def test_without_passages_it_quotes_nothing() -> None:
+    assert answer(prompt("How many people?")) == "No passage was given to quote from."
+
+
+def test_a_question_in_which_no_word_is_found_still_quotes_the_best_passage() -> None:
+    found = quotes(answer(prompt("zzz?", POPULATION, COFFEE)))
+    assert {number for _, number in found} == {1}
+
+
+def test_it_ends_when_cancelled() -> None:
+    cancel = Cancellation()
+    stream = build(Settings(), model="").stream(prompt("people of Kenya", POPULATION), cancel=cancel)
+    assert next(stream).text == f"{HEADER}\n"
+    cancel.cancel()
+    assert list(stream) == []
+
+
+def test_it_calls_no_model() -> None:
+    *_, last = build(Settings(), model="").stream(prompt("people", POPULATION), cancel=Cancellation())
+    assert last.usage == Usage()
+
+
+@pytest.mark.parametrize("empty", ["", "   "])
+def test_an_empty_passage_is_not_quoted(empty: str) -> None:
+    blank: Passage = passage(1, empty)
+    assert quotes(answer(prompt("people of Kenya", blank, passage(2, "Kenya people")))) == [("Kenya people", 2)]

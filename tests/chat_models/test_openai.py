@@ -1,0 +1,255 @@
+"""The OpenAI chat model against a real HTTP server: what it sends, what it yields, what it raises (R-D6, R-D9)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from chatbot.cancellation import Cancellation
+from chatbot.chat_models.openai import OpenAIChatModel, build
+from chatbot.errors import ChatModelError, ContextLengthError, SettingsError
+from chatbot.schema import Delta, Usage
+from chatbot.settings import Settings
+from tests.chat_models.conftest import prompt
+from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Reply
+
+KEY = "sk-secret-4711"
+NO_WAIT = {"Retry-After": "0"}
+
+
+@pytest.fixture
+def model(server: FakeOpenAI) -> Iterator[Callable[..., OpenAIChatModel]]:
+    built = []
+
+    def build_model(name: str = "gpt-test", **settings: object) -> OpenAIChatModel:
+        values = {"openai_api_key": KEY, "openai_base_url": server.url, "model_timeout": 5.0, "model_retries": 0}
+        built.append(build(Settings(**{**values, **settings}), model=name))
+        return built[-1]
+
+    yield build_model
+    for used in built:
+        used.close()
+
+
+def run(model: OpenAIChatModel, cancel: Cancellation | None = None) -> list[Delta]:
+    return list(model.stream(prompt(), cancel=cancel or Cancellation()))
+
+
+def failure(model: OpenAIChatModel) -> ChatModelError:
+    with pytest.raises(ChatModelError) as raised:
+        run(model)
+    assert KEY not in raised.value.message
+    assert "openai:gpt-test" in raised.value.message
+    return raised.value
+
+
+class TestStreaming:
+    def test_the_text_comes_piece_by_piece_and_the_usage_last(self, model, server) -> None:
+        server.chat(Reply(["Kenya", " has 52,428,290", " people [1]."]))
+        assert run(model()) == [
+            Delta("Kenya"),
+            Delta(" has 52,428,290"),
+            Delta(" people [1]."),
+            Delta("", Usage(prompt_tokens=PROMPT_TOKENS, completion_tokens=3, calls=1)),
+        ]
+
+    def test_the_first_piece_arrives_while_the_model_still_writes(self, model, server) -> None:
+        server.chat(Reply(["first"], silent_after=3.0))
+        cancel = Cancellation()
+        stream = model().stream(prompt(), cancel=cancel)
+        started = time.monotonic()
+        assert next(stream) == Delta("first")
+        assert time.monotonic() - started < 1.5
+        cancel.cancel()
+        assert list(stream) == []
+
+    def test_the_request_carries_messages_temperature_and_limit(self, model, server) -> None:
+        run(model("gpt-4o-mini", temperature=0.7, max_answer_tokens=99))
+        (request,) = server.received(CHAT)
+        assert request.body == {
+            "model": "gpt-4o-mini",
+            "messages": [
+                {"role": "system", "content": "Use only the passages."},
+                {"role": "user", "content": "How many people live in Kenya?"},
+            ],
+            "temperature": 0.7,
+            "max_tokens": 99,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        assert request.headers["authorization"] == f"Bearer {KEY}"
+
+    def test_without_a_model_name_the_default_is_asked_for(self, model, server) -> None:
+        assert model("").model_id == "openai:gpt-4o"
+        run(model(""))
+        assert server.received(CHAT)[0].body["model"] == "gpt-4o"
+
+    def test_a_server_of_ones_own_needs_no_key(self, model, server) -> None:
+        run(model(openai_api_key=None))
+        assert server.received(CHAT)[0].headers["authorization"] == "Bearer not-needed"
+
+    def test_neither_key_nor_server_is_a_settings_error_naming_the_key(self) -> None:
+        with pytest.raises(SettingsError, match="OPENAI_API_KEY"):
+            build(Settings(), model="gpt-4o")
+
+
+class TestFailures:
+    def test_401_names_the_setting_to_check(self, model, server) -> None:
+        server.chat(Reply(status=401, error={"message": f"Incorrect API key provided: {KEY}"}))
+        error = failure(model(model_retries=2))
+        assert error.remedy == "Check OPENAI_API_KEY."
+        assert error.retry_after is None
+        assert server.calls(CHAT) == 1  # a wrong key does not become right
+
+    def test_404_names_the_model(self, model, server) -> None:
+        server.chat(Reply(status=404, error={"message": "The model does not exist", "code": "model_not_found"}))
+        error = failure(model(model_retries=2))
+        assert error.message == ("The endpoint does not know the model openai:gpt-test. Check the model's name.")
+        assert server.calls(CHAT) == 1
+
+    def test_429_is_retried_as_often_as_set_and_then_says_when_to_come_back(self, model, server) -> None:
+        """R-D9: bounded retries, by the SDK."""
+        server.always(CHAT, Reply(status=429, headers=NO_WAIT, error={"message": "slow down"}))
+        error = failure(model(model_retries=2))
+        assert server.calls(CHAT) == 3
+        assert error.retry_after == 20
+
+    def test_one_rate_limit_is_survived(self, model, server) -> None:
+        """R-D9: one retry after a rate limit."""
+        server.chat(Reply(status=429, headers=NO_WAIT), Reply(["fine"]))
+        assert run(model(model_retries=1))[0] == Delta("fine")
+        assert server.calls(CHAT) == 2
+
+    def test_500_is_retried_then_named(self, model, server) -> None:
+        server.always(CHAT, Reply(status=500, headers=NO_WAIT))
+        error = failure(model(model_retries=1))
+        assert server.calls(CHAT) == 2
+        assert "failed with status 500" in error.message
+        assert error.retry_after == 5
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            {"message": "too many tokens", "code": "context_length_exceeded"},
+            {"message": "This model's maximum context length is 8192 tokens."},
+            {"message": "the request exceeds the available context size. try increasing it"},
+        ],
+        ids=["openai", "vllm", "llama.cpp"],
+    )
+    def test_a_prompt_that_is_too_long_is_an_error_of_its_own(self, model, server, answer) -> None:
+        server.chat(Reply(status=400, error=answer))
+        error = failure(model())
+        assert type(error) is ContextLengthError
+        assert error.remedy == "Lower CONTEXT_TOKENS."
+
+    def test_another_400_tells_the_reason(self, model, server) -> None:
+        server.chat(Reply(status=400, error={"message": "Unsupported value: 'temperature'"}))
+        error = failure(model())
+        assert type(error) is ChatModelError
+        assert error.message == (
+            "The endpoint of openai:gpt-test refused the request: Unsupported value: 'temperature'."
+        )
+
+    def test_a_server_that_says_nothing_is_a_time_out(self, model, server) -> None:
+        server.chat(Reply(silent_before=30.0))
+        started = time.monotonic()
+        error = failure(model(model_timeout=0.3))
+        assert time.monotonic() - started < 2.0
+        assert "did not answer in time" in error.message
+        assert error.retry_after == 5
+
+    def test_silence_in_the_middle_is_a_time_out_too(self, model, server) -> None:
+        server.chat(Reply(["half"], silent_after=30.0))
+        assert "did not answer in time" in failure(model(model_timeout=0.3)).message
+
+    def test_a_broken_connection_is_told_after_the_pieces_that_came(self, model, server) -> None:
+        server.chat(Reply(["half an", " answer"], ending="drop"))
+        stream = model().stream(prompt(), cancel=Cancellation())
+        assert [next(stream), next(stream)] == [Delta("half an"), Delta(" answer")]
+        with pytest.raises(ChatModelError, match=r"The endpoint of openai:gpt-test cannot be reached\."):
+            next(stream)
+
+    def test_an_error_event_in_the_stream_is_told(self, model, server) -> None:
+        server.chat(Reply(["half"], ending="error", error={"message": f"overloaded {KEY}"}))
+        assert "broke off" in failure(model()).message
+
+    def test_a_server_that_is_not_there_names_the_setting(self, model) -> None:
+        error = failure(model(openai_base_url="http://127.0.0.1:9/v1"))
+        assert error.remedy == "Check the network and OPENAI_BASE_URL."
+        assert error.retry_after == 5
+
+
+class TestCancellation:
+    def cancelled_after(
+        self, model: OpenAIChatModel, cancel: Cancellation, seconds: float
+    ) -> tuple[list[Delta], float]:
+        """What was yielded, and the seconds between the cancellation and the return."""
+        at = [0.0]
+
+        def act() -> None:
+            at[0] = time.monotonic()
+            cancel.cancel()
+
+        timer = threading.Timer(seconds, act)
+        timer.start()
+        deltas = run(model, cancel)
+        took = time.monotonic() - at[0]
+        timer.join()
+        return deltas, took
+
+    def test_a_silent_model_is_left_at_once_and_notices(self, model, server) -> None:
+        server.chat(Reply(["half"], silent_after=30.0))
+        deltas, took = self.cancelled_after(model(model_timeout=60.0), Cancellation(), 0.3)
+        assert deltas == [Delta("half")]
+        assert took < 1.0
+        (request,) = server.received(CHAT)
+        assert request.finished.wait(2.0)
+        assert request.disconnected_at is not None
+
+    def test_a_model_that_has_not_begun_is_left_at_once_and_notices(self, model, server) -> None:
+        """Servers that send their headers with the first token are silent before them."""
+        server.chat(Reply(silent_before=3.0))
+        deltas, took = self.cancelled_after(model(model_timeout=60.0), Cancellation(), 0.3)
+        assert deltas == []
+        assert took < 1.0
+        (request,) = server.received(CHAT)
+        assert request.finished.wait(2.0)
+        assert request.disconnected_at is not None
+
+    def test_after_a_pause_between_retries_nothing_is_sent_any_more(self, model, server) -> None:
+        """The SDK's pause itself is sat out: it is bounded, and the model has no work meanwhile."""
+        server.always(CHAT, Reply(status=429, headers={"Retry-After": "1"}))
+        deltas, _ = self.cancelled_after(model(model_retries=1), Cancellation(), 0.3)
+        assert deltas == []
+        assert server.calls(CHAT) == 1
+
+    def test_cancelled_before_the_start_nothing_is_yielded(self, model, server) -> None:
+        cancel = Cancellation()
+        cancel.cancel()
+        started = time.monotonic()
+        assert run(model(), cancel) == []
+        assert time.monotonic() - started < 1.0
+
+    def test_the_model_serves_the_next_question_after_a_cancelled_one(self, model, server) -> None:
+        server.chat(Reply(["half"], silent_after=30.0), Reply(["whole"]))
+        used = model()
+        self.cancelled_after(used, Cancellation(), 0.2)
+        assert run(used)[0] == Delta("whole")
+
+    def test_a_reader_that_stops_reading_closes_the_connection(self, model, server) -> None:
+        server.chat(Reply(["half"], silent_after=30.0))
+        stream = model().stream(prompt(), cancel=Cancellation())
+        assert next(stream) == Delta("half")
+        stream.close()
+        (request,) = server.received(CHAT)
+        assert request.finished.wait(2.0)
+        assert request.disconnected_at is not None
+
+
+def test_a_stream_that_ends_without_an_end_is_not_a_whole_answer(model, server) -> None:
+    """A proxy that closes the body cleanly: no finish_reason ever came."""
+    server.chat(Reply(["half an"], ending="cut"))
+    assert "broke off" in failure(model()).message

@@ -1,0 +1,57 @@
+"""Cutting at the best borders: nothing lost, nothing too long, nothing empty (R-B2)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatbot.chunkers.splitting import split
+
+TEXTS = st.text(alphabet="ab .;!\n\té", max_size=120)
+SIZES = st.integers(1, 40)
+
+
+def pieces(text: str, size: int) -> list[str]:
+    return [text[start:end] for start, end in split(text, lambda piece: len(piece) <= size)]
+
+
+@given(TEXTS, SIZES)
+def test_spans_cover_all_but_white_space_in_order_and_fit(text: str, size: int) -> None:
+    spans = split(text, lambda piece: len(piece) <= size)
+    position = 0
+    for start, end in spans:
+        assert position <= start < end
+        assert text[position:start].strip() == ""
+        assert text[start:end] == text[start:end].strip()
+        assert end - start <= size
+        position = end
+    assert text[position:].strip() == ""
+
+
+@given(TEXTS)
+def test_what_fits_stays_whole(text: str) -> None:
+    assert pieces(text, 200) == ([text.strip()] if text.strip() else [])
+
+
+CASES = {
+    "paragraphs first": ("aaa bbb\n\nccc ddd", 8, ["aaa bbb", "ccc ddd"]),
+    "paragraphs are filled up": ("aa\n\nbb\n\ncccc", 7, ["aa\n\nbb", "cccc"]),
+    "then lines": ("aaa bbb\nccc ddd", 8, ["aaa bbb", "ccc ddd"]),
+    "then sentences": ("Aaa bb. Ccc dd. Ee", 8, ["Aaa bb.", "Ccc dd.", "Ee"]),
+    "then words": ("aaa bbb ccc", 7, ["aaa bbb", "ccc"]),
+    "a hard cut at last": ("abcdefgh", 3, ["abc", "def", "gh"]),
+    "only the long part is cut further": ("short\n\nlonger words here", 12, ["short", "longer words", "here"]),
+    "nothing": ("  \n\n ", 5, []),
+}
+
+
+@pytest.mark.parametrize(("text", "size", "expected"), CASES.values(), ids=CASES)
+def test_borders_are_tried_from_the_best_to_the_worst(text: str, size: int, expected: list[str]) -> None:
+    assert pieces(text, size) == expected
+
+
+def test_any_measure_of_size_will_do() -> None:
+    """Tokens, not characters: at most two words a piece."""
+    spans = split("one two three four five", lambda piece: len(piece.split()) <= 2)
+    assert len(spans) == 3

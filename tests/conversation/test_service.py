@@ -1,0 +1,148 @@
+"""A question inside a conversation: history, saving, cancelling."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from chatbot.cancellation import Cancellation
+from chatbot.conversation.service import Saved
+from chatbot.errors import ChatModelError, NotFoundError, UnknownNameError
+from chatbot.schema import Message, SourcesEvent, TokenEvent
+from chatbot.services import Services
+from tests.agents.conftest import question
+from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
+
+pytestmark = pytest.mark.usefixtures("kenya")
+QUERY = question().query
+
+
+def ask(services: Services, query: str = QUERY, conversation_id: str | None = None, *previous: Message) -> Saved:
+    *_, last = services.chat.stream(
+        question(query), conversation_id=conversation_id, previous_messages=previous, cancel=Cancellation()
+    )
+    assert isinstance(last, Saved)
+    return last
+
+
+def sent(server: FakeOpenAI, call: int = -1) -> list[tuple[str, str]]:
+    """What the model was sent between the rules and the question."""
+    return [(m["role"], m["content"]) for m in server.received(CHAT)[call].body["messages"][1:-1]]
+
+
+def stored(services: Services, name: str) -> int:
+    return services.database[name].count({})
+
+
+class TestSaving:
+    def test_a_question_without_a_conversation_begins_one(self, services, server) -> None:
+        server.chat(Reply(["It is 2.09% [1]."]))
+        saved = ask(services)
+        assert services.conversations.messages(saved.conversation_id) == [
+            Message("user", QUERY),
+            Message("assistant", "It is 2.09% [1]."),
+        ]
+
+    def test_the_next_question_continues_it(self, services, server) -> None:
+        server.chat(Reply(["One [1]."]), Reply(["Two [1]."]))
+        first = ask(services)
+        second = ask(services, "And why?", first.conversation_id)
+        assert second.conversation_id == first.conversation_id
+        assert second.message_id != first.message_id
+        assert [m.content for m in services.conversations.messages(first.conversation_id)] == [
+            QUERY,
+            "One [1].",
+            "And why?",
+            "Two [1].",
+        ]
+
+    def test_ids_are_what_clients_may_send_back(self, services) -> None:
+        saved = ask(services)
+        assert {len(saved.conversation_id), len(saved.message_id)} == {32}
+        assert (saved.conversation_id + saved.message_id).isalnum()
+
+    def test_an_unknown_conversation_is_not_found_before_anything_happens(self, services, server) -> None:
+        with pytest.raises(NotFoundError, match="'nope'"):
+            ask(services, QUERY, "nope")
+        assert server.requests == []
+        assert stored(services, "conversations") == 0
+
+    def test_an_unknown_mode_lists_the_valid_ones(self, services) -> None:
+        asked = dataclasses.replace(question(), mode="clairvoyant")
+        with pytest.raises(UnknownNameError, match="direct"):
+            list(services.chat.stream(asked, cancel=Cancellation()))
+
+    def test_a_failed_answer_is_not_saved(self, services, server) -> None:
+        server.chat(Reply(["half"], ending="drop"))
+        with pytest.raises(ChatModelError):
+            ask(services)
+        assert (stored(services, "conversations"), stored(services, "messages")) == (0, 0)
+
+
+class TestCancelling:
+    @pytest.mark.parametrize("after", [SourcesEvent, TokenEvent])
+    def test_a_cancelled_answer_is_not_saved(self, services, server, after) -> None:
+        server.chat(Reply(["half", " an", " answer"]))
+        cancel = Cancellation()
+        seen = []
+        for event in services.chat.stream(question(), cancel=cancel):
+            seen.append(event)
+            if isinstance(event, after):
+                cancel.cancel()
+        assert isinstance(seen[-1], after)
+        assert (stored(services, "conversations"), stored(services, "messages")) == (0, 0)
+
+    def test_a_cancelled_answer_leaves_the_conversation_as_it_was(self, services, server) -> None:
+        server.chat(Reply(["One."]), Reply(["half", " two"]))
+        first = ask(services)
+        cancel = Cancellation()
+        for event in services.chat.stream(question("And?"), conversation_id=first.conversation_id, cancel=cancel):
+            if isinstance(event, TokenEvent):
+                cancel.cancel()
+        assert [m.content for m in services.conversations.messages(first.conversation_id)] == [QUERY, "One."]
+
+    def test_the_connection_to_the_model_is_closed(self, services, server) -> None:
+        server.chat(Reply(["half"], silent_after=20.0))
+        cancel = Cancellation()
+        for event in services.chat.stream(question(), cancel=cancel):
+            if isinstance(event, TokenEvent):
+                cancel.cancel()
+        (request,) = server.received(CHAT)
+        assert request.finished.wait(2.0)
+        assert request.disconnected_at is not None
+
+
+class TestHistory:
+    def test_a_new_conversation_has_none(self, services, server) -> None:
+        ask(services)
+        assert sent(server) == []
+
+    def test_the_stored_messages_are_in_the_prompt_oldest_first(self, services, server) -> None:
+        server.chat(Reply(["It is 2.09% [1]."]))
+        first = ask(services)
+        ask(services, "And why?", first.conversation_id)
+        assert sent(server) == [("user", QUERY), ("assistant", "It is 2.09% [1].")]
+
+    def test_what_the_client_sends_wins_over_what_is_stored(self, services, server) -> None:
+        first = ask(services)
+        ask(services, "And why?", first.conversation_id, Message("user", "Mine"), Message("assistant", "Yours"))
+        assert sent(server) == [("user", "Mine"), ("assistant", "Yours")]
+
+    def test_a_last_user_message_equal_to_the_question_is_dropped(self, services, server) -> None:
+        """R-D8: the seed's clients send the question twice."""
+        ask(services, QUERY, None, Message("user", "Before"), Message("user", QUERY))
+        assert sent(server) == [("user", "Before")]
+
+    def test_white_space_around_it_makes_no_difference(self, services, server) -> None:
+        ask(services, QUERY, None, Message("user", f" {QUERY}\n"))
+        assert sent(server) == []
+
+    def test_only_the_last_and_only_a_users_is_dropped(self, services, server) -> None:
+        ask(services, QUERY, None, Message("user", QUERY), Message("assistant", QUERY))
+        assert sent(server) == [("user", QUERY), ("assistant", QUERY)]
+
+    def test_other_conversations_stay_out(self, services, server) -> None:
+        ask(services, "Something else entirely?")
+        ask(services)
+        assert sent(server) == []

@@ -1,0 +1,199 @@
+"""The embedded database under threads and processes: nothing lost, nothing left open, errors in our own words."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from chatbot.database import Database, open_database
+from chatbot.database.embedded import EmbeddedBackend
+from chatbot.errors import DatabaseError
+from chatbot.settings import Settings
+
+PROCESSES, THREADS, ROUNDS = 3, 8, 8
+
+
+@pytest.fixture
+def database(settings: Settings) -> Iterator[Database]:
+    opened = open_database(settings)
+    yield opened
+    opened.close()
+
+
+def write_a_lot(data_dir: str, process: int) -> None:
+    """What one of several processes does: count, append, upsert its own rows and rows that all share."""
+    database = open_database(Settings(data_dir=Path(data_dir)))
+
+    def work(thread: int) -> None:
+        for number in range(ROUNDS):
+            name = f"{process}-{thread}-{number}"
+            counter = database["counters"].find_one_and_update(
+                {"_id": "all"},
+                {"$inc": {"count": 1}, "$push": {"names": {"$each": [name], "$slice": -10_000}}},
+                upsert=True,
+            )
+            assert counter is not None
+            database["rows"].replace_many([{"_id": name, "n": number}, {"_id": f"shared-{number}", "by": name}])
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for done in [pool.submit(work, thread) for thread in range(THREADS)]:
+            done.result()
+    database.close()
+
+
+def test_processes_with_threads_lose_no_write(settings: Settings, database: Database) -> None:
+    """DESIGN.md, "any worker can serve any request"."""
+    spawn = multiprocessing.get_context("spawn")
+    workers = [spawn.Process(target=write_a_lot, args=(str(settings.data_dir), n)) for n in range(PROCESSES)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(120)
+    assert [worker.exitcode for worker in workers] == [0] * PROCESSES
+    names = {f"{p}-{t}-{n}" for p in range(PROCESSES) for t in range(THREADS) for n in range(ROUNDS)}
+    counter = database["counters"].find_one({"_id": "all"})
+    assert counter is not None
+    assert counter["count"] == len(names)
+    assert sorted(counter["names"]) == sorted(names)
+    stored = [row["_id"] for row in database["rows"].find({}, {"_id": 1})]
+    assert len(stored) == len(set(stored))
+    assert set(stored) == names | {f"shared-{n}" for n in range(ROUNDS)}
+
+
+def test_a_write_is_seen_by_every_other_thread_at_once(database: Database) -> None:
+    database["rows"].replace_many([{"_id": "a", "n": 1}])
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(lambda: database["rows"].find_one({"_id": "a"})).result() == {"_id": "a", "n": 1}
+        database["rows"].replace_many([{"_id": "a", "n": 2}])
+        assert other.submit(lambda: database["rows"].find_one({"_id": "a"})).result() == {"_id": "a", "n": 2}
+
+
+def open_files(path: Path) -> int:
+    """How often this process holds the database file open."""
+    links = (Path("/proc/self/fd") / name for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
+    return sum(link.exists() and link.resolve() == path.resolve() for link in links)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+def test_connections_of_ended_threads_are_closed(settings: Settings) -> None:
+    """SQLite keeps a closed file's descriptor for the next connection, so what must not happen is growth."""
+    database = open_database(settings)
+    path = settings.data_dir / "report-chat.sqlite"
+    database["rows"].find_one({})
+    assert open_files(path) >= 1
+    for _ in range(20):
+        barrier = threading.Barrier(4)
+        use = lambda barrier=barrier: (database["rows"].find_one({}), barrier.wait(10))  # noqa: E731  # all open at once
+        threads = [threading.Thread(target=use) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    gc.collect()
+    assert open_files(path) <= 2 * 5
+    database.close()
+    assert open_files(path) == 0
+
+
+def test_it_can_be_used_again_after_close(settings: Settings) -> None:
+    database = open_database(settings)
+    database["rows"].insert_one({"_id": "a"})
+    database.close()
+    database.close()
+    assert database["rows"].find_one({"_id": "a"}) == {"_id": "a"}
+    database.close()
+
+
+def test_a_locked_file_is_a_busy_database(settings: Settings, database: Database) -> None:
+    """Another process that writes for longer than the wait: an error that says so, and when to try again."""
+    database["rows"].insert_one({"_id": "a"})
+    other = sqlite3.connect(settings.data_dir / "report-chat.sqlite", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    database._backend.raw("rows")  # type: ignore[attr-defined]  # this thread's connection exists already
+    database._backend._local.handle.connection.db.execute("PRAGMA busy_timeout = 50")  # type: ignore[attr-defined]
+    with pytest.raises(DatabaseError) as raised:
+        database["rows"].replace_many([{"_id": "b"}])
+    other.execute("ROLLBACK")
+    other.close()
+    assert "locked" in raised.value.message
+    assert "Another process is writing; try again." in raised.value.message
+    assert raised.value.retry_after == 2
+    database["rows"].replace_many([{"_id": "b"}])
+    assert database["rows"].count({}) == 2
+
+
+def test_a_file_that_is_no_database_is_named(settings: Settings) -> None:
+    settings.data_dir.mkdir()
+    (settings.data_dir / "report-chat.sqlite").write_bytes(b"this is not SQLite" * 100)
+    database = open_database(settings)
+    with pytest.raises(DatabaseError, match=r"report-chat\.sqlite failed: .*Check the disk") as raised:
+        database["rows"].find_one({})
+    assert raised.value.retry_after is None
+    database.close()
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_setting(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    with pytest.raises(DatabaseError, match="Set DATA_DIR to a folder") as raised:
+        open_database(Settings(data_dir=tmp_path / "file" / "data"))
+    assert str(tmp_path / "file" / "data") in raised.value.message
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_a_clear_error(settings: Settings) -> None:
+    settings.data_dir.mkdir(mode=0o500)
+    database = open_database(settings)
+    with pytest.raises(DatabaseError, match="Check the disk and the file's rights"):
+        database["rows"].insert_one({"_id": "a"})
+    database.close()
+
+
+OPERATIONS: dict[str, Callable[[Database], object]] = {
+    "find": lambda db: list(db["rows"].find({})),
+    "insert": lambda db: db["rows"].insert_one({"_id": "a"}),
+    "count": lambda db: db["rows"].count({}),
+    "ping": lambda db: db.ping(),
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_every_operation_translates_the_drivers_errors(
+    settings: Settings, operation: Callable[[Database], object]
+) -> None:
+    settings.data_dir.mkdir()
+    (settings.data_dir / "report-chat.sqlite").mkdir()
+    database = open_database(settings)
+    with pytest.raises(DatabaseError, match="unable to open database file"):
+        operation(database)
+    database.close()
+
+
+def test_replace_many_inserts_and_replaces_whole_documents(database: Database) -> None:
+    rows = database["rows"]
+    rows.replace_many([{"_id": "a", "old": 1}, {"_id": "b", "n": 1}])
+    rows.replace_many([{"_id": "a", "new": 2}, {"_id": "c", "n": 3}])
+    rows.replace_many([])
+    assert list(rows.find({}, sort=[("_id", 1)])) == [
+        {"_id": "a", "new": 2},
+        {"_id": "b", "n": 1},
+        {"_id": "c", "n": 3},
+    ]
+
+
+def test_the_search_index_commands_say_what_they_need(database: Database) -> None:
+    assert database.embedded
+    with pytest.raises(DatabaseError, match="Set MONGODB_URI to a MongoDB with a search engine"):
+        database["rows"].search_indexes()
+
+
+def test_ping_names_the_file(settings: Settings, database: Database) -> None:
+    assert database.ping() == f"embedded database {settings.data_dir / 'report-chat.sqlite'}"
+    assert isinstance(database._backend, EmbeddedBackend)

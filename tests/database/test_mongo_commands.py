@@ -1,0 +1,175 @@
+"""What PyMongo sends for each shape of search, word for word, as it arrives at the other end of the socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chatbot.database import Database, open_database
+from chatbot.repositories.changes import CorpusChanges
+from chatbot.schema import Range, Scope, Values
+from chatbot.settings import Settings
+from chatbot.stores.atlas import AtlasStore
+from chatbot.stores.atlas_pipelines import ann_stage, rank_fusion_pipeline, text_stage
+from tests.fakes.wire_faults import Answer, rows
+from tests.fakes.wire_proxy import WireProxy
+
+COLLECTION = "reports"
+VECTOR = np.asarray([0.5, 0.25], dtype=np.float32)
+SCOPE = Scope.of({"country_name": Values(("Kenya", "Chad")), "year": Range(2020, 2023)})
+FILTER = {"country_name": {"$in": ["Kenya", "Chad"]}, "year": {"$gte": 2020, "$lte": 2023}}
+CLAUSES = [
+    {"in": {"path": "country_name", "value": ["Kenya", "Chad"]}},
+    {"range": {"path": "year", "gte": 2020, "lte": 2023}},
+]
+QUERY = {"index": "vector_index", "path": "data_embedding", "queryVector": [0.5, 0.25]}
+TEXT = {"text": {"query": "maize harvest", "path": ["data", "report_title", "document_title"]}}
+FOUND = {"_id": "c1", "document_id": "d1", "document_name": "d1.pdf", "data": "Maize.", "score": 0.75}
+LIMIT = 6
+"""One more than is asked for, so that ties at the cut are seen."""
+
+
+def ranked(score: str) -> list[dict[str, Any]]:
+    """How every search ends."""
+    return [
+        {"$addFields": {"score": {"$meta": score}}},
+        {"$sort": {"score": -1, "_id": 1}},
+        {"$project": {"data_embedding": 0, "data_embedding_b": 0}},
+    ]
+
+
+@pytest.fixture
+def proxy() -> Iterator[WireProxy]:
+    with WireProxy() as running:
+        for stage in ("$vectorSearch", "$search", "$rankFusion"):
+            running.always(stage, rows(FOUND))
+        yield running
+
+
+@pytest.fixture
+def database(proxy: WireProxy) -> Iterator[Database]:
+    opened = open_database(Settings.from_env({"MONGODB_URI": proxy.uri}))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def store(database: Database) -> AtlasStore:
+    return AtlasStore(
+        database=database,
+        changes=CorpusChanges(database),
+        collections=(COLLECTION,),
+        filter_fields=("country_name", "year"),
+        dimensions=2,
+        max_time_ms=4000,
+    )
+
+
+def passages(proxy: WireProxy, total: int, *, kept: int = 0) -> None:
+    """What the server counts, in the collection and inside a scope."""
+    proxy.always("count", Answer({"ok": 1, "n": total}))
+    proxy.always("$match", rows({"_id": 1, "n": kept}))
+
+
+def pipeline_of(command: dict[str, Any], *, at_most_ms: int) -> list[dict[str, Any]]:
+    """The pipeline, once everything around it has been checked."""
+    assert list(command)[:2] == ["aggregate", "pipeline"]
+    assert set(command) == {"aggregate", "pipeline", "cursor", "maxTimeMS", "lsid", "$db"}
+    assert (command["aggregate"], command["$db"], command["cursor"]) == (COLLECTION, "report_chat", {})
+    assert 0 < command["maxTimeMS"] <= at_most_ms
+    found: list[dict[str, Any]] = command["pipeline"]
+    return found
+
+
+def only(proxy: WireProxy, stage: str) -> dict[str, Any]:
+    (command,) = proxy.sent(stage)
+    return command
+
+
+def test_exact_search_of_a_small_collection(store: AtlasStore, proxy: WireProxy) -> None:
+    passages(proxy, 500)
+    (match,) = store.vector_search(VECTOR, top_k=LIMIT - 1, scope=Scope())
+    assert (match.chunk_id, match.score) == ("c1", 0.75)
+    assert pipeline_of(only(proxy, "$vectorSearch"), at_most_ms=4000) == [
+        {"$vectorSearch": {**QUERY, "exact": True, "limit": LIMIT}},
+        *ranked("vectorSearchScore"),
+    ]
+
+
+def test_approximate_search_of_a_large_collection(store: AtlasStore, proxy: WireProxy) -> None:
+    passages(proxy, 50_000)
+    store.vector_search(VECTOR, top_k=LIMIT - 1, scope=Scope())
+    assert pipeline_of(only(proxy, "$vectorSearch"), at_most_ms=4000) == [
+        {"$vectorSearch": {**QUERY, "numCandidates": 1000, "limit": LIMIT}},
+        *ranked("vectorSearchScore"),
+    ]
+
+
+def test_approximate_search_inside_a_scope(store: AtlasStore, proxy: WireProxy) -> None:
+    passages(proxy, 50_000, kept=12_500)
+    store.vector_search(VECTOR, top_k=LIMIT - 1, scope=SCOPE)
+    assert pipeline_of(only(proxy, "$vectorSearch"), at_most_ms=4000) == [
+        {"$vectorSearch": {**QUERY, "filter": FILTER, "numCandidates": 2000, "limit": LIMIT}},
+        *ranked("vectorSearchScore"),
+    ]
+
+
+def test_exact_search_where_the_scope_keeps_little(store: AtlasStore, proxy: WireProxy) -> None:
+    passages(proxy, 50_000, kept=100)
+    store.vector_search(VECTOR, top_k=LIMIT - 1, scope=SCOPE)
+    assert pipeline_of(only(proxy, "$vectorSearch"), at_most_ms=4000) == [
+        {"$vectorSearch": {**QUERY, "filter": FILTER, "exact": True, "limit": LIMIT}},
+        *ranked("vectorSearchScore"),
+    ]
+
+
+@pytest.mark.parametrize("scope", [Scope(), SCOPE], ids=["everything", "scope"])
+def test_keyword_search(store: AtlasStore, proxy: WireProxy, scope: Scope) -> None:
+    (match,) = store.keyword_search("maize harvest", top_k=LIMIT - 1, scope=scope)
+    assert match.chunk_id == "c1"
+    compound = {"must": [TEXT], **({"filter": CLAUSES} if scope else {})}
+    assert pipeline_of(only(proxy, "$search"), at_most_ms=4000) == [
+        {"$search": {"index": "text_index", "compound": compound}},
+        {"$limit": LIMIT},
+        *ranked("searchScore"),
+    ]
+
+
+def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
+    vector = ann_stage(index="vector_index", vector=VECTOR.tolist(), scope=SCOPE, limit=LIMIT, num_candidates=1000)
+    text = text_stage(index="text_index", query="maize harvest", scope=SCOPE)
+    fused = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=LIMIT, vector_weight=0.75)
+    assert database[COLLECTION].aggregate(fused, max_time_ms=2500) == [FOUND]
+    legs = {
+        "vector": [{"$vectorSearch": {**QUERY, "filter": FILTER, "numCandidates": 1000, "limit": LIMIT}}],
+        "keyword": [
+            {"$search": {"index": "text_index", "compound": {"must": [TEXT], "filter": CLAUSES}}},
+            {"$limit": LIMIT},
+        ],
+    }
+    weights = {"vector": 0.75, "keyword": 0.25}
+    assert pipeline_of(only(proxy, "$rankFusion"), at_most_ms=2500) == [
+        {"$rankFusion": {"input": {"pipelines": legs}, "combination": {"weights": weights}}},
+        {"$limit": LIMIT},
+        *ranked("score"),
+    ]
+
+
+def test_creating_and_watching_a_search_index(database: Database, proxy: WireProxy) -> None:
+    definition = {"fields": [{"type": "vector", "path": "data_embedding", "numDimensions": 2, "similarity": "cosine"}]}
+    proxy.always("createSearchIndexes", Answer({"ok": 1, "indexesCreated": [{"id": "1", "name": "vector_index"}]}))
+    collection = database[COLLECTION]
+    collection.create_search_index("vector_index", kind="vectorSearch", definition=definition)
+    collection.update_search_index("vector_index", definition)
+    assert collection.search_indexes("vector_index") == []
+    collection.drop_search_index("vector_index")
+    (created,), (updated,), (dropped,) = (
+        proxy.sent(f"{what}") for what in ("createSearchIndexes", "updateSearchIndex", "dropSearchIndex")
+    )
+    assert created["indexes"] == [{"name": "vector_index", "type": "vectorSearch", "definition": definition}]
+    assert (updated["name"], updated["definition"]) == ("vector_index", definition)
+    assert dropped["name"] == "vector_index"
+    assert only(proxy, "$listSearchIndexes")["pipeline"] == [{"$listSearchIndexes": {"name": "vector_index"}}]

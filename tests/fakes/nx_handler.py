@@ -1,0 +1,34 @@
+"""NX-27017 with one defect mended: it cannot replace or update documents that hold BinData, only insert them.
+
+Run as `python -m tests.fakes.nx_handler PORT FOLDER` it is a server.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import neosqlite
+from nx_27017.handler import NeoSQLiteHandler
+from nx_27017.server import run_server_threaded
+
+
+class NxHandler(NeoSQLiteHandler):  # type: ignore[misc]
+    """Its databases are files in one folder. What it returns as BinData still has lost its subtype."""
+
+    def _convert_objectids(self, doc: Any) -> Any:
+        return _with_binary(super()._convert_objectids(doc))
+
+
+def _with_binary(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_binary(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_with_binary(part) for part in value]
+    if isinstance(value, bytes) and not isinstance(value, neosqlite.Binary):
+        return neosqlite.Binary(value, getattr(value, "subtype", 0))
+    return value
+
+
+if __name__ == "__main__":
+    run_server_threaded("127.0.0.1", int(sys.argv[1]), NxHandler(data_dir=sys.argv[2]), use_threading=False)

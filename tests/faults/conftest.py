@@ -1,0 +1,160 @@
+"""The application on the real driver, with a proxy between it and its server that plays the faults."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import waitress
+from flask import Flask
+from waitress import wasyncore
+
+from chatbot.factory import create_app
+from chatbot.ingestion.manifest import Source, load_document
+from chatbot.loaders import loader_for
+from chatbot.services import Services
+from chatbot.settings import Settings
+from tests.conftest import KENYA_2023, write_report
+from tests.fakes.nx_server import NxThread
+from tests.fakes.wire_proxy import WireProxy
+
+TIMEOUT = 1.5
+"""MONGODB_TIMEOUT in these tests: short, so that they are."""
+BOUND = 8.0
+"""No request may take longer: the time limit of a request (1.5 x TIMEOUT) and much room for a busy machine."""
+QUESTION = {"query": "What is the population of Kenya?", "filters": {"country_name": ["Kenya"]}}
+SECRET = "s3cret-pw"
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: dict[str, str]
+    body: dict[str, Any]
+    seconds: float
+
+    @property
+    def error(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.body["error"]
+        return found
+
+    @property
+    def dependency(self) -> str:
+        return str(self.error["details"][0]["dependency"])
+
+
+class Site:
+    """An application served by waitress on a free port."""
+
+    def __init__(self, app: Flask, *, threads: int) -> None:
+        self.app = app
+        self.services: Services = app.extensions["services"]
+        self._server = waitress.create_server(app, host="127.0.0.1", port=0, threads=threads)
+        self._thread = threading.Thread(target=self._server.run, name="site", daemon=True)
+        self._thread.start()
+
+    def ask(self, body: dict[str, Any] | None = None, path: str = "/query", *, within: float = 30.0) -> Reply:
+        """POST where there is a body, else GET."""
+        began = time.monotonic()
+        connection = http.client.HTTPConnection("127.0.0.1", self._server.effective_port, timeout=within)
+        try:
+            if body is None:
+                connection.request("GET", path)
+            else:
+                connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            text = response.read().decode()
+            assert SECRET not in text
+            return Reply(response.status, dict(response.headers), _content(text), time.monotonic() - began)
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        self.app.extensions["startup"].close()
+        # in this order, and the sockets by their own thread: a socket closed under waitress's hands is an error in it
+        self._server.task_dispatcher.shutdown()
+        self._server.trigger.pull_trigger(lambda: wasyncore.close_all(self._server._map))
+        self._thread.join(timeout=10)
+        self.services.close()
+
+
+def _content(text: str) -> dict[str, Any]:
+    """JSON, or the last event of a stream."""
+    found: dict[str, Any] = json.loads(text.rpartition("data: ")[2])
+    return found
+
+
+def assert_unavailable(reply: Reply, *, dependency: str = "database", retry: bool = True) -> None:
+    """A typed 503 that names the dependency, soon enough."""
+    assert reply.status == 503, reply
+    assert reply.dependency == dependency
+    assert reply.error["code"] in {"database_unavailable", "search_unavailable"}
+    assert reply.error["details"][0]["remedy"]
+    assert ("Retry-After" in reply.headers) == retry
+    assert reply.seconds < BOUND
+
+
+NewSite = Callable[..., Site]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[NxThread]:
+    with NxThread(tmp_path / "nx") as running:
+        yield running
+
+
+@pytest.fixture
+def proxy(server: NxThread) -> Iterator[WireProxy]:
+    with WireProxy(server.port) as running:
+        yield running
+
+
+@pytest.fixture
+def new_site(tmp_path: Path) -> Iterator[NewSite]:
+    """``new_site(uri, **settings)`` starts an application; it is stopped after the test."""
+    sites: list[Site] = []
+
+    def start(uri: str, **values: Any) -> Site:
+        options = {"vector_search": "faiss", "mongodb_timeout": TIMEOUT, "threads": 8, **values}
+        site = Site(create_app(settings_for(uri, tmp_path, **options)), threads=options["threads"])
+        sites.append(site)
+        return site
+
+    yield start
+    for site in sites:
+        site.close()
+
+
+def settings_for(uri: str, folder: Path, **values: Any) -> Settings:
+    fixed = {"embedding_provider": "hashing", "chat_model": "echo", "sample_data": "off", "data_dir": str(folder)}
+    return Settings.from_env({}, **{**fixed, "mongodb_uri": uri, **values})
+
+
+def add_kenya(services: Services, folder: Path) -> None:
+    path = write_report(folder / "reports", KENYA_2023, "kenya-2023")
+    metadata = {"country_name": "Kenya", "year": 2023, "type": "country_report"}
+    services.ingestor.ingest(load_document(Source(path, "test/kenya-2023", metadata=metadata), loader_for(path)))
+
+
+@pytest.fixture
+def site(proxy: WireProxy, new_site: NewSite, tmp_path: Path) -> Site:
+    """The application behind the proxy, with one report that has been asked about once."""
+    running = new_site(proxy.uri)
+    add_kenya(running.services, tmp_path)
+    assert running.ask(QUESTION).status == 200
+    return running
+
+
+@pytest.fixture(autouse=True)
+def no_secret_in_the_log(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    caplog.set_level(logging.INFO)
+    yield
+    assert SECRET not in caplog.text

@@ -1,0 +1,94 @@
+"""Every way in which the search engine beside a MongoDB server can fail, seen through the HTTP API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import wire_faults
+from tests.fakes.wire_faults import Action, Hang, failure, rows
+from tests.fakes.wire_proxy import WireProxy
+from tests.faults.conftest import QUESTION, NewSite, Site, add_kenya, assert_unavailable
+
+STAGES = ("$vectorSearch", "$search")
+
+
+@pytest.fixture
+def atlas(proxy: WireProxy, new_site: NewSite, tmp_path: Path) -> Site:
+    """The application with $vectorSearch: the proxy answers the search stages with the stored passages."""
+    site = new_site(proxy.uri, vector_search="atlas")
+    add_kenya(site.services, tmp_path)
+    healthy(site, proxy)
+    assert site.ask(QUESTION).status == 200
+    return site
+
+
+def healthy(site: Site, proxy: WireProxy) -> None:
+    proxy.heal()
+    found = site.services.database["report_chatting"].find({}, {"data_embedding": 0})
+    answer = rows(*({**row, "score": 0.9} for row in found))
+    for stage in STAGES:
+        proxy.always(stage, answer)
+
+
+FAULTS: dict[str, tuple[Action, str, bool]] = {
+    "overloaded": (wire_faults.OVERLOADED, "overloaded", True),
+    "index building": (wire_faults.BUILDING, "its state is INITIAL_SYNC", True),
+    "mongot down": (wire_faults.ENGINE_DOWN, "cannot reach its search engine", True),
+    "not enabled": (wire_faults.NO_ENGINE, "no search engine", False),
+    "not allowed": (wire_faults.NOT_ALLOWED, "no search engine", False),
+    "unknown stage": (wire_faults.UNKNOWN_STAGE, "no search engine", False),
+}
+
+
+@pytest.mark.parametrize(("fault", "said", "retry"), FAULTS.values(), ids=FAULTS)
+def test_a_refused_search_is_a_503_that_names_the_search(
+    atlas: Site, proxy: WireProxy, fault: Action, said: str, retry: bool
+) -> None:
+    for stage in STAGES:
+        proxy.always(stage, fault)
+    reply = atlas.ask(QUESTION)
+    assert_unavailable(reply, dependency="vector_search", retry=retry)
+    assert said in reply.error["message"]
+    healthy(atlas, proxy)
+    assert atlas.ask(QUESTION).status == 200
+
+
+@pytest.mark.parametrize("fault", [Hang(), wire_faults.TOO_SLOW], ids=["frozen", "over its time limit"])
+def test_a_slow_search_is_not_called_a_silent_server(atlas: Site, proxy: WireProxy, fault: Action) -> None:
+    for stage in STAGES:
+        proxy.always(stage, fault)
+    reply = atlas.ask(QUESTION)
+    assert_unavailable(reply)
+    assert "too slow" in reply.error["message"]
+    assert "does not answer" not in reply.error["message"]
+    healthy(atlas, proxy)
+    assert atlas.ask(QUESTION).status == 200
+
+
+def test_an_index_that_is_missing_is_found_out_behind_the_empty_answer(atlas: Site, proxy: WireProxy) -> None:
+    for stage in STAGES:
+        proxy.always(stage, rows())
+    proxy.always("$listSearchIndexes", rows())
+    reply = atlas.ask(QUESTION)
+    assert_unavailable(reply, dependency="vector_search", retry=False)
+    assert "index create" in reply.error["details"][0]["remedy"]
+
+
+def test_an_index_that_is_still_building_is_found_out_behind_the_empty_answer(atlas: Site, proxy: WireProxy) -> None:
+    for stage in STAGES:
+        proxy.always(stage, rows())
+    building = {"name": "vector_index", "type": "vectorSearch", "status": "BUILDING", "queryable": False}
+    proxy.always("$listSearchIndexes", rows(building))
+    reply = atlas.ask(QUESTION)
+    assert_unavailable(reply, dependency="vector_search")
+    assert "BUILDING" in reply.error["message"]
+
+
+def test_an_overload_during_retries_of_the_driver_ends_in_time(atlas: Site, proxy: WireProxy) -> None:
+    """Labelled as newer servers do, PyMongo backs off and tries again by itself."""
+    labels = ("SystemOverloadedError", "RetryableError")
+    for stage in STAGES:
+        proxy.always(stage, failure(489, "SearchOverloaded", "search engine is overloaded", *labels))
+    assert_unavailable(atlas.ask(QUESTION), dependency="vector_search")

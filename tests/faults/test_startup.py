@@ -1,0 +1,65 @@
+"""What stops a start, and what is tried again behind it."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatbot.errors import ChatbotError, DatabaseError, SettingsError
+from chatbot.web.startup import Startup
+
+DOWN = DatabaseError("MongoDB does not answer.", retry_after=5)
+
+
+class Work:
+    """Fails with these errors, one after another, then succeeds."""
+
+    def __init__(self, *errors: ChatbotError) -> None:
+        self.errors = list(errors)
+        self.tries = 0
+
+    def __call__(self) -> None:
+        self.tries += 1
+        if self.errors:
+            raise self.errors.pop(0)
+
+
+def test_work_that_succeeds_is_done_once() -> None:
+    work = Work()
+    startup = Startup(work)
+    startup.run()
+    assert startup.wait(0)
+    assert work.tries == 1
+    startup.close()
+
+
+@pytest.mark.parametrize("error", [SettingsError("TOP_K=0"), DatabaseError("The data folder cannot be created.")])
+def test_what_trying_again_cannot_help_stops_the_start(error: ChatbotError) -> None:
+    with pytest.raises(type(error), match=error.message):
+        Startup(Work(error)).run()
+
+
+def test_a_dependency_that_is_down_is_tried_again_in_the_background() -> None:
+    work = Work(DOWN)
+    startup = Startup(work)
+    startup.run()
+    assert work.tries == 1
+    assert startup.wait(20)
+    assert work.tries == 2
+
+
+def test_what_turns_out_wrong_later_ends_the_tries_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    work = Work(DOWN, SettingsError("the embedding model is another one"))
+    startup = Startup(work)
+    startup.run()
+    assert startup.wait(20)
+    assert work.tries == 2
+    assert "the embedding model is another one" in caplog.text
+
+
+def test_closing_ends_the_tries() -> None:
+    work = Work(*[DOWN] * 100)
+    startup = Startup(work)
+    startup.run()
+    startup.close()
+    assert startup.wait(0)
+    assert work.tries == 1

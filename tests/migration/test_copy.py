@@ -1,0 +1,304 @@
+"""Copying between the embedded file and MongoDB (the real driver, over NX-27017)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bson import ObjectId
+
+import chatbot
+from chatbot.database import Database
+from chatbot.database.locations import Location
+from chatbot.errors import DatabaseError, EmbedderMismatchError, InvalidRequestError, SettingsError
+from chatbot.migration.copy import OTHERS, Copier
+from chatbot.migration.schema import set_version
+from chatbot.repositories.changes import CorpusChanges, CorpusFacts, StoredEmbedder
+from chatbot.schema import Scope
+from chatbot.settings import Settings
+from chatbot.stores.faiss import FaissStore
+from tests.fakes.nx_server import NxThread
+from tests.migration.corpora import COLLECTIONS, DIMENSIONS, FIELDS, contents, write_corpus
+
+EVERYTHING = (*COLLECTIONS, *OTHERS)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NxThread]:
+    with NxThread(tmp_path_factory.mktemp("nx")) as running:
+        yield running
+
+
+@pytest.fixture
+def mongodb(server: NxThread, settings: Settings, request: pytest.FixtureRequest) -> Iterator[Database]:
+    name = re.sub(r"\W", "", request.node.name)[:30]
+    database = Location.parse(f"{server.uri}/{name}", settings).open(settings)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def embedded(tmp_path: Path, settings: Settings) -> Iterator[Database]:
+    database = Location.parse(str(tmp_path / "source"), settings).open(settings)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def other(tmp_path: Path, settings: Settings) -> Iterator[Database]:
+    database = Location.parse(f"sqlite:{tmp_path / 'other.sqlite'}", settings).open(settings)
+    yield database
+    database.close()
+
+
+def copier(source: Database, target: Database, *, merge: bool = False) -> Copier:
+    return Copier(source, target, name="the source", chunk_collections=COLLECTIONS, merge=merge)
+
+
+def copy(source: Database, target: Database, *, merge: bool = False) -> int:
+    work = copier(source, target, merge=merge)
+    work.prepare()
+    copied = work.copy(lambda done: None)
+    work.verify(lambda done: None)
+    return copied
+
+
+class KilledError(Exception):
+    pass
+
+
+def killed_after(batches: int) -> Any:
+    """Stands for a kill: raises in the middle of the work."""
+    done = iter(range(batches))
+
+    def report(rows: int) -> None:
+        if rows and next(done, None) is None:
+            raise KilledError
+
+    return report
+
+
+def test_there_and_back_everything_is_the_same(embedded: Database, mongodb: Database, other: Database) -> None:
+    write_corpus(embedded, 300)
+    copy(embedded, mongodb)
+    copy(mongodb, other)
+    assert contents(other, EVERYTHING) == contents(embedded, EVERYTHING)
+    assert CorpusFacts(other).embedder() == CorpusFacts(embedded).embedder()
+
+
+def test_an_interrupted_copy_goes_on(embedded: Database, mongodb: Database) -> None:
+    write_corpus(embedded, 1200)
+    first = copier(embedded, mongodb)
+    assert first.prepare() is False
+    with pytest.raises(KilledError):
+        first.copy(killed_after(2))
+    second = copier(embedded, mongodb)
+    assert second.prepare() is True
+    left = second.copy(lambda done: None)
+    assert left < sum(second.counts().values()) - 500
+    second.verify(lambda done: None)
+    assert contents(mongodb, COLLECTIONS) == contents(embedded, COLLECTIONS)
+
+
+def test_progress_counts_every_row_once_also_after_an_interruption(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 1200)
+    first = copier(embedded, other)
+    first.prepare()
+    with pytest.raises(KilledError):
+        first.copy(killed_after(2))
+    second, seen = copier(embedded, other), list[int]()
+    second.prepare()
+    second.copy(seen.append)
+    assert sum(seen) == sum(second.counts().values())
+
+
+def test_what_changes_in_the_source_while_a_copy_lies_idle_is_copied_too(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 1200)
+    first = copier(embedded, other)
+    first.prepare()
+    with pytest.raises(KilledError):
+        first.copy(killed_after(2))
+    embedded["chatbot_data"].update_one({"_id": "doc0-v1-00000"}, {"$set": {"data": "corrected"}})
+    CorpusChanges(embedded).record(["doc0"])
+    copy(embedded, other)
+    found = other["chatbot_data"].find_one({"_id": "doc0-v1-00000"})
+    assert found is not None
+    assert found["data"] == "corrected"
+
+
+def test_a_difference_is_an_error_and_the_next_run_mends_it(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 100)
+    work = copier(embedded, other)
+    work.prepare()
+    work.copy(lambda done: None)
+    other["chatbot_data"].update_one({"_id": "doc0-v1-00001"}, {"$set": {"data": "bent"}})
+    other["report_chatting"].delete_many({"_id": "doc1-v1-00003"})
+    with pytest.raises(DatabaseError, match=r"'chatbot_data' is not the same .*1 rows differ .*doc0-v1-00001"):
+        work.verify(lambda done: None)
+    assert copy(embedded, other) == 2
+    assert contents(other, EVERYTHING) == contents(embedded, EVERYTHING)
+
+
+def test_a_changed_vector_is_a_difference(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 10)
+    work = copier(embedded, other)
+    work.prepare()
+    work.copy(lambda done: None)
+    vector = other.encode_vector(np.ones(DIMENSIONS, dtype=np.float32))
+    other["chatbot_data"].update_one({"_id": "doc0-v1-00001"}, {"$set": {"data_embedding": vector}})
+    with pytest.raises(DatabaseError, match="doc0-v1-00001"):
+        work.verify(lambda done: None)
+
+
+def test_rows_that_the_source_does_not_have_are_a_difference(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 10)
+    work = copier(embedded, other)
+    work.prepare()
+    work.copy(lambda done: None)
+    other["messages"].insert_one({"_id": "mine", "conversation_id": "x", "ordinal": 0})
+    with pytest.raises(DatabaseError, match="1 rows more"):
+        work.verify(lambda done: None)
+
+
+def test_a_target_that_is_not_empty_is_refused_and_stays_as_it_is(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 10)
+    write_corpus(other, 20, prefix="own")
+    before = contents(other, (*EVERYTHING, "meta"))
+    for _ in range(2):  # the refused attempt must not look like the beginning of a copy
+        with pytest.raises(DatabaseError, match=r"not empty: chatbot_data \(20\), documents \(1\)"):
+            copy(embedded, other)
+    assert contents(other, (*EVERYTHING, "meta")) == before
+
+
+def test_a_finished_copy_is_no_interrupted_one(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 10)
+    copy(embedded, other)
+    with pytest.raises(DatabaseError, match="not empty"):
+        copy(embedded, other)
+
+
+def test_merging_keeps_what_the_target_has(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 60)
+    write_corpus(other, 20, prefix="own")
+    copy(embedded, other, merge=True)
+    assert other["chatbot_data"].count({}) == 50 + 20
+    assert copy(embedded, other, merge=True) == 0
+
+
+def test_an_interrupted_merge_goes_on_only_as_a_merge(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 10)
+    write_corpus(other, 20, prefix="own")
+    work = copier(embedded, other, merge=True)
+    work.prepare()
+    with pytest.raises(KilledError):
+        work.copy(killed_after(0))
+    with pytest.raises(DatabaseError, match="not empty"):
+        copier(embedded, other).prepare()
+    assert copier(embedded, other, merge=True).prepare() is True
+
+
+def test_vectors_of_two_models_are_not_mixed(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 10)
+    CorpusFacts(other).remember_embedder(StoredEmbedder("hashing", "16", "hashing:16", DIMENSIONS))
+    with pytest.raises(EmbedderMismatchError, match=r"openai:.* hashing:16.*reembed"):
+        copy(embedded, other, merge=True)
+
+
+def test_object_ids_survive_to_mongodb_and_become_strings_in_sqlite(mongodb: Database, other: Database) -> None:
+    id, when = ObjectId(), datetime(2024, 1, 2, 3, 4, 5, 6000)
+    row = {"_id": id, "data": "x", "data_embedding": [0.5] * DIMENSIONS, "by": ObjectId(), "at": when}
+    mongodb["report_chatting"].insert_one({**row})
+    mongodb["report_chatting"].insert_one({"_id": "a-string", "data": "y"})
+    copy(mongodb, other)
+    stored = other["report_chatting"].find_one({"_id": str(id)})
+    assert stored is not None
+    assert (stored["by"], stored["at"]) == (str(row["by"]), when)
+    assert len(bytes(stored["data_embedding"])) == 2 + 4 * DIMENSIONS
+
+
+def test_a_row_known_by_an_object_id_is_not_doubled_by_its_string(mongodb: Database, other: Database) -> None:
+    mongodb["report_chatting"].insert_one({"_id": ObjectId("507f1f77bcf86cd799439011"), "data": "old"})
+    other["report_chatting"].insert_one({"_id": "507f1f77bcf86cd799439011", "data": "new"})
+    copy(other, mongodb, merge=True)
+    assert list(mongodb["report_chatting"].find({})) == [{"_id": ObjectId("507f1f77bcf86cd799439011"), "data": "new"}]
+
+
+def test_only_vectors_in_use_are_copied_into_the_slot_that_serves_there(embedded: Database, other: Database) -> None:
+    embedder = StoredEmbedder("hashing", "16", "hashing:16", DIMENSIONS, slot="_b")
+    CorpusFacts(embedded).remember_embedder(embedder)
+    half_done = [embedded.encode_vector(np.full(DIMENSIONS, value, dtype=np.float32)) for value in (1.0, 2.0)]
+    row = {
+        "_id": "a",
+        "document_id": "d",
+        "data": "x",
+        "data_embedding": half_done[0],
+        "data_embedding_b": half_done[1],
+    }
+    embedded["chatbot_data"].insert_one(row)
+    CorpusFacts(other).remember_embedder(StoredEmbedder("hashing", "16", "hashing:16", DIMENSIONS))
+    copy(embedded, other, merge=True)
+    stored = other["chatbot_data"].find_one({"_id": "a"})
+    assert stored is not None
+    assert "data_embedding_b" not in stored
+    assert bytes(stored["data_embedding"]) == bytes(half_done[1])
+
+
+def test_a_reader_of_the_target_notices(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 100)
+    store = FaissStore(
+        database=other,
+        changes=CorpusChanges(other),
+        collections=COLLECTIONS,
+        filter_fields=FIELDS,
+        dimensions=DIMENSIONS,
+        language="english",
+    )
+    assert store.count(Scope()) == 0
+    copy(embedded, other)
+    assert store.count(Scope()) == 100
+
+
+def test_a_source_of_a_newer_program_is_refused(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 10)
+    set_version(embedded, 99)
+    with pytest.raises(SettingsError, match="schema version 99"):
+        copy(embedded, other)
+
+
+def test_collections_that_are_not_the_products_are_named(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 10)
+    embedded["accounts"].insert_one({"_id": "a"})
+    assert copier(embedded, other).left_out() == ["accounts"]
+
+
+def test_every_collection_of_the_product_is_copied() -> None:
+    """A new collection has to be added to OTHERS, or it stays behind."""
+    sources = Path(chatbot.__file__).parent.rglob("*.py")
+    used = {name for path in sources for name in re.findall(r"""database\["(\w+)"\]""", path.read_text("utf-8"))}
+    assert used - {"meta"} == set(OTHERS)
+
+
+LOCATIONS = {
+    "mongodb://user:secret@host:27018/reports?tls=true": "mongodb://host:27018/reports",
+    "mongodb+srv://user:p%40ss@cluster.example.net": "mongodb+srv://cluster.example.net/report_chat",
+    "mongodb://a,b:2/?replicaSet=r": "mongodb://a,b:2/report_chat",
+    "/tmp/nowhere": "sqlite:/tmp/nowhere/report-chat.sqlite",
+    "sqlite:/tmp/nowhere/x.sqlite": "sqlite:/tmp/nowhere/x.sqlite",
+    "sqlite:///tmp/nowhere/x.db": "sqlite:/tmp/nowhere/x.db",
+}
+
+
+@pytest.mark.parametrize(("uri", "name"), LOCATIONS.items())
+def test_a_location_is_named_without_its_password(uri: str, name: str, settings: Settings) -> None:
+    assert Location.parse(uri, settings).name == name
+
+
+@pytest.mark.parametrize("uri", ["postgres://host/db", "", "sqlite:"])
+def test_what_is_no_location(uri: str, settings: Settings) -> None:
+    with pytest.raises(InvalidRequestError, match="mongodb://HOST"):
+        Location.parse(uri, settings)

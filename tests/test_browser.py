@@ -1,0 +1,141 @@
+"""The product as a user meets it: `python app.py` on a fresh machine, and a question asked in a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+ROOT = Path(__file__).parent.parent
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SAMPLE_REPORTS = len(json.loads((ROOT / "sample_data/manifest.json").read_text(encoding="utf-8")))
+PATIENCE = 120.0
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server started with no setting but its folder and port, once the samples are searchable."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {**os.environ, "DATA_DIR": str(tmp_path_factory.mktemp("data")), "PORT": str(port)}
+    log = tmp_path_factory.mktemp("log") / "server.log"
+    with log.open("w", encoding="utf-8") as output:
+        server = subprocess.Popen(
+            [sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
+        try:
+            wait_for_samples(f"http://127.0.0.1:{port}", log, server)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+            server.wait(30)
+
+
+def wait_for_samples(url: str, log: Path, server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    state: Any = None
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urlopen(f"{url}/ready", timeout=10) as response:
+                state = json.load(response)
+        except HTTPError as error:
+            error.close()
+        except (URLError, ConnectionError):
+            pass
+        if state and state["sample_data"] == {"ready": SAMPLE_REPORTS, "total": SAMPLE_REPORTS}:
+            return
+        time.sleep(0.2)
+    pytest.fail(f"the sample reports are not searchable: {state}\n{log.read_text(encoding='utf-8')}")
+
+
+@pytest.fixture
+def page() -> Iterator[tuple[Page, list[str]]]:
+    """A page, and what went wrong in it: errors of scripts, the console, the content security policy, requests."""
+    if CHROMIUM is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("CI has no chromium: apt-get install chromium")
+        pytest.skip("chromium is not installed: apt-get install chromium")
+    problems: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        opened = browser.new_page(viewport={"width": 1360, "height": 860})
+        opened.on("console", lambda m: problems.append(m.text) if m.type in {"error", "warning"} else None)
+        opened.on("pageerror", lambda error: problems.append(f"page error: {error}"))
+        opened.on("requestfailed", lambda request: problems.append(f"request failed: {request.url}"))
+        opened.on("response", lambda r: problems.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+        opened.on("request", lambda r: problems.append(f"foreign: {r.url}") if "//127.0.0.1:" not in r.url else None)
+        yield opened, problems
+        browser.close()
+
+
+def test_a_scoped_question_and_its_evidence(page: tuple[Page, list[str]], address: str) -> None:
+    """Issue 2: "What is the population growth rate?" with Kenya and 2023 chosen."""
+    browser, problems = page
+    browser.goto(address)
+
+    browser.locator("#scope-button").click()
+    expect(browser.locator("#scope-panel")).to_be_visible()
+    browser.locator('[data-field=country_name] input[value="Kenya"]').check()
+    browser.locator('[data-field=year] input[value="2023"]').check()
+    browser.locator("#scope-done").click()
+    expect(browser.locator("#scope-panel")).to_be_hidden()
+    expect(browser.locator("#scope-chips li")).to_have_count(2)
+    expect(browser.locator("#scope-chips")).to_contain_text("Kenya")
+    expect(browser.locator("#scope-chips")).to_contain_text("2023")
+
+    browser.get_by_label("Question", exact=True).fill("What is the population growth rate?")
+    browser.locator("#send").click()
+    answer = browser.locator("article.answer").last
+    expect(answer).not_to_have_attribute("aria-busy", "true", timeout=30_000)
+    expect(answer.locator(".answer-body")).to_contain_text("2.09%", timeout=30_000)
+    expect(answer.locator(".scope-line")).to_contain_text(re.compile(r"Kenya\W+2023\W+1 report, \d+ passages"))
+
+    answer.locator('button.citation[data-citation="1"]').first.click()
+    evidence = browser.locator("dialog#evidence")
+    expect(evidence).to_be_visible()
+    expect(browser.locator("#evidence-title")).not_to_be_empty()
+    expect(evidence).to_contain_text("Kenya: Country Report 2023")
+    expect(evidence).to_contain_text("Population growth rate")
+    expect(browser.locator("#evidence-facts")).to_contain_text("2023")
+    expect(browser.locator("#evidence-passage mark")).to_contain_text("2.09%")
+    browser.locator("#evidence-close").click()
+    expect(evidence).to_be_hidden()
+
+    assert problems == []
+
+
+def test_the_page_watches_for_problems(page: tuple[Page, list[str]], address: str) -> None:
+    """What the test above relies on: an inline script is refused, and noticed."""
+    browser, problems = page
+    browser.goto(address)
+    browser.evaluate(
+        "() => { const s = document.createElement('script'); s.text = 'window.pwned = 1'; document.body.append(s) }"
+    )
+    browser.evaluate("() => console.error('planted')")
+    assert browser.evaluate("() => window.pwned") is None
+    assert any("Content Security Policy" in problem for problem in problems)
+    assert "planted" in problems

@@ -1,0 +1,122 @@
+"""The one mechanism behind everything that is chosen by name."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from chatbot.agents import AGENTS
+from chatbot.chat_models import CHAT_MODELS
+from chatbot.chunkers import CHUNKERS
+from chatbot.embedders import DEFAULT_MODELS, EMBEDDERS
+from chatbot.errors import MissingPackageError, UnknownNameError
+from chatbot.loaders import LOADERS
+from chatbot.registry import Registry
+from chatbot.retrieval import RETRIEVAL_METHODS
+from chatbot.settings import Settings
+from chatbot.stores import STORES
+
+REGISTRIES = {
+    registry.kind: registry
+    for registry in (AGENTS, CHAT_MODELS, CHUNKERS, EMBEDDERS, LOADERS, RETRIEVAL_METHODS, STORES)
+}
+
+
+def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, source: str) -> str:
+    """A module with this source that can be imported as ``name``."""
+    (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    return name
+
+
+def test_an_unknown_name_is_an_error_that_lists_the_valid_ones() -> None:
+    registry: Registry[object] = Registry("colour", {"red": "x.red", "blue": "x.blue"})
+    with pytest.raises(UnknownNameError) as raised:
+        registry.check("green", field="COLOUR")
+    for part in ("COLOUR", "'green'", "colour", "Valid: blue, red."):
+        assert part in raised.value.message
+    (detail,) = raised.value.details
+    assert detail["field"] == "COLOUR"
+    assert detail["valid_values"] == ["blue", "red"]
+
+
+def test_without_a_field_the_kind_names_it() -> None:
+    registry: Registry[object] = Registry("colour", {"red": "x.red"})
+    with pytest.raises(UnknownNameError) as raised:
+        registry.builder("green")
+    assert raised.value.details[0]["field"] == "colour"
+
+
+def test_a_setting_may_have_values_besides_the_names() -> None:
+    registry: Registry[object] = Registry("colour", {"red": "x.red"})
+    assert registry.check("auto", also=("auto",)) == "auto"
+    with pytest.raises(UnknownNameError, match=r"Valid: auto, red\."):
+        registry.check("green", also=("auto",))
+
+
+def test_a_known_name_is_returned() -> None:
+    assert RETRIEVAL_METHODS.check("hybrid") == "hybrid"
+    assert RETRIEVAL_METHODS.names() == ["bm25", "hybrid", "vector"]
+
+
+def test_an_adapter_is_imported_on_first_use_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = planted(tmp_path, monkeypatch, "registry_probe_lazy", "def build():\n    return 42\n")
+    registry: Registry[int] = Registry("number", {"answer": name})
+    registry.check("answer")
+    assert name not in sys.modules
+    assert registry.builder("answer")() == 42
+    assert name in sys.modules
+
+
+def test_a_missing_package_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-A5: a missing package = an error naming it."""
+    name = planted(tmp_path, monkeypatch, "registry_probe_missing", "import no_such_package_here\n")
+    with pytest.raises(MissingPackageError) as raised:
+        Registry[object]("number", {"answer": name}).builder("answer")
+    assert "'no_such_package_here'" in raised.value.message
+    assert raised.value.remedy == "Install it: pip install no_such_package_here"
+
+
+def test_a_module_of_our_own_that_is_missing_is_a_bug_not_a_package() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"chatbot\.no_such_module"):
+        Registry[object]("number", {"answer": "chatbot.no_such_module"}).builder("answer")
+
+
+ROWS = [(kind, name) for kind, registry in REGISTRIES.items() for name in registry.names()]
+
+
+@pytest.mark.parametrize(("kind", "name"), ROWS, ids=[f"{kind}:{name}" for kind, name in ROWS])
+def test_every_row_has_a_module_of_its_name_that_ends_with_build(kind: str, name: str) -> None:
+    try:
+        assert callable(REGISTRIES[kind].builder(name))
+    except MissingPackageError as error:
+        pytest.skip(error.message)
+    spec = find_spec(REGISTRIES[kind]._modules[name])
+    assert spec is not None
+    assert spec.origin is not None
+    assert Path(spec.origin).stem == name
+    last = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body[-1]
+    assert "build" in (getattr(last, "name", ""), *(ast.unparse(t) for t in getattr(last, "targets", [])))
+
+
+def test_every_file_of_an_adapter_that_builds_is_registered() -> None:
+    """A new file without its line in the registry would never be reachable."""
+    package = Path(__file__).parent.parent / "chatbot"
+    for registry in REGISTRIES.values():
+        modules = set(registry._modules.values())
+        folder = package / next(iter(modules)).split(".")[1]
+        builders = {
+            f"chatbot.{folder.name}.{path.stem}"
+            for path in folder.glob("*.py")
+            if any(line.startswith(("def build(", "build =")) for line in path.read_text(encoding="utf-8").split("\n"))
+        }
+        assert builders == modules
+
+
+def test_every_embedding_provider_has_a_default_model() -> None:
+    assert set(DEFAULT_MODELS) == set(EMBEDDERS.names())
+    assert EMBEDDERS.builder("hashing")(Settings(), model=DEFAULT_MODELS["hashing"]).dimensions == 256

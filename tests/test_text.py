@@ -1,0 +1,82 @@
+"""Index terms, sentences and the token estimate."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatbot.errors import SettingsError
+from chatbot.text import LANGUAGES, Analyzer, analyzer, estimate_tokens, sentences
+
+
+def test_terms_are_lower_case_stemmed_and_without_stop_words() -> None:
+    """R-B5."""
+    assert analyzer("english").terms("What is the Population Growth RATE of the countries?") == [
+        "popul", "growth", "rate", "countri",
+    ]  # fmt: skip
+
+
+def test_word_forms_meet_in_one_term() -> None:
+    terms = analyzer("english").terms
+    assert terms("elections") == terms("Election") == terms("ELECTIONS")
+
+
+def test_a_number_keeps_its_decimals_and_groups() -> None:
+    assert analyzer("english").terms("2.09% of 52,428,290 in 2023.") == ["2.09", "52,428,290", "2023"]
+
+
+def test_stop_words_and_stems_follow_the_language() -> None:
+    """R-B5, LANGUAGE."""
+    assert analyzer("german").terms("die Häuser und das Haus") == ["haus", "haus"]
+    assert "und" in analyzer("english").terms("die und das")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_listed_language_can_be_built(language: str) -> None:
+    assert Analyzer(language).terms("2023") == ["2023"]
+
+
+def test_an_unknown_language_is_named_with_the_valid_ones() -> None:
+    with pytest.raises(SettingsError) as raised:
+        Analyzer("klingon")
+    assert "LANGUAGE='klingon'" in raised.value.message
+    assert ", ".join(LANGUAGES) in raised.value.message
+
+
+@given(st.text())
+def test_terms_never_fail_and_are_never_empty(text: str) -> None:
+    assert all(analyzer("english").terms(text))
+
+
+SENTENCES = {
+    "two": ("It rose. It fell.", ["It rose.", "It fell."]),
+    "question and exclamation": ("Why? Look! Here.", ["Why?", "Look!", "Here."]),
+    "decimals": ("It grew by 2.09% in 2023. Then 1.9%.", ["It grew by 2.09% in 2023.", "Then 1.9%."]),
+    "abbreviation": ("Dr. Ruto won. He took office.", ["Dr. Ruto won.", "He took office."]),
+    "initials": ("J. F. Kennedy spoke. All heard.", ["J. F. Kennedy spoke.", "All heard."]),
+    "lower case after a full stop": ("The est. value holds.", ["The est. value holds."]),
+    "closing quote": ("He said “no.” She left.", ["He said “no.”", "She left."]),
+    "lines": ("total: 5\nland: 4\n\nwater: 1", ["total: 5", "land: 4", "water: 1"]),
+    "an abbreviation at the end of a line": ("about 5 est.\nNext line", ["about 5 est.", "Next line"]),
+    "nothing": ("  \n ", []),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), SENTENCES.values(), ids=SENTENCES)
+def test_sentences(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+@given(st.text(alphabet="aB .?!\n\"”'1é"))
+def test_sentences_lose_no_character_but_white_space(text: str) -> None:
+    found = sentences(text)
+    assert "".join("".join(found).split()) == "".join(text.split())
+    assert all(sentence == sentence.strip() != "" for sentence in found)
+
+
+def test_the_token_estimate_grows_with_text_and_is_never_below_the_words() -> None:
+    assert estimate_tokens("") == 1
+    assert estimate_tokens("abcd" * 10) == 11
+    assert estimate_tokens("a b c d e") == 5
+    assert estimate_tokens("word " * 100) >= 100
