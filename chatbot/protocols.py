@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from .cancellation import Cancellation
 from .schema import (
@@ -92,6 +92,14 @@ class Store(Protocol):
         """A short description of the working engine. Raises DependencyError where it does not work."""
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class HybridStore(Store, Protocol):
+    """A store that runs both searches in one go."""
+
+    def hybrid_search(self, query: str, vector: Vector, *, top_k: int, scope: Scope) -> tuple[list[Match], list[Match]]:
+        """What vector_search and keyword_search would find."""
 
 
 class ChangeLog(Protocol):

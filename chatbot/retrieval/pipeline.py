@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ..protocols import Embedder, Store
+from ..protocols import Embedder, HybridStore, Store
 from ..schema import Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
 from .method import RetrievalMethod
 from .threshold import adaptive_threshold
@@ -64,11 +64,7 @@ class Retriever:
         clock = _Clock()
         vector = self._embedder.embed_query(query)
         clock.lap("embed")
-        count = chosen.candidates(top_k)
-        near = self._store.vector_search(vector, top_k=count, scope=scope) if chosen.uses_vectors else []
-        clock.lap("vector_search")
-        worded = self._store.keyword_search(query, top_k=count, scope=scope) if chosen.uses_keywords else []
-        clock.lap("keyword_search")
+        near, worded = self._search(query, vector, chosen, scope, chosen.candidates(top_k), clock)
         scores = self._all_scores(vector, near, worded)
         threshold = self._adaptive(near) if chosen.uses_vectors else None
         stays = _survivors(threshold, worded, scores)
@@ -80,6 +76,23 @@ class Retriever:
         clock.lap("load")
         usage = Usage(embedding_tokens=self._embedder.count_tokens(query))
         return Retrieval(hits, threshold, tuple(clock.laps), usage)
+
+    def _search(
+        self, query: str, vector: Vector, method: RetrievalMethod, scope: Scope, count: int, clock: _Clock
+    ) -> tuple[list[Match], list[Match]]:
+        """What the vectors and what the keywords find: ``count`` matches each, of the searches the method uses."""
+        store, near, worded = self._store, list[Match](), list[Match]()
+        if method.uses_vectors and method.uses_keywords and isinstance(store, HybridStore):
+            near, worded = store.hybrid_search(query, vector, top_k=count, scope=scope)
+            clock.lap("hybrid_search")
+            return near, worded
+        if method.uses_vectors:
+            near = store.vector_search(vector, top_k=count, scope=scope)
+            clock.lap("vector_search")
+        if method.uses_keywords:
+            worded = store.keyword_search(query, top_k=count, scope=scope)
+            clock.lap("keyword_search")
+        return near, worded
 
     def _all_scores(self, vector: Vector, near: Sequence[Match], worded: Sequence[Match]) -> dict[str, float]:
         scores = {match.chunk_id: match.score for match in near}

@@ -15,7 +15,15 @@ from ..settings import Settings
 from .atlas_definitions import text_index_definition, vector_index_definition, vector_index_name
 from .atlas_empty import EmptyAnswers
 from .atlas_errors import SearchTarget, explained, no_direction
-from .atlas_pipelines import MAX_CANDIDATES, keyword_pipeline, vector_pipeline
+from .atlas_pipelines import (
+    MAX_CANDIDATES,
+    keyword_pipeline,
+    leg_scores,
+    rank_fusion_pipeline,
+    text_stage,
+    vector_pipeline,
+)
+from .atlas_probe import probe_search
 from .atlas_shapes import ShapeChooser
 from .chunks import EMBEDDING_FIELD, MongoChunks
 
@@ -54,6 +62,7 @@ class AtlasStore(MongoChunks):
         self._max_time_ms = max_time_ms
         self._shapes = ShapeChooser(path=embedding_field, clock=clock)
         self._empty = EmptyAnswers(database, clock)
+        self._rank_fusion: bool | None = None
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
         """Nearest chunks of all collections, best first, ties by id.
@@ -81,6 +90,39 @@ class AtlasStore(MongoChunks):
             return keyword_pipeline(index=target.index, query=query, scope=scope, limit=limit)
 
         return self._search(self._text_targets, pipeline, top_k)
+
+    def hybrid_search(self, query: str, vector: Vector, *, top_k: int, scope: Scope) -> tuple[list[Match], list[Match]]:
+        """What `vector_search` and `keyword_search` find, in one round trip where the server has `$rankFusion`."""
+        if not query.strip() or not self._has_rank_fusion():
+            return (
+                self.vector_search(vector, top_k=top_k, scope=scope),
+                self.keyword_search(query, top_k=top_k, scope=scope),
+            )
+        numbers: list[float] = self._checked(vector).tolist()
+        near: list[Match] = []
+        worded: list[Match] = []
+        empty: list[SearchTarget] = []
+        for target, text_target in zip(self._vector_targets, self._text_targets, strict=True):
+            collection = self._database[target.collection]
+            with explained(target):
+                stage = self._shapes.stage(collection, index=target.index, vector=numbers, scope=scope, limit=top_k)
+                text = text_stage(index=text_target.index, query=query, scope=scope)
+                fused = rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k, vector_weight=0.5)
+                rows = collection.aggregate(fused, max_time_ms=self._max_time_ms)
+            for row in rows:
+                scores, chunk = leg_scores(row.get("details")), self._chunk(row, target.collection)
+                near += [Match(chunk.id, scores["vector"], chunk)] if "vector" in scores else []
+                worded += [Match(chunk.id, scores["keyword"], chunk)] if "keyword" in scores else []
+            if not rows:
+                empty.append(target)
+        self._empty.check(empty, self._vector_targets)
+        return _best(near, top_k), _best(worded, top_k)
+
+    def _has_rank_fusion(self) -> bool:
+        """Asked of the server once."""
+        if self._rank_fusion is None:
+            self._rank_fusion = probe_search(self._database, self._names[-1]).rank_fusion
+        return self._rank_fusion
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """(1 + cosine) / 2 by chunk id; chunks that are gone or have no embedding of this size are left out."""
@@ -116,7 +158,7 @@ class AtlasStore(MongoChunks):
             if not rows:
                 empty.append(target)
         self._empty.check(empty, targets)
-        return sorted(matches, key=lambda match: (-match.score, match.chunk_id))[:top_k]
+        return _best(matches, top_k)
 
     def _best_rows(
         self, target: SearchTarget, pipeline: Callable[[SearchTarget, int], list[Json]], top_k: int
@@ -145,6 +187,10 @@ class AtlasStore(MongoChunks):
         if not np.all(np.isfinite(vector)) or not np.any(vector):
             raise no_direction()
         return np.asarray(vector, dtype=np.float32)
+
+
+def _best(matches: list[Match], top_k: int) -> list[Match]:
+    return sorted(matches, key=lambda match: (-match.score, match.chunk_id))[:top_k]
 
 
 def _unit(vector: Vector) -> Vector:

@@ -7,7 +7,8 @@ and the exact shape are built apart, because the engine refuses ``numCandidates`
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..database import Json
 from ..schema import Condition, Range, Scope
@@ -85,17 +86,29 @@ def keyword_pipeline(*, index: str, query: str, scope: Scope, limit: int) -> lis
 
 
 def rank_fusion_pipeline(*, vector_stage: Json, text_stage: Json, limit: int, vector_weight: float) -> list[Json]:
-    """Hybrid search on the server; the stages must carry the same scope. Score = sum of weight / (60 + rank)."""
-    return [
-        {
-            "$rankFusion": {
-                "input": {"pipelines": {"vector": [vector_stage], "keyword": [text_stage, {"$limit": limit}]}},
-                "combination": {"weights": {"vector": vector_weight, "keyword": 1 - vector_weight}},
-            }
-        },
-        {"$limit": limit},
-        *_ranked("score"),
-    ]
+    """Both searches in one round trip; the stages must carry the same scope.
+
+    The fused score is the server's, sum of weight / (60 + rank); ``details`` says what each search found, so that
+    the threshold and a better fusion can work on the two lists.
+    """
+    fusion = {
+        "input": {"pipelines": {"vector": [vector_stage], "keyword": [text_stage, {"$limit": limit}]}},
+        "combination": {"weights": {"vector": vector_weight, "keyword": 1 - vector_weight}},
+        "scoreDetails": True,
+    }
+    add_fields, *rest = _ranked("score")
+    add_fields["$addFields"]["details"] = {"$meta": "scoreDetails"}
+    return [{"$rankFusion": fusion}, add_fields, *rest]
+
+
+def leg_scores(details: Any) -> dict[str, float]:
+    """The score each input pipeline of `$rankFusion` gave a document; a pipeline that missed it has none."""
+    found = details.get("details", []) if isinstance(details, Mapping) else []
+    return {
+        str(leg["inputPipelineName"]): float(leg["value"])
+        for leg in found
+        if isinstance(leg.get("value"), (int, float)) and isinstance(leg.get("rank"), int) and leg["rank"] > 0
+    }
 
 
 def _ranked(score: str) -> list[Json]:

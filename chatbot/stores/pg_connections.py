@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -29,6 +29,8 @@ from .pg_errors import busy, translated
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Statement = Composed
+Settings = Mapping[str, str | int]
+"""Names and values of PostgreSQL's own settings."""
 SET_LOCAL = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS settings(name, value)"
 
 
@@ -45,7 +47,7 @@ class Connections:
             "application_name": "report-chat",
             "connect_timeout": max(2, math.ceil(timeout)),
             "keepalives_idle": 10,
-            "tcp_user_timeout": int(2000 * timeout),
+            "tcp_user_timeout": int(1000 * timeout),
         }
         self._conninfo = make_conninfo(uri, **{name: defaults[name] for name in defaults if name not in given})
         self._timeout = timeout
@@ -55,7 +57,7 @@ class Connections:
         self._closed = False
 
     @contextmanager
-    def transaction(self, **settings: str | int) -> Iterator[Connection]:
+    def transaction(self, settings: Settings | None = None) -> Iterator[Connection]:
         """A transaction, committed at the end; ``settings`` are PostgreSQL's own and hold for it alone.
 
         Set inside the transaction, not on the connection, so that a pooler between us and the server does no harm.
@@ -63,12 +65,12 @@ class Connections:
         Raises:
             SearchEngineError: the server is down, refuses, or takes too long.
         """
-        values = {"statement_timeout": int(self._timeout * 1000), **settings}
+        values = {"statement_timeout": int(self._timeout * 1000), **(settings or {})}
         if not self._free.acquire(timeout=self._timeout):
             raise busy()
         try:
             with translated():
-                connection = self._begin({name.replace("__", "."): str(value) for name, value in values.items()})
+                connection = self._begin([list(values), [str(value) for value in values.values()]])
                 try:
                     yield connection
                     connection.commit()
@@ -77,19 +79,19 @@ class Connections:
         finally:
             self._free.release()
 
-    def _begin(self, settings: dict[str, str]) -> Connection:
+    def _begin(self, settings: list[list[str]]) -> Connection:
         """An idle connection that still works, else a new one."""
-        parameters = [list(settings), list(settings.values())]
-        while (idle := self._take_idle()) is not None:
+        if (idle := self._take_idle()) is not None:
             try:
-                idle.execute(SET_LOCAL, parameters)
+                idle.execute(SET_LOCAL, settings)
                 return idle
             except psycopg.OperationalError:
-                idle.close()  # the server went away meanwhile
+                idle.close()
+                self._drop_idle()  # the server went away meanwhile; each of these could take a time-out to say so
         # Prepared statements get lost in poolers and would fix plans that should follow the scope.
         connection = psycopg.connect(self._conninfo, prepare_threshold=None)
         try:
-            connection.execute(SET_LOCAL, parameters)
+            connection.execute(SET_LOCAL, settings)
         except psycopg.Error:
             connection.close()
             raise
@@ -109,10 +111,13 @@ class Connections:
                 return
         connection.close()
 
-    def close(self) -> None:
-        """Close what is idle now, and what is in use when it comes back."""
+    def _drop_idle(self) -> None:
         with self._lock:
-            self._closed, idle = True, self._idle
-            self._idle = []
+            idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
+
+    def close(self) -> None:
+        """Close what is idle now, and what is in use when it comes back."""
+        self._closed = True
+        self._drop_idle()

@@ -74,7 +74,7 @@ def old_extension(version: str) -> SearchEngineError:
 def no_extension() -> SearchEngineError:
     return SearchEngineError(
         "The extension vector (pgvector) is not there, and this user cannot create it.",
-        remedy="Install pgvector 0.8+ on the server, then run in the database as its owner: CREATE EXTENSION vector",
+        remedy="Install pgvector 0.8+ on the server, then run in the database as a superuser: CREATE EXTENSION vector",
         reason="extension_missing",
     )
 

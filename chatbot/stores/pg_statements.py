@@ -22,10 +22,10 @@ _GET = sql.SQL("SELECT {columns} FROM {table} WHERE id = ANY(%(ids)s)")
 _DISTANCES = sql.SQL(
     "SELECT id, {embedding} <=> %(vector)s::vector FROM {table} WHERE id = ANY(%(ids)s) AND {embedding} IS NOT NULL"
 )
-_VERSIONS = sql.SQL(
-    "SELECT split_part(current_setting('server_version'), ' ', 1), extversion "
+_STATUS = sql.SQL(
+    "SELECT split_part(current_setting('server_version'), ' ', 1), extversion, EXISTS (SELECT FROM {table}) "
     "FROM pg_extension WHERE extname = 'vector'"
-).format()
+)
 
 
 class Statements:
@@ -37,7 +37,7 @@ class Statements:
         self.delete = _DELETE.format(**names)
         self.get = _GET.format(**names)
         self.distances = _DISTANCES.format(**names)
-        self.versions = _VERSIONS
+        self.status = _STATUS.format(**names)
         self._table = schema.table
 
     def count(self, condition: sql.Composable) -> sql.Composed:

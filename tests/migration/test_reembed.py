@@ -292,10 +292,13 @@ class TestNewcomers:
         self, services: Services, settings: Settings
     ) -> None:
         """The switch falls between its check and its write."""
-        outdated = services.ingestor
-        document = report("second", 3, "giraffe")
+
+        def change_the_model(done: int, total: int) -> None:
+            run(change(services))
+
+        outdated, document = services.ingestor, report("second", 3, "giraffe")
         with pytest.raises(EmbedderMismatchError):
-            outdated.ingest(document, progress=lambda done, total: None if run(change(services)) else None)
+            outdated.ingest(document, progress=change_the_model)
         record = services.documents.get("second")
         assert record is not None
         assert record.status == "pending"

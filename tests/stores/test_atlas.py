@@ -13,13 +13,13 @@ from bson import ObjectId
 from chatbot.database import Collection, Database, Json
 from chatbot.database.mongo import MongoBackend
 from chatbot.errors import EmbedderMismatchError, SearchEngineError
-from chatbot.schema import Scope, Values
+from chatbot.schema import Chunk, Scope, Values, Vector
 from chatbot.settings import Settings
 from chatbot.stores import STORES
 from chatbot.stores.atlas import AtlasStore
 from chatbot.stores.search_indexes import ensure_indexes
 from tests.fakes.mongomock_search import SearchClient
-from tests.stores.atlas_setup import DIMENSIONS, Setup
+from tests.stores.atlas_setup import COLLECTIONS, DIMENSIONS, Setup
 
 QUERY = np.asarray([1, 0, 0, 0], dtype=np.float32)
 KENYA = Scope.of({"country_name": Values(("Kenya",))})
@@ -334,3 +334,48 @@ def test_a_collection_without_room_for_a_text_index_is_skipped_with_a_warning(
         "The search index 'text_index' of 'general' does not exist: keywords are not searched there."
     ]
     assert len(setup.store.vector_search(QUERY, top_k=10, scope=Scope())) == 6
+
+
+class TestHybridSearch:
+    """`$rankFusion` as transport: both lists in one round trip, the same as from two searches."""
+
+    QUERY, SCOPE = "maize harvest", Scope.of({"country_name": Values(("Kenya",))})
+
+    def filled(self, setup: Setup) -> Vector:
+        chunks = [
+            Chunk(
+                f"c{number}", "d", "n", "t", "maize " + "harvest " * number,
+                metadata={"country_name": "Kenya" if number % 3 else "Mali", "year": 2023},
+                collection=COLLECTIONS[number % 2],
+            )
+            for number in range(12)
+        ]  # fmt: skip
+        vectors = np.random.default_rng(0).normal(size=(12, DIMENSIONS)).astype(np.float32)
+        setup.store.upsert(chunks, vectors)
+        return np.asarray([0.5, 0.5, 0.5, 0.5], dtype=np.float32)
+
+    @pytest.mark.parametrize("scope", [Scope(), SCOPE])
+    def test_both_lists_are_those_of_two_searches(self, setup: Setup, scope: Scope) -> None:
+        vector = self.filled(setup)
+        near, worded = setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=scope)
+
+        assert near == setup.store.vector_search(vector, top_k=4, scope=scope)
+        assert worded == setup.store.keyword_search(self.QUERY, top_k=4, scope=scope)
+        assert len(near) == len(worded) == 4
+
+    def test_one_round_trip_for_each_collection(self, setup: Setup) -> None:
+        vector = self.filled(setup)
+        setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
+        setup.engine.asked.clear()
+        setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
+
+        stages = [next(iter(pipeline[0])) for _, pipeline, _ in setup.engine.asked]
+        assert stages == ["$rankFusion", "$rankFusion"]
+
+    def test_two_searches_where_the_server_lacks_it(self, setup: Setup) -> None:
+        vector = self.filled(setup)
+        setup.engine.rank_fusion = False
+        near, worded = setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=self.SCOPE)
+
+        assert near == setup.store.vector_search(vector, top_k=4, scope=self.SCOPE)
+        assert worded == setup.store.keyword_search(self.QUERY, top_k=4, scope=self.SCOPE)

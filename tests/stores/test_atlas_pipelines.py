@@ -108,7 +108,9 @@ def test_rank_fusion_carries_the_filter_in_both_legs() -> None:
     assert fusion == {
         "input": {"pipelines": {"vector": [vector], "keyword": [text, {"$limit": 5}]}},
         "combination": {"weights": {"vector": 0.75, "keyword": 0.25}},
+        "scoreDetails": True,
     }
     assert fusion["input"]["pipelines"]["vector"][0]["$vectorSearch"]["filter"]
     assert fusion["input"]["pipelines"]["keyword"][0]["$search"]["compound"]["filter"]
-    assert pipeline[1:] == [{"$limit": 5}, {"$addFields": {"score": {"$meta": "score"}}}, *RANKED]
+    fields = {"score": {"$meta": "score"}, "details": {"$meta": "scoreDetails"}}
+    assert pipeline[1:] == [{"$addFields": fields}, *RANKED]

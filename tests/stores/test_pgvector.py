@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from chatbot.errors import EmbedderMismatchError, SearchEngineError, SettingsErr
 from chatbot.protocols import Store
 from chatbot.repositories.changes import CorpusChanges
 from chatbot.schema import Chunk, Matrix, Range, Scope, Values
+from chatbot.services import Services
 from chatbot.settings import Settings
 from chatbot.stores.faiss import FaissStore
 from tests.fakes import postgres
@@ -54,11 +56,6 @@ def chunk(name: str, text: str = "Coffee.", **metadata: str | int) -> Chunk:
 def vectors(count: int, dimensions: int = 8, seed: int = 0) -> Matrix:
     rows = np.random.default_rng(seed).normal(size=(count, dimensions)).astype(np.float32)
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
-
-
-def table_exists() -> bool:
-    with postgres.connect() as connection:
-        return connection.execute("SELECT to_regclass('chunks') IS NOT NULL").fetchone()[0]
 
 
 # Hostile input
@@ -239,20 +236,20 @@ def test_a_table_that_vanishes_is_made_anew(new_store: NewStore) -> None:
     assert store.count(EVERYTHING) == 0
 
 
-def test_ping_names_the_versions(new_store: NewStore) -> None:
-    assert new_store().ping().startswith("PostgreSQL ")
-    assert "pgvector 0.8" in new_store().ping()
+def test_ping_names_the_versions_and_an_empty_table(new_store: NewStore) -> None:
+    store = new_store()
+    assert re.fullmatch(r"PostgreSQL \d+\.\d+, pgvector 0\.8\.\d+, table chunks \(empty\)", store.ping())
+    store.upsert([chunk("a")], vectors(1))
+    assert store.ping().endswith("table chunks")
 
 
 # Building it
 
 
-def test_without_a_connection_string_the_start_stops(tmp_path: Path) -> None:
-    from chatbot.stores.pgvector import build
-
-    settings = Settings(data_dir=tmp_path, vector_search="pgvector")
-    with open_database(settings) as database, pytest.raises(SettingsError, match="POSTGRES_URI"):
-        build(settings=settings, database=database, changes=CorpusChanges(database), dimensions=8)
+def test_without_a_connection_string_the_start_stops(settings: Settings) -> None:
+    services = Services(settings.override(vector_search="pgvector"))
+    with services, pytest.raises(SettingsError, match="POSTGRES_URI"):
+        services.check()
 
 
 def test_an_unusable_connection_string_is_named_but_not_shown() -> None:
