@@ -17,7 +17,7 @@ from .pipeline import Ingestor
 
 log = logging.getLogger(__name__)
 PREFIX = "sample_data"
-LEASE_SECONDS = 30.0
+LEASE_SECONDS = 15.0
 LEASE_POLL_SECONDS = 1.0
 
 

@@ -84,7 +84,7 @@ def check_dimensions(vector: Vector, dimensions: int, whose: str) -> None:
     if len(vector) != dimensions:
         raise EmbedderMismatchError(
             f"The embedding of {whose} has {len(vector)} dimensions, the table is set up for {dimensions}: "
-            "use the model it was written with, or embed the reports again."
+            "use the model it was written with, or ingest the reports into another database."
         )
 
 

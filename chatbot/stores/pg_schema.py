@@ -116,8 +116,7 @@ class Schema:
                 raise EmbedderMismatchError(
                     f"The column {self.embedding_field!r} of the PostgreSQL table {self.table_name!r} holds vectors of "
                     f"{stored} dimensions, the configured embedding model gives {self.dimensions}. Use the model the "
-                    "passages were written with, embed them again (python -m chatbot reembed), or use another database "
-                    "or schema (POSTGRES_URI)."
+                    "passages were written with, or ingest the reports into another database or schema (POSTGRES_URI)."
                 )
             connection.execute(sql.SQL("ALTER TABLE {} DROP COLUMN {}").format(self.table, self.embedding))
         connection.execute(

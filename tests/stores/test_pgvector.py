@@ -166,7 +166,7 @@ def test_a_question_without_direction_is_an_error(new_store: NewStore, value: fl
 
 def test_a_table_of_another_model_is_an_error_that_says_what_to_do(new_store: NewStore) -> None:
     new_store().upsert([chunk("a")], vectors(1))
-    with pytest.raises(EmbedderMismatchError, match=r"8 dimensions.*gives 16.*reembed"):
+    with pytest.raises(EmbedderMismatchError, match=r"8 dimensions.*gives 16.*POSTGRES_URI"):
         new_store(dimensions=16).count(EVERYTHING)
     with pytest.raises(EmbedderMismatchError, match=r"\b16\b.*\b8\b"):
         new_store().upsert([chunk("b")], vectors(1, dimensions=16))
