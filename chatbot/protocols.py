@@ -65,6 +65,9 @@ class ChatModel(Protocol):
 class Store(Protocol):
     """Chunks with their vectors, and the two searches over them. Scopes are applied before the search."""
 
+    def prepare(self) -> None:
+        """Create what the store needs and does not have; cheap when everything is there."""
+
     def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
         """Write chunks of one or more documents; a chunk with a known id is replaced."""
 

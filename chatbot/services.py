@@ -186,6 +186,7 @@ class Services:
         fields = () if self.database.embedded else settings.filter_fields
         ensure_ordinary_indexes(self.database, self.chunk_collections, fields)
         self.conversations.ensure_indexes()
+        self.store.prepare()
 
     def check(self) -> None:
         """Build what a question needs, so that a wrong setting stops the start and not the first question.

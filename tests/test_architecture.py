@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "chatbot"
 LAYERS = (
     ("schema", "errors"),
     ("protocols", "settings", "registry", "prompts", "text", "countries", "cancellation", "legacy"),
-    ("database", "openai_client"),
+    ("database", "openai_client", "breakable"),
     ("stores", "embedders", "chat_models", "rerankers", "loaders", "chunkers", "caches", "repositories"),
     ("retrieval", "generation", "ingestion", "evaluation"),
     ("agents",),
@@ -31,7 +31,7 @@ ALLOWED_IN = {
     "bson": ("database/",),
     "neosqlite": ("database/",),
     "psycopg": ("stores/pg",),
-    "openai": ("openai_client.py", "embedders/openai.py", "chat_models/openai.py"),
+    "openai": ("openai_client.py", "breakable.py", "embedders/openai.py", "chat_models/openai.py"),
     "dotenv": ("settings.py",),
 }
 """Foreign packages, and the only places that may import them."""

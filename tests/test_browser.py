@@ -36,7 +36,16 @@ PATIENCE = 120.0
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def chromium() -> str:
+    """Its path. Without it the tests are skipped, but in CI that is a failure."""
+    if CHROMIUM is None:
+        message = "chromium is not installed: apt-get install chromium"
+        pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
+    return CHROMIUM
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[str]:
     """The address of a server started with no setting but its folder and port, once the samples are searchable."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -73,15 +82,11 @@ def wait_for_samples(url: str, log: Path, server: subprocess.Popen[bytes]) -> No
 
 
 @pytest.fixture
-def page() -> Iterator[tuple[Page, list[str]]]:
+def page(chromium: str) -> Iterator[tuple[Page, list[str]]]:
     """A page, and what went wrong in it: errors of scripts, the console, the content security policy, requests."""
-    if CHROMIUM is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("CI has no chromium: apt-get install chromium")
-        pytest.skip("chromium is not installed: apt-get install chromium")
     problems: list[str] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         opened = browser.new_page(viewport={"width": 1360, "height": 860})
         opened.on("console", lambda m: problems.append(m.text) if m.type in {"error", "warning"} else None)
         opened.on("pageerror", lambda error: problems.append(f"page error: {error}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..database import Collection, decode_vector
+from ..schema import Scope
 from ..services import Services
 from ..stores.chunks import EMBEDDING_FIELD
 from .finding import Finding
@@ -28,6 +29,14 @@ def check_data(services: Services) -> Iterator[Finding]:
         if count:
             yield from _check_collection(services, collection)
     yield Finding("ok", "data", "count", f"{len(records)} reports registered")
+    if any(record.status == "ready" and record.chunks for record in records) and not services.store.count(Scope()):
+        yield Finding(
+            "error",
+            "data",
+            "no_passages",
+            f"{len(records)} reports are registered, but {services.engine.store} holds no passage of them.",
+            "They were ingested with another VECTOR_SEARCH: ingest them again, or set the one they were written with.",
+        )
     if pending:
         yield Finding(
             "warning",

@@ -19,34 +19,47 @@ from ..schema import (
     Trace,
     Usage,
 )
-from ..text import escape_markdown
+from ..text import escape_markdown, estimate_tokens
 from .citations import citations
 from .context import render_passage
 
 CLOSEST_SHOWN = 3
 HISTORY_MESSAGES = 10
-"""How much of the conversation goes into a prompt, besides the question."""
+HISTORY_TOKENS = 1500
+"""How much of the conversation goes into a prompt, besides the question: the latest messages that fit both."""
 
 
 def grounded_prompt(question: Question, context: Context) -> Prompt:
-    """The prompt of an answer from passages: rules and scope, history, then passages and question."""
+    """The prompt of an answer from passages: rules, history, then passages, scope and question.
+
+    Names from documents (a scope may hold some) never stand in the system message.
+    """
     passages = "\n\n".join(render_passage(passage) for passage in context.passages)
-    messages = (
-        Message("system", render("answer_system", scope=describe(question.scope))),
-        *question.history[-HISTORY_MESSAGES:],
-        Message("user", render("answer_user", passages=passages, question=question.query)),
-    )
-    return Prompt(messages, question.query, context)
+    asked = render("answer_user", passages=passages, scope=describe(question.scope), question=question.query)
+    return _prompt(question, render("answer_system"), asked, context)
 
 
 def general_prompt(question: Question) -> Prompt:
     """The prompt of ON_EMPTY=general: no passages, and the model has to say so."""
-    messages = (
-        Message("system", render("general_system", scope=describe(question.scope))),
-        *question.history[-HISTORY_MESSAGES:],
-        Message("user", question.query),
-    )
-    return Prompt(messages, question.query, Context())
+    asked = render("general_user", scope=describe(question.scope), question=question.query)
+    return _prompt(question, render("general_system"), asked, Context())
+
+
+def _prompt(question: Question, rules: str, asked: str, context: Context) -> Prompt:
+    messages = (Message("system", rules), *_latest(question.history), Message("user", asked))
+    return Prompt(messages, question.query, context)
+
+
+def _latest(history: Sequence[Message]) -> list[Message]:
+    """The newest messages within both bounds, oldest first. A client's system messages are not ours to repeat."""
+    kept: list[Message] = []
+    tokens = 0
+    for message in reversed([message for message in history if message.role != "system"]):
+        tokens += estimate_tokens(message.content)
+        if len(kept) == HISTORY_MESSAGES or tokens > HISTORY_TOKENS:
+            break
+        kept.append(message)
+    return kept[::-1]
 
 
 def not_found(scope: ScopeSummary, closest: Sequence[SearchHit]) -> str:

@@ -138,8 +138,12 @@ def nearest_scope(catalog: Catalog, scope: Scope) -> tuple[Scope, str]:
         if records := catalog.all(rest):
             years = sorted({record.metadata["year"] for record in records if "year" in record.metadata}, key=str)
             about = describe(rest)
-            return rest, f"There are {len(records)} reports for {about}" + (f", of {_listed(years)}." if years else ".")
-    return Scope(), f"There are {len(catalog.all())} reports without a scope."
+            return rest, f"{_there_are(len(records))} for {about}" + (f", of {_listed(years)}." if years else ".")
+    return Scope(), f"{_there_are(len(catalog.all()))} without a scope."
+
+
+def _there_are(count: int) -> str:
+    return "There is one report" if count == 1 else f"There are {count} reports"
 
 
 def describe(scope: Scope) -> str:

@@ -52,6 +52,9 @@ class MongoChunks:
     def _collections(self) -> list[Collection]:
         return [self._database[name] for name in self._names]
 
+    def prepare(self) -> None:
+        """Nothing of its own: ordinary indexes are the services' work, search indexes are made by `index create`."""
+
     def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
         """Write chunks, each into the collection it names; ``vectors[i]`` belongs to ``chunks[i]``."""
         if len(chunks) != len(vectors):

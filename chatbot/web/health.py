@@ -29,11 +29,11 @@ def ready() -> Response:
         _ping("vector_search", lambda: _search(services)),
         _ping("chat_model", lambda: services.chat_model.model_id),
     ]
-    ok = all(dependency["ok"] for dependency in dependencies)
     progress = _progress(services) if dependencies[0]["ok"] else {"ready": 0, "total": 0, "pending": 0}
     samples = current_app.extensions.get("samples")
     if samples is not None and samples.error:
         dependencies.append({"name": "sample_data", "ok": False, "detail": samples.error})
+    ok = all(dependency["ok"] for dependency in dependencies)
     ingesting = samples is not None and samples.running
     body = {
         "ready": ok,

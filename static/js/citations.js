@@ -1,7 +1,7 @@
 import { element } from "./dom.js";
 import { sourcePlace, sourceTitle } from "./format.js";
 
-const CITATION = /\[(\d{1,3})\]/;
+const CITATION = /\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]/;
 
 const citationName = (number, source) =>
   `Source ${number}: ${[sourceTitle(source), sourcePlace(source)].filter(Boolean).join(", ")}`;
@@ -17,15 +17,17 @@ function citationButton(number, source) {
   });
 }
 
+function linkNumbers(group, sourceOf) {
+  const numbers = group.split(/\s*,\s*/);
+  if (!numbers.every((number) => sourceOf(Number(number)))) return [`[${group}]`];
+  return numbers.map((number) => citationButton(number, sourceOf(Number(number))));
+}
+
 function linkText(node, sourceOf) {
-  // The odd parts are the captured numbers.
+  // The odd parts are the captured numbers: one, or several as in [1, 2].
   const parts = node.data.split(CITATION);
   if (parts.length === 1) return;
-  node.replaceWith(...parts.map((part, index) => {
-    if (index % 2 === 0) return part;
-    const source = sourceOf(Number(part));
-    return source ? citationButton(part, source) : `[${part}]`;
-  }));
+  node.replaceWith(...parts.flatMap((part, index) => (index % 2 === 0 ? [part] : linkNumbers(part, sourceOf))));
 }
 
 /** Turns the [n] of sanitised nodes into buttons; numbers without a source stay text. */

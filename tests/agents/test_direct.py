@@ -97,7 +97,7 @@ class TestGrounded:
         assert sources.scope == ScopeSummary(scope(country_name="Mali"), 1, 2)
         messages = server.received(CHAT)[0].body["messages"]
         assert "Kenya" not in messages[-1]["content"]
-        assert messages[0]["content"].endswith("The person has chosen this scope: Mali")
+        assert "Scope chosen: Mali\n" in messages[-1]["content"]
 
     def test_the_answer_cites_what_the_text_cites(self, services, server) -> None:
         server.chat(Reply(["It is 2.09% [1], not 9% [1] [7]."]))

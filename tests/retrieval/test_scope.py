@@ -182,7 +182,7 @@ def test_nearest_scope_keeps_the_country_before_the_year(catalog: DocumentReposi
     assert catalog.all(asked) == []
     assert nearest_scope(catalog, asked) == (
         Scope.of({"country_name": Values(("Mali",))}),
-        "There are 1 reports for Mali, of 2023.",
+        "There is one report for Mali, of 2023.",
     )
 
 
