@@ -139,7 +139,13 @@ def new_site(tmp_path: Path) -> Iterator[NewSite]:
 
 
 def settings_for(uri: str, folder: Path, **values: Any) -> Settings:
-    fixed = {"embedding_provider": "hashing", "chat_model": "echo", "sample_data": "off", "data_dir": str(folder)}
+    fixed = {
+        "embedding_provider": "hashing",
+        "chat_model": "echo",
+        "sample_data": "off",
+        "data_dir": str(folder),
+        "create_indexes": False,
+    }
     return Settings.from_env({}, **{**fixed, "mongodb_uri": uri, **values})
 
 
