@@ -96,7 +96,11 @@ class ModelBound:
                 f"{embedder.model_id} ({embedder.dimensions}) is configured. Unset EMBEDDING_PROVIDER and "
                 "EMBEDDING_MODEL to keep the database's model; to change it, run: python -m chatbot reembed."
             )
-        return CachedEmbedder(embedder, WarmCache(WARM_CACHE))
+        return CachedEmbedder(embedder, self.warm_cache)
+
+    @property
+    def warm_cache(self) -> WarmCache:
+        return self._once("warm_cache", lambda: WarmCache(WARM_CACHE))
 
     def _embedder_name(self) -> tuple[str, str]:
         """Provider and model: as set, else as stored (a key set later changes only the chat model), else by key."""
@@ -162,8 +166,12 @@ class ModelBound:
 
     @property
     def chunker(self) -> Chunker:
+        return self._once("chunker", self._build_chunker)
+
+    def _build_chunker(self) -> Chunker:
+        known = self.warm_cache if self.warm_cache.model_id == self.embedder.model_id else ()
         size = self._services.settings.chunk_size
-        return self._once("chunker", lambda: CHUNKERS.builder("sections")(self.embedder, chunk_size=size))
+        return CHUNKERS.builder("sections")(self.embedder, chunk_size=size, known=known)
 
     @property
     def ingestor(self) -> Ingestor:

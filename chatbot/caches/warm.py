@@ -37,6 +37,9 @@ class WarmCache:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def __contains__(self, text: object) -> bool:
+        return isinstance(text, str) and text_key(text) in self._rows
+
     def get(self, model_id: str, text: str) -> Vector | None:
         row = self._rows.get(text_key(text)) if model_id == self.model_id else None
         if row is None:

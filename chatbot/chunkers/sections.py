@@ -7,6 +7,7 @@ surroundings instead.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 
 from ..protocols import Embedder
@@ -17,16 +18,19 @@ from .splitting import split
 class SectionChunker:
     """Implements `protocols.Chunker`. A passage with its title and section never exceeds what the embedder reads."""
 
-    def __init__(self, embedder: Embedder, *, chunk_size: int) -> None:
+    def __init__(self, embedder: Embedder, *, chunk_size: int, known: Container[str] = ()) -> None:
+        """``known`` texts have been embedded whole before, so their tokens need not be counted."""
         self._embedder = embedder
         self._size = chunk_size
+        self._known = known
 
     def chunk(self, document: Document, *, version: str, collection: str) -> list[Chunk]:
         """All passages in reading order; ids are a function of document, version and position."""
         chunks: list[Chunk] = []
         for section in document.sections:
             template = self._template(document, section, collection)
-            for start, end in split(section.text, lambda text, t=template: self._fits(t, text)):  # type: ignore[misc]
+            heading = template.search_text
+            for start, end in split(section.text, lambda text, h=heading: self._fits(h, text)):  # type: ignore[misc]
                 ordinal = len(chunks)
                 chunks.append(
                     replace(
@@ -55,17 +59,17 @@ class SectionChunker:
             description=document.description,
         )
 
-    def _fits(self, template: Chunk, text: str) -> bool:
+    def _fits(self, heading: str, text: str) -> bool:
         if len(text) > self._size:
             return False
-        embedded = replace(template, text=text).search_text
+        embedded = f"{heading}\n{text}" if heading else text  # as in Chunk.search_text
         limit, count = self._embedder.max_tokens, self._embedder.count_tokens
         # A token has at least one character, so a short text needs no counting.
-        if len(text) <= 1 or len(embedded) <= limit or count(embedded) <= limit:
+        if len(text) <= 1 or len(embedded) <= limit or embedded in self._known or count(embedded) <= limit:
             return True
         # A heading that leaves no room would shred the text: half of what the embedder reads is always the text's.
-        return count(text) <= limit // 2 and count(template.search_text) > limit // 2
+        return count(text) <= limit // 2 and count(heading) > limit // 2
 
 
-def build(embedder: Embedder, *, chunk_size: int) -> SectionChunker:
-    return SectionChunker(embedder, chunk_size=chunk_size)
+def build(embedder: Embedder, *, chunk_size: int, known: Container[str] = ()) -> SectionChunker:
+    return SectionChunker(embedder, chunk_size=chunk_size, known=known)

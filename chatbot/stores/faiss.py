@@ -83,12 +83,14 @@ class FaissStore(MongoChunks):
 
     def _fresh(self) -> ChunkIndex:
         """The index as of now: follows the change log, and foreign writes as far as their marker betrays them."""
-        if self._is_fresh(self._read_marker()):  # without the lock: searches must not queue up for a slow server
+        # Looked up without the lock: searches must not queue up for a slow server, nor each follow what one has.
+        marker, position = self._read_marker(), self._changes.position()
+        if (marker, position) == (self._marker, self._position):
             return self._index
         with self._lock:
-            marker = self._read_marker()
-            if self._is_fresh(marker):
+            if self._position > position:
                 return self._index
+            marker = self._read_marker()
             if self._position < 0:
                 self._start_from_snapshot()
             position, changed = self._changes.since(self._position)
@@ -102,9 +104,6 @@ class FaissStore(MongoChunks):
 
     def _read_marker(self) -> int:
         return sum(collection.write_marker() for collection in self._collections())
-
-    def _is_fresh(self, marker: int) -> bool:
-        return marker == self._marker and self._changes.position() == self._position
 
     def _reload(self) -> None:
         index = ChunkIndex()
