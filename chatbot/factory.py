@@ -11,12 +11,12 @@ from flask import Flask, Response, g, request
 from flask_cors import CORS
 
 from .database import begin_request, end_request
-from .errors import ChatbotError
+from .errors import ChatbotError, SearchEngineError
 from .ingestion.samples import SampleReports
 from .loaders import loader_for
 from .services import SAMPLE_DATA, Services
 from .settings import Settings
-from .stores.search_indexes import ensure_indexes
+from .stores.search_indexes import Polling, ensure_indexes
 from .web.api import api
 from .web.errors import register_error_handlers
 from .web.health import health
@@ -60,16 +60,22 @@ def _start(app: Flask, services: Services) -> None:
     services.check()
     services.prepare()
     if services.engine.store == "atlas" and services.settings.create_indexes:
-        threading.Thread(target=_create_indexes, args=(services,), name="search-indexes", daemon=True).start()
+        startup: Startup = app.extensions["startup"]
+        startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
     if _wants_samples(services):
         samples = app.extensions["samples"] = sample_reports(services)
         samples.start()
 
 
-def _create_indexes(services: Services) -> None:
+def _create_indexes(services: Services, stop: threading.Event) -> None:
     """The server builds them for minutes; until then questions get the reason as a 503, and /ready says it."""
+
+    def pause(seconds: float) -> None:
+        if stop.wait(seconds):
+            raise SearchEngineError("The server was stopped before they were ready.")
+
     try:
-        ensure_indexes(services.database, services.index_plans)
+        ensure_indexes(services.database, services.index_plans, Polling(sleep=pause))
     except ChatbotError as error:
         log.warning("The search indexes were not created: %s See: python -m chatbot index status", error.message)
 

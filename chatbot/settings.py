@@ -56,7 +56,10 @@ class Settings(BaseModel):
         "report_chatting", min_length=1, description="Collection of what has a country or a year."
     )
     mongodb_timeout: float = Field(
-        5.0, gt=0, le=60, description="Seconds to wait for the database before a request fails."
+        5.0,
+        gt=0,
+        le=60,
+        description="Seconds that one call to the database may take; a request may take half as long again.",
     )
     postgres_uri: SecretStr | None = Field(
         None, description="PostgreSQL connection string: where VECTOR_SEARCH=pgvector keeps the passages."

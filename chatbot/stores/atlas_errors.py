@@ -81,7 +81,10 @@ def explain(error: CommandError, target: SearchTarget) -> SearchEngineError:
     for pattern, build in _RULES:
         if match := pattern.search(error.server_message):
             return build(match, target)
-    return SearchEngineError(f"The search engine refused a search of {target.collection!r}: {error.server_message}")
+    return SearchEngineError(
+        f"The search engine refused a search of {target.collection!r}: {error.server_message}",
+        retry_after=error.retry_after,
+    )
 
 
 def _undeclared(match: re.Match[str], target: SearchTarget) -> SearchEngineError:

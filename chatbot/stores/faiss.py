@@ -7,6 +7,7 @@ document), and only the documents that changed are loaded again, whoever changed
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -25,6 +26,10 @@ from .snapshot import Snapshot, SnapshotKey, read_snapshot, write_snapshot
 
 SNAPSHOT_ROWS = 2_000
 """Rows loaded since the last snapshot that make a new one worth writing."""
+
+
+RELOAD_PAUSE = 5.0
+"""Pause between two full reloads, in multiples of what one takes."""
 
 
 class FaissStore(MongoChunks):
@@ -52,6 +57,7 @@ class FaissStore(MongoChunks):
         self._position = -1
         self._marker = -1
         self._unsaved_rows = 0
+        self._reloaded_at = self._reload_seconds = 0.0
         self._lock = threading.Lock()
         self._saving: threading.Thread | None = None
 
@@ -88,16 +94,20 @@ class FaissStore(MongoChunks):
         if (marker, position) == (self._marker, self._position):
             return self._index
         with self._lock:
-            if self._position > position:
-                return self._index
-            marker = self._read_marker()
+            marker, position = self._read_marker(), self._changes.position()
+            if (marker, position) == (self._marker, self._position):
+                return self._index  # another search was faster
             if self._position < 0:
                 self._start_from_snapshot()
             position, changed = self._changes.since(self._position)
-            if self._position < 0 or changed is None or (not changed and marker != self._marker):
+            if self._position < 0 or changed is None:
                 self._reload()
             elif changed:
                 self._follow(changed)
+            elif marker != self._marker:
+                if not self._may_reload():
+                    return self._index
+                self._reload()
             self._position, self._marker = position, marker
             self._save_when_due()
             return self._index
@@ -105,11 +115,20 @@ class FaissStore(MongoChunks):
     def _read_marker(self) -> int:
         return sum(collection.write_marker() for collection in self._collections())
 
+    def _may_reload(self) -> bool:
+        """A count that changed without the log is a foreign write, or one of ours that is not logged yet: under a
+        stream of those a large index must not be read again for every question.
+        """
+        return time.monotonic() - self._reloaded_at >= RELOAD_PAUSE * self._reload_seconds
+
     def _reload(self) -> None:
+        started = time.monotonic()
         index = ChunkIndex()
         rows = self._reader(index).read(self._collections(), {})
         self._index = index.changed(set(), rows)
         self._unsaved_rows += len(self._index)
+        self._reloaded_at = time.monotonic()
+        self._reload_seconds = self._reloaded_at - started
 
     def _follow(self, changed: set[str]) -> None:
         reader = self._reader(self._index)

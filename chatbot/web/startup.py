@@ -19,6 +19,13 @@ class Startup:
         self._work = work
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._background: list[threading.Thread] = []
+
+    def background(self, name: str, work: Callable[[threading.Event], None]) -> None:
+        """Run ``work`` beside the requests; it ends soon after the event it is given is set."""
+        thread = threading.Thread(target=work, args=(self._stop,), name=name, daemon=True)
+        self._background.append(thread)
+        thread.start()
 
     def run(self) -> None:
         """Try now. Raises what trying again cannot help: a wrong setting."""
@@ -40,8 +47,9 @@ class Startup:
     def close(self) -> None:
         """Give up, and wait until the try in hand has ended."""
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+        for thread in (self._thread, *self._background):
+            if thread is not None:
+                thread.join()
 
     def _again(self) -> None:
         wait = FIRST_WAIT
