@@ -7,10 +7,8 @@ a new one, and a request that is under way finishes with the one it began with.
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING
 
 from .agents import AGENTS
 from .caches.warm import WarmCache
@@ -19,6 +17,7 @@ from .embedders import DEFAULT_MODELS, EMBEDDERS
 from .embedders.cached import CachedEmbedder
 from .errors import EmbedderMismatchError
 from .ingestion.pipeline import Ingestor
+from .lazy import Lazy
 from .protocols import Agent, Chunker, Embedder, Store
 from .repositories.changes import StoredEmbedder
 from .retrieval.calibration import relevance_floor
@@ -29,13 +28,12 @@ from .stores.chunks import embedding_field
 if TYPE_CHECKING:
     from .services import Services
 
-T = TypeVar("T")
 SAMPLE_DATA = Path(__file__).parent.parent / "sample_data"
 WARM_CACHE = SAMPLE_DATA / "embeddings.npz"
 log = logging.getLogger(__name__)
 
 
-class ModelBound:
+class ModelBound(Lazy):
     """Built part by part on first use. ``stored`` is what the database says of its embedder.
 
     ``adopt``: the stored model wins over EMBEDDING_PROVIDER and EMBEDDING_MODEL, because it was changed while this
@@ -43,17 +41,10 @@ class ModelBound:
     """
 
     def __init__(self, services: Services, stored: StoredEmbedder | None, *, adopt: bool = False) -> None:
+        super().__init__()
         self._services = services
         self._stored = stored
         self._adopt = adopt
-        self._built: dict[str, Any] = {}
-        self._lock = threading.RLock()
-
-    def _once(self, name: str, build: Callable[[], T]) -> T:
-        with self._lock:
-            if name not in self._built:
-                self._built[name] = build()
-            return cast(T, self._built[name])
 
     @property
     def knows_its_model(self) -> bool:
@@ -193,6 +184,4 @@ class ModelBound:
         )
 
     def close(self) -> None:
-        for name in ("store", "embedder"):
-            if close := getattr(self._built.get(name), "close", None):
-                close()
+        self._close_built("store", "embedder")

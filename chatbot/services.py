@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable
 from types import TracebackType
-from typing import Any, TypeVar, cast
 
 from .agents import AGENTS
 from .chat_models import CHAT_MODELS
@@ -15,6 +12,7 @@ from .database import Database, open_database
 from .embedders import EMBEDDERS
 from .engine import Engine, choose_engine, index_plans
 from .ingestion.pipeline import Ingestor
+from .lazy import Lazy
 from .migration.schema import migrate
 from .model_bound import SAMPLE_DATA, WARM_CACHE, ModelBound
 from .protocols import Agent, ChatModel, Chunker, Embedder, Store
@@ -31,28 +29,20 @@ from .stores import STORES
 from .stores.search_indexes import IndexPlan, ensure_ordinary_indexes
 from .text import analyzer
 
-T = TypeVar("T")
 __all__ = ["SAMPLE_DATA", "WARM_CACHE", "Services"]
 RETIRED_SECONDS = 600.0
 """How long the objects of an embedding model that was replaced stay open for the requests that began with them."""
 
 
-class Services:
+class Services(Lazy):
     """Everything one process needs, each built on first use and then kept. Use as a context manager."""
 
     def __init__(self, settings: Settings, *, database: Database | None = None) -> None:
         """``database`` stands in for the one that the settings name; it is closed with the rest."""
+        super().__init__(database=database)
         self.settings = settings
-        self._built: dict[str, Any] = {} if database is None else {"database": database}
         self._bound: ModelBound | None = None
         self._retired: list[tuple[float, ModelBound]] = []
-        self._lock = threading.RLock()
-
-    def _once(self, name: str, build: Callable[[], T]) -> T:
-        with self._lock:
-            if name not in self._built:
-                self._built[name] = build()
-            return cast(T, self._built[name])
 
     @property
     def database(self) -> Database:
@@ -211,10 +201,7 @@ class Services:
             if self._bound is not None:
                 self._bound.close()
                 self._bound = None
-            for name in ("chat_model", "database"):
-                if close := getattr(self._built.get(name), "close", None):
-                    close()
-            self._built.clear()
+            self._close_built("chat_model", "database")
 
     def __enter__(self) -> Services:
         return self

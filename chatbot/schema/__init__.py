@@ -1,0 +1,59 @@
+"""The nouns of the product: Document -> Chunk -> SearchHit -> Context -> Answer with Citations.
+
+Plain frozen dataclasses, no I/O. Scores are on one scale everywhere: ``score`` is the Atlas
+``vectorSearchScore`` for cosine, (1 + cosine) / 2, in [0, 1].
+"""
+
+from .answers import (
+    Answer,
+    AnswerEvent,
+    Citation,
+    Event,
+    ScopeSummary,
+    SourcesEvent,
+    StepEvent,
+    StepTiming,
+    Threshold,
+    TokenEvent,
+    Trace,
+)
+from .chat import Delta, Message, Prompt, Question, Role, Usage
+from .documents import SECTION_SEPARATOR, Chunk, Document, DocumentRecord, Section
+from .hits import Context, Match, Matrix, Passage, SearchHit, Vector
+from .scope import Condition, Range, Scope, Value, Values
+
+__all__ = [
+    "SECTION_SEPARATOR",
+    "Answer",
+    "AnswerEvent",
+    "Chunk",
+    "Citation",
+    "Condition",
+    "Context",
+    "Delta",
+    "Document",
+    "DocumentRecord",
+    "Event",
+    "Match",
+    "Matrix",
+    "Message",
+    "Passage",
+    "Prompt",
+    "Question",
+    "Range",
+    "Role",
+    "Scope",
+    "ScopeSummary",
+    "SearchHit",
+    "Section",
+    "SourcesEvent",
+    "StepEvent",
+    "StepTiming",
+    "Threshold",
+    "TokenEvent",
+    "Trace",
+    "Usage",
+    "Value",
+    "Values",
+    "Vector",
+]

@@ -1,0 +1,97 @@
+"""Answers with their citations and trace, and the events on the way to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .chat import Usage
+from .hits import SearchHit
+from .scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A number that occurs in the answer, and the passage behind it."""
+
+    number: int
+    hit: SearchHit
+    snippet: str
+    supported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The adaptive threshold's outcome (D5): where it started, what was used, whether it had to be lowered."""
+
+    start: float
+    used: float
+    relaxed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepTiming:
+    name: str
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSummary:
+    """What the scope holds: repeated under each answer."""
+
+    scope: Scope
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How an answer came about."""
+
+    mode: str
+    retrieval_method: str
+    query: str
+    threshold: Threshold | None = None
+    hits: tuple[SearchHit, ...] = ()
+    steps: tuple[StepTiming, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    response: str
+    answered: bool
+    citations: tuple[Citation, ...]
+    scope: ScopeSummary
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class StepEvent:
+    """Something began: shown to the person who waits."""
+
+    name: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesEvent:
+    """The passages an answer will stand on, before its first word."""
+
+    hits: tuple[SearchHit, ...]
+    scope: ScopeSummary
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEvent:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEvent:
+    """The finished answer; always the last event."""
+
+    answer: Answer
+
+
+Event = StepEvent | SourcesEvent | TokenEvent | AnswerEvent

@@ -1,0 +1,64 @@
+"""Questions, prompts and what a model gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .hits import Context
+from .scope import Scope
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and model calls. Added up per stage and per answer."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    embedding_tokens: int = 0
+    calls: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.embedding_tokens + other.embedding_tokens,
+            self.calls + other.calls,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A checked request: what an agent works on. ``history`` is oldest first, without the question itself."""
+
+    query: str
+    scope: Scope
+    top_k: int
+    retrieval_method: str
+    mode: str
+    history: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One generation request. Language models read ``messages``; the extractive model reads question and context."""
+
+    messages: tuple[Message, ...]
+    question: str
+    context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a model's answer; ``usage`` comes with the last one, where the model reports it."""
+
+    text: str = ""
+    usage: Usage | None = None

@@ -1,0 +1,91 @@
+"""Reports, and the passages they are cut into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .scope import Value
+
+SECTION_SEPARATOR = " › "
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A run of text under one heading path, as the loader found it. ``start`` = offset in the document's text."""
+
+    path: tuple[str, ...]
+    text: str
+    start: int
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A report as loaded, before it is cut: identity and metadata, and its sections in reading order."""
+
+    id: str
+    name: str
+    title: str
+    source: str
+    metadata: Mapping[str, Value]
+    sections: tuple[Section, ...] = ()
+    pages: int | None = None
+    labels: tuple[str, ...] = ()
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """A registered report: what the list of reports and the facets show. Its chunks may still be on their way."""
+
+    id: str
+    name: str
+    title: str
+    source: str
+    collection: str
+    status: Literal["pending", "ready", "failed"]
+    version: str
+    metadata: Mapping[str, Value]
+    chunks: int = 0
+    pages: int | None = None
+    updated_at: str = ""
+    error: str = ""
+    sample: bool = False
+    replacing: str = ""
+    """The version that is being written over this one: passages of both may be there until that is finished."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage: what is embedded, searched and cited. ``start``/``end`` are offsets in the document's text."""
+
+    id: str
+    document_id: str
+    document_name: str
+    title: str
+    text: str
+    section: str = ""
+    page: int | None = None
+    ordinal: int = 0
+    start: int = 0
+    end: int = 0
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+    collection: str = ""
+    labels: tuple[str, ...] = ()
+    description: str = ""
+
+    @staticmethod
+    def make_id(document_id: str, version: str, ordinal: int) -> str:
+        """Deterministic: writing the same version of a document again replaces its chunks."""
+        return f"{document_id}-{version}-{ordinal:05d}"
+
+    def sibling_id(self, ordinal: int) -> str:
+        """The id of the chunk at ``ordinal`` in the same version of the document."""
+        return f"{self.id.rpartition('-')[0]}-{ordinal:05d}"
+
+    @property
+    def search_text(self) -> str:
+        """What is embedded and indexed for keywords: a passage is found by its report and heading too."""
+        return "\n".join(part for part in (self.title, self.section, self.text) if part)

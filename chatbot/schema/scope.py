@@ -1,0 +1,78 @@
+"""The metadata filter a person chose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Value = str | int
+"""A metadata value that a scope can name: years are ints, the rest strings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Any of these values (OR within a field). Never empty."""
+
+    values: tuple[Value, ...]
+
+    def matches(self, value: Value | None) -> bool:
+        return value in self.values
+
+    def to_mql(self) -> dict[str, Any]:
+        return {"$eq": self.values[0]} if len(self.values) == 1 else {"$in": list(self.values)}
+
+    def to_json(self) -> Any:
+        return list(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A closed range of ints; at least one end is given."""
+
+    gte: int | None = None
+    lte: int | None = None
+
+    def matches(self, value: Value | None) -> bool:
+        if not isinstance(value, int):
+            return False
+        return (self.gte is None or value >= self.gte) and (self.lte is None or value <= self.lte)
+
+    def to_mql(self) -> dict[str, Any]:
+        return {f"${name}": end for name, end in (("gte", self.gte), ("lte", self.lte)) if end is not None}
+
+    def to_json(self) -> Any:
+        return {name: end for name, end in (("gte", self.gte), ("lte", self.lte)) if end is not None}
+
+
+Condition = Values | Range
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The metadata filter a person chose: AND across fields. Hashable; no conditions = everything."""
+
+    conditions: tuple[tuple[str, Condition], ...] = ()
+
+    @classmethod
+    def of(cls, conditions: Mapping[str, Condition]) -> Scope:
+        return cls(tuple(sorted(conditions.items())))
+
+    def __bool__(self) -> bool:
+        return bool(self.conditions)
+
+    def get(self, name: str) -> Condition | None:
+        return dict(self.conditions).get(name)
+
+    def without(self, name: str) -> Scope:
+        return Scope(tuple(item for item in self.conditions if item[0] != name))
+
+    def matches(self, metadata: Mapping[str, Value | None]) -> bool:
+        return all(condition.matches(metadata.get(name)) for name, condition in self.conditions)
+
+    def to_mql(self) -> dict[str, Any]:
+        """The filter as MQL: what `$vectorSearch.filter` and `find` take. ``{}`` when empty."""
+        return {name: condition.to_mql() for name, condition in self.conditions}
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: condition.to_json() for name, condition in self.conditions}
