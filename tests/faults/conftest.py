@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import logging
@@ -81,7 +82,9 @@ class Site:
         self.app.extensions["startup"].close()
         # in this order, and the sockets by their own thread: a socket closed under waitress's hands is an error in it
         self._server.task_dispatcher.shutdown()
-        self._server.trigger.pull_trigger(lambda: wasyncore.close_all(self._server._map))
+        # It may be done with that before the pull that wakes it: then there is nothing left to wake.
+        with contextlib.suppress(OSError):
+            self._server.trigger.pull_trigger(lambda: wasyncore.close_all(self._server._map))
         self._thread.join(timeout=10)
         self.services.close()
 
