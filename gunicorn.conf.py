@@ -1,11 +1,14 @@
-"""Production server: `gunicorn app:app`. Every worker can serve any request; state is in the database."""
+"""Production server: `gunicorn app:app`. Every worker can serve any request; state is in the database.
 
-import os
+WEB_CONCURRENCY (gunicorn's own variable) sets the number of workers.
+"""
 
-bind = f"{os.environ.get('HOST', '127.0.0.1')}:{os.environ.get('PORT', '8000')}"
+from chatbot.settings import Settings
+
+_settings = Settings.from_env()
+bind = f"{_settings.host}:{_settings.port}"
 worker_class = "gthread"
-workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
-threads = int(os.environ.get("THREADS", "8"))
+threads = _settings.threads
 # Streaming answers outlive the default; a worker's heartbeat is independent of its requests.
 timeout = 120
 graceful_timeout = 30

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .database import Database
+from .errors import SettingsError
 from .settings import Settings
 from .stores import STORES
 from .stores.chunks import embedding_field
@@ -25,8 +26,11 @@ def choose_engine(settings: Settings, database: Database) -> Engine:
 
     Raises:
         UnknownNameError: VECTOR_SEARCH is no name of a store.
+        SettingsError: it is atlas, but there is no MongoDB.
         DatabaseError: the server had to be asked and did not answer.
     """
+    if settings.vector_search == "atlas" and database.embedded:
+        raise SettingsError("VECTOR_SEARCH=atlas needs a MongoDB server: set MONGODB_URI, or VECTOR_SEARCH=auto.")
     if settings.vector_search != "auto":
         return Engine(STORES.check(settings.vector_search, field="VECTOR_SEARCH"), "as set in VECTOR_SEARCH")
     if database.embedded:

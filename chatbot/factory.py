@@ -14,6 +14,7 @@ from .database import begin_request, end_request
 from .errors import ChatbotError, SearchEngineError
 from .ingestion.samples import SampleReports
 from .loaders import loader_for
+from .schema import Scope
 from .services import SAMPLE_DATA, Services
 from .settings import Settings
 from .stores.search_indexes import Polling, ensure_indexes
@@ -82,7 +83,13 @@ def _create_indexes(services: Services, stop: threading.Event) -> None:
 
 def sample_reports(services: Services) -> SampleReports:
     """The loader of the sample reports, for the server and the command line."""
-    return SampleReports(SAMPLE_DATA, ingestor=lambda: services.ingestor, loader=loader_for, leases=services.facts)
+    return SampleReports(
+        SAMPLE_DATA,
+        ingestor=lambda: services.ingestor,
+        loader=loader_for,
+        leases=services.facts,
+        warm=lambda: services.store.count(Scope()),
+    )
 
 
 def _wants_samples(services: Services) -> bool:

@@ -213,3 +213,9 @@ class TestClosing:
             assert (server.calls(EMBEDDINGS), server.calls(CHAT)) == (2, 1)
             assert server.connections() > 0
         server.wait_until(lambda: server.connections() == 0)
+
+
+def test_atlas_without_a_mongodb_stops_the_start(settings) -> None:
+    with Services(settings.override(vector_search="atlas")) as services, pytest.raises(SettingsError) as raised:
+        services.check()
+    assert "VECTOR_SEARCH=atlas needs a MongoDB server: set MONGODB_URI" in raised.value.message

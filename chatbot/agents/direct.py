@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from ..cancellation import Cancellation
@@ -15,6 +16,7 @@ from ..retrieval.pipeline import Retrieval, Retriever
 from ..retrieval.scope import describe, nearest_scope
 from ..schema import (
     AnswerEvent,
+    DocumentRecord,
     Event,
     Prompt,
     Question,
@@ -26,6 +28,7 @@ from ..schema import (
     Usage,
 )
 
+FIRST_START = timedelta(minutes=10)
 OnEmpty = Literal["abstain", "relax", "general"]
 
 
@@ -73,11 +76,14 @@ class DirectAgent:
         """Reports and passages in scope.
 
         Raises:
-            IngestingError: there are reports, but none of them can be searched yet.
+            IngestingError: there are reports, but none of them can be searched yet; or the sample reports are on
+                their way, and an answer from half of them would mislead.
         """
         records = self._catalog.all(question.scope)
-        if records and all(record.status == "pending" for record in records):
-            raise IngestingError(f"The reports for {describe(question.scope)} are still being indexed.")
+        pending = sum(record.status == "pending" for record in records)
+        if pending and (pending == len(records) or any(_just_registered(record) for record in records)):
+            left = f"{pending} of {len(records)} to go"
+            raise IngestingError(f"The reports for {describe(question.scope)} are still being indexed: {left}.")
         ready = [record for record in records if record.status == "ready"]
         return ScopeSummary(question.scope, len(ready), sum(record.chunks for record in ready))
 
@@ -133,6 +139,14 @@ class DirectAgent:
         yield SourcesEvent((), scope)
         yield TokenEvent(text)
         yield AnswerEvent(assemble(question, text, scope=scope, retrieval=retrieval))
+
+
+def _just_registered(record: DocumentRecord) -> bool:
+    """A sample report of this first start; one that was left behind long ago must not hold up every question."""
+    if not record.sample or record.status != "pending":
+        return False
+    age = datetime.now(UTC) - datetime.fromisoformat(record.updated_at)
+    return age < FIRST_START
 
 
 def _step(name: str, started: float) -> StepTiming:

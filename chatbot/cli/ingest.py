@@ -62,6 +62,9 @@ def _sources(path: Path) -> list[Source]:
 def _ingest_one(services: Services, source: Source, collection: str | None) -> bool:
     try:
         document = load_document(source, loader_for(source.path))
+        if known := services.documents.get(document.id):
+            # What was said of the report before holds until a flag or the manifest says otherwise.
+            document = replace(document, metadata={**known.metadata, **document.metadata})
         result = services.ingestor.ingest(document, collection=collection)
     except LoadError as error:
         click.secho(f"\n{error.message}", fg="red", err=True)

@@ -33,8 +33,15 @@ class SampleReports:
     """Ingests a folder once. `start` returns at once; `close` stops at the next document."""
 
     def __init__(
-        self, folder: Path, *, ingestor: Callable[[], Ingestor], loader: Callable[[Path], Loader], leases: Leases
+        self,
+        folder: Path,
+        *,
+        ingestor: Callable[[], Ingestor],
+        loader: Callable[[Path], Loader],
+        leases: Leases,
+        warm: Callable[[], object] = lambda: None,
     ) -> None:
+        """``warm`` is called when all are there, so that the first question does not wait for the index."""
         self._folder = folder
         self._ingestor = ingestor
         self._loader = loader
@@ -42,6 +49,9 @@ class SampleReports:
         self._owner = uuid.uuid4().hex
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._warm = warm
+        self.total = 0
+        """How many there are; 0 until they have been read."""
         self.error = ""
 
     @property
@@ -68,6 +78,7 @@ class SampleReports:
                 if self._stop.wait(LEASE_POLL_SECONDS):
                     return
             self.load()
+            self._warm()
             self._leases.release_lease("sample_data", self._owner)
         except ChatbotError as error:
             # A thread has nobody to raise to: the readiness endpoint shows this.
@@ -78,6 +89,7 @@ class SampleReports:
         """Register all, then ingest one by one; returns how many were new. ``progress`` counts documents."""
         ingestor = self._ingestor()
         documents = self.documents()
+        self.total = len(documents)
         waiting = [document for document in documents if ingestor.register(document, sample=True)]
         progress(len(documents) - len(waiting), len(documents))
         for done, document in enumerate(waiting, start=len(documents) - len(waiting) + 1):

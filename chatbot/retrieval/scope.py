@@ -76,6 +76,8 @@ class ScopeResolver:
             raise InvalidRequestError.for_field(name, "a range has gte, lte or both.", ["gte", "lte"])
         ends = {end: _year(f"{name}.{end}", item) for end, item in value.items()}
         found = Range(ends.get("gte"), ends.get("lte"))
+        if found.gte is not None and found.lte is not None and found.gte > found.lte:
+            raise InvalidRequestError.for_field(name, f"gte ({found.gte}) is greater than lte ({found.lte}).")
         years = self._catalog.values("year")
         if not any(found.matches(year) for year in years):
             raise InvalidRequestError.for_field(name, f"no report in this range. Years: {_listed(years)}.", years)

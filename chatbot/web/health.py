@@ -38,7 +38,10 @@ def ready() -> Response:
     body = {
         "ready": ok,
         "dependencies": dependencies,
-        "sample_data": {"ready": progress["ready"], "total": progress["total"]},
+        "sample_data": {
+            "ready": progress["ready"],
+            "total": max(progress["total"], samples.total if samples is not None else 0),
+        },
         "ingesting": ingesting,
     }
     return make_response(jsonify(body), 200 if ok else 503)

@@ -28,6 +28,15 @@ def test_the_same_again_is_unchanged(run: Run, kenya_file: Path) -> None:
     assert run("documents", "list").out.splitlines()[-1] == "1 reports, 3 passages"
 
 
+def test_what_was_said_of_a_report_holds_without_its_flags(run: Run, kenya_file: Path) -> None:
+    run("ingest", str(kenya_file), "--country", "Kenya", "--year", "2023")
+    again = run("ingest", str(kenya_file))
+    assert "unchanged, 3 passages" in again.err
+    run("ingest", str(kenya_file), "--year", "2024")
+    listed = run("documents", "list", "--country", "Kenya", "--year", "2024")
+    assert listed.out.splitlines()[-1] == "1 reports, 3 passages"
+
+
 def test_a_folder_with_its_manifest_and_flags_that_win(run: Run, tmp_path: Path) -> None:
     folder = write_report(tmp_path / "folder", KENYA_2023, "one").parent
     write_report(folder, "# Not listed\n\ntext", "two")
