@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -20,6 +21,7 @@ from .vectors import VECTOR_SUBTYPE, encode_payload
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for another process's write before it fails."""
+OPEN_PAUSE = 0.02
 
 
 class _Handle:
@@ -27,13 +29,25 @@ class _Handle:
 
     def __init__(self, path: Path) -> None:
         # A connection is used by its own thread only, but may have to be closed by another one.
-        self.connection = neosqlite.Connection(str(path), timeout=BUSY_SECONDS, check_same_thread=False)
+        self.connection = _open(path)
 
     def close(self) -> None:
         if connection := getattr(self, "connection", None):  # not there where opening failed
             connection.close()
 
     __del__ = close
+
+
+def _open(path: Path) -> Any:
+    """Setting a new file to WAL does not wait for others that do the same: SQLite refuses at once, so we wait."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return neosqlite.Connection(str(path), timeout=BUSY_SECONDS, check_same_thread=False)
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(OPEN_PAUSE)
 
 
 class _Atomic:
@@ -88,8 +102,8 @@ class EmbeddedBackend:
     def _connection(self) -> Any:
         handle = getattr(self._local, "handle", None)
         if handle is None:
-            handle = self._local.handle = _Handle(self._path)
             with self._lock:
+                handle = self._local.handle = _Handle(self._path)
                 self._handles.add(handle)
         return handle.connection
 
