@@ -14,7 +14,7 @@ from ..schema import Match, Scope, Vector
 from ..settings import Settings
 from .atlas_definitions import text_index_definition, vector_index_definition, vector_index_name
 from .atlas_empty import EmptyAnswers
-from .atlas_errors import SearchTarget, explained, no_direction
+from .atlas_errors import SearchTarget, explained
 from .atlas_pipelines import (
     MAX_CANDIDATES,
     keyword_pipeline,
@@ -26,6 +26,7 @@ from .atlas_pipelines import (
 from .atlas_probe import probe_search
 from .atlas_shapes import ShapeChooser
 from .chunks import EMBEDDING_FIELD, MongoChunks
+from .query_vector import no_direction
 
 
 class AtlasStore(MongoChunks):

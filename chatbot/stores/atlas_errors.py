@@ -11,6 +11,7 @@ from typing import Literal
 
 from ..database import CommandError, Json
 from ..errors import SearchEngineError
+from .query_vector import no_direction
 
 OVERLOADED = 489
 NO_ENGINE_CODES = {115, 31082, 40324, 6047401}
@@ -112,14 +113,6 @@ def _other_dimensions(match: re.Match[str], target: SearchTarget) -> SearchEngin
 
 def _no_direction(match: re.Match[str], target: SearchTarget) -> SearchEngineError:
     return no_direction()
-
-
-def no_direction() -> SearchEngineError:
-    """The error for a query vector that is all zeros or not finite: it points nowhere."""
-    return SearchEngineError(
-        "The embedding of the question is all zeros or not a number, so nothing can be near it.",
-        remedy="Usually the text was empty; otherwise check the embedding model.",
-    )
 
 
 def _not_ready(match: re.Match[str], target: SearchTarget) -> SearchEngineError:

@@ -11,9 +11,9 @@ from psycopg.types.json import Jsonb
 
 from ..errors import EmbedderMismatchError
 from ..schema import Chunk, Vector
-from .pg_errors import no_direction
 from .pg_filters import clean
 from .pg_keywords import to_tsvector
+from .query_vector import no_direction
 
 COLUMNS = (
     "id",

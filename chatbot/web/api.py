@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from flask import Blueprint, Response, current_app, jsonify, request, stream_with_context
@@ -31,7 +31,7 @@ def services() -> Services:
 @api.post("/query")
 def query() -> Response:
     """Seed 003's endpoint: the whole answer at once."""
-    for event in _events(Cancellation()):
+    for event in _answers()(Cancellation()):
         if isinstance(event, Saved):
             return jsonify(answer_json(event))
     raise AssertionError("a stream ends with its answer or with an error")
@@ -40,15 +40,7 @@ def query() -> Response:
 @api.post("/api/chat")
 def chat() -> Response:
     """The same, as server-sent events."""
-    body = parse(ChatRequest, _json_body())
-    question = body.question(services(), mode=body.mode)
-    chat_service = services().chat
-    stream = EventStream(
-        lambda cancel: chat_service.stream(
-            question, conversation_id=body.conversation_id, previous_messages=body.messages(), cancel=cancel
-        )
-    )
-    encoded = stream_with_context(stream.open())
+    encoded = stream_with_context(EventStream(_answers()).open())
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return Response(encoded, mimetype="text/event-stream", headers=headers)
 
@@ -61,13 +53,13 @@ def _json_body() -> Any:
         return None
 
 
-def _events(cancel: Cancellation) -> Iterator[Event | Saved]:
+def _answers() -> Callable[[Cancellation], Iterator[Event | Saved]]:
+    """The checked request, ready to be answered: what is called needs no request context any more."""
     body = parse(ChatRequest, _json_body())
-    return services().chat.stream(
-        body.question(services(), mode=body.mode),
-        conversation_id=body.conversation_id,
-        previous_messages=body.messages(),
-        cancel=cancel,
+    question = body.question(services(), mode=body.mode)
+    chat_service = services().chat
+    return lambda cancel: chat_service.stream(
+        question, conversation_id=body.conversation_id, previous_messages=body.messages(), cancel=cancel
     )
 
 

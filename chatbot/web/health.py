@@ -29,7 +29,7 @@ def ready() -> Response:
         _ping("vector_search", lambda: _search(services)),
         _ping("chat_model", lambda: services.chat_model.model_id),
     ]
-    progress = _progress(services) if dependencies[0]["ok"] else {"ready": 0, "total": 0, "pending": 0}
+    progress = _progress(services) if dependencies[0]["ok"] else {"ready": 0, "total": 0}
     samples = current_app.extensions.get("samples")
     if samples is not None and samples.error:
         dependencies.append({"name": "sample_data", "ok": False, "detail": samples.error})
@@ -55,7 +55,7 @@ def _search(services: Services) -> str:
 def _progress(services: Services) -> dict[str, int]:
     samples = [record for record in services.documents.all() if record.sample]
     ready = sum(record.status == "ready" for record in samples)
-    return {"ready": ready, "total": len(samples), "pending": len(samples) - ready}
+    return {"ready": ready, "total": len(samples)}
 
 
 def _ping(name: str, ask: Callable[[], str]) -> dict[str, Any]:
