@@ -13,12 +13,12 @@ from .schema import (
     Document,
     DocumentRecord,
     Event,
+    Loaded,
     Match,
     Matrix,
     Prompt,
     Question,
     Scope,
-    Section,
     Value,
     Vector,
 )
@@ -129,12 +129,16 @@ class Catalog(Protocol):
 
 
 class Loader(Protocol):
-    """A file to a document's text: its title and sections."""
+    """A file to a document's text. ``suffixes``: how such files are named, lower case, with the dot."""
 
     suffixes: tuple[str, ...]
 
-    def load(self, path: Path) -> tuple[str, list[Section]]:
-        """Raises LoadError, naming the file."""
+    def load(self, path: Path) -> Loaded:
+        """The title falls back to the file's stem; sections are laid out (`schema.lay_out`) and not empty.
+
+        Raises:
+            LoadError: naming the file, what is wrong with it and what to do.
+        """
 
 
 class Chunker(Protocol):

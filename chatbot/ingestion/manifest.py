@@ -99,15 +99,18 @@ def folder_sources(folder: Path, *, prefix: str | None = None) -> list[Source]:
 
 def load_document(source: Source, loader: Loader) -> Document:
     """Read one file. Raises LoadError."""
-    title, sections = loader.load(source.path)
-    title = source.title or title
+    loaded = loader.load(source.path)
+    title = source.title or loaded.title
     return Document(
         id=document_id(source.identity),
         name=title,
         title=title,
         source=source.identity,
-        metadata=source.metadata,
-        sections=tuple(sections),
+        metadata={**loaded.metadata, **source.metadata},
+        sections=loaded.sections,
+        pages=loaded.pages,
+        labels=loaded.labels,
+        description=loaded.description,
     )
 
 

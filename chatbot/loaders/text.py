@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import LoadError
-from ..schema import Section
+from ..schema import Loaded, Section, lay_out
 
 
 class TextLoader:
@@ -13,9 +13,9 @@ class TextLoader:
 
     suffixes = (".txt", ".text")
 
-    def load(self, path: Path) -> tuple[str, list[Section]]:
+    def load(self, path: Path) -> Loaded:
         text = read_text(path)
-        return path.stem, [Section((), text.strip(), 0)]
+        return Loaded(path.stem, lay_out([Section((), text)]))
 
 
 def read_text(path: Path) -> str:

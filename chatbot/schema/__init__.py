@@ -18,7 +18,16 @@ from .answers import (
     Trace,
 )
 from .chat import Delta, Message, Prompt, Question, Role, Usage
-from .documents import SECTION_SEPARATOR, Chunk, Document, DocumentRecord, Section
+from .documents import (
+    SECTION_SEPARATOR,
+    Chunk,
+    Document,
+    DocumentRecord,
+    Loaded,
+    Section,
+    document_text,
+    lay_out,
+)
 from .hits import Context, Match, Matrix, Passage, SearchHit, Vector
 from .scope import Condition, Range, Scope, Value, Values
 
@@ -34,6 +43,7 @@ __all__ = [
     "Document",
     "DocumentRecord",
     "Event",
+    "Loaded",
     "Match",
     "Matrix",
     "Message",
@@ -56,4 +66,6 @@ __all__ = [
     "Value",
     "Values",
     "Vector",
+    "document_text",
+    "lay_out",
 ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from .scope import Value
@@ -11,14 +11,62 @@ from .scope import Value
 SECTION_SEPARATOR = " › "
 
 
+PARAGRAPH = "\n\n"
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A run of text under one heading path, as the loader found it. ``start`` = offset in the document's text."""
+    """A run of text under one heading path, on one page. ``start`` = offset in the document's text (`lay_out`).
+
+    ``metadata`` is what only this part is about: a table's row may have a country and a year of its own.
+    """
 
     path: tuple[str, ...]
     text: str
-    start: int
+    start: int = 0
     page: int | None = None
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+
+
+def lay_out(sections: Iterable[Section]) -> tuple[Section, ...]:
+    """The sections that have text, stripped, with their offsets in `document_text`."""
+    placed: list[Section] = []
+    offset = 0
+    for section in sections:
+        if not (text := section.text.strip()):
+            continue
+        offset += len(PARAGRAPH) if placed else 0
+        offset += len(_headline(section, placed[-1] if placed else None))
+        placed.append(replace(section, text=text, start=offset))
+        offset += len(text)
+    return tuple(placed)
+
+
+def document_text(sections: Sequence[Section]) -> str:
+    """The whole text that offsets refer to: sections in order, a new heading on a line above its section."""
+    parts = []
+    for before, section in zip((None, *sections), sections, strict=False):
+        parts.append(_headline(section, before) + section.text)
+    return PARAGRAPH.join(parts)
+
+
+def _headline(section: Section, before: Section | None) -> str:
+    """The heading above a section; none where it goes on under the same one, e.g. on the next page."""
+    if not section.path or (before is not None and before.path == section.path):
+        return ""
+    return f"{section.path[-1]}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A file as a loader reads it. ``metadata``, ``labels`` and ``description`` are what the file says of itself."""
+
+    title: str
+    sections: tuple[Section, ...]
+    pages: int | None = None
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)

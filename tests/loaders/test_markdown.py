@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from chatbot.errors import LoadError
 from chatbot.loaders.markdown import MarkdownLoader
+from chatbot.schema import document_text
 
 
 def load(tmp_path: Path, text: str) -> tuple[str, list[tuple[tuple[str, ...], str]]]:
     path = tmp_path / "report.md"
     path.write_bytes(text.encode())
-    title, sections = MarkdownLoader().load(path)
-    return title, [(section.path, section.text) for section in sections]
+    loaded = MarkdownLoader().load(path)
+    return loaded.title, [(section.path, section.text) for section in loaded.sections]
 
 
 def test_headings_become_paths_and_the_first_one_the_title(tmp_path: Path) -> None:
@@ -59,7 +60,10 @@ def test_markdown(tmp_path: Path, text: str, title: str, sections: list[tuple[tu
 def test_sections_know_where_they_stand(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     path.write_text("# T\n\nabc\n\n## A\n\ndefg\n\n## B\n\nh", encoding="utf-8")
-    assert [(s.start, len(s.text)) for s in MarkdownLoader().load(path)[1]] == [(0, 3), (5, 4), (11, 1)]
+    sections = MarkdownLoader().load(path).sections
+    text = document_text(sections)
+    assert text == "abc\n\nA\ndefg\n\nB\nh"
+    assert [text[s.start : s.start + len(s.text)] for s in sections] == ["abc", "defg", "h"]
 
 
 @given(
@@ -68,7 +72,7 @@ def test_sections_know_where_they_stand(tmp_path: Path) -> None:
 def test_every_word_of_the_text_arrives(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     path = tmp_path_factory.mktemp("md") / "report.md"
     path.write_text("\n".join(["text zero", *lines]), encoding="utf-8")
-    _, sections = MarkdownLoader().load(path)
+    sections = MarkdownLoader().load(path).sections
     found = "\n".join(section.text for section in sections)
     assert found.count("text") == 1 + sum(line.startswith("text") for line in lines)
     assert all(section.text == section.text.strip() != "" for section in sections)

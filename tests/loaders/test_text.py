@@ -9,7 +9,7 @@ import pytest
 from chatbot.errors import LoadError
 from chatbot.loaders import loader_for
 from chatbot.loaders.text import TextLoader
-from chatbot.schema import Section
+from chatbot.schema import Loaded, Section
 
 
 def written(tmp_path: Path, content: bytes, name: str = "notes.txt") -> Path:
@@ -20,7 +20,7 @@ def written(tmp_path: Path, content: bytes, name: str = "notes.txt") -> Path:
 
 def test_a_text_file_is_one_section_titled_by_its_name(tmp_path: Path) -> None:
     path = written(tmp_path, "\ufeff  First.\r\n\r\nÜber zwei.  \n".encode())
-    assert TextLoader().load(path) == ("notes", [Section((), "First.\n\nÜber zwei.", 0)])
+    assert TextLoader().load(path) == Loaded("notes", (Section((), "First.\n\nÜber zwei."),))
 
 
 BROKEN = {
