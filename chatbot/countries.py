@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 
 import pycountry
@@ -24,6 +26,9 @@ ALIASES = {
     "vietnam": "VNM", "west bank": "PSE", "xk": "XKX", "zaire": "COD",
 }  # fmt: skip
 """What people write and ISO 3166 does not list."""
+
+
+ISO_CODE_LENGTH = 3
 
 
 def normalise(name: str) -> str:
@@ -52,3 +57,26 @@ def _codes() -> dict[str, str]:
 def country_code(name: str) -> str | None:
     """ISO-3 code of a country given by name, ISO code or alias, any case; None when it is no country."""
     return _codes().get(normalise(name))
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[str, str]:
+    """The usual name by code."""
+    return {c.alpha_3: getattr(c, "common_name", c.name) for c in pycountry.countries} | {"XKX": "Kosovo"}
+
+
+def resolve_country(text: str, known: Sequence[str]) -> tuple[str | None, list[str]]:
+    """A country's name: as one of ``known`` spells it, else the text itself if it is a name, else its usual name.
+
+    (None, similar names) where the text is no country.
+    """
+    code = country_code(text)
+    if code is None:
+        names = [name for name in _codes() if len(name) > ISO_CODE_LENGTH]
+        similar = get_close_matches(normalise(text), names, n=3, cutoff=0.75)
+        return None, list(dict.fromkeys(_names()[_codes()[name]] for name in similar))
+    for name in known:
+        if country_code(name) == code:
+            return name, []
+    spelled_out = len(normalise(text)) > ISO_CODE_LENGTH and text not in {text.lower(), text.upper()}
+    return (text if spelled_out else _names()[code]), []

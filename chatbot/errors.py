@@ -6,6 +6,8 @@
     │   └── UnknownNameError     a name that no registry knows; lists the valid ones
     ├── NotFoundError            an id that does not exist, or is not the caller's (404)
     ├── LoadError                a file cannot be read as what it claims to be (422)
+    ├── CancelledError           a person stopped it (409)
+    │   └── StoppedError         this process ends; the work goes on later
     ├── IngestingError           the report is registered, its passages are not there yet (503)
     ├── EmbedderMismatchError    the stored vectors come from another embedding model (503)
     └── DependencyError          something outside this process failed (503)
@@ -73,6 +75,18 @@ class LoadError(ChatbotError):
     """A file or page that cannot become a document. The message names it and says what to do."""
 
     code = "unreadable_document"
+
+
+class CancelledError(ChatbotError):
+    """Somebody stopped the work; what it had begun is taken back."""
+
+    code = "cancelled"
+
+
+class StoppedError(CancelledError):
+    """This process ends. What it had begun stays for the one that goes on with it."""
+
+    code = "stopped"
 
 
 class IngestingError(ChatbotError):

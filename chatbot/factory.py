@@ -19,8 +19,10 @@ from .services import SAMPLE_DATA, Services
 from .settings import Settings
 from .stores.search_indexes import Polling, ensure_indexes
 from .web.api import api
+from .web.documents import documents
 from .web.errors import register_error_handlers
 from .web.health import health
+from .web.ingestions import ingestions
 from .web.pages import pages
 from .web.startup import Startup
 
@@ -49,8 +51,16 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.register_blueprint(pages)
     app.register_blueprint(api)
     app.register_blueprint(health)
+    app.register_blueprint(documents)
+    app.register_blueprint(ingestions)
+    app.extensions["run_worker"] = lambda: _run_worker(app)
     register_error_handlers(app)
-    CORS(app, origins=list(settings.cors_origins), methods=["GET", "POST"], expose_headers=["Retry-After"])
+    CORS(
+        app,
+        origins=list(settings.cors_origins),
+        methods=["GET", "POST", "PATCH", "DELETE"],
+        expose_headers=["Retry-After", "Location"],
+    )
     _register_request_hooks(app)
     startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
     startup.run()
@@ -63,9 +73,30 @@ def _start(app: Flask, services: Services) -> None:
     if services.engine.store == "atlas" and services.settings.create_indexes:
         startup: Startup = app.extensions["startup"]
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
+    if services.ingestions.active():
+        _run_worker(app)
     if _wants_samples(services):
         samples = app.extensions["samples"] = sample_reports(services)
         samples.start()
+
+
+def _run_worker(app: Flask) -> None:
+    """Work through the queued ingestions, from now on; called again, it does nothing."""
+    startup: Startup = app.extensions["startup"]
+    services: Services = app.extensions["services"]
+    if not app.extensions.get("worker_runs"):
+        app.extensions["worker_runs"] = True
+        startup.supervise("ingestion", services.worker.run)
+
+
+def close_app(app: Flask) -> None:
+    """Stop what runs beside the requests, and close what was opened."""
+    services: Services = app.extensions["services"]
+    services.worker.close()
+    app.extensions["startup"].close()
+    if samples := app.extensions.get("samples"):
+        samples.close()
+    services.close()
 
 
 def _create_indexes(services: Services, stop: threading.Event) -> None:
@@ -88,6 +119,7 @@ def sample_reports(services: Services) -> SampleReports:
         ingestor=lambda: services.ingestor,
         loader=loader_for,
         leases=services.facts,
+        summary=services.sample_summary,
         warm=lambda: services.store.count(Scope()),
     )
 

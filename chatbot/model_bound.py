@@ -7,8 +7,10 @@ a new one, and a request that is under way finishes with the one it began with.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .agents import AGENTS
 from .caches.warm import WarmCache
@@ -17,11 +19,14 @@ from .embedders import DEFAULT_MODELS, EMBEDDERS
 from .embedders.cached import CachedEmbedder
 from .errors import EmbedderMismatchError
 from .ingestion.pipeline import Ingestor
+from .ingestion.watch import Patience
 from .lazy import Lazy
 from .protocols import Agent, Chunker, Embedder, Store
 from .repositories.changes import StoredEmbedder
 from .retrieval.calibration import relevance_floor
+from .retrieval.compression import Compressor
 from .retrieval.pipeline import Retriever, ThresholdSettings
+from .schema import Chunking
 from .stores import STORES
 from .stores.chunks import embedding_field
 
@@ -137,6 +142,7 @@ class ModelBound(Lazy):
             embedder=self.embedder,
             methods=self._services.retrieval_method,
             threshold=ThresholdSettings(settings.threshold_start, settings.threshold_step, settings.threshold_floor),
+            unsettled=self._services.documents.unsettled,
         )
 
     def agent(self, mode: str) -> Agent:
@@ -146,6 +152,7 @@ class ModelBound(Lazy):
         services, settings = self._services, self._services.settings
         return AGENTS.builder(mode)(
             retriever=self.retriever,
+            compressor=self.compressor,
             store=self.store,
             catalog=services.documents,
             chat_model=services.chat_model,
@@ -156,31 +163,64 @@ class ModelBound(Lazy):
         )
 
     @property
-    def chunker(self) -> Chunker:
-        return self._once("chunker", self._build_chunker)
+    def compressor(self) -> Compressor:
+        """For what is attached to one question."""
+        return self._once("compressor", self._build_compressor)
 
-    def _build_chunker(self) -> Chunker:
+    def _build_compressor(self) -> Compressor:
+        settings = self._services.settings
+        size, overlap = settings.attachment_chunk_size, settings.attachment_chunk_overlap
+        chunker = self._chunker(Chunking("recursive", size, overlap))
+        return Compressor(embedder=self.embedder, chunker=chunker, least_cosine=settings.similarity_threshold)
+
+    @property
+    def chunker(self) -> Chunker:
+        """The settings' own."""
+        return self._chunker(self._chunking({}))
+
+    def _chunking(self, overrides: Mapping[str, Any]) -> Chunking:
+        """What a person asks for, else the settings say. Raises UnknownNameError."""
+        settings = self._services.settings
+        strategy = CHUNKERS.check(overrides.get("chunk_strategy") or settings.chunk_strategy, field="chunk_strategy")
+        same = strategy == settings.chunk_strategy
+        size = overrides.get("chunk_size", settings.chunk_size)
+        overlap = overrides.get("chunk_overlap", settings.chunk_overlap if same else 0)
+        return Chunking(strategy, size, overlap, settings.chunk_unit)
+
+    def _chunker(self, chunking: Chunking) -> Chunker:
         known = self.warm_cache if self.warm_cache.model_id == self.embedder.model_id else ()
-        size = self._services.settings.chunk_size
-        return CHUNKERS.builder("sections")(self.embedder, chunk_size=size, known=known)
+        build = CHUNKERS.builder(chunking.strategy)
+        return build(
+            self.embedder, chunk_size=chunking.size, chunk_overlap=chunking.overlap, unit=chunking.unit, known=known
+        )
 
     @property
     def ingestor(self) -> Ingestor:
-        return self._once("ingestor", self._build_ingestor)
+        """The one that cuts as the settings say."""
+        return self.ingestor_for({})
 
-    def _build_ingestor(self) -> Ingestor:
+    def ingestor_for(self, overrides: Mapping[str, Any]) -> Ingestor:
+        """Raises UnknownNameError, InvalidRequestError: a chunking that cannot be."""
+        chunking = self._chunking(overrides)
+        return self._once(f"ingestor:{chunking}", lambda: self._build_ingestor(chunking))
+
+    def _build_ingestor(self, chunking: Chunking) -> Ingestor:
         services, settings = self._services, self._services.settings
         services.prepare()
         self.remember_embedder()
+        chunker = self._chunker(chunking)
+        # Without the model: `reembed` changes the vectors of all passages, which is no change of the reports.
+        key = (chunking.strategy, chunking.size, chunking.overlap, chunking.unit)
         return Ingestor(
             store=self.store,
             embedder=self.embedder,
-            chunker=self.chunker,
+            chunker=chunker,
+            chunking=replace(chunking, used=chunker.limits.used),
             documents=services.documents,
             collections=(settings.mongodb_collection, settings.report_collection),
-            # Without the model: `reembed` changes the vectors of all passages, which is no change of the reports.
-            settings_key=f"sections:{settings.chunk_size}",
+            settings_key=":".join(map(str, key)),
             require_current=self.require_current,
+            patience=Patience(),
         )
 
     def close(self) -> None:

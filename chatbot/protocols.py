@@ -77,6 +77,9 @@ class Store(Protocol):
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
         """The chunks that still exist, in the order asked for."""
 
+    def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
+        """All chunks of a document, of any version, in no order, and their vectors; without a vector: left out."""
+
     def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
         """The chunk and its neighbours in the document within ``margin`` characters, in reading order."""
 
@@ -127,6 +130,12 @@ class Catalog(Protocol):
     def values(self, field: str) -> list[Value]:
         """Every value the data has for a filter field, sorted."""
 
+    def chunks_inside(self, records: Iterable[DocumentRecord], scope: Scope) -> int:
+        """Passages of these reports that the scope admits: of a table perhaps only some."""
+
+    def unsettled(self) -> dict[str, str]:
+        """Reports that are being written or removed, with the version questions may see ("" = none)."""
+
 
 class Loader(Protocol):
     """A file to a document's text. ``suffixes``: how such files are named, lower case, with the dot."""
@@ -141,8 +150,21 @@ class Loader(Protocol):
         """
 
 
+class Limits(Protocol):
+    """The longest passage: what was asked for, and what the embedder leaves of it."""
+
+    @property
+    def asked(self) -> int: ...
+
+    @property
+    def used(self) -> int: ...
+
+
 class Chunker(Protocol):
     """A document to passages. ``count_tokens``/``max_tokens`` are the embedder's, so that nothing is lost."""
+
+    @property
+    def limits(self) -> Limits: ...
 
     def chunk(self, document: Document, *, version: str, collection: str) -> list[Chunk]: ...
 

@@ -8,6 +8,7 @@ from typing import Any
 from .conversation.service import Saved
 from .retrieval.pipeline import Retrieval
 from .schema import Citation, DocumentRecord, Question, ScopeSummary, SearchHit, Trace
+from .schema.ingestions import Ingestion
 
 Json = dict[str, Any]
 
@@ -93,6 +94,34 @@ def search_json(question: Question, retrieval: Retrieval, scope: ScopeSummary) -
     )
     shown = {name: value for name, value in trace_json(trace).items() if name != "hits"}
     return {"hits": [hit_json(hit) for hit in retrieval.hits], "scope": scope_json(scope), "trace": shown}
+
+
+def document_json(record: DocumentRecord, *, has_file: bool, can_reingest: bool) -> Json:
+    """A report as the knowledge base shows it."""
+    return {
+        **report_json(record),
+        "source": record.source,
+        "collection": record.collection,
+        "labels": list(record.labels),
+        "description": record.description,
+        "error": record.error,
+        "sample": record.sample,
+        "parts": len(record.parts),
+        "has_file": has_file,
+        "can_reingest": can_reingest,
+        "chunking": asdict(record.chunking) if record.chunking else None,
+    }
+
+
+def ingestion_json(job: Ingestion) -> Json:
+    shown = ("name", "state", "outcome", "error", "detail", "chunks", "done_chunks", "document_id")
+    return {
+        "ingestion_id": job.id,
+        "state": job.state,
+        "created_at": job.created_at,
+        "progress": job.progress,
+        "files": [{name: getattr(file, name) for name in shown} for file in job.files],
+    }
 
 
 def report_json(record: DocumentRecord) -> Json:

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from .agents import AGENTS
+from .cancellation import Cancellation
 from .chat_models import CHAT_MODELS
 from .conversation.service import ChatService
 from .database import Database, open_database
 from .embedders import EMBEDDERS
 from .engine import Engine, choose_engine, index_plans
+from .ingestion.editor import Editor
+from .ingestion.jobs import IngestionWorker
 from .ingestion.pipeline import Ingestor
+from .ingestion.service import IngestionService
+from .ingestion.sources import document_id
+from .ingestion.summary import EXTRACTIVE, NONE, ModelSummary, Summary
 from .lazy import Lazy
+from .loaders.isolated import IsolatedLoader
 from .migration.schema import migrate
 from .model_bound import SAMPLE_DATA, WARM_CACHE, ModelBound
+from .originals import Originals
 from .protocols import Agent, ChatModel, Chunker, Embedder, Store
 from .repositories.changes import CorpusChanges, CorpusFacts, StoredEmbedder
 from .repositories.conversations import ConversationRepository
 from .repositories.documents import DocumentRepository
+from .repositories.files import FileRepository
+from .repositories.ingestions import IngestionRepository
 from .repositories.older_reports import OlderReports
 from .retrieval import RETRIEVAL_METHODS
 from .retrieval.method import RetrievalMethod
 from .retrieval.pipeline import Retriever
 from .retrieval.scope import ScopeResolver
+from .schema import Document, Loaded
 from .settings import Settings
 from .stores import STORES
 from .stores.search_indexes import IndexPlan, ensure_ordinary_indexes
@@ -159,6 +173,88 @@ class Services(Lazy):
     def ingestor(self) -> Ingestor:
         return self.model_bound.ingestor
 
+    def ingestor_for(self, overrides: Mapping[str, Any]) -> Ingestor:
+        """Cuts as ``overrides`` say, else as the settings do. Raises UnknownNameError, InvalidRequestError."""
+        return self.model_bound.ingestor_for(overrides)
+
+    @property
+    def ingestion(self) -> IngestionService:
+        """Files to searchable documents."""
+        return self._once("ingestion", self._build_ingestion)
+
+    def _build_ingestion(self) -> IngestionService:
+        return IngestionService(
+            documents=self.documents,
+            ingestors=self.ingestor_for,
+            load=self.load,
+            leases=self.facts,
+            summary=self.summary,
+        )
+
+    def load(self, path: Path, cancel: Cancellation) -> Loaded:
+        """Read one file, in a process of its own where its format asks for that. Raises LoadError."""
+        return self._once("loader", lambda: IsolatedLoader(time_limit=self.settings.load_timeout)).load(
+            path, cancel=cancel
+        )
+
+    def attached(self, path: Path, name: str, cancel: Cancellation) -> Document:
+        """A file for one question; it is not stored. Raises LoadError, CancelledError."""
+        # A reader of its own: nobody who asks waits for a long ingestion.
+        loader = self._once("attachment_loader", lambda: IsolatedLoader(time_limit=self.settings.model_timeout))
+        loaded = loader.load(path, cancel=cancel)
+        identity = f"attachment-{document_id(name)}"
+        return Document(identity, name, loaded.title, name, {}, loaded.sections, pages=loaded.pages)
+
+    @property
+    def summary(self) -> Summary:
+        """How a report is summarised when it is ingested."""
+        kind = self.settings.summaries
+        if kind == "auto":
+            kind = "model" if self.settings.openai_api_key else "extractive"
+        if kind == "model":
+            return Summary("model", ModelSummary(self.chat_model, input_tokens=self.settings.context_tokens))
+        return EXTRACTIVE if kind == "extractive" else NONE
+
+    @property
+    def sample_summary(self) -> Summary:
+        """No model reads the sample reports: a first start makes no calls."""
+        return NONE if self.settings.summaries == "off" else EXTRACTIVE
+
+    @property
+    def editor(self) -> Editor:
+        """Changes what is said of a report."""
+        bound = self.model_bound
+        return Editor(store=bound.store, writer=bound.ingestor.writer, documents=self.documents, leases=self.facts)
+
+    @property
+    def files(self) -> FileRepository:
+        return self._once("files", lambda: FileRepository(self.database))
+
+    @property
+    def ingestions(self) -> IngestionRepository:
+        return self._once("ingestions", lambda: IngestionRepository(self.database))
+
+    @property
+    def originals(self) -> Originals:
+        """The files that documents were made of."""
+        return self._once(
+            "originals",
+            lambda: Originals(files=self.files, jobs=self.ingestions, documents=self.documents, settings=self.settings),
+        )
+
+    @property
+    def worker(self) -> IngestionWorker:
+        """Works through the queued ingestions; whoever serves runs it."""
+        return self._once(
+            "worker",
+            lambda: IngestionWorker(
+                self.ingestions,
+                service=lambda: self.ingestion,
+                fetch=self.originals.fetch,
+                tidy=self.originals.tidy,
+            ),
+        )
+
     @property
     def chunker(self) -> Chunker:
         return self.model_bound.chunker
@@ -176,6 +272,7 @@ class Services(Lazy):
         fields = () if self.database.embedded else settings.filter_fields
         ensure_ordinary_indexes(self.database, self.chunk_collections, fields)
         self.conversations.ensure_indexes()
+        self.ingestions.ensure_indexes()
         self.store.prepare()
 
     def check(self) -> None:
@@ -201,7 +298,7 @@ class Services(Lazy):
             if self._bound is not None:
                 self._bound.close()
                 self._bound = None
-            self._close_built("chat_model", "database")
+            self._close_built("loader", "attachment_loader", "chat_model", "database")
 
     def __enter__(self) -> Services:
         return self

@@ -118,9 +118,34 @@ class Settings(BaseModel):
     context_margin: int = Field(300, ge=0, description="Characters shown around a passage.")
 
     # Ingestion
-    chunk_size: int = Field(
-        900, ge=100, description="Longest passage in characters; shorter where the embedder reads less."
+    chunk_strategy: str = Field(
+        "sections",
+        description="How reports are cut: sections, recursive, sliding_window, sentence, paragraph, max_length.",
     )
+    chunk_size: int = Field(
+        900, ge=100, description="Longest passage, in CHUNK_UNIT; shorter where the embedder reads less."
+    )
+    chunk_overlap: int = Field(0, ge=0, description="What a passage repeats of the one before, in CHUNK_UNIT.")
+    chunk_unit: Literal["characters", "tokens"] = Field(
+        "characters", description="characters, or the embedder's tokens."
+    )
+    summaries: Literal["auto", "model", "extractive", "off"] = Field(
+        "auto",
+        description="One summary per report: by the chat model, or of its own sentences. auto: model with a key.",
+    )
+    max_upload_mb: int = Field(50, ge=1, le=2000, description="Largest file that is read, in megabytes.")
+    load_timeout: float = Field(300.0, gt=0, description="Seconds that reading one file may take.")
+    keep_files: bool = Field(
+        True, description="Keep the originals in the database, to open them and ingest them again."
+    )
+    fetch_private_urls: bool = Field(
+        False, description="Allow web addresses in private networks. Only where all who may ask may see all of them."
+    )
+    similarity_threshold: float = Field(
+        0.35, ge=-1, le=1, description="Least cosine of a passage of an attached file or page to the question."
+    )
+    attachment_chunk_size: int = Field(1000, ge=100, description="Longest passage of an attachment, in characters.")
+    attachment_chunk_overlap: int = Field(100, ge=0, description="What a passage of an attachment repeats.")
 
     @model_validator(mode="after")
     def _floor_below_start(self) -> Settings:

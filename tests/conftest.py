@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.ingestion.manifest import Source, load_document
 from chatbot.ingestion.pipeline import Ingested
+from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
 from chatbot.schema import Value
 from chatbot.services import Services
@@ -51,7 +51,12 @@ Eastern Africa, bordering the Indian Ocean, between Somalia and Tanzania
 def settings(tmp_path: Path) -> Settings:
     """Deterministic and offline: the hashing embedder, the echo model, an empty folder, no samples."""
     return Settings(
-        data_dir=tmp_path / "data", embedding_provider="hashing", chat_model="echo", sample_data="off", threads=2
+        data_dir=tmp_path / "data",
+        embedding_provider="hashing",
+        chat_model="echo",
+        sample_data="off",
+        summaries="off",
+        threads=2,
     )
 
 
@@ -67,7 +72,8 @@ def add_report(services: Services, tmp_path: Path) -> AddReport:
 
     def add(markdown: str, name: str = "report", **metadata: Value) -> Ingested:
         path = write_report(tmp_path / "reports", markdown, name)
-        document = load_document(Source(path, f"test/{name}", metadata=metadata), loader_for(path))
+        source = Source(path, f"test/{name}", metadata=metadata, listed=True)
+        document = make_document(source, loader_for(path).load(path))
         return services.ingestor.ingest(document)
 
     return add

@@ -18,7 +18,7 @@ LAYERS = (
     ("retrieval", "generation", "ingestion", "evaluation"),
     ("agents",),
     ("conversation",),
-    ("serialization", "services", "model_bound", "engine", "migration", "doctor"),
+    ("serialization", "services", "model_bound", "originals", "engine", "migration", "doctor"),
     ("web", "cli", "factory", "__main__"),
 )
 """Lowest first. Parts of one layer may import each other, adapters (the fourth row) may not."""

@@ -10,8 +10,9 @@ from typing import Literal
 from ..cancellation import Cancellation
 from ..errors import IngestingError
 from ..generation.answer import assemble, general_prompt, grounded_prompt, not_found
-from ..generation.context import build_context
+from ..generation.context import Neighbourhood, build_context
 from ..protocols import Catalog, ChatModel, Store
+from ..retrieval.compression import Compressor, Neighbours
 from ..retrieval.pipeline import Retrieval, Retriever
 from ..retrieval.scope import describe, nearest_scope
 from ..schema import (
@@ -20,6 +21,7 @@ from ..schema import (
     Event,
     Prompt,
     Question,
+    Scope,
     ScopeSummary,
     SourcesEvent,
     StepEvent,
@@ -27,6 +29,7 @@ from ..schema import (
     TokenEvent,
     Usage,
 )
+from ..text import escape_markdown
 
 FIRST_START = timedelta(minutes=10)
 OnEmpty = Literal["abstain", "relax", "general"]
@@ -39,6 +42,7 @@ class DirectAgent:
         self,
         *,
         retriever: Retriever,
+        compressor: Compressor,
         store: Store,
         catalog: Catalog,
         chat_model: ChatModel,
@@ -48,6 +52,7 @@ class DirectAgent:
         on_empty: OnEmpty,
     ) -> None:
         self._retriever = retriever
+        self._compressor = compressor
         self._store = store
         self._catalog = catalog
         self._chat_model = chat_model
@@ -57,6 +62,9 @@ class DirectAgent:
         self._on_empty = on_empty
 
     def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
+        if question.attachments:
+            yield from self._about_attachments(question, cancel)
+            return
         scope = self._summary(question)
         if question.scope and not scope.documents:
             _, offer = nearest_scope(self._catalog, question.scope)
@@ -70,7 +78,21 @@ class DirectAgent:
         if self._nothing_found(retrieval):
             yield from self._when_empty(question, scope, retrieval, cancel)
             return
-        yield from self._grounded(question, scope, retrieval, cancel)
+        yield from self._grounded(question, scope, retrieval, self._store, cancel)
+
+    def _about_attachments(self, question: Question, cancel: Cancellation) -> Iterator[Event]:
+        """The same, over passages that are in no store and are gone afterwards (R-A2)."""
+        yield StepEvent("compress", "Looking for the passages that matter")
+        retrieval, chunks = self._compressor.retrieve(
+            question.query, question.attachments, top_k=question.top_k, cancel=cancel
+        )
+        scope = ScopeSummary(Scope(), len(question.attachments), len(chunks))
+        if not retrieval.hits:
+            names = ", ".join(document.name for document in question.attachments)
+            text = f"Nothing in {escape_markdown(names)} is close to this question."
+            yield from self._without_model(question, text, scope, retrieval)
+            return
+        yield from self._grounded(question, scope, retrieval, Neighbours(chunks), cancel)
 
     def _summary(self, question: Question) -> ScopeSummary:
         """Reports and passages in scope.
@@ -85,7 +107,7 @@ class DirectAgent:
             left = f"{pending} of {len(records)} to go"
             raise IngestingError(f"The reports for {describe(question.scope)} are still being indexed: {left}.")
         ready = [record for record in records if record.status == "ready"]
-        return ScopeSummary(question.scope, len(ready), sum(record.chunks for record in ready))
+        return ScopeSummary(question.scope, len(ready), self._catalog.chunks_inside(ready, question.scope))
 
     def _nothing_found(self, retrieval: Retrieval) -> bool:
         if not retrieval.hits:
@@ -93,12 +115,15 @@ class DirectAgent:
         return self._on_empty != "relax" and retrieval.best_score < self._relevance_floor
 
     def _grounded(
-        self, question: Question, scope: ScopeSummary, retrieval: Retrieval, cancel: Cancellation
+        self,
+        question: Question,
+        scope: ScopeSummary,
+        retrieval: Retrieval,
+        around: Neighbourhood,
+        cancel: Cancellation,
     ) -> Iterator[Event]:
         started = time.perf_counter()
-        context = build_context(
-            retrieval.hits, self._store, budget_tokens=self._context_tokens, margin=self._context_margin
-        )
+        context = build_context(retrieval.hits, around, budget_tokens=self._context_tokens, margin=self._context_margin)
         context_step = _step("context", started)
         yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
         yield StepEvent("generate", "Writing the answer")

@@ -1,79 +1,63 @@
-"""Cutting a text at its best borders: paragraphs, then lines, sentences, words, and a hard cut at last."""
+"""Cutting a text: at the first kind of border, what is then too long at the next kind, and within a word at last."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-Span = tuple[int, int]
-
-BORDERS = (
-    re.compile(r"\n\s*\n"),
-    re.compile(r"\n"),
-    re.compile(r"(?<=[.!?;])\s+"),
-    re.compile(r"\s+"),
-)
+from .borders import Border, Span, whole
+from .packing import Share, pack
 
 
-def split(text: str, fits: Callable[[str], bool]) -> list[Span]:
-    """Spans (start, end) that fit, stripped and non-empty, in order, with only white space between them.
+@dataclass(frozen=True, slots=True)
+class Splitter:
+    """How a text is cut.
 
-    ``fits`` must hold for any single character, else nothing could ever be cut small enough.
+    ``size``: how much of a passage a span fills; any single character must be allowed. ``overlap``: how much of what
+    two passages may share; None = they share nothing. ``keep``: positions at which to cut only between words: the end
+    of a heading is no end of a passage. Of the borders the last kind must be `words`.
     """
-    return [span for span in _split(text, 0, len(text), fits, BORDERS) if span[0] < span[1]]
 
+    text: str
+    size: Share
+    overlap: Share | None = None
+    keep: Collection[int] = ()
 
-def _split(
-    text: str, start: int, end: int, fits: Callable[[str], bool], borders: tuple[re.Pattern[str], ...]
-) -> list[Span]:
-    start, end = _strip(text, start, end)
-    if start >= end:
-        return []
-    if fits(text[start:end]):
-        return [(start, end)]
-    if not borders:
-        return _hard_cut(text, start, end, fits)
-    pieces = _pieces(text, start, end, borders[0])
-    spans: list[Span] = []
-    current: Span | None = None
-    for piece in pieces:
-        if current is not None and fits(text[current[0] : piece[1]]):
-            current = (current[0], piece[1])
-            continue
-        if current is not None:
-            spans.append(current)
-        if fits(text[piece[0] : piece[1]]):
-            current = piece
-        else:
-            spans.extend(_split(text, *piece, fits, borders[1:]))
-            current = None
-    return spans if current is None else [*spans, current]
+    def split(self, borders: Sequence[Border]) -> Iterator[Span]:
+        """Spans in order, stripped and not empty, with all of the text but white space; what fits whole is not cut.
 
+        A piece that is too long is cut by itself: what is left of it is not joined with what comes next.
+        """
+        return self._split(0, len(self.text), [whole, *borders])
 
-def _pieces(text: str, start: int, end: int, border: re.Pattern[str]) -> list[Span]:
-    cuts = [start]
-    for match in border.finditer(text, start, end):
-        cuts += [match.start(), match.end()]
-    cuts.append(end)
-    stripped = (_strip(text, cuts[i], cuts[i + 1]) for i in range(0, len(cuts), 2))
-    return [span for span in stripped if span[0] < span[1]]
+    def _split(self, start: int, end: int, borders: Sequence[Border]) -> Iterator[Span]:
+        border, *finer = borders
+        pieces = border(self.text, start, end)
+        starts, ends = array("q"), array("q")  # a million words would be 200 MB as tuples
+        for piece in self._joined(pieces) if finer else pieces:
+            if self.size(*piece) <= 1:
+                starts.append(piece[0])
+                ends.append(piece[1])
+                continue
+            yield from self._pack(starts, ends)
+            starts, ends = array("q"), array("q")
+            if finer:
+                yield from self._split(*piece, finer)
+            else:
+                yield from self._pack(range(*piece), range(piece[0] + 1, piece[1] + 1))
+        yield from self._pack(starts, ends)
 
+    def _pack(self, starts: Sequence[int], ends: Sequence[int]) -> Iterator[Span]:
+        return pack(starts, ends, size=self.size, overlap=self.overlap)
 
-def _hard_cut(text: str, start: int, end: int, fits: Callable[[str], bool]) -> list[Span]:
-    spans = []
-    while start < end:
-        low, high = start + 1, end
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if fits(text[start:middle]) else (low, middle - 1)
-        spans.append((start, low))
-        start = low
-    return spans
-
-
-def _strip(text: str, start: int, end: int) -> Span:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
+    def _joined(self, pieces: Iterable[Span]) -> Iterator[Span]:
+        """The pieces, one that ends at a position of ``keep`` together with the next."""
+        held: Span | None = None
+        for start, end in pieces:
+            held = (held[0] if held else start, end)
+            if end not in self.keep:
+                yield held
+                held = None
+        if held:
+            yield held

@@ -18,10 +18,11 @@ from .doctor import doctor
 from .documents import documents
 from .evaluate import evaluate
 from .index import index
-from .ingest import ingest, warm_cache
+from .ingest import ingest
 from .migrate import migrate
 from .reembed import reembed
 from .serve import serve
+from .warm_cache import warm_cache
 
 USAGE, FAILED = 2, 1
 

@@ -1,99 +1,179 @@
-"""`ingest` and `warm-cache`: files into the database, and the vectors that ship with the samples."""
+"""`ingest`: files, folders, web pages and standard input into the database."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
-import numpy as np
 
-from ..caches.warm import write_warm_cache
-from ..embedders import EMBEDDERS
-from ..errors import LoadError
-from ..factory import sample_reports
-from ..ingestion.manifest import Source, folder_sources, load_document
-from ..loaders import loader_for
-from ..schema import Document, Vector
-from ..services import WARM_CACHE, Services
+from ..chunkers import CHUNKERS
+from ..errors import CancelledError, LoadError
+from ..ingestion.overrides import check_overrides
+from ..ingestion.sources import Source, folder_sources
+from ..ingestion.watch import Watch
+from ..loaders import suffixes
+from ..originals import WEB
+from ..services import Services
+
+STDIN = "-"
+EVERY_FILE = "**/*"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table at the end."""
+
+    outcome: str
+    chunks: int
+    name: str
+    about: str = ""
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--country", help="Country the reports are about.")
-@click.option("--year", type=click.IntRange(1000, 3000), help="Year of the reports.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH|URL|-...")
+@click.option("--country", help="Country the reports are about: a name or an ISO code.")
+@click.option("--year", help="Year of the reports.")
 @click.option("--type", "report_type", help="Type of the reports, e.g. country_report or year_in_review.")
+@click.option("--label", "labels", multiple=True, help="A label; repeat for several.")
+@click.option("--title", help="Title, for a single file.")
+@click.option("--description", help="What the reports are, in a sentence.")
 @click.option("--collection", help="Collection to write to. Default: by country or year.")
-@click.option("--chunk-size", type=click.IntRange(100), help="Longest passage in characters. Default: CHUNK_SIZE.")
+@click.option("--chunk-strategy", help=f"{', '.join(CHUNKERS.names())}. Default: CHUNK_STRATEGY.")
+@click.option("--chunk-size", help="Longest passage. Default: CHUNK_SIZE.")
+@click.option("--chunk-overlap", help="What a passage repeats of the one before. Default: CHUNK_OVERLAP.")
+@click.option("--glob", "pattern", default=EVERY_FILE, show_default=True, help="Which files of a folder are taken.")
+@click.option(
+    "--name", default="stdin.md", show_default=True, help="For -: what to call it; the suffix says the format."
+)
+@click.option("--dry-run", is_flag=True, help="Read everything, write nothing, and say what would happen.")
 @click.pass_obj
-def ingest(
-    services: Services,
-    paths: tuple[Path, ...],
-    country: str | None,
-    year: int | None,
-    report_type: str | None,
-    collection: str | None,
-    chunk_size: int | None,
-) -> None:
-    """Read files or folders, so that questions can be asked of them.
+def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: str, dry_run: bool, **flags: Any) -> None:
+    """Read files, folders, web pages (https://...) or standard input (-), so that questions can be asked of them.
 
-    A folder's manifest.json says what each file is; flags win over it. The same file again does nothing.
+    A folder is read with all below it; its manifest.json says what each file is, flags win over it. The same again
+    does nothing, a changed file replaces its old version. Broken off, the same command goes on.
 
-    Example: python -m chatbot ingest reports/ --country Kenya --year 2024
+    Example: python -m chatbot ingest reports/ notes.pdf https://example.org/review.html --country Kenya --year 2024
     """
-    if chunk_size is not None:
-        services = Services(services.settings.override(chunk_size=chunk_size))
-    flags = {"country_name": country, "year": year, "type": report_type}
-    metadata = {name: value for name, value in flags.items() if value is not None}
-    sources = [replace(source, metadata={**source.metadata, **metadata}) for path in paths for source in _sources(path)]
-    failed = 0
-    with click.progressbar(sources, label="Ingesting", item_show_func=lambda s: s.path.name if s else None) as bar:
-        for source in bar:
-            failed += not _ingest_one(services, source, collection)
-    click.echo(f"{len(sources) - failed} of {len(sources)} files are searchable.")
+    overrides = _overrides(services, flags)
+    with TemporaryDirectory(prefix="report-chat-") as folder:
+        works = [work for path in paths for work in _works(services, path, pattern, name, Path(folder))]
+        if flags["title"] and len(works) != 1:
+            raise click.UsageError("--title is for a single file.")
+        rows: list[Row] = []
+        try:
+            shown = _Shown()
+            with click.progressbar(works, label="Ingesting", item_show_func=shown.text, file=sys.stderr) as bar:
+                for work in bar:
+                    shown.bar = bar
+                    rows.append(_row(services, work, overrides, dry_run=dry_run, shown=shown))
+        except KeyboardInterrupt:
+            raise click.ClickException("interrupted; what is finished stays, the same command goes on.") from None
+        finally:
+            _print_table(rows)
+    failed = sum(row.outcome == "failed" for row in rows)
+    what = "can be read" if dry_run else "are searchable"
+    click.echo(f"{len(rows) - failed} of {len(rows)} files {what}.")
     if failed:
-        raise LoadError(f"{failed} of {len(sources)} files could not be read.")
+        raise LoadError(f"{failed} of {len(rows)} files could not be read.")
 
 
-def _sources(path: Path) -> list[Source]:
-    return folder_sources(path) if path.is_dir() else [Source(path, str(path.resolve()))]
+@dataclass(frozen=True)
+class _Work:
+    """Something to ingest; ``source`` may have to fetch it first."""
+
+    name: str
+    source: Callable[[], Source]
 
 
-def _ingest_one(services: Services, source: Source, collection: str | None) -> bool:
+class _Shown:
+    """What stands beside the progress bar: the file, and its passages so far."""
+
+    bar: Any = None
+    passages = ""
+
+    def text(self, work: _Work | None) -> str | None:
+        return f"{work.name} {self.passages}" if work else None
+
+    def progress(self, done: int, total: int) -> None:
+        self.passages = f"{done}/{total}" if done < total else ""
+        self.bar.render_progress()
+
+
+def _overrides(services: Services, flags: dict[str, Any]) -> dict[str, Any]:
+    """The flags that were given, checked. Raises InvalidRequestError."""
+    named = {"country_name": flags.pop("country"), "type": flags.pop("report_type"), **flags}
+    named["labels"] = list(named["labels"]) or None
+    given = {name: value for name, value in named.items() if value is not None}
+    checked = check_overrides(
+        given,
+        countries=services.documents.values("country_name"),
+        strategies=lambda name: CHUNKERS.check(name, field="chunk_strategy"),
+    )
+    if checked:
+        services.ingestor_for(checked)
+    return checked
+
+
+def _works(services: Services, path: str, pattern: str, name: str, folder: Path) -> Iterator[_Work]:
+    if path.startswith(WEB):
+        identity = path.partition("#")[0]
+        yield _Work(path, lambda: Source(services.originals.download(path, folder), identity))
+    elif path == STDIN:
+        yield _Work(name, lambda: _from_stdin(name, folder))
+    elif Path(path).is_dir():
+        for source in folder_sources(Path(path), pattern=pattern):
+            if source.listed or source.path.suffix.lower() in suffixes():
+                yield _Work(source.path.name, lambda source=source: source)  # type: ignore[misc]
+            else:
+                click.secho(f"{source.path.name}: skipped, this format is not read.", err=True)
+    elif Path(path).is_file():
+        found = Path(path)
+        yield _Work(found.name, lambda: Source(found, found.resolve().as_posix()))
+    else:
+        raise click.UsageError(f"There is no file or folder {path!r}.")
+
+
+def _from_stdin(name: str, folder: Path) -> Source:
+    path = folder / PurePosixPath(name).name
+    path.write_bytes(sys.stdin.buffer.read())
+    return Source(path, f"stdin/{path.name}")
+
+
+def _row(services: Services, work: _Work, overrides: dict[str, Any], *, dry_run: bool, shown: _Shown) -> Row:
+    """What became of a file. One that cannot be read becomes a row that says so; the others are still to come."""
     try:
-        document = load_document(source, loader_for(source.path))
-        if known := services.documents.get(document.id):
-            # What was said of the report before holds until a flag or the manifest says otherwise.
-            document = replace(document, metadata={**known.metadata, **document.metadata})
-        result = services.ingestor.ingest(document, collection=collection)
-    except LoadError as error:
+        return _plan(services, work, overrides) if dry_run else _ingest(services, work, overrides, shown)
+    except (LoadError, CancelledError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)
-        return False
-    click.echo(f"\n{document.title}: {result.outcome}, {result.chunks} passages", err=True)
-    return True
+        return Row("failed", 0, work.name)
 
 
-@click.command("warm-cache")
-@click.option("--output", type=click.Path(path_type=Path), default=WARM_CACHE, show_default=True)
-@click.pass_obj
-def warm_cache(services: Services, output: Path) -> None:
-    """Compute the vectors that ship with the sample reports.
+def _ingest(services: Services, work: _Work, overrides: dict[str, Any], shown: _Shown) -> Row:
+    def waiting(reason: str) -> None:
+        click.secho(f"\n{work.name}: {reason}", fg="yellow", err=True)
 
-    Example: python -m chatbot warm-cache
-    """
-    settings = services.settings.override(embedding_provider="minilm", embedding_model=None)
-    embedder = EMBEDDERS.builder("minilm")(settings, model="all-minilm-l6-v2")
-    texts = sample_texts(services, sample_reports(services).documents())
-    vectors: list[Vector] = []
-    with click.progressbar(range(0, len(texts), 256), label="Embedding") as bar:
-        for start in bar:
-            vectors.extend(embedder.embed_documents(texts[start : start + 256]))
-    write_warm_cache(output, embedder.model_id, texts, np.vstack(vectors))
-    click.echo(f"{len(texts)} vectors in {output} ({output.stat().st_size / 1e6:.1f} MB)")
+    result = services.ingestion.ingest(work.source(), overrides=overrides, watch=Watch(shown.progress, waiting))
+    record = services.documents.get(result.document_id)
+    assert record is not None
+    return Row(result.outcome, result.chunks, record.title, _about(dict(record.metadata)))
 
 
-def sample_texts(services: Services, documents: list[Document]) -> list[str]:
-    """What ingesting the documents would embed, each text once, sorted."""
-    chunker = services.chunker
-    chunks = (chunk for document in documents for chunk in chunker.chunk(document, version="", collection=""))
-    return sorted({chunk.search_text for chunk in chunks})
+def _plan(services: Services, work: _Work, overrides: dict[str, Any]) -> Row:
+    planned = services.ingestion.plan(work.source(), overrides=overrides)
+    return Row(planned.outcome, 0, planned.document.title, _about(dict(planned.document.metadata)))
+
+
+def _about(metadata: dict[str, Any]) -> str:
+    return ", ".join(str(metadata[name]) for name in ("country_name", "year", "type") if name in metadata)
+
+
+def _print_table(rows: list[Row]) -> None:
+    for row in rows:
+        passages = f"{row.chunks:6} passages" if row.chunks else " " * 15
+        click.echo(f"{row.outcome:9}  {passages}  {row.name}{f'  ({row.about})' if row.about else ''}", err=True)

@@ -11,7 +11,7 @@ import waitress
 from flask import Flask
 
 from ..errors import SettingsError
-from ..factory import create_app
+from ..factory import close_app, create_app
 from ..services import Services
 
 
@@ -39,10 +39,7 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
         server.run()
     finally:
         server.close()
-        app.extensions["startup"].close()
-        if samples := app.extensions.get("samples"):
-            samples.close()
-        app.extensions["services"].close()
+        close_app(app)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

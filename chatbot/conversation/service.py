@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..cancellation import Cancellation
@@ -58,9 +58,7 @@ class ChatService:
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
         agent = self._agents(question.mode)
         history = self._history(question, conversation_id, previous_messages)
-        question = Question(
-            question.query, question.scope, question.top_k, question.retrieval_method, question.mode, history
-        )
+        question = replace(question, history=history)
         for event in agent.run(question, cancel=cancel):
             if cancel.cancelled:
                 return

@@ -78,6 +78,10 @@ class _Atomic:
         return found
 
 
+GRIDFS = ("_files", "_chunks")
+"""NeoSQLite takes collections with such names for GridFS: an update says that it matched, and changes nothing."""
+
+
 class EmbeddedBackend:
     """One connection per thread: a shared one raises under concurrency (measured, MONGODB.md)."""
 
@@ -97,6 +101,11 @@ class EmbeddedBackend:
             ) from error
 
     def raw(self, name: str) -> Any:
+        if name.endswith(GRIDFS):
+            raise DatabaseError(
+                f"The embedded database cannot have a collection {name!r}.",
+                remedy=f"Choose a name that does not end in {' or '.join(GRIDFS)}.",
+            )
         return _Atomic(self._connection(), name)
 
     def _connection(self) -> Any:

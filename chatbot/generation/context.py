@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Protocol
 
-from ..protocols import Store
-from ..schema import SECTION_SEPARATOR, Chunk, Context, Passage, SearchHit
+from ..schema import ATTACHMENTS, SECTION_SEPARATOR, Chunk, Context, Passage, SearchHit
 from ..text import estimate_tokens
 
 PART = "\n\n"
@@ -16,7 +16,13 @@ _DELIMITER = re.compile(rf"(?:[<＜﹤]|&(?:lt|#0*60|#x0*3c);?)(?={_UNSEEN}(?:[/
 """The start of a passage tag, also with invisible characters, in full width, or as an HTML entity."""
 
 
-def build_context(hits: Sequence[SearchHit], store: Store, *, budget_tokens: int, margin: int) -> Context:
+class Neighbourhood(Protocol):
+    """What of a store a context needs."""
+
+    def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]: ...
+
+
+def build_context(hits: Sequence[SearchHit], store: Neighbourhood, *, budget_tokens: int, margin: int) -> Context:
     """Passages numbered by rank, best first, until ``budget_tokens`` (estimated) are used; the first always fits.
 
     Each shows the ``margin`` characters around it, without what another hit shows anyway.
@@ -66,6 +72,11 @@ def _part(chunk: Chunk, labelled: bool) -> str:
 def render_passage(passage: Passage) -> str:
     """A passage as the model sees it: source lines, then the text between delimiters it cannot imitate."""
     chunk = passage.hit.chunk
+    if chunk.collection == ATTACHMENTS:  # three labelled lines, as seed 000 has them (R-A3)
+        head = (
+            f'<passage number="{passage.number}">\nSource: {_inert(chunk.document_name)}\nTitle: {_inert(chunk.title)}'
+        )
+        return f"{head}\nContent: {_inert(passage.wider_text)}\n</passage>"
     page = f", page {chunk.page}" if chunk.page is not None else ""
     head = f'<passage number="{passage.number}">\nReport: {_inert(chunk.title)}{page}\nSection: {_inert(chunk.section)}'
     return f"{head}\n{_inert(passage.wider_text)}\n</passage>"

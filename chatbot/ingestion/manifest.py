@@ -1,19 +1,15 @@
-"""What is known about a file besides its text: from a manifest beside it, or from flags."""
+"""`manifest.json`: what a folder says of its files."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..errors import LoadError
-from ..protocols import Loader
-from ..schema import Document, Value
+from ..schema import Value
 
 MANIFEST = "manifest.json"
 
@@ -28,20 +24,12 @@ class ManifestEntry(BaseModel):
     country_name: str | None = None
     year: int | None = Field(None, ge=1000, le=3000)
     type: str | None = None
+    labels: tuple[str, ...] = ()
+    description: str = ""
 
     def metadata(self) -> dict[str, Value]:
         fields = {"country_name": self.country_name, "year": self.year, "type": self.type}
         return {name: value for name, value in fields.items() if value is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A file to ingest. ``identity`` names it for good: the same identity again is the same document."""
-
-    path: Path
-    identity: str
-    title: str | None = None
-    metadata: Mapping[str, Value] = field(default_factory=dict)
 
 
 def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
@@ -70,49 +58,3 @@ def _entry(path: Path, number: int, row: Any) -> ManifestEntry:
         problem = error.errors()[0]
         where = " ".join([f"entry {number}", *(str(part) for part in problem["loc"])])
         raise LoadError(f"{path}: not a valid manifest: {where}: {problem['msg']}.") from error
-
-
-def folder_sources(folder: Path, *, prefix: str | None = None) -> list[Source]:
-    """The readable files below a folder, sorted, with what its manifest says of them.
-
-    With a manifest only the listed files are taken. ``prefix`` replaces the folder in identities, so that they do
-    not depend on where the folder lies.
-    """
-    entries = read_manifest(folder)
-    names = (
-        sorted(entries)
-        if entries
-        else sorted(
-            str(path.relative_to(folder))
-            for path in folder.rglob("*")
-            if path.is_file() and not path.name.startswith(".")
-        )
-    )
-    root = prefix if prefix is not None else str(folder.resolve())
-    sources = []
-    for name in names:
-        entry = entries.get(name)
-        metadata = entry.metadata() if entry else {}
-        sources.append(Source(folder / name, f"{root}/{name}", entry.title if entry else None, metadata))
-    return sources
-
-
-def load_document(source: Source, loader: Loader) -> Document:
-    """Read one file. Raises LoadError."""
-    loaded = loader.load(source.path)
-    title = source.title or loaded.title
-    return Document(
-        id=document_id(source.identity),
-        name=title,
-        title=title,
-        source=source.identity,
-        metadata={**loaded.metadata, **source.metadata},
-        sections=loaded.sections,
-        pages=loaded.pages,
-        labels=loaded.labels,
-        description=loaded.description,
-    )
-
-
-def document_id(identity: str) -> str:
-    return hashlib.sha256(identity.encode()).hexdigest()[:20]

@@ -1,29 +1,23 @@
-"""load -> chunk -> embed -> store, one document at a time. Repeatable: the same again does nothing."""
+"""register -> chunk -> embed -> store, one document at a time. Repeatable: the same again does nothing."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from ..errors import ChatbotError, DependencyError, InvalidRequestError, LoadError
+from ..errors import ChatbotError, InvalidRequestError, LoadError
 from ..protocols import Chunker, Embedder, Store
-from ..schema import Chunk, Document, DocumentRecord
+from ..schema import Chunk, Chunking, Document, DocumentRecord, Section, Value, lay_out
+from .versions import Registrations, VersionWriter
+from .watch import IMPATIENT, Patience, Watch
 
-BATCH = 256
-"""Passages embedded and written at a time: what a kill can lose."""
-
-
-class Registrations(Protocol):
-    """Where documents are registered."""
-
-    def get(self, document_id: str) -> DocumentRecord | None: ...
-
-    def put(self, record: DocumentRecord) -> None: ...
-
-    def delete(self, document_id: str) -> bool: ...
+SUMMARY_ORDINAL = 99_999
+"""Far from every other passage: a summary is nobody's neighbour. Five digits are what an id has for it."""
+SUMMARY_HEADING = "Summary"
+Summarise = Callable[[Document], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +29,30 @@ class Ingested:
     chunks: int
 
 
-class Ingestor:
-    """Writes documents into one store. ``settings_key`` = everything besides the text that shapes the chunks.
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What is kept of a document besides what it holds itself; see `DocumentRecord`. ``summary``: how it is made."""
 
-    ``require_current`` raises once the database has another embedding model than this ingestor's.
+    collection: str | None = None
+    sample: bool = False
+    file_id: str = ""
+    fingerprint: str = ""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    summary: str = "off"
+
+
+PLAIN = Registration()
+
+
+def no_summary(document: Document) -> str:
+    return ""
+
+
+class Ingestor:
+    """Writes documents into one store, cut in one way.
+
+    ``settings_key`` = everything besides the document that shapes the passages. ``require_current`` raises once the
+    database has another embedding model than this ingestor's.
     """
 
     def __init__(
@@ -47,132 +61,145 @@ class Ingestor:
         store: Store,
         embedder: Embedder,
         chunker: Chunker,
+        chunking: Chunking,
         documents: Registrations,
         collections: tuple[str, str],
         settings_key: str,
         require_current: Callable[[], None] = lambda: None,
+        patience: Patience = IMPATIENT,
     ) -> None:
-        self._store = store
-        self._embedder = embedder
+        self.writer = VersionWriter(
+            store=store, embedder=embedder, documents=documents, require_current=require_current, patience=patience
+        )
         self._chunker = chunker
+        self.chunking = chunking
         self._documents = documents
         self._general, self._reports = collections
-        self._settings_key = settings_key
-        self._require_current = require_current
+        self.settings_key = settings_key
+        self._patience = patience
 
-    def register(self, document: Document, *, collection: str | None = None, sample: bool = False) -> bool:
+    def register(self, document: Document, about: Registration = PLAIN) -> bool:
         """Announce a document before its passages; False when this very version is already searchable."""
         known = self._documents.get(document.id)
-        version = self.version(document)
-        if known is not None and known.status == "ready" and known.version == version and not known.replacing:
-            return False
+        record = self._record(document, about)
         if known is None:
-            self._documents.put(self._record(document, version, collection, sample))
+            self._documents.put(record)
+        elif known.status == "ready" and known.version == record.version and not known.replacing:
+            about_it = replace(
+                known, overrides=record.overrides, file_id=record.file_id, fingerprint=record.fingerprint
+            )
+            if about_it != known:
+                self._documents.put(about_it)
+            return False
         return True
 
     def ingest(
         self,
         document: Document,
+        about: Registration = PLAIN,
         *,
-        collection: str | None = None,
-        sample: bool = False,
-        progress: Callable[[int, int], None] = lambda done, total: None,
+        summarise: Summarise = no_summary,
+        watch: Watch | None = None,
     ) -> Ingested:
-        """Make a document searchable; ``progress(done, total)`` counts passages.
+        """Make a document searchable. ``summarise`` gives its summary, "" for none.
 
         Raises:
-            LoadError: the document has no text; the old version, if any, stays.
+            LoadError: the document has no text; the old version, if any, stays, as it does with every other error.
             InvalidRequestError: no question searches that collection.
-            DependencyError: the embedder or the database failed; the old version, if any, stays.
+            DependencyError: the embedder, the chat model or the database failed, and patience did not help.
             EmbedderMismatchError: the database has another embedding model by now.
+            CancelledError: the watch was cancelled.
         """
+        watch = watch or Watch()
         known = self._documents.get(document.id)
-        if not self.register(document, collection=collection, sample=sample):
+        if not self.register(document, about):
             assert known is not None
             return Ingested(document.id, "unchanged", known.chunks)
-        version = self.version(document)
-        record = self._record(document, version, collection, sample)
-        chunks = self._chunker.chunk(document, version=version, collection=record.collection)
-        if not chunks:
-            if known is None or known.status != "ready":
-                self.delete(document.id)
-            raise LoadError(f"{document.name}: no text was found in it.")
-        if known is not None and known.status == "ready":
-            self._documents.put(replace(known, replacing=version))
+        record = self._record(document, about)
         try:
-            self._write(chunks, progress)
+            chunks = self.cut(document, self._patience.run(lambda: summarise(document), watch), record)
         except ChatbotError as error:
-            self._undo(document, record, known, error)
+            self.writer.undo(record, known, error)
             raise
-        # Passages of this version, also those of an interrupted run, have these very ids: only others can be stale.
-        if known is not None and (known.version != version or known.replacing):
-            self._store.delete_document(document.id, keep=[chunk.id for chunk in chunks])
-        self._documents.put(self._record(document, version, collection, sample, chunks=len(chunks)))
+        self.writer.write(record, known, chunks, watch)
         replaced = known is not None and known.status == "ready"
         return Ingested(document.id, "replaced" if replaced else "added", len(chunks))
 
     def delete(self, document_id: str) -> bool:
         """Remove a document and every passage of it; False when there is no such document."""
-        passages = self._store.delete_document(document_id)
-        return self._documents.delete(document_id) or passages > 0
+        return self.writer.delete(document_id)
 
-    def version(self, document: Document) -> str:
-        """Changes when the text, the metadata or the chunking does."""
+    def version(self, document: Document, summary: str) -> str:
+        """Changes when the text, the metadata, the chunking or the kind of summary does."""
         parts = {
-            "settings": self._settings_key,
+            "settings": self.settings_key,
+            "summary": summary,
             "title": document.title,
             "name": document.name,
-            "metadata": dict(sorted(document.metadata.items())),
-            "sections": [[list(section.path), section.text, section.page] for section in document.sections],
+            "metadata": _sorted(document.metadata),
+            "labels": list(document.labels),
+            "description": document.description,
+            "sections": [[list(s.path), s.text, s.page, _sorted(s.metadata)] for s in document.sections],
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
-    def _write(self, chunks: list[Chunk], progress: Callable[[int, int], None]) -> None:
-        for start in range(0, len(chunks), BATCH):
-            batch = chunks[start : start + BATCH]
-            vectors = self._embedder.embed_documents([chunk.search_text for chunk in batch])
-            self._require_current()
-            self._store.upsert(batch, vectors)
-            progress(start + len(batch), len(chunks))
-        # The model may have changed between a check and its write: then the document must not become ready.
-        self._require_current()
+    def cut(self, document: Document, summary: str, record: DocumentRecord | None = None) -> list[Chunk]:
+        """The document's passages, its summary last; without a record their ids mean nothing.
 
-    def _undo(
-        self, document: Document, record: DocumentRecord, known: DocumentRecord | None, error: ChatbotError
-    ) -> None:
-        """Take back what was written: the old version is there again, or the report is marked as failed.
-
-        Where the database itself failed this fails too, and the next ingest of the report does it.
+        Raises:
+            LoadError: there are none, or too many.
         """
-        try:
-            if known is not None and known.status == "ready":
-                kept = [Chunk.make_id(document.id, known.version, ordinal) for ordinal in range(known.chunks)]
-                self._store.delete_document(document.id, keep=kept)
-                self._documents.put(known)
-            else:
-                self._store.delete_document(document.id)
-                self._documents.put(replace(record, status="failed", error=error.message))
-        except DependencyError:
-            return
+        version, collection = (record.version, record.collection) if record else ("", "")
+        chunks = self._chunker.chunk(document, version=version, collection=collection)
+        if not chunks:
+            raise LoadError(f"{document.name}: no text was found in it.")
+        if len(chunks) > SUMMARY_ORDINAL // 2:
+            raise LoadError(f"{document.name} has {len(chunks):,} passages, more than one report may. Split the file.")
+        # One passage at most: what of the summary the embedder reads (R-D7).
+        alone = replace(document, sections=lay_out([Section((SUMMARY_HEADING,), summary)]))
+        ends = self._chunker.chunk(alone, version=version, collection=collection)[:1]
+        chunk_id = Chunk.make_id(document.id, version, SUMMARY_ORDINAL)
+        return chunks + [replace(chunk, id=chunk_id, ordinal=SUMMARY_ORDINAL, start=0, end=0) for chunk in ends]
 
-    def _record(
-        self, document: Document, version: str, collection: str | None, sample: bool, *, chunks: int = 0
-    ) -> DocumentRecord:
+    def _record(self, document: Document, about: Registration) -> DocumentRecord:
         searched = (self._general, self._reports)
-        if collection is not None and collection not in searched:
-            message = f"{collection!r} is not searched. Valid: {', '.join(searched)}."
+        if about.collection is not None and about.collection not in searched:
+            message = f"{about.collection!r} is not searched. Valid: {', '.join(searched)}."
             raise InvalidRequestError.for_field("collection", message, searched)
-        scoped = "country_name" in document.metadata or "year" in document.metadata
+        scoped = any(
+            name in metadata
+            for metadata in (document.metadata, *(section.metadata for section in document.sections))
+            for name in ("country_name", "year")
+        )
         return DocumentRecord(
             id=document.id,
             name=document.name,
             title=document.title,
             source=document.source,
-            collection=collection or (self._reports if scoped else self._general),
-            status="ready" if chunks else "pending",
-            version=version,
-            metadata=document.metadata,
-            chunks=chunks,
+            collection=about.collection or (self._reports if scoped else self._general),
+            status="pending",
+            version=self.version(document, about.summary),
+            metadata=dict(document.metadata),
             pages=document.pages,
-            sample=sample,
+            sample=about.sample,
+            labels=document.labels,
+            description=document.description,
+            file_id=about.file_id,
+            fingerprint=about.fingerprint,
+            overrides=dict(about.overrides),
+            chunking=self.chunking,
         )
+
+
+def passages(store: Store, record: DocumentRecord, *, offset: int, limit: int) -> list[Chunk]:
+    """Passages of the version that is shown, in reading order, the summary last."""
+    if not record.version:  # of an older system, whose ids say nothing
+        return sorted(store.stored(record.id)[0], key=lambda chunk: (chunk.ordinal, chunk.id))[offset : offset + limit]
+    ordinals = [*range(offset, min(offset + limit, record.chunks))]
+    if ordinals and ordinals[-1] == record.chunks - 1:
+        ordinals.append(SUMMARY_ORDINAL)
+    return store.get([Chunk.make_id(record.id, record.version, ordinal) for ordinal in ordinals])
+
+
+def _sorted(metadata: Mapping[str, Value]) -> dict[str, Value]:
+    return dict(sorted(metadata.items()))

@@ -7,26 +7,20 @@ import threading
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
+from ..cancellation import Cancellation
 from ..errors import ChatbotError
 from ..protocols import Loader
 from ..schema import Document
-from .manifest import folder_sources, load_document
-from .pipeline import Ingestor
+from .leases import Leases
+from .pipeline import Ingestor, Registration
+from .sources import folder_sources, make_document
+from .summary import Summary
 
 log = logging.getLogger(__name__)
 PREFIX = "sample_data"
 LEASE_SECONDS = 15.0
 LEASE_POLL_SECONDS = 1.0
-
-
-class Leases(Protocol):
-    """So that of several workers one ingests and the others wait."""
-
-    def acquire_lease(self, name: str, owner: str, seconds: float) -> bool: ...
-
-    def release_lease(self, name: str, owner: str) -> None: ...
 
 
 class SampleReports:
@@ -39,6 +33,7 @@ class SampleReports:
         ingestor: Callable[[], Ingestor],
         loader: Callable[[Path], Loader],
         leases: Leases,
+        summary: Summary,
         warm: Callable[[], object] = lambda: None,
     ) -> None:
         """``warm`` is called when all are there, so that the first question does not wait for the index."""
@@ -46,6 +41,8 @@ class SampleReports:
         self._ingestor = ingestor
         self._loader = loader
         self._leases = leases
+        self._summary = summary
+        self._about = Registration(sample=True, summary=summary.kind)
         self._owner = uuid.uuid4().hex
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -60,7 +57,11 @@ class SampleReports:
 
     def documents(self) -> list[Document]:
         """The sample reports, read but not ingested."""
-        return [load_document(s, self._loader(s.path)) for s in folder_sources(self._folder, prefix=PREFIX)]
+        sources = folder_sources(self._folder, prefix=PREFIX)
+        return [make_document(source, self._loader(source.path).load(source.path)) for source in sources]
+
+    def summary_of(self, document: Document) -> str:
+        return self._summary.make(document, Cancellation())
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="sample-reports", daemon=True)
@@ -90,12 +91,13 @@ class SampleReports:
         ingestor = self._ingestor()
         documents = self.documents()
         self.total = len(documents)
-        waiting = [document for document in documents if ingestor.register(document, sample=True)]
+        waiting = [document for document in documents if ingestor.register(document, self._about)]
         progress(len(documents) - len(waiting), len(documents))
         for done, document in enumerate(waiting, start=len(documents) - len(waiting) + 1):
             if self._stop.is_set():
                 break
-            self._ingestor().ingest(document, sample=True)  # asked anew: `reembed` may have replaced it
+            # The ingestor is asked for anew: `reembed` may have replaced it.
+            self._ingestor().ingest(document, self._about, summarise=self.summary_of)
             self._leases.acquire_lease("sample_data", self._owner, LEASE_SECONDS)
             progress(done, len(documents))
         return len(waiting)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from ..errors import LoadError
 from ..schema import Loaded, Section, lay_out
+from .decoding import decode, unreadable
+
+MAX_TEXT_BYTES = 50 * 1024 * 1024
 
 
 class TextLoader:
@@ -14,25 +17,27 @@ class TextLoader:
     suffixes = (".txt", ".text")
 
     def load(self, path: Path) -> Loaded:
-        text = read_text(path)
-        return Loaded(path.stem, lay_out([Section((), text)]))
+        return Loaded(path.stem, lay_out([Section((), read_text(path))]))
 
 
 def read_text(path: Path) -> str:
-    """The file as UTF-8, line ends normalised.
+    """The file's text in its own encoding, line ends normalised.
 
     Raises:
-        LoadError: it cannot be read, is not UTF-8, or has no text.
+        LoadError: it cannot be read, is too large, is not text in a known encoding, or has no text.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(MAX_TEXT_BYTES + 1)
     except OSError as error:
-        raise LoadError(f"{path.name} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise LoadError(f"{path.name} is not UTF-8 text. Save it as UTF-8 and try again.") from error
-    if not text.strip() or "\0" in text:
-        raise LoadError(f"{path.name} has no text." if not text.strip() else f"{path.name} is not a text file.")
-    return text.replace("\r\n", "\n")
+        raise unreadable(path, error) from error
+    if len(data) > MAX_TEXT_BYTES:
+        limit = MAX_TEXT_BYTES // (1024 * 1024)
+        raise LoadError(f"{path.name} is larger than {limit} MB, the most that is read of one text file. Split it.")
+    text = decode(data, path.name)
+    if not text.strip():
+        raise LoadError(f"{path.name} has no text.")
+    return text
 
 
 def build() -> TextLoader:

@@ -9,7 +9,7 @@ from typing import Any
 from ..database import Database, Json, decode_vector, id_forms
 from ..database.canonical import content_digest, with_string_ids
 from ..errors import DatabaseError, EmbedderMismatchError
-from ..repositories.changes import CorpusChanges, CorpusFacts
+from ..repositories.changes import CatalogClock, CorpusChanges, CorpusFacts
 from ..stores.chunks import SLOTS, embedding_field
 from .batches import id_batches, place, rows_of
 from .copy_progress import CopyProgress
@@ -141,6 +141,7 @@ class Copier:
         """
         verified = [self._verify(name, report) for name in self.collections]
         CorpusChanges(self._target).record_everything()
+        CatalogClock(self._target).tick()
         self._progress.finish()
         return verified
 

@@ -61,6 +61,21 @@ class CorpusChanges:
         return current, {document_id for entry in recent[len(recent) - missed :] for document_id in entry.split()}
 
 
+class CatalogClock:
+    """Counts writes to the registered reports: who holds a copy of them sees at once whether it still holds."""
+
+    def __init__(self, database: Database) -> None:
+        self._meta = database["meta"]
+
+    def position(self) -> int:
+        found = self._meta.find_one({"_id": "catalog"})
+        return int(found["position"]) if found else 0
+
+    def tick(self) -> None:
+        """Call it after the write it speaks of."""
+        self._meta.update_one({"_id": "catalog"}, {"$inc": {"position": 1}}, upsert=True)
+
+
 @dataclass(frozen=True, slots=True)
 class StoredEmbedder:
     """The embedding model the database was written with, and which of the two slots holds its vectors."""
@@ -111,4 +126,4 @@ class CorpusFacts:
         return self._meta.update_one(held, {"$set": {"owner": owner, "until": now + seconds}}) == 1
 
     def release_lease(self, name: str, owner: str) -> None:
-        self._meta.update_one({"_id": f"lease:{name}", "owner": owner}, {"$set": {"until": 0.0}})
+        self._meta.delete_many({"_id": f"lease:{name}", "owner": owner})

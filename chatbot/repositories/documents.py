@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from ..database import Database, Json
-from ..schema import DocumentRecord, Scope, Value
+from ..schema import Chunking, DocumentRecord, Part, Scope, Value
+from .changes import CatalogClock
 from .older_reports import OlderReports
 
 
 class DocumentRepository:
-    """Collection `documents`. Small enough to be read whole: filtering happens here, in one place.
+    """Collection `documents`. Small enough to be kept whole until it changes: filtering happens here, in one place.
 
-    ``older`` are the reports of older systems, which are in the chunk collections only.
+    Thread-safe. ``older`` are the reports of older systems, which are in the chunk collections only.
     """
 
     def __init__(self, database: Database, filter_fields: Iterable[str], older: OlderReports | None = None) -> None:
         self._documents = database["documents"]
+        self._clock = CatalogClock(database)
+        self._read: tuple[int, dict[str, DocumentRecord]] = (-1, {})
         self._fields = tuple(filter_fields)
         self._older = older
 
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
         """Reports in the scope, by title."""
-        records = self._older.records() if self._older else {}
-        records = {**records, **{found["_id"]: _from_json(found) for found in self._documents.find()}}
-        kept = (record for record in records.values() if scope is None or scope.matches(self.filter_values(record)))
+        records = {**(self._older.records() if self._older else {}), **self._registered()}
+        kept = (record for record in records.values() if scope is None or self._inside(record, scope))
         return sorted(kept, key=lambda record: (record.title, record.id))
+
+    def _registered(self) -> dict[str, DocumentRecord]:
+        position = self._clock.position()  # before the rows: what is written meanwhile is read the next time
+        kept_position, records = self._read
+        if position != kept_position:
+            records = {found["_id"]: _from_json(found) for found in self._documents.find()}
+            self._read = (position, records)
+        return records
 
     def get(self, document_id: str) -> DocumentRecord | None:
         if found := self._documents.find_one({"_id": document_id}):
@@ -39,13 +50,17 @@ class DocumentRepository:
         """Register, or replace what is registered; stamps the time."""
         stamped = replace(record, updated_at=datetime.now(UTC).isoformat(timespec="seconds"))
         self._documents.replace_many([_to_json(stamped)])
+        self._clock.tick()
 
     def delete(self, document_id: str) -> bool:
-        return self._documents.delete_many({"_id": document_id}) > 0
+        deleted = self._documents.delete_many({"_id": document_id}) > 0
+        self._clock.tick()
+        return deleted
 
-    def filter_values(self, record: DocumentRecord) -> dict[str, Value]:
-        """What a scope sees of a report: its metadata and its name."""
-        return {**record.metadata, "document_name": record.name}
+    def unsettled(self) -> dict[str, str]:
+        """Reports that are being written or removed, with the version questions may see ("" = none)."""
+        records = self._registered().values()
+        return {r.id: r.visible_version for r in records if r.status != "ready" or r.replacing}
 
     def facets(self, scope: Scope) -> dict[str, Any]:
         """Values with report counts, each field counted under the rest of the scope; and the scope's totals."""
@@ -53,44 +68,45 @@ class DocumentRepository:
         facets: dict[str, Any] = {}
         for field in self._fields:
             rest = scope.without(field)
-            counts: dict[Value, int] = {}
-            for record in records:
-                values = self.filter_values(record)
-                value = values.get(field)
-                if value is not None and rest.matches(values):
-                    counts[value] = counts.get(value, 0) + 1
+            counts = Counter(value for record in records for value in self._values(record, field, rest))
             facets[field] = [
                 {"value": value, "documents": count}
                 for value, count in sorted(counts.items(), key=lambda kv: str(kv[0]))
             ]
-        inside = [record for record in records if scope.matches(self.filter_values(record))]
-        return {**facets, "documents": len(inside), "chunks": sum(record.chunks for record in inside)}
+        inside = [record for record in records if self._inside(record, scope)]
+        return {**facets, "documents": len(inside), "chunks": self.chunks_inside(inside, scope)}
+
+    def chunks_inside(self, records: Iterable[DocumentRecord], scope: Scope) -> int:
+        """Passages of these reports that the scope admits."""
+        return sum(part.chunks for record in records for part in record.parts if scope.matches(_seen(record, part)))
 
     def values(self, field: str) -> list[Value]:
         """Every value the data has for a filter field, sorted."""
-        found = {self.filter_values(record).get(field) for record in self.all()}
-        return sorted((value for value in found if value is not None), key=str)
+        return sorted({value for record in self.all() for value in self._values(record, field, Scope())}, key=str)
+
+    def _inside(self, record: DocumentRecord, scope: Scope) -> bool:
+        return any(scope.matches(_seen(record, part)) for part in record.parts)
+
+    def _values(self, record: DocumentRecord, field: str, scope: Scope) -> set[Value]:
+        """The report's values of a field, of those parts that the scope admits."""
+        seen = (_seen(record, part) for part in record.parts)
+        return {values[field] for values in seen if values.get(field) is not None and scope.matches(values)}
+
+
+def _seen(record: DocumentRecord, part: Part) -> dict[str, Value]:
+    """What a scope sees of a part: its metadata and the report's name."""
+    return {**part.metadata, "document_name": record.name}
 
 
 def _to_json(record: DocumentRecord) -> Json:
-    return {
-        "_id": record.id,
-        "name": record.name,
-        "title": record.title,
-        "source": record.source,
-        "collection": record.collection,
-        "status": record.status,
-        "version": record.version,
-        "metadata": dict(record.metadata),
-        "chunks": record.chunks,
-        "pages": record.pages,
-        "updated_at": record.updated_at,
-        "error": record.error,
-        "sample": record.sample,
-        "replacing": record.replacing,
-    }
+    stored = {name: value for name, value in asdict(record).items() if name != "id"}
+    return {"_id": record.id, **stored, "labels": list(record.labels), "several": [asdict(p) for p in record.several]}
 
 
 def _from_json(found: Mapping[str, Any]) -> DocumentRecord:
     fields = {name: found[name] for name in DocumentRecord.__slots__ if name in found}
+    if chunking := fields.get("chunking"):
+        fields["chunking"] = Chunking(**chunking)
+    fields["labels"] = tuple(fields.get("labels") or ())
+    fields["several"] = tuple(Part(**part) for part in fields.get("several") or ())
     return DocumentRecord(id=found["_id"], **fields)

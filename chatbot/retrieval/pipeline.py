@@ -10,6 +10,7 @@ from ..protocols import Embedder, HybridStore, Store
 from ..schema import Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
 from .method import RetrievalMethod
 from .threshold import adaptive_threshold
+from .visibility import Unsettled, settled_search
 
 KEYWORD_EXEMPT = 10
 """The first keyword matches stay whatever their vector score (R-D5)."""
@@ -47,11 +48,14 @@ class Retriever:
         embedder: Embedder,
         methods: Callable[[str], RetrievalMethod],
         threshold: ThresholdSettings,
+        unsettled: Unsettled = dict,
     ) -> None:
+        """``unsettled``: see `protocols.Catalog`."""
         self._store = store
         self._embedder = embedder
         self._methods = methods
         self._threshold = threshold
+        self._unsettled = unsettled
 
     def retrieve(self, query: str, *, top_k: int, scope: Scope, method: str) -> Retrieval:
         """Up to ``top_k`` hits inside ``scope``.
@@ -64,7 +68,11 @@ class Retriever:
         clock = _Clock()
         vector = self._embedder.embed_query(query)
         clock.lap("embed")
-        near, worded = self._search(query, vector, chosen, scope, chosen.candidates(top_k), clock)
+        near, worded = settled_search(
+            lambda count: self._search(query, vector, chosen, scope, count, clock),
+            chosen.candidates(top_k),
+            self._unsettled,
+        )
         scores = self._all_scores(vector, near, worded)
         threshold = self._adaptive(near) if chosen.uses_vectors else None
         stays = _survivors(threshold, worded, scores)

@@ -138,9 +138,12 @@ def nearest_scope(catalog: Catalog, scope: Scope) -> tuple[Scope, str]:
         if rest == scope or not rest:
             continue
         if records := catalog.all(rest):
-            years = sorted({record.metadata["year"] for record in records if "year" in record.metadata}, key=str)
-            about = describe(rest)
-            return rest, f"{_there_are(len(records))} for {about}" + (f", of {_listed(years)}." if years else ".")
+            about = rest.without("document_name")
+            parts = [part.metadata for r in records for part in r.parts if about.matches(part.metadata)]
+            years = sorted({part["year"] for part in parts if "year" in part}, key=str)
+            return rest, f"{_there_are(len(records))} for {describe(rest)}" + (
+                f", of {_listed(years)}." if years else "."
+            )
     return Scope(), f"{_there_are(len(catalog.all()))} without a scope."
 
 

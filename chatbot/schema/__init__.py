@@ -19,12 +19,16 @@ from .answers import (
 )
 from .chat import Delta, Message, Prompt, Question, Role, Usage
 from .documents import (
+    ATTACHMENTS,
     SECTION_SEPARATOR,
     Chunk,
+    Chunking,
     Document,
     DocumentRecord,
     Loaded,
+    Part,
     Section,
+    Status,
     document_text,
     lay_out,
 )
@@ -32,10 +36,12 @@ from .hits import Context, Match, Matrix, Passage, SearchHit, Vector
 from .scope import Condition, Range, Scope, Value, Values
 
 __all__ = [
+    "ATTACHMENTS",
     "SECTION_SEPARATOR",
     "Answer",
     "AnswerEvent",
     "Chunk",
+    "Chunking",
     "Citation",
     "Condition",
     "Context",
@@ -47,6 +53,7 @@ __all__ = [
     "Match",
     "Matrix",
     "Message",
+    "Part",
     "Passage",
     "Prompt",
     "Question",
@@ -57,6 +64,7 @@ __all__ = [
     "SearchHit",
     "Section",
     "SourcesEvent",
+    "Status",
     "StepEvent",
     "StepTiming",
     "Threshold",

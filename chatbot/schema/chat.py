@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .documents import Document
 from .hits import Context
 from .scope import Scope
 
@@ -37,7 +38,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A checked request: what an agent works on. ``history`` is oldest first, without the question itself."""
+    """A checked request: what an agent works on. ``history`` is oldest first, without the question itself.
+
+    ``attachments`` are what this one question is about, instead of the reports.
+    """
 
     query: str
     scope: Scope
@@ -45,6 +49,7 @@ class Question:
     retrieval_method: str
     mode: str
     history: tuple[Message, ...] = ()
+    attachments: tuple[Document, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

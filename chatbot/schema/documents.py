@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from .scope import Value
 
@@ -12,6 +12,8 @@ SECTION_SEPARATOR = " › "
 
 
 PARAGRAPH = "\n\n"
+ATTACHMENTS = "attachments"
+"""The `Chunk.collection` of what is attached to one question, and in no collection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,29 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class Chunking:
+    """How a document is cut. ``size`` and ``overlap`` in ``unit``; ``used`` is smaller than ``size`` where the
+    embedder reads less."""
+
+    strategy: str
+    size: int
+    overlap: int = 0
+    unit: Literal["characters", "tokens"] = "characters"
+    used: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The passages of a document that share their metadata: all of a report, one country and year of a table."""
+
+    metadata: Mapping[str, Value]
+    chunks: int
+
+
+Status = Literal["pending", "ready", "failed", "deleting"]
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentRecord:
     """A registered report: what the list of reports and the facets show. Its chunks may still be on their way."""
 
@@ -93,7 +118,7 @@ class DocumentRecord:
     title: str
     source: str
     collection: str
-    status: Literal["pending", "ready", "failed"]
+    status: Status
     version: str
     metadata: Mapping[str, Value]
     chunks: int = 0
@@ -101,8 +126,28 @@ class DocumentRecord:
     updated_at: str = ""
     error: str = ""
     sample: bool = False
+    labels: tuple[str, ...] = ()
+    description: str = ""
+    file_id: str = ""
+    """The stored original; "" where none is kept."""
+    fingerprint: str = ""
+    """Of the file and of all that shapes its passages: the same again need not even be read."""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """What a person said of the report, by field: it wins over what its file says, also the next time."""
+    chunking: Chunking | None = None
+    several: tuple[Part, ...] = ()
+    """Where the passages differ in their metadata: the parts. Empty = all have the document's."""
     replacing: str = ""
-    """The version that is being written over this one: passages of both may be there until that is finished."""
+    """Another version whose passages may be there too: the next one, not finished, or the last one, not removed."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return self.several or (Part(self.metadata, self.chunks),)
+
+    @property
+    def visible_version(self) -> str:
+        """The version that questions may see; "" = none of it."""
+        return self.version if self.status == "ready" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +173,13 @@ class Chunk:
     def make_id(document_id: str, version: str, ordinal: int) -> str:
         """Deterministic: writing the same version of a document again replaces its chunks."""
         return f"{document_id}-{version}-{ordinal:05d}"
+
+    @staticmethod
+    def version_of(chunk_id: str) -> tuple[str, str]:
+        """The document and the version that a chunk id speaks of; two empty strings for ids of older systems."""
+        document_id, _, rest = chunk_id.partition("-")
+        version, _, ordinal = rest.partition("-")
+        return (document_id, version) if ordinal.isdigit() else ("", "")
 
     def sibling_id(self, ordinal: int) -> str:
         """The id of the chunk at ``ordinal`` in the same version of the document."""

@@ -10,11 +10,14 @@ from collections.abc import Collection as AnyOf
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import legacy
 from ..database import Collection, Database, Json, id_forms
+from ..database.vectors import decode_vector
 from ..legacy import document_id_of, row_metadata
 from ..protocols import ChangeLog
-from ..schema import Chunk, Matrix, Scope
+from ..schema import Chunk, Matrix, Scope, Vector
 
 EMBEDDING_FIELD = "data_embedding"
 SLOTS = ("", "_b")
@@ -92,6 +95,16 @@ class MongoChunks:
                 for row in collection.find({"_id": {"$in": ids}}, WITHOUT_EMBEDDING):
                     found[str(row["_id"])] = self._chunk(row, collection.name)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+
+    def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
+        chunks: list[Chunk] = []
+        vectors: list[Vector] = []
+        for collection in self._collections():
+            for row in collection.find({"document_id": document_id}):
+                if (vector := row.get(self._embedding_field)) is not None:
+                    chunks.append(self._chunk(row, collection.name))
+                    vectors.append(decode_vector(vector))
+        return chunks, np.vstack(vectors) if vectors else np.empty((0, 0), np.float32)
 
     def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
         around = range(chunk.ordinal - NEIGHBOURS, chunk.ordinal + NEIGHBOURS + 1)

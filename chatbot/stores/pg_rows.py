@@ -10,7 +10,7 @@ import numpy as np
 from psycopg.types.json import Jsonb
 
 from ..errors import EmbedderMismatchError
-from ..schema import Chunk, Vector
+from ..schema import Chunk, Matrix, Vector
 from .pg_filters import clean
 from .pg_keywords import to_tsvector
 from .query_vector import no_direction
@@ -64,6 +64,11 @@ def to_chunk(row: Sequence[Any]) -> Chunk:
     start, end = values.pop("start_offset"), values.pop("end_offset")
     metadata = {name: value for name, value in values.pop("metadata").items() if name != "document_name"}
     return Chunk(**{**values, "start": start, "end": end, "metadata": metadata, "labels": tuple(values["labels"])})
+
+
+def to_matrix(vectors: Sequence[str]) -> Matrix:
+    """Vectors in pgvector's text form, shape (len(vectors), dimensions)."""
+    return np.array([np.fromstring(vector[1:-1], np.float32, sep=",") for vector in vectors], np.float32, ndmin=2)
 
 
 def query_vector(vector: Vector, dimensions: int) -> str:

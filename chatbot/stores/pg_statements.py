@@ -19,6 +19,9 @@ _UPSERT = sql.SQL(
 _COUNT = sql.SQL("SELECT count(*) FROM {} WHERE {}")
 _DELETE = sql.SQL("DELETE FROM {table} WHERE document_id = %(document_id)s AND id <> ALL(%(keep)s::text[])")
 _GET = sql.SQL("SELECT {columns} FROM {table} WHERE id = ANY(%(ids)s)")
+_STORED = sql.SQL(
+    "SELECT {columns}, {embedding}::text FROM {table} WHERE document_id = %(document_id)s AND {embedding} IS NOT NULL"
+)
 _DISTANCES = sql.SQL(
     "SELECT id, {embedding} <=> %(vector)s::vector FROM {table} WHERE id = ANY(%(ids)s) AND {embedding} IS NOT NULL"
 )
@@ -29,13 +32,15 @@ _STATUS = sql.SQL(
 
 
 class Statements:
-    """``upsert`` takes rows of `pg_rows.to_row`; ``get`` answers with COLUMNS, ``distances`` with id and distance."""
+    """``upsert`` takes rows of `pg_rows.to_row`; ``get`` answers with COLUMNS, ``stored`` with the
+    vector after them, ``distances`` with id and distance."""
 
     def __init__(self, schema: Schema) -> None:
         names = {"table": schema.table, "embedding": schema.embedding, "columns": _joined(COLUMNS)}
         self.upsert = _upsert(schema)
         self.delete = _DELETE.format(**names)
         self.get = _GET.format(**names)
+        self.stored = _STORED.format(**names)
         self.distances = _DISTANCES.format(**names)
         self.status = _STATUS.format(**names)
         self._table = schema.table

@@ -21,7 +21,7 @@ from .pg_connections import Connection, Connections, Statement
 from .pg_errors import building
 from .pg_filters import checked_fields, clean, scope_sql
 from .pg_keywords import Statistics
-from .pg_rows import check_dimensions, query_vector, to_chunk, to_row
+from .pg_rows import check_dimensions, query_vector, to_chunk, to_matrix, to_row
 from .pg_schema import Schema
 from .pg_statements import Statements
 from .pg_vectors import nearest, scan_settings, to_score
@@ -104,6 +104,10 @@ class PgvectorStore:
             row[0]: to_chunk(row) for row in self._rows(self._statements.get, {"ids": list(map(clean, chunk_ids))})
         }
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+
+    def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
+        rows = self._rows(self._statements.stored, {"document_id": clean(document_id)})
+        return [to_chunk(row[:-1]) for row in rows], to_matrix([row[-1] for row in rows])
 
     def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
         around = range(max(0, chunk.ordinal - NEIGHBOURS), chunk.ordinal + NEIGHBOURS + 1)

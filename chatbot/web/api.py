@@ -6,26 +6,22 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from flask import Blueprint, Response, current_app, jsonify, request, stream_with_context
+from flask import Blueprint, Response, jsonify, request, stream_with_context
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
-from ..errors import InvalidRequestError, NotFoundError
+from ..errors import NotFoundError
 from ..generation.context import wider_text
-from ..schema import Event, ScopeSummary, SearchHit
+from ..schema import Event, Question, ScopeSummary, SearchHit
 from ..serialization import answer_json, hit_json, report_json, search_json
-from ..services import Services
-from .payloads import ChatRequest, SearchRequest, parse
+from .attachments import Attachments
+from .filters import query_filters
+from .payloads import MOST_ATTACHMENTS, ChatRequest, SearchRequest, parse
 from .streaming import EventStream
+from .uploads import form_json, is_form, services
 
 api = Blueprint("api", __name__)
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
-RANGE_ENDS = ("gte", "lte")
-
-
-def services() -> Services:
-    found: Services = current_app.extensions["services"]
-    return found
 
 
 @api.post("/query")
@@ -55,12 +51,17 @@ def _json_body() -> Any:
 
 def _answers() -> Callable[[Cancellation], Iterator[Event | Saved]]:
     """The checked request, ready to be answered: what is called needs no request context any more."""
-    body = parse(ChatRequest, _json_body())
+    body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else _json_body())
     question = body.question(services(), mode=body.mode)
+    attachments = Attachments(services(), body.attachments)
     chat_service = services().chat
-    return lambda cancel: chat_service.stream(
-        question, conversation_id=body.conversation_id, previous_messages=body.messages(), cancel=cancel
-    )
+
+    def answers(asked: Question, cancel: Cancellation) -> Iterator[Event | Saved]:
+        return chat_service.stream(
+            asked, conversation_id=body.conversation_id, previous_messages=body.messages(), cancel=cancel
+        )
+
+    return lambda cancel: attachments.answer(question, answers, cancel)
 
 
 @api.post("/api/search")
@@ -78,14 +79,14 @@ def search() -> Response:
 @api.get("/api/reports")
 def reports() -> Response:
     """The reports in scope, by title."""
-    found = [report_json(record) for record in services().documents.all(services().scopes.resolve(_query_filters()))]
+    found = [report_json(record) for record in services().documents.all(services().scopes.resolve(query_filters()))]
     return jsonify({"reports": found, "total": len(found)})
 
 
 @api.get("/api/facets")
 def facets() -> Response:
     """Values with counts, each field counted under the rest of the scope."""
-    return jsonify(services().documents.facets(services().scopes.resolve(_query_filters())))
+    return jsonify(services().documents.facets(services().scopes.resolve(query_filters())))
 
 
 @api.get("/api/chunks/<path:chunk_id>")
@@ -97,18 +98,3 @@ def chunk(chunk_id: str) -> Response:
     around = services().store.surroundings(found[0], margin=services().settings.context_margin)
     wider = wider_text(found[0], around, margin=services().settings.context_margin)
     return jsonify({**hit_json(SearchHit(found[0])), "wider_text": wider})
-
-
-def _query_filters() -> dict[str, Any]:
-    """Filters from the query string: repeated keys are alternatives, ``year.gte``/``year.lte`` a range."""
-    filters: dict[str, Any] = {}
-    ranges: dict[str, dict[str, str]] = {}
-    for name, values in request.args.lists():
-        field, _, end = name.partition(".")
-        if end in RANGE_ENDS:
-            ranges.setdefault(field, {})[end] = values[-1]
-        else:
-            filters[name] = values
-    for field in filters.keys() & ranges.keys():
-        raise InvalidRequestError.for_field(f"filters.{field}", "takes values or a range, not both.")
-    return {**filters, **ranges}

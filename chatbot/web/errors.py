@@ -9,6 +9,7 @@ from flask import Flask, Response, g, jsonify, make_response, render_template, r
 from werkzeug.exceptions import HTTPException
 
 from ..errors import (
+    CancelledError,
     ChatbotError,
     DependencyError,
     EmbedderMismatchError,
@@ -24,6 +25,7 @@ STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
     (InvalidRequestError, 400),
     (NotFoundError, 404),
     (LoadError, 422),
+    (CancelledError, 409),
     (IngestingError, 503),
     (EmbedderMismatchError, 503),
     (DependencyError, 503),

@@ -26,3 +26,9 @@ EXAMPLES = (
 @pages.get("/")
 def chat() -> str:
     return render_template("chat.html", examples=EXAMPLES)
+
+
+@pages.get("/documents")
+def documents() -> str:
+    """The knowledge base."""
+    return render_template("documents.html")

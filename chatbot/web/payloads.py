@@ -14,6 +14,7 @@ from pydantic import (
     StrictStr,
     StringConstraints,
     ValidationError,
+    model_validator,
 )
 
 from ..errors import InvalidRequestError
@@ -21,6 +22,7 @@ from ..schema import Message, Question
 from ..services import Services
 
 QUERY_CHARACTERS = 4000
+MOST_ATTACHMENTS = 5
 Query = Annotated[StrictStr, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUERY_CHARACTERS)]
 Identifier = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 FilterValue = StrictStr | StrictInt
@@ -45,6 +47,22 @@ class PreviousMessage(BaseModel):
 
     role: Literal["system", "user", "assistant"]
     content: Annotated[StrictStr, StringConstraints(max_length=20_000)]
+
+
+class Attachment(BaseModel):
+    """A web page, or a text, that this one question is about. Files come beside the body, as multipart."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: Annotated[StrictStr, StringConstraints(pattern=r"^https?://", max_length=2000)] | None = None
+    name: Annotated[StrictStr, StringConstraints(min_length=1, max_length=120)] = "text.md"
+    text: Annotated[StrictStr, StringConstraints(min_length=1, max_length=500_000)] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Attachment:
+        if (self.url is None) == (self.text is None):
+            raise ValueError("give either url or text")
+        return self
 
 
 class SearchRequest(BaseModel):
@@ -79,6 +97,7 @@ class ChatRequest(SearchRequest):
     previous_messages: list[PreviousMessage] = Field(default_factory=list, max_length=200)
     conversation_id: Identifier | None = Field(None, validation_alias=AliasChoices("conversation_id", "chatId"))
     mode: StrictStr = "direct"
+    attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
     chatbot_type: StrictStr | None = None
     version: StrictInt | StrictStr | None = None
 

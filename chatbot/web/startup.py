@@ -27,6 +27,22 @@ class Startup:
         self._background.append(thread)
         thread.start()
 
+    def supervise(self, name: str, work: Callable[[], None]) -> None:
+        """Run ``work``, which ends by itself when it is closed, beside the requests; a bug in it is logged, and it
+        is started again.
+        """
+
+        def again(stop: threading.Event) -> None:
+            while not stop.is_set():
+                try:
+                    work()
+                    return
+                except Exception:
+                    log.exception("A bug in the background work %r; it is started again.", name)
+                    stop.wait(FIRST_WAIT)
+
+        self.background(name, again)
+
     def run(self) -> None:
         """Try now. Raises what trying again cannot help: a wrong setting."""
         try:

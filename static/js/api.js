@@ -1,19 +1,19 @@
 import { readEvents } from "./sse.js";
 
 export class ApiError extends Error {
-  constructor({ code, message, details }, status) {
+  constructor({ code, message, details, request_id: requestId }, status) {
     super(message);
-    Object.assign(this, { code, details, status });
+    Object.assign(this, { code, details, requestId, status });
   }
 }
 
-const unreachable = () =>
+export const unreachable = () =>
   new ApiError({ code: "network", message: "The server could not be reached. Check the connection, then try again." });
 
-async function errorOf(response) {
-  const body = await response.json().catch(() => null);
-  const fallback = { code: "unknown", message: `The server answered with an error (${response.status}).` };
-  return new ApiError(body?.error ?? fallback, response.status);
+/** The error that a body tells of; a proxy in between may answer without one. */
+export function errorOf(body, status) {
+  const fallback = { code: "unknown", message: `The server answered with an error (${status}).` };
+  return new ApiError(body?.error ?? fallback, status);
 }
 
 function asApiError(error) {
@@ -24,11 +24,18 @@ async function request(url, options) {
   const response = await fetch(url, options).catch((error) => {
     throw asApiError(error);
   });
-  if (!response.ok) throw await errorOf(response);
+  if (!response.ok) throw errorOf(await response.json().catch(() => null), response.status);
   return response;
 }
 
 export const getJson = async (url, signal) => (await request(url, { signal })).json();
+
+/** The answer's JSON; null where there is none (204). */
+export async function sendJson(method, url, body) {
+  const headers = { "Content-Type": "application/json" };
+  const response = await request(url, { method, ...(body && { headers, body: JSON.stringify(body) }) });
+  return response.status === 204 ? null : response.json();
+}
 
 /** /ready says 503 with the same body while the reports are indexed; null = no answer. */
 export async function getReadiness() {
@@ -36,13 +43,21 @@ export async function getReadiness() {
   return response?.json().catch(() => null) ?? null;
 }
 
+/** Files go beside the question as a form; the browser then sets the content type itself. */
+function questionBody(payload, files) {
+  const json = JSON.stringify(payload);
+  if (!files.length) return { body: json, headers: { "Content-Type": "application/json" } };
+  const body = new FormData();
+  body.append("request", json);
+  for (const file of files) body.append("files", file);
+  return { body };
+}
+
 /** Yields the events of one answer; an `error` event and an early error both throw. */
-export async function* askQuestion(payload, signal) {
+export async function* askQuestion(payload, files, signal) {
+  const { body, headers } = questionBody(payload, files);
   const response = await request("/api/chat", {
-    method: "POST",
-    headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
-    body: JSON.stringify(payload),
-    signal,
+    method: "POST", headers: { ...headers, Accept: "text/event-stream" }, body, signal,
   });
   try {
     for await (const event of readEvents(response.body)) {

@@ -1,4 +1,5 @@
-import { focusComposer, returnToComposer, setStreaming, wireComposer } from "./composer.js";
+import { returnAttachments, takeAttachments, wireAttachments } from "./attachments.js";
+import { focusComposer, offerAgain, returnToComposer, setStreaming, wireComposer } from "./composer.js";
 import { announce, byId } from "./dom.js";
 import { closeEvidence } from "./evidence.js";
 import { watchIndexing } from "./readiness.js";
@@ -10,9 +11,10 @@ const scope = new Scope();
 let conversationId = null;
 let streaming = null;
 
-function payloadFor({ question, filters }) {
+function payloadFor({ question, filters, addresses }) {
   return {
     query: question,
+    ...(addresses.length && { attachments: addresses.map((url) => ({ url })) }),
     ...(Object.keys(filters).length && { filters }),
     ...(conversationId && { conversation_id: conversationId }),
   };
@@ -22,6 +24,14 @@ function remember({ response, error }) {
   if (response) conversationId = response.conversation_id;
   // The conversation is gone on the server; a retry starts a new one.
   else if (error.status === 404) conversationId = null;
+}
+
+/** An attachment that cannot be read is changed before the next try: the question goes back to where that is done. */
+function keepForAnotherTry(turn, { error }) {
+  const isRefused = ["invalid_request", "too_large", "unreadable_document"].includes(error?.code);
+  if (!isRefused || !turn.attachments.length || !offerAgain(turn.question)) return;
+  returnAttachments(turn.attachments);
+  turn.withdrawRetry();
 }
 
 async function answer(turn) {
@@ -34,6 +44,7 @@ async function answer(turn) {
   if (streaming !== controller) return;
   streaming = null;
   remember(outcome);
+  keepForAnotherTry(turn, outcome);
   setStreaming(false);
   returnToComposer();
 }
@@ -43,7 +54,9 @@ function ask(question) {
   byId("welcome").hidden = true;
   byId("new-chat").hidden = false;
   const onRetry = (turn) => streaming || answer(turn);
-  answer(new Turn(byId("log"), { question, filters: scope.filters(), onRetry }));
+  answer(new Turn(byId("log"), {
+    question, filters: scope.filters(), attachments: takeAttachments(), onRetry,
+  }));
   return true;
 }
 
@@ -52,6 +65,7 @@ function newChat() {
   streaming = null;
   conversationId = null;
   setStreaming(false);
+  takeAttachments();
   closeEvidence();
   byId("log").replaceChildren();
   byId("welcome").hidden = false;
@@ -73,6 +87,7 @@ function wireExamples() {
 
 const countScope = showScope(scope);
 wireComposer({ onAsk: ask, onStop: () => streaming?.abort() });
+wireAttachments();
 wireExamples();
 byId("new-chat").addEventListener("click", newChat);
 focusComposer();

@@ -39,6 +39,14 @@ function wireKeys() {
   });
 }
 
+/** Puts a question back, unless another one is being written; whether it did. */
+export function offerAgain(question) {
+  if (textarea.value.trim()) return false;
+  textarea.value = question;
+  grow();
+  return true;
+}
+
 /** `onAsk` returns false when it cannot take the question now; the text then stays. */
 export function wireComposer({ onAsk, onStop }) {
   wireKeys();

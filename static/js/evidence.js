@@ -1,6 +1,6 @@
 import { getJson } from "./api.js";
 import { byId, element } from "./dom.js";
-import { decimal, sourceTitle } from "./format.js";
+import { decimal, isAttachment, sourceTitle } from "./format.js";
 import { passageNodes } from "./passage.js";
 
 const SEARCH_NAMES = { vector: "meaning", keyword: "keywords" };
@@ -19,6 +19,7 @@ function factsOf(source) {
     Page: source.page,
     Score: typeof source.score === "number" && `similarity ${decimal(source.score, 2)}`,
     "Found by": foundBy,
+    Stored: isAttachment(source) && "no, attached to this question",
   };
 }
 
@@ -37,6 +38,7 @@ function showPassage(text, widerText) {
 
 async function loadWiderText(source) {
   pending?.abort();
+  if (isAttachment(source)) return;
   pending = new AbortController();
   const { signal } = pending;
   try {
@@ -79,7 +81,7 @@ function currentOpener() {
 
 export function closeEvidence() {
   if (!dialog.open) return;
-  pending.abort();
+  pending?.abort();
   dialog.close();
   opener.removeAttribute("aria-current");
   currentOpener().focus();

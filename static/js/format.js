@@ -1,6 +1,6 @@
 export const FIELD_LABELS = { country_name: "Country", year: "Year", type: "Report type" };
 
-const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+export const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
 export const scopeSize = ({ documents, chunks }) =>
   `${count(documents, "report")}, ${count(chunks, "passage")}`;
@@ -30,3 +30,6 @@ export const sourceTitle = (source) => source.title || source.document_name;
 
 export const sourcePlace = (source) =>
   [source.section, source.page && `page ${source.page}`].filter(Boolean).join(", ");
+
+/** What was attached to the question: the server keeps nothing of it, its text is all in the answer. */
+export const isAttachment = ({ chunk_id: id }) => String(id).startsWith("attachment-");

@@ -14,7 +14,7 @@ const formatParagraph = (text) =>
 
 const gap = () => element("span", { className: "passage-gap" });
 
-const formatText = (text) =>
+export const formatText = (text) =>
   text.split(/\n\s*\n/).flatMap((part, index) => (index ? [gap(), ...formatParagraph(part)] : formatParagraph(part)));
 
 /** White space may differ, because chunks are cut from normalised text. */

@@ -2,6 +2,7 @@ import { askQuestion } from "./api.js";
 import { AnswerView } from "./answer.js";
 import { cloneTemplate } from "./dom.js";
 import { openEvidence } from "./evidence.js";
+import { isAttachment } from "./format.js";
 
 const LONG_QUESTION = 160;
 
@@ -26,16 +27,38 @@ export class Turn {
   #root = cloneTemplate("turn-template");
   #blankAnswer = this.#answer.cloneNode(true);
 
-  constructor(log, { question, filters, onRetry }) {
-    Object.assign(this, { question, filters });
+  constructor(log, { question, filters, attachments, onRetry }) {
+    Object.assign(this, { question, filters, attachments });
     const heading = this.#root.querySelector(".question");
     heading.textContent = question;
     heading.classList.toggle("long", question.length > LONG_QUESTION);
     this.#root.addEventListener("click", (event) => {
       if (event.target.closest(".retry")) onRetry(this);
     });
+    this.#showAttached("With", attachments.map(({ name }) => name));
     log.append(this.#root);
     this.#root.scrollIntoView({ block: "start" });
+  }
+
+  get addresses() {
+    return this.attachments.filter(({ url }) => url).map(({ url }) => url);
+  }
+
+  /** For an answer that needs another question first. */
+  withdrawRetry() {
+    this.#answer.querySelector(".retry").hidden = true;
+    this.#answer.querySelector(".notice-again").hidden = false;
+  }
+
+  #showAttached(verb, names) {
+    const line = this.#root.querySelector(".attached");
+    line.hidden = names.length === 0;
+    line.querySelector("span").textContent = `${verb} ${names.join(", ")} (not stored)`;
+  }
+
+  #showUsed({ citations }) {
+    const used = citations.filter(isAttachment).map(({ document_name: name }) => name);
+    if (used.length) this.#showAttached("Answered from", [...new Set(used)]);
   }
 
   get #answer() {
@@ -45,13 +68,15 @@ export class Turn {
   /** Resolves to the `done` response, or to the error that ended the stream early. */
   async run(payload, signal) {
     const view = this.#startAnswer();
+    const files = this.attachments.flatMap(({ file }) => file ?? []);
     try {
-      for await (const { name, data } of askQuestion(payload, signal)) {
+      for await (const { name, data } of askQuestion(payload, files, signal)) {
         if (name === "step") view.step(data);
         else if (name === "sources") view.hits(data.hits);
         else if (name === "token") view.token(data.text);
         else if (name === "done") {
           view.done(data);
+          this.#showUsed(data);
           return { response: data };
         }
       }

@@ -9,8 +9,10 @@ import pytest
 from chatbot.agents import AGENTS
 from chatbot.cancellation import Cancellation
 from chatbot.errors import ChatModelError, IngestingError, UnknownNameError
-from chatbot.ingestion.manifest import Source, load_document
+from chatbot.ingestion.pipeline import Registration
+from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
+from chatbot.repositories.changes import CatalogClock
 from chatbot.schema import (
     Answer,
     AnswerEvent,
@@ -211,9 +213,8 @@ class TestStillIndexing:
     @pytest.fixture
     def pending(self, services: Services, tmp_path) -> None:
         path = write_report(tmp_path / "pending", "# Chad 2023\n\nPopulation: 18 million", "chad")
-        document = load_document(
-            Source(path, "chad", metadata={"country_name": "Chad", "year": 2023}), loader_for(path)
-        )
+        source = Source(path, "chad", metadata={"country_name": "Chad", "year": 2023})
+        document = make_document(source, loader_for(path).load(path))
         assert services.ingestor.register(document)
 
     @pytest.mark.usefixtures("pending")
@@ -233,14 +234,15 @@ class TestStillIndexing:
     def test_half_of_the_sample_reports_answer_nothing_yet(self, services, server, tmp_path) -> None:
         """An answer from another country's report would mislead; a report left behind long ago does not hold on."""
         path = write_report(tmp_path, "# Mali: Country Report 2023\n\ntext", "mali")
-        document = load_document(Source(path, "mali", metadata={"country_name": "Mali"}), loader_for(path))
-        services.ingestor.register(document, sample=True)
+        document = make_document(Source(path, "mali", metadata={"country_name": "Mali"}), loader_for(path).load(path))
+        services.ingestor.register(document, Registration(sample=True))
         with pytest.raises(IngestingError, match="1 of 2 to go"):
             run(services, question())
         assert answer(run(services, question(country_name="Kenya"))).response == "Hello world."
 
         old = {"$set": {"updated_at": "2020-01-01T00:00:00+00:00"}}
         services.database["documents"].update_one({"_id": document.id}, old)
+        CatalogClock(services.database).tick()
         assert answer(run(services, question())).response == "Hello world."
 
     @pytest.mark.usefixtures("pending", "kenya")

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from chatbot.caches.warm import WarmCache, text_key, write_warm_cache
-from chatbot.cli.ingest import sample_texts
+from chatbot.cli.warm_cache import sample_texts
 from chatbot.embedders.minilm import MiniLMEmbedder
-from chatbot.factory import sample_reports
 from chatbot.services import WARM_CACHE, Services
 from chatbot.settings import Settings
 
@@ -23,7 +22,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What ingesting the sample reports with the default settings embeds."""
     settings = Settings(data_dir=tmp_path_factory.mktemp("data"), embedding_provider="minilm", sample_data="off")
     with Services(settings) as services:
-        return sample_texts(services, sample_reports(services).documents())
+        return sample_texts(services)
 
 
 def test_every_passage_of_every_sample_report_is_in_the_shipped_cache(texts: list[str]) -> None:

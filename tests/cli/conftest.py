@@ -32,6 +32,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "EMBEDDING_PROVIDER": "hashing",
         "CHAT_MODEL": "echo",
         "SAMPLE_DATA": "off",
+        "SUMMARIES": "off",
     }
 
 

@@ -14,7 +14,7 @@ def test_a_file_becomes_searchable(run: Run, kenya_file: Path) -> None:
     result = run("ingest", str(kenya_file), "--country", "Kenya", "--year", "2023")
     assert result.status == 0
     assert result.out.splitlines()[-1] == "1 of 1 files are searchable."
-    assert "Kenya: Country Report 2023: added, 3 passages" in result.err
+    assert re.search(r"added +3 passages  Kenya: Country Report 2023  \(Kenya, 2023\)", result.err)
     listed = run("documents", "list").out.splitlines()
     assert re.fullmatch(r"[0-9a-f]{20}  ready          3  Kenya: Country Report 2023", listed[0])
     assert listed[-1] == "1 reports, 3 passages"
@@ -24,14 +24,14 @@ def test_the_same_again_is_unchanged(run: Run, kenya_file: Path) -> None:
     """R-E6."""
     run("ingest", str(kenya_file))
     again = run("ingest", str(kenya_file))
-    assert (again.status, "unchanged, 3 passages" in again.err) == (0, True)
+    assert (again.status, bool(re.search("unchanged +3 passages", again.err))) == (0, True)
     assert run("documents", "list").out.splitlines()[-1] == "1 reports, 3 passages"
 
 
 def test_what_was_said_of_a_report_holds_without_its_flags(run: Run, kenya_file: Path) -> None:
     run("ingest", str(kenya_file), "--country", "Kenya", "--year", "2023")
     again = run("ingest", str(kenya_file))
-    assert "unchanged, 3 passages" in again.err
+    assert bool(re.search("unchanged +3 passages", again.err))
     run("ingest", str(kenya_file), "--year", "2024")
     listed = run("documents", "list", "--country", "Kenya", "--year", "2024")
     assert listed.out.splitlines()[-1] == "1 reports, 3 passages"
@@ -43,7 +43,7 @@ def test_a_folder_with_its_manifest_and_flags_that_win(run: Run, tmp_path: Path)
     manifest = [{"file": "one.md", "title": "From the manifest", "country_name": "Kenya", "year": 2020}]
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     result = run("ingest", str(folder), "--year", "2024")
-    assert "From the manifest: added" in result.err
+    assert re.search(r"added +3 passages  From the manifest  \(Kenya, 2024\)", result.err)
     assert run("documents", "list", "--country", "KE", "--year", "2024").out.splitlines()[-1] == "1 reports, 3 passages"
     assert run("documents", "list", "--year", "2020").status == 2
 
@@ -53,10 +53,10 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_taken(run: Run, 
     (kenya_file.parent / "picture.xyz").write_bytes(b"x")
     result = run("ingest", str(kenya_file.parent))
     assert result.status == 1
-    assert "bad.md is not UTF-8 text" in result.err
-    assert "picture.xyz: this format is not read. Readable: " in result.err
-    assert "1 of 3 files are searchable." in result.out
-    assert "Error: 2 of 3 files could not be read." in result.err
+    assert "bad.md is damaged" in result.err
+    assert "picture.xyz: skipped, this format is not read." in result.err
+    assert "1 of 2 files are searchable." in result.out
+    assert "Error: 1 of 2 files could not be read." in result.err
     assert run("documents", "list").out.splitlines()[-1] == "1 reports, 3 passages"
 
 

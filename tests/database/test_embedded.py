@@ -197,3 +197,10 @@ def test_the_search_index_commands_say_what_they_need(database: Database) -> Non
 def test_ping_names_the_file(settings: Settings, database: Database) -> None:
     assert database.ping() == f"embedded database {settings.data_dir / 'report-chat.sqlite'}"
     assert isinstance(database._backend, EmbeddedBackend)
+
+
+@pytest.mark.parametrize("name", ["report_files", "report_chunks"])
+def test_a_name_that_the_file_would_take_for_gridfs_is_refused(database: Database, name: str) -> None:
+    """Updates there are lost without a word."""
+    with pytest.raises(DatabaseError, match="Choose a name that does not end in _files or _chunks"):
+        database[name].update_one({"_id": 1}, {"$set": {"a": 1}})

@@ -19,7 +19,7 @@ from flask import Flask
 from waitress import wasyncore
 
 from chatbot.factory import create_app
-from chatbot.ingestion.manifest import Source, load_document
+from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -155,7 +155,8 @@ def settings_for(uri: str, folder: Path, **values: Any) -> Settings:
 def add_kenya(services: Services, folder: Path) -> None:
     path = write_report(folder / "reports", KENYA_2023, "kenya-2023")
     metadata = {"country_name": "Kenya", "year": 2023, "type": "country_report"}
-    services.ingestor.ingest(load_document(Source(path, "test/kenya-2023", metadata=metadata), loader_for(path)))
+    source = Source(path, "test/kenya-2023", metadata=metadata)
+    services.ingestor.ingest(make_document(source, loader_for(path).load(path)))
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from chatbot.errors import EmbeddingError
-from chatbot.ingestion.pipeline import BATCH, Ingested, Ingestor
+from chatbot.ingestion.pipeline import Ingested, Ingestor
+from chatbot.ingestion.versions import BATCH
 from chatbot.protocols import Embedder
-from chatbot.schema import Document, Matrix, Scope, Section, Vector
+from chatbot.schema import Chunking, Document, Matrix, Scope, Section, Vector
 from chatbot.services import Services
 from chatbot.settings import Settings
 
@@ -55,9 +56,10 @@ def break_off(settings: Settings, document: Document, batches: int, error: BaseE
             store=services.store,
             embedder=BreakingEmbedder(services.embedder, batches, error),
             chunker=services.chunker,
+            chunking=Chunking("sections", settings.chunk_size),
             documents=services.documents,
             collections=(settings.mongodb_collection, settings.report_collection),
-            settings_key=f"sections:{settings.chunk_size}",
+            settings_key=services.ingestor.settings_key,
         )
         with pytest.raises(type(error)):
             ingestor.ingest(document)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.factory import sample_reports
+from chatbot.ingestion.pipeline import SUMMARY_ORDINAL
 from chatbot.services import Services
 from chatbot.settings import Settings
 
@@ -61,5 +62,7 @@ def test_killed_ingestion_leaves_nothing_twice_and_nothing_half(tmp_path: Path) 
     per_document = Counter(row["document_id"] for row in rows)
     assert per_document == {record.id: record.chunks for record in records}
     assert all(
-        places[(document_id, ordinal)] for document_id, count in per_document.items() for ordinal in range(count)
+        places[(document_id, ordinal)]
+        for document_id, count in per_document.items()
+        for ordinal in (*range(count - 1), SUMMARY_ORDINAL)
     )

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from chatbot.errors import LoadError
-from chatbot.ingestion.manifest import Source, document_id, folder_sources, load_document, read_manifest
+from chatbot.ingestion.manifest import read_manifest
+from chatbot.ingestion.sources import Source, document_id, folder_sources, make_document
 from chatbot.loaders import loader_for
 
 
@@ -35,8 +36,8 @@ def test_a_manifest_gives_title_and_metadata_and_chooses_the_files(tmp_path: Pat
     root = folder(tmp_path, "a.md", "b.md", manifest=[entry, {"file": "c/d.md"}])
     metadata = {"country_name": "Kenya", "year": 2023, "type": "t"}
     assert folder_sources(root, prefix="shipped") == [
-        Source(root / "b.md", "shipped/b.md", "B", metadata),
-        Source(root / "c/d.md", "shipped/c/d.md", None, {}),
+        Source(root / "b.md", "shipped/b.md", "B", metadata, listed=True),
+        Source(root / "c/d.md", "shipped/c/d.md", None, {}, listed=True),
     ]
 
 
@@ -50,11 +51,11 @@ def test_the_identity_depends_on_the_folder_unless_it_is_named(tmp_path: Path) -
 def test_a_document_takes_the_manifests_title_or_its_own(tmp_path: Path) -> None:
     root = folder(tmp_path, "a.md", manifest=[{"file": "a.md", "year": "2023"}])
     (source,) = folder_sources(root, prefix="x")
-    document = load_document(source, loader_for(source.path))
+    document = make_document(source, loader_for(source.path).load(source.path))
     assert (document.title, document.name) == ("Title of a.md", "Title of a.md")
     assert document.id == document_id("x/a.md")
     assert document.metadata == {"year": 2023}
-    named = load_document(Source(source.path, "x", "Given"), loader_for(source.path))
+    named = make_document(Source(source.path, "x", "Given"), loader_for(source.path).load(source.path))
     assert (named.title, named.name) == ("Given", "Given")
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from chatbot.embedders.cached import CachedEmbedder
 from chatbot.errors import InvalidRequestError, LoadError
-from chatbot.ingestion.pipeline import Ingested
+from chatbot.ingestion.pipeline import Ingested, Registration
+from chatbot.ingestion.watch import Watch
 from chatbot.schema import Document, Scope, Section, Values
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -117,8 +118,8 @@ def test_another_chunk_size_replaces(services: Services, settings: Settings, ken
             kenya.document_id, record.name, record.title, "test", record.metadata, (Section((), "a", 0),)
         )
         other.ingestor.ingest(document)
-        version = other.ingestor.version(document)
-    assert version != services.ingestor.version(document)
+        version = other.ingestor.version(document, "off")
+    assert version != services.ingestor.version(document, "off")
 
 
 def test_two_reports_do_not_touch_each_other(services: Services, kenya: Ingested, add_report: AddReport) -> None:
@@ -145,7 +146,7 @@ def test_a_report_is_registered_before_its_passages(services: Services) -> None:
 def test_progress_counts_passages_in_batches(services: Services) -> None:
     document = Document("d1", "n", "t", "s", {}, tuple(Section((), f"text {n}", n * 10) for n in range(600)))
     seen: list[tuple[int, int]] = []
-    services.ingestor.ingest(document, progress=lambda done, total: seen.append((done, total)))
+    services.ingestor.ingest(document, watch=Watch(lambda done, total: seen.append((done, total))))
     assert seen[-1] == (600, 600)
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
     assert len(seen) > 1
@@ -162,7 +163,7 @@ def test_a_report_that_lost_its_text_keeps_its_old_version(
 ) -> None:
     """A failure keeps the old version, in the list and in the search alike."""
     with pytest.raises(LoadError):
-        add_report("# Kenya: Country Report 2023\n\n## People\n", "kenya-2023", **KENYA)
+        add_report("---\ntitle: Kenya: Country Report 2023\n---\n", "kenya-2023", **KENYA)
     record = services.documents.get(kenya.document_id)
     assert record is not None
     assert (record.status, record.chunks) == ("ready", 3)
@@ -173,7 +174,7 @@ def test_a_collection_that_is_never_searched_is_refused(services: Services, tmp_
     """R-D7: nothing that was ingested is unreachable."""
     document = Document("d1", "n", "t", "s", {}, (Section((), "zebra", 0),))
     with pytest.raises(InvalidRequestError, match=r"collection.*chatbot_data, report_chatting"):
-        services.ingestor.ingest(document, collection="elsewhere")
+        services.ingestor.ingest(document, Registration("elsewhere"))
     assert services.documents.all() == []
-    assert services.ingestor.ingest(document, collection="report_chatting").outcome == "added"
+    assert services.ingestor.ingest(document, Registration("report_chatting")).outcome == "added"
     assert len(found(services, "zebra")) == 1

@@ -19,6 +19,7 @@ from chatbot.migration.reembed import Reembedding
 from chatbot.migration.reembed_state import SIGN_OF_LIFE_SECONDS, ReembedState
 from chatbot.migration.slot_indexes import AtlasSlotIndexes, NoSlotIndexes
 from chatbot.repositories.changes import CorpusFacts, StoredEmbedder
+from chatbot.ingestion.watch import Watch
 from chatbot.schema import AnswerEvent, Document, Matrix, Question, Scope, Section
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -298,7 +299,7 @@ class TestNewcomers:
 
         outdated, document = services.ingestor, report("second", 3, "giraffe")
         with pytest.raises(EmbedderMismatchError):
-            outdated.ingest(document, progress=change_the_model)
+            outdated.ingest(document, watch=Watch(change_the_model))
         record = services.documents.get("second")
         assert record is not None
         assert record.status != "ready"

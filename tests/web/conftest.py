@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from chatbot.factory import create_app
+from chatbot.factory import close_app, create_app
 from chatbot.ingestion.pipeline import Ingested
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -26,7 +26,7 @@ Post = Callable[..., TestResponse]
 def app(settings: Settings) -> Iterator[Flask]:
     created = create_app(settings)
     yield created
-    created.extensions["services"].close()
+    close_app(created)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from chatbot.factory import create_app
-from chatbot.ingestion.manifest import Source, load_document
+from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
 from chatbot.settings import Settings
 from tests.agents.conftest import MALI_2021
@@ -30,7 +30,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     for text, country, year in ((KENYA_2023, "Kenya", 2023), (MALI_2021, "Mali", 2021)):
         path = write_report(folder, text, country)
         source = Source(path, country, metadata={"country_name": country, "year": year, "type": "country_report"})
-        services.ingestor.ingest(load_document(source, loader_for(path)))
+        services.ingestor.ingest(make_document(source, loader_for(path).load(path)))
     yield app.test_client()
     services.close()
 

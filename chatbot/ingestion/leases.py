@@ -1,0 +1,51 @@
+"""One process at a time for one piece of work, held for as long as the work takes."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from ..errors import DependencyError
+from .watch import Watch
+
+LEASE_SECONDS = 30.0
+POLL_SECONDS = 0.5
+
+
+class Leases(Protocol):
+    """See `repositories.changes.CorpusFacts`."""
+
+    def acquire_lease(self, name: str, owner: str, seconds: float) -> bool: ...
+
+    def release_lease(self, name: str, owner: str) -> None: ...
+
+
+@contextmanager
+def held(leases: Leases, name: str, watch: Watch) -> Iterator[None]:
+    """Wait until nobody else has the lease, then hold it. Raises CancelledError while waiting."""
+    owner = uuid.uuid4().hex
+    while not leases.acquire_lease(name, owner, LEASE_SECONDS):
+        watch.check()
+        watch.waiting("Another worker has this report in hand.")
+        time.sleep(POLL_SECONDS)
+    ended = threading.Event()
+    beat = threading.Thread(target=_keep, args=(leases, name, owner, ended), name=f"lease {name}", daemon=True)
+    beat.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        beat.join()
+        leases.release_lease(name, owner)
+
+
+def _keep(leases: Leases, name: str, owner: str, ended: threading.Event) -> None:
+    while not ended.wait(LEASE_SECONDS / 3):
+        try:
+            leases.acquire_lease(name, owner, LEASE_SECONDS)
+        except DependencyError:
+            continue  # the work itself meets the same failure, and says so

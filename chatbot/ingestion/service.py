@@ -1,0 +1,129 @@
+"""`IngestionService`: a file becomes a searchable document. One path for uploads, URLs and the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..cancellation import Cancellation
+from ..errors import LoadError
+from ..protocols import Catalog
+from ..schema import Chunking, Document, DocumentRecord, Loaded
+from .leases import Leases, held
+from .pipeline import Ingested, Ingestor, Registration
+from .sources import Source, document_id, make_document
+from .summary import Summary
+from .watch import Watch
+
+READING = "1"
+"""Raise it when loaders read the same file differently: then every file is read again."""
+
+
+class Reports(Catalog, Protocol):
+    """The registered reports."""
+
+    def get(self, document_id: str) -> DocumentRecord | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What ingesting a file would do: a dry run."""
+
+    document: Document
+    outcome: str
+    chunking: Chunking
+
+
+class IngestionService:
+    """``ingestors(overrides)`` gives the ingestor for the chunking that a person or the settings ask for."""
+
+    def __init__(
+        self,
+        *,
+        documents: Reports,
+        ingestors: Callable[[Mapping[str, Any]], Ingestor],
+        load: Callable[[Path, Cancellation], Loaded],
+        leases: Leases,
+        summary: Summary,
+    ) -> None:
+        self._documents = documents
+        self._ingestors = ingestors
+        self._load = load
+        self._leases = leases
+        self._summary = summary
+
+    def ingest(
+        self,
+        source: Source,
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        file_id: str = "",
+        watch: Watch | None = None,
+    ) -> Ingested:
+        """Read a file and make it searchable; the same again does nothing.
+
+        ``overrides`` (see `check_overrides`) are kept: they hold until others are given.
+
+        Raises:
+            LoadError: the file cannot be read as a document.
+            InvalidRequestError: a chunk size or collection that cannot be.
+            DependencyError, EmbedderMismatchError, CancelledError: see `Ingestor.ingest`.
+        """
+        watch = watch or Watch()
+        with held(self._leases, f"document:{document_id(source.identity)}", watch):
+            known, said, ingestor = self._known(source, overrides or {})
+            fingerprint = _fingerprint(source, said, f"{ingestor.settings_key}:{self._summary.kind}")
+            if known is not None and _settled(known) and (known.fingerprint, known.file_id) == (fingerprint, file_id):
+                return Ingested(known.id, "unchanged", known.chunks)
+            document = self._document(source, said, watch)
+            watch.check()
+            about = Registration(
+                said.get("collection"),
+                file_id=file_id,
+                fingerprint=fingerprint,
+                overrides=said,
+                summary=self._summary.kind,
+            )
+            make = self._summary.make
+            return ingestor.ingest(document, about, summarise=lambda it: make(it, watch.cancel), watch=watch)
+
+    def plan(self, source: Source, *, overrides: Mapping[str, Any] | None = None) -> Planned:
+        """What `ingest` would do, without doing it. Raises as it does."""
+        known, said, ingestor = self._known(source, overrides or {})
+        document = self._document(source, said, Watch())
+        if known is None or not _settled(known):
+            outcome = "new"
+        else:
+            outcome = "unchanged" if known.version == ingestor.version(document, self._summary.kind) else "changed"
+        return Planned(document, outcome, ingestor.chunking)
+
+    def _known(
+        self, source: Source, overrides: Mapping[str, Any]
+    ) -> tuple[DocumentRecord | None, dict[str, Any], Ingestor]:
+        known = self._documents.get(document_id(source.identity))
+        said = {**(known.overrides if known else {}), **overrides}
+        return known, said, self._ingestors(said)
+
+    def _document(self, source: Source, said: Mapping[str, Any], watch: Watch) -> Document:
+        loaded = self._load(source.path, watch.cancel)
+        return make_document(source, loaded, overrides=said, countries=self._documents.values("country_name"))
+
+
+def _settled(known: DocumentRecord) -> bool:
+    return known.status == "ready" and not known.replacing
+
+
+def _fingerprint(source: Source, said: Mapping[str, Any], settings_key: str) -> str:
+    """Raises LoadError: the file is gone or may not be read."""
+    try:
+        with source.path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise LoadError(f"{source.path.name} cannot be read: {error.strerror}.") from error
+    about = [source.path.suffix.lower(), source.path.stem, source.title, dict(source.metadata), source.listed]
+    parts = [READING, content, settings_key, about, list(source.labels), source.description, dict(said)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]

@@ -1,0 +1,107 @@
+"""One summary per report, so that overview questions find something that speaks of all of it (R-D7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..cancellation import Cancellation
+from ..prompts import render
+from ..protocols import ChatModel
+from ..schema import Context, Document, Message, Prompt, Section, document_text
+from ..text import sentences
+
+LONGEST = 900
+"""Characters of an extractive summary: one passage."""
+LEAD = 450
+TOPICS = 15
+PROSE = 60
+"""A section whose text is shorter is a figure or a label, no introduction."""
+CHARACTERS_PER_TOKEN = 4
+_CLOSING = "</report"
+
+
+def extractive_summary(document: Document) -> str:
+    """What the report is, what it speaks of, and how it begins: without a model, and always the same."""
+    about = [str(document.metadata[name]) for name in ("country_name", "year") if name in document.metadata]
+    named = f" ({', '.join(about)})" if about else ""
+    head = f"{document.title}{named}: an overview of the report."
+    if any(section.metadata for section in document.sections):
+        return "\n".join(part for part in (head, document.description, _of_table(document)) if part)[:LONGEST]
+    topics = list(dict.fromkeys(section.path[0] for section in document.sections if section.path))
+    more = f" and {len(topics) - TOPICS} more" if len(topics) > TOPICS else ""
+    parts = [head, document.description, _lead(document)]
+    if len(topics) > 1:
+        parts.append(f"It covers: {'; '.join(topics[:TOPICS])}{more}.")
+    return "\n".join(part for part in parts if part)[:LONGEST]
+
+
+def _of_table(document: Document) -> str:
+    """How many rows, about which countries and years, and what the first row looks like."""
+    rows = [section.metadata for section in document.sections if section.metadata]
+    countries = list(dict.fromkeys(str(row["country_name"]) for row in rows if "country_name" in row))
+    years = sorted({row["year"] for row in rows if "year" in row}, key=str)
+    parts = [f"A table of {len(document.sections)} rows."]
+    if countries:
+        more = f" and {len(countries) - TOPICS} more" if len(countries) > TOPICS else ""
+        parts.append(f"Countries: {', '.join(countries[:TOPICS])}{more}.")
+    if years:
+        parts.append(f"Years: {years[0]} to {years[-1]}.")
+    return " ".join([*parts, f"Its first row: {document.sections[0].text}"])
+
+
+def _lead(document: Document) -> str:
+    """The first sentences of the first section that is prose."""
+    for section in document.sections:
+        if len(section.text) >= PROSE and not section.metadata:
+            found = ""
+            for sentence in sentences(section.text):
+                if len(found) + len(sentence) > LEAD:
+                    break
+                found = f"{found} {sentence}".strip()
+            if found:
+                return found
+    return ""
+
+
+class ModelSummary:
+    """Summaries by the chat model: one call per report."""
+
+    def __init__(self, chat_model: ChatModel, *, input_tokens: int) -> None:
+        self._chat_model = chat_model
+        self._characters = CHARACTERS_PER_TOKEN * input_tokens
+
+    def __call__(self, document: Document, cancel: Cancellation) -> str:
+        """Raises ChatModelError."""
+        text = self._excerpt(document).replace(_CLOSING, "(/report")
+        user = f"Title: {document.title}\n<report>\n{text}\n</report>"
+        prompt = Prompt(
+            (Message("system", render("summary_system")), Message("user", user)), "Summarise the report.", Context()
+        )
+        pieces = (delta.text for delta in self._chat_model.stream(prompt, cancel=cancel))
+        return " ".join("".join(pieces).split())
+
+    def _excerpt(self, document: Document) -> str:
+        """All of it where that fits, else the beginning of every section, or of as many as fit."""
+        text = document_text(document.sections)
+        if len(text) <= self._characters:
+            return text
+        share = max(200, self._characters // max(1, len(document.sections)))
+        return "\n\n".join(_beginning(section, share) for section in document.sections)[: self._characters]
+
+
+def _beginning(section: Section, length: int) -> str:
+    heading = f"{section.path[-1]}\n" if section.path else ""
+    return f"{heading}{section.text[:length]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A way to summarise: its name, which is part of a document's version, and the work (R-D7)."""
+
+    kind: str
+    make: Callable[[Document, Cancellation], str]
+
+
+NONE = Summary("off", lambda document, cancel: "")
+EXTRACTIVE = Summary("extractive", lambda document, cancel: extractive_summary(document))

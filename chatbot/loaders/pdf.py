@@ -1,0 +1,160 @@
+"""PDF: the text of each page in reading order, headings as section paths, tables as lines."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import SEEK_END, BufferedReader
+from pathlib import Path
+
+import pdfplumber
+from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect, PDFXRefFallback
+from pdfminer.psexceptions import PSException
+from pdfplumber.page import Page
+from pdfplumber.pdf import PDF
+from pdfplumber.utils.exceptions import MalformedPDFException, PdfminerException
+
+from ..errors import LoadError
+from ..schema import Loaded, lay_out
+from .pdf_fonts import MendedFonts
+from .pdf_outline import sections_of
+from .pdf_page import PageReader, PageText
+from .pdf_running import without_running_lines
+from .pdf_words import Line
+
+# pdfminer reports each oddity of a file, thousands for some; what matters of it arrives as an exception.
+logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
+logging.getLogger("pdfplumber").setLevel(logging.CRITICAL)
+
+# What damaged files raise. pdfplumber wraps what pdfminer raises while it opens a file or lays out a page; where it
+# resolves a page's own entries it does not, and there pdfminer trusts a file to have the types and keys of the standard.
+# Found by changing bytes and objects of small files, thousands of times; tests/loaders/test_pdf_damage.py keeps a few.
+_DAMAGE = (
+    PdfminerException,
+    MalformedPDFException,
+    PSException,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+_TAIL = 4096  # bytes in which a complete file has its end mark
+_FEW_LETTERS = 25  # a page with fewer has no text layer worth the name
+_PICTURE = 0.3  # of a page: with a picture so large and few letters it is a scan
+_NO_TITLE = re.compile(
+    r"(?:untitled|microsoft|powerpoint|document|slide|title|\(?unspecified|\(?anonymous|https?:|file:)"
+    r"|.*\.(?:docx?|pdf|xlsx?|pptx?|indd|qxd|tex|dvi|ps|rtf|odt|wpd|txt|html?|fm|pub|ai|eps)$",
+    re.IGNORECASE,
+)
+_LETTERS = re.compile(r"[^\W\d_]{3}")
+_CODE = re.compile(r"[\d_]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffd]+")
+
+
+class PdfLoader:
+    """Implements `protocols.Loader`. ``Section.page`` counts the pages of the file from 1."""
+
+    suffixes = (".pdf",)
+
+    def load(self, path: Path) -> Loaded:
+        try:
+            with path.open("rb") as file:
+                said, pages = _read(file, path)
+        except OSError as error:
+            raise LoadError(f"{path.name} cannot be read: {error.strerror}.") from error
+        without_running_lines(pages)
+        _check_text(pages, path)
+        title, sections = sections_of(pages, _sensible(said, path))
+        return Loaded(title or path.stem, lay_out(sections), pages=len(pages))
+
+
+def _read(file: BufferedReader, path: Path) -> tuple[str, list[PageText]]:
+    """The title that the file gives itself, and its pages, read one by one.
+
+    Raises:
+        LoadError: damaged, cut short or protected.
+    """
+    with _damage_named(path):
+        pdf = pdfplumber.open(file)
+        pdf.rsrcmgr = MendedFonts()
+        whole = bool(pdf.pages) and not _cut_short(pdf, file)
+    if not whole:
+        raise LoadError(_damaged(path))
+    reader = PageReader()
+    pages = []
+    for page in pdf.pages:
+        with _damage_named(path):  # only while pdfminer works: a mistake of ours must not look like a damaged file
+            _parse(page)
+        pages.append(reader.read(page))
+    return str(pdf.metadata.get("Title") or ""), pages
+
+
+def _parse(page: Page) -> None:
+    """Has pdfminer read the page; pdfplumber keeps the result until the page is closed."""
+    assert page.objects is not None
+    assert page.edges is not None
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGE as error:
+        raise LoadError(_protected(path) if _is_protected(error) else _damaged(path)) from error
+
+
+def _is_protected(error: BaseException) -> bool:
+    cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
+    return isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError)
+
+
+def _cut_short(pdf: PDF, file: BufferedReader) -> bool:
+    """The file's end is missing, and with it perhaps pages: pdfminer then reads what it still finds."""
+    file.seek(max(file.seek(0, SEEK_END) - _TAIL, 0))
+    rebuilt = all(isinstance(table, PDFXRefFallback) for table in pdf.doc.xrefs)
+    return rebuilt and b"%%EOF" not in file.read()
+
+
+def _protected(path: Path) -> str:
+    return f"{path.name} is protected with a password. Save it without one and load that file."
+
+
+def _damaged(path: Path) -> str:
+    return f"{path.name} cannot be read as a PDF: it is damaged or cut short. Save or export it again."
+
+
+def _check_text(pages: Sequence[PageText], path: Path) -> None:
+    """Refuses scans: most pages are pictures without text.
+
+    Raises:
+        LoadError: saying so, and how many pages.
+    """
+    empty = [page for page in pages if _letters(page) < _FEW_LETTERS]
+    scanned = sum(page.pictured >= _PICTURE for page in empty)
+    remedy = "Run OCR on it first, for example: ocrmypdf in.pdf out.pdf."
+    if not any(page.columns for page in pages) or scanned == len(pages):
+        raise LoadError(f"{path.name} has no text: it is a scan or holds pictures only. {remedy}")
+    if 2 * scanned > len(pages):
+        raise LoadError(f"{path.name}: {scanned} of {len(pages)} pages are scans without text. {remedy}")
+
+
+def _letters(page: PageText) -> int:
+    blocks = [block for column in page.columns for block in column]
+    return sum(len(block.text) if isinstance(block, Line) else sum(map(len, block.lines)) for block in blocks)
+
+
+def _sensible(title: str, path: Path) -> str:
+    """The title, or "" where a program put in something else: a file's name, its own name."""
+    title = " ".join(_CONTROL.sub(" ", title).split())
+    no_words = not _LETTERS.search(title) or (" " not in title and _CODE.search(title))
+    if len(title) > 200 or no_words or _NO_TITLE.match(title) or title == path.stem:
+        return ""
+    return title
+
+
+def build() -> PdfLoader:
+    return PdfLoader()

@@ -1,0 +1,124 @@
+"""PowerPoint presentations (.pptx): each slide a page, headed by its title, with its notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pptx
+from pptx.enum.shapes import PP_PLACEHOLDER
+from pptx.exc import PythonPptxError
+
+from ..errors import LoadError
+from ..schema import Loaded, Section, lay_out
+from .archives import check_archive, readable
+from .office_properties import read_properties
+from .tables import label, table_text
+
+_WHAT = "a PowerPoint presentation (.pptx)"
+_NO = {"0", "false"}
+_MARGINAL = {PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.HEADER}
+
+
+class PptxLoader:
+    """Implements `protocols.Loader`. Hidden slides are counted, so that numbers are PowerPoint's, and not read."""
+
+    suffixes = (".pptx",)
+
+    def load(self, path: Path) -> Loaded:
+        check_archive(path)
+        with readable(path, _WHAT, PythonPptxError):
+            properties = read_properties(path)
+            with path.open("rb") as file:
+                slides = list(pptx.Presentation(file).slides)
+            sections = lay_out(
+                _section(slide, number)
+                for number, slide in enumerate(slides, 1)
+                if slide._element.get("show") not in _NO
+            )
+            title = _title(slides[0]) if slides else ""
+        if not sections:
+            raise LoadError(f"{path.name} has no text in a visible slide. Pictures of text are not read.")
+        return Loaded(
+            title or properties.title or path.stem,
+            sections,
+            pages=len(slides),
+            labels=properties.labels,
+            description=properties.description,
+        )
+
+
+def _section(slide: Any, number: int) -> Section:
+    title = _title(slide)
+    head = slide.shapes.title
+    texts = [
+        _shape_text(shape) for shape in _in_order(slide.shapes) if head is None or shape._element is not head._element
+    ]
+    if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
+        texts.append(f"Notes: {text}" if (text := _frame_text(notes)) else "")
+    body = "\n\n".join(text for text in texts if text)
+    # A slide of only a title says something too: a section needs a text to be kept.
+    return Section((title,) if title and body else (), body or title, page=number)
+
+
+def _title(slide: Any) -> str:
+    head = slide.shapes.title
+    return "" if head is None else " ".join(head.text_frame.text.split())
+
+
+def _in_order(shapes: Iterable[Any]) -> list[Any]:
+    """As people read: from the top, then from the left; a shape without a place keeps its own."""
+    return sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0))
+
+
+def _shape_text(shape: Any) -> str:
+    if shape.is_placeholder and shape.placeholder_format.type in _MARGINAL:
+        return ""
+    if shape._element.xpath("./*/p:cNvPr[@hidden='1' or @hidden='true']"):
+        return ""
+    if hasattr(shape, "shapes"):  # a group
+        return "\n".join(text for text in map(_shape_text, _in_order(shape.shapes)) if text)
+    if shape.has_text_frame:
+        return _frame_text(shape.text_frame)
+    if shape.has_table:
+        return table_text(_table_rows(shape.table), header=shape.table.first_row or None)
+    return _chart_text(shape.chart) if shape.has_chart else ""
+
+
+def _table_rows(table: Any) -> list[list[str]]:
+    """A cell merged across stands once, a cell merged down in each of its rows: it names them."""
+    rows: list[list[str]] = []
+    for row in table.rows:
+        above, texts = rows[-1] if rows else [], list[str]()
+        for place, cell in enumerate(row.cells):
+            if not cell.is_spanned:
+                texts.append(cell.text)
+            else:
+                texts.append(label(above[place]) if cell._tc.vMerge and place < len(above) else "")
+        rows.append(texts)
+    return rows
+
+
+def _frame_text(frame: Any) -> str:
+    """A line for each paragraph, indented by its level."""
+    lines = ((paragraph.level, " ".join(paragraph.text.split())) for paragraph in frame.paragraphs)
+    return "\n".join("  " * level + text for level, text in lines if text)
+
+
+def _chart_text(chart: Any) -> str:
+    """The numbers of a chart: a line for each category, with the names of the series."""
+    titled = chart.has_title and chart.chart_title.has_text_frame
+    texts = [_frame_text(chart.chart_title.text_frame)] if titled else []
+    for plot in chart.plots:
+        series = [(one.name, list(one.values)) for one in plot.series]
+        rows = [["", *(name for name, _ in series)]]
+        for place, category in enumerate(plot.categories):
+            values = (values[place] if place < len(values) else None for _, values in series)
+            rows.append([str(category), *("" if value is None else f"{value:.15g}" for value in values)])
+        texts.append(table_text(rows, header=True))
+    return "\n".join(text for text in texts if text)
+
+
+def build() -> PptxLoader:
+    return PptxLoader()

@@ -1,0 +1,115 @@
+"""The process that reads foreign formats (`isolated.IsolatedLoader` starts it): a line of JSON in, a line out.
+
+What it reads was made by strangers for libraries that trust it. Whatever goes wrong here, the server lives on.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import queue
+import sys
+import threading
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..errors import ChatbotError
+from ..schema import Loaded, Section
+from . import LOADERS
+
+MAX_MEMORY = 2 * 1024**3
+"""Bytes of address space, shared libraries included."""
+MAX_LOADED = 64 * 1024**2
+"""What one file may come to: characters, and `SECTION_COST` for each section (what the server holds in memory)."""
+SECTION_COST = 250
+
+
+def main() -> None:
+    answers = _private_stdout()
+    _limit_memory()
+    # Libraries comment on each flaw of a file; what matters arrives as an error.
+    logging.disable(logging.CRITICAL)
+    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
+    while True:
+        request = json.loads(requests.get())
+        answer = _load(Path(request["path"]), request["format"])
+        if "out_of_memory" in answer or _is_worn():
+            answer["last"] = True
+        _answer(answers, answer)
+        if "last" in answer:
+            return
+
+
+def _load(path: Path, name: str) -> dict[str, Any]:
+    try:
+        loaded = LOADERS.builder(name)().load(path)
+        size = sum(SECTION_COST + len(section.text) + sum(map(len, section.path)) for section in loaded.sections)
+        return {"too_large": True} if size > MAX_LOADED else {"loaded": encode(loaded)}
+    except ChatbotError as error:
+        # A library that takes any failure for damage takes a lack of memory for it too.
+        return {"out_of_memory": True} if isinstance(error.__cause__, MemoryError) else {"error": error.message}
+    except MemoryError:
+        return {"out_of_memory": True}
+
+
+def _is_worn() -> bool:
+    """Whether so much memory was used that the next file might not get enough: the heap hardly shrinks."""
+    if sys.platform != "linux":
+        return False
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > MAX_MEMORY // 4
+
+
+def encode(loaded: Loaded) -> dict[str, Any]:
+    return {
+        "title": loaded.title,
+        "sections": [[s.path, s.text, s.start, s.page, dict(s.metadata)] for s in loaded.sections],
+        "pages": loaded.pages,
+        "metadata": dict(loaded.metadata),
+        "labels": loaded.labels,
+        "description": loaded.description,
+    }
+
+
+def decode(answer: dict[str, Any]) -> Loaded:
+    sections = (Section(tuple(path), *rest) for path, *rest in answer["sections"])
+    return Loaded(**{**answer, "sections": tuple(sections), "labels": tuple(answer["labels"])})
+
+
+def _answer(answers: BinaryIO, answer: dict[str, Any]) -> None:
+    # Half a surrogate pair, which a damaged file may yield, can be neither sent nor stored.
+    answers.write(json.dumps(answer, ensure_ascii=False).encode(errors="replace") + b"\n")
+    answers.flush()
+
+
+def _listen(requests: queue.SimpleQueue[bytes]) -> None:
+    """Pass requests on; once the server is gone, end at once, also in the midst of a file."""
+    # Unbuffered: a thread that waits in a buffered read makes the interpreter abort where it should end.
+    for line in io.FileIO(0, closefd=False):
+        requests.put(line)
+    os._exit(0)
+
+
+def _private_stdout() -> BinaryIO:
+    """Where answers go. Whatever a library prints goes to the server's stderr instead."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return answers
+
+
+def _limit_memory() -> None:
+    if sys.platform != "linux":  # elsewhere the limit is missing, or is refused or ignored
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = MAX_MEMORY if hard == resource.RLIM_INFINITY else min(MAX_MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Excel workbooks (.xlsx): each visible sheet a section path, each row a line with the names of its columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import openpyxl
+from openpyxl.utils.exceptions import CellCoordinatesException, InvalidFileException
+
+from ..errors import LoadError
+from ..schema import Loaded, Section, lay_out
+from .archives import check_archive, readable
+from .office_cells import cell_text
+from .office_properties import read_properties
+from .records import column_names, row_sections
+from .tables import is_number, is_single, label, looks_like_header, table_text
+
+MAX_CELLS = 5_000_000
+"""Cells looked at, the empty ones too: a cell far out makes openpyxl fill its row, and the rows above it."""
+_WHAT = "an Excel workbook (.xlsx)"
+Rows = list[list[str]]
+
+
+class XlsxLoader:
+    """Implements `protocols.Loader`. Formulas give their stored results; sheets that are hidden are left out."""
+
+    suffixes = (".xlsx",)
+
+    def load(self, path: Path) -> Loaded:
+        check_archive(path)
+        sections: list[Section] = []
+        # openpyxl warns of each feature that it would not write back; nothing is written here.
+        with readable(path, _WHAT, CellCoordinatesException, InvalidFileException), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=UserWarning, module="openpyxl")
+            properties = read_properties(path)
+            with path.open("rb") as file:
+                workbook = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+                for sheet in workbook.worksheets:
+                    if sheet.sheet_state == "visible":
+                        sheet.reset_dimensions()  # what the file says of its size may be wrong, or all of the grid
+                        sections += _sheet_sections(sheet.title, _rows(path, sheet.iter_rows()))
+        placed = lay_out(sections)
+        if not placed:
+            raise LoadError(f"{path.name} has no filled cell in a visible sheet.")
+        return Loaded(
+            properties.title or path.stem, placed, labels=properties.labels, description=properties.description
+        )
+
+
+def _rows(path: Path, cells: Iterable[Sequence[object]]) -> Iterator[list[str]]:
+    """The texts of each row up to its last filled cell.
+
+    Raises:
+        LoadError: the sheet is mostly emptiness, made to take time.
+    """
+    seen = 0
+    for row in cells:
+        seen += len(row) + 1
+        if seen > MAX_CELLS:
+            raise LoadError(f"{path.name} has cells too far apart. Delete the empty rows and columns and try again.")
+        texts = [cell_text(cell) for cell in row]
+        while texts and not texts[-1]:
+            texts.pop()
+        yield texts
+
+
+def _sheet_sections(name: str, rows: Iterable[list[str]]) -> Iterator[Section]:
+    """Empty rows part the tables of a sheet. What stands above a table in one cell is its caption."""
+    header: list[str] = []
+    captions: list[str] = []
+    for filled, block in groupby(rows, key=bool):
+        if not filled:
+            continue
+        table = list(block)
+        start = min(map(_start, table))
+        while table and is_single(table[0][start:]):
+            captions.append(table.pop(0)[start])
+        if not table:
+            continue
+        if _names_columns(table, start, first=not header):
+            header = table.pop(0)
+        elif start < _start(header) or max(map(len, table)) > len(header):
+            header = []
+        yield from _table_sections(name, captions, header, table)
+        captions = []
+    yield Section((name,), "\n".join(captions))
+
+
+def _table_sections(name: str, captions: list[str], header: list[str], table: Rows) -> Iterator[Section]:
+    path = (name, captions.pop(0)) if captions and label(captions[0]) else (name,)
+    yield Section(path, "\n".join(captions))
+    if not header:
+        yield Section(path, table_text(table, header=False))
+        return
+    start = min(map(_start, (header, *table)))
+    table = [row[start:] for row in table]
+    notes: list[str] = []
+    while table and is_single(table[-1]) and len(header) - start > 1:
+        notes.insert(0, table.pop()[0])
+    names = column_names(header[start:], max(map(len, table), default=0))
+    yield from row_sections(names, table, path)
+    yield Section(path, "\n".join(notes))
+
+
+def _start(row: Sequence[str]) -> int:
+    """The column of the first filled cell."""
+    return next((place for place, cell in enumerate(row) if cell), 0)
+
+
+def _names_columns(table: Rows, start: int, *, first: bool) -> bool:
+    """Whether the first row is a header. Below another table that needs a proof: a number below a name."""
+    if len(table) < 2 or not looks_like_header(table[0][start:]):
+        return False
+    below = zip(table[0], table[1], strict=False)
+    return first or any(is_number(value) and not is_number(name) for name, value in below)
+
+
+def build() -> XlsxLoader:
+    return XlsxLoader()

@@ -1,0 +1,126 @@
+"""Ingestion jobs in the database: any worker takes the next file, and goes on where another one died."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from ..database import Database, Json
+from ..errors import NotFoundError
+from ..schema.ingestions import FINISHED, Ingestion, IngestionFile
+
+LEASE_SECONDS = 20.0
+KEPT_JOBS = 200
+CANDIDATES = 20
+
+
+class IngestionRepository:
+    """Collections `ingestions` and `ingestion_items`, one row for each file."""
+
+    def __init__(self, database: Database) -> None:
+        self._jobs = database["ingestions"]
+        self._files = database["ingestion_items"]
+
+    def ensure_indexes(self) -> None:
+        self._files.create_index("ingestion_id")
+        self._files.create_index("state")
+
+    def create(self, files: Sequence[IngestionFile]) -> Ingestion:
+        """Queue files as one job; their ids are made here."""
+        job = f"{int(time.time() * 1000):012x}{uuid.uuid4().hex[:8]}"  # sorts by time: first come, first served
+        rows = [replace(file, id=f"{job}-{n:05d}", ingestion_id=job) for n, file in enumerate(files)]
+        created_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._files.replace_many([_to_json(row) for row in rows])
+        # Last, so that a job which is listed has all its files.
+        self._jobs.replace_many([{"_id": job, "created_at": created_at, "files": len(rows)}])
+        return Ingestion(job, created_at, tuple(rows))
+
+    def get(self, ingestion_id: str) -> Ingestion:
+        """Raises NotFoundError."""
+        job = self._jobs.find_one({"_id": ingestion_id})
+        if job is None:
+            raise NotFoundError(f"There is no ingestion {ingestion_id!r}.")
+        return self._with_files(job)
+
+    def latest(self, limit: int) -> list[Ingestion]:
+        """Newest first."""
+        return [self._with_files(job) for job in self._jobs.find(sort=[("created_at", -1)], limit=limit)]
+
+    def active(self) -> int:
+        """How many files are waiting or being read."""
+        return len(self._unfinished())
+
+    def cancel(self, ingestion_id: str) -> Ingestion:
+        """Ask for an end: what nobody works on is cancelled now, the rest by whoever works on it."""
+        for file in self.get(ingestion_id).files:
+            if file.state == "queued":
+                self._files.update_one({"_id": file.id, "state": "queued"}, {"$set": {"state": "cancelled"}})
+            if file.state not in FINISHED:
+                self._files.update_one({"_id": file.id}, {"$set": {"cancel": True}})
+        return self.get(ingestion_id)
+
+    def retry(self, ingestion_id: str) -> Ingestion:
+        """Queue the failed and the cancelled files again."""
+        again = {"state": "queued", "error": "", "detail": "", "cancel": False, "tries": 0, "until": 0.0}
+        for file in self.get(ingestion_id).files:
+            if file.state in {"failed", "cancelled"}:
+                self._files.update_one({"_id": file.id, "state": file.state}, {"$set": again})
+        return self.get(ingestion_id)
+
+    def claim(self, owner: str) -> IngestionFile | None:
+        """The next file that nobody works on, now ``owner``'s for LEASE_SECONDS; None when there is none."""
+        for file in self._unfinished(free_at=time.time(), limit=CANDIDATES):
+            held = {"_id": file.id, "state": file.state, "until": file.until}
+            mine = {"owner": owner, "until": time.time() + LEASE_SECONDS, "tries": file.tries + 1}
+            if self._files.update_one(held, {"$set": mine}) == 1:
+                return replace(file, owner=owner, tries=file.tries + 1)
+        return None
+
+    def renew(self, file: IngestionFile) -> bool | None:
+        """Hold on to a file; whether it is to be cancelled, None when it is somebody else's by now."""
+        mine = {"_id": file.id, "owner": file.owner}
+        found = self._files.find_one_and_update(mine, {"$set": {"until": time.time() + LEASE_SECONDS}})
+        return None if found is None else bool(found["cancel"])
+
+    def note(self, file: IngestionFile, **values: Any) -> None:
+        """Write how a file is doing; without effect when it is somebody else's by now."""
+        self._files.update_one({"_id": file.id, "owner": file.owner}, {"$set": values})
+
+    def release(self, file: IngestionFile, **values: Any) -> None:
+        """Let go of a file; ``values`` say how it ended, or "queued" for another worker."""
+        self.note(file, until=0.0, owner="", **values)
+
+    def prune(self) -> None:
+        """Forget the oldest jobs that are finished."""
+        old = list(self._jobs.find(sort=[("created_at", -1)]))[KEPT_JOBS:]
+        for job in old:
+            if self._with_files(job).state in FINISHED:
+                self._files.delete_many({"ingestion_id": job["_id"]})
+                self._jobs.delete_many({"_id": job["_id"]})
+
+    def file_ids(self) -> set[str]:
+        """Stored files that a job still may need."""
+        return {row["file_id"] for row in self._files.find({"file_id": {"$ne": ""}}, {"file_id": 1})}
+
+    def _with_files(self, job: Json) -> Ingestion:
+        rows = self._files.find({"ingestion_id": job["_id"]}, sort=[("_id", 1)])
+        return Ingestion(job["_id"], job["created_at"], tuple(map(_from_json, rows)))
+
+    def _unfinished(self, *, free_at: float | None = None, limit: int = 0) -> list[IngestionFile]:
+        wanted: Json = {"state": {"$nin": list(FINISHED)}}
+        if free_at is not None:
+            wanted["until"] = {"$lt": free_at}
+        return list(map(_from_json, self._files.find(wanted, sort=[("_id", 1)], limit=limit)))
+
+
+def _to_json(file: IngestionFile) -> Json:
+    values = asdict(file)
+    return {"_id": values.pop("id"), **values}
+
+
+def _from_json(row: Json) -> IngestionFile:
+    return IngestionFile(id=row["_id"], **{name: row[name] for name in IngestionFile.__slots__ if name in row})

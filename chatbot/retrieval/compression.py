@@ -1,0 +1,114 @@
+"""In-memory compression: a document attached to one question is split, embedded, filtered and forgotten.
+
+Seed 000, GPT Researcher's ContextCompressor (R-A1, R-A2): split, embed on the fly, keep what is close enough.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..cancellation import Cancellation
+from ..errors import CancelledError, LoadError
+from ..protocols import Chunker, Embedder
+from ..schema import ATTACHMENTS, Chunk, Document, Matrix, SearchHit, StepTiming, Threshold, Usage
+from .pipeline import Retrieval
+
+MOST_PASSAGES = 2000
+"""What can be embedded while somebody waits; more belongs into the knowledge base."""
+BATCH = 128
+_ABOUT_ALL = re.compile(
+    r"\b(summar\w+|overview|outline|tl;?dr|(key|main) (points|findings|topics|messages)"
+    r"|what (is|are) (this|it|these|the (attached )?(file|document|report|page|text)s?) about)\b",
+    re.IGNORECASE,
+)
+
+
+class Compressor:
+    """Retrieval over documents that are in no store. ``least_cosine`` is inclusive, as its seed has it."""
+
+    def __init__(self, *, embedder: Embedder, chunker: Chunker, least_cosine: float) -> None:
+        self._embedder = embedder
+        self._chunker = chunker
+        self._least = least_cosine
+
+    def retrieve(
+        self, query: str, documents: Sequence[Document], *, top_k: int, cancel: Cancellation
+    ) -> tuple[Retrieval, list[Chunk]]:
+        """The closest passages, best first, and all passages, among which a hit's neighbours are.
+
+        A question about the whole ("summarise this") takes the passages from the beginning: none is close to it.
+
+        Raises:
+            LoadError: the documents are too long for one question.
+            DependencyError: the embedder failed.
+            CancelledError: ``cancel`` was set.
+        """
+        chunks = self._split(documents)
+        if _ABOUT_ALL.search(query):
+            hits = [SearchHit(chunk, found_by=("beginning",)) for chunk in _first_of_each(chunks, top_k)]
+            return Retrieval(_ranked(hits), None, (), Usage()), chunks
+        started = time.perf_counter()
+        texts = [chunk.search_text for chunk in chunks]
+        cosines = self._embed(texts, cancel) @ self._embedder.embed_query(query)
+        scores = (1 + np.clip(cosines, -1, 1)) / 2
+        order = np.argsort(-scores, kind="stable")
+        hits = [
+            SearchHit(chunks[place], score=float(scores[place]), found_by=("vector",))
+            for place in order[:top_k]
+            if cosines[place] >= self._least
+        ]
+        least = (1 + self._least) / 2
+        tokens = sum(map(self._embedder.count_tokens, texts)) + self._embedder.count_tokens(query)
+        step = StepTiming("compress", round((time.perf_counter() - started) * 1000, 2))
+        return Retrieval(_ranked(hits), Threshold(least, least, False), (step,), Usage(embedding_tokens=tokens)), chunks
+
+    def _split(self, documents: Sequence[Document]) -> list[Chunk]:
+        chunks = [c for d in documents for c in self._chunker.chunk(d, version="", collection=ATTACHMENTS)]
+        if len(chunks) > MOST_PASSAGES:
+            names = ", ".join(document.name for document in documents)
+            raise LoadError(f"{names}: too long to be read for one question. Add it to the knowledge base instead.")
+        return chunks
+
+    def _embed(self, texts: Sequence[str], cancel: Cancellation) -> Matrix:
+        parts = []
+        for start in range(0, len(texts), BATCH):
+            if cancel.cancelled:
+                raise CancelledError("Cancelled.")
+            parts.append(self._embedder.embed_documents(texts[start : start + BATCH]))
+        return np.vstack(parts) if parts else np.empty((0, self._embedder.dimensions), np.float32)
+
+
+class Neighbours:
+    """The passages of attachments, as far as a context asks a store for them."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks = chunks
+
+    def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
+        """See `protocols.Store`."""
+        return [
+            other
+            for other in self._chunks
+            if other.document_id == chunk.document_id
+            and other.end >= chunk.start - margin
+            and other.start <= chunk.end + margin
+        ]
+
+
+def _first_of_each(chunks: Sequence[Chunk], count: int) -> list[Chunk]:
+    """The first passages, of several documents in turn."""
+    by_document: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        by_document.setdefault(chunk.document_id, []).append(chunk)
+    longest = max(map(len, by_document.values()), default=0)
+    in_turn = [own[n] for n in range(longest) for own in by_document.values() if n < len(own)]
+    return in_turn[:count]
+
+
+def _ranked(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
+    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))

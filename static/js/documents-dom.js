@@ -1,0 +1,68 @@
+import { byId, element } from "./dom.js";
+
+export const icon = (name) => byId("icons").content.querySelector(`[data-icon=${name}] svg`).cloneNode(true);
+
+/** An icon is drawn again only when it changes: progress comes every second. */
+export function showIcon(holder, name) {
+  if (holder.dataset.icon === name) return;
+  holder.dataset.icon = name;
+  holder.replaceChildren(icon(name));
+}
+
+export function showText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+  node.hidden = !text;
+}
+
+/** The server's words, and what it can be found by in the server's log; null clears. */
+export function showError(box, error, message = error?.message) {
+  box.hidden = !error;
+  if (!error) return box.replaceChildren();
+  // The same again is not said again: what polls meets the same error every few seconds.
+  if (box.firstChild?.textContent === message) return;
+  const id = error.requestId && element("p", { className: "request-id", text: `Request id: ${error.requestId}` });
+  box.replaceChildren(element("p", { text: message }), ...(id ? [id] : []));
+}
+
+export function clearFieldErrors(form) {
+  for (const line of form.querySelectorAll(".field-error")) showText(line, "");
+  for (const control of form.querySelectorAll("[aria-invalid]")) control.removeAttribute("aria-invalid");
+}
+
+const fieldOf = (form, { field }) => form.querySelector(`[data-field="${CSS.escape(String(field ?? "").split(".").pop())}"]`);
+
+function fieldMessage({ message, valid_values: valid = [] }) {
+  const few = (valid ?? []).slice(0, 10).map(String);
+  return few.length && !few.some((value) => message.includes(value)) ? `${message} Possible: ${few.join(", ")}.` : message;
+}
+
+/** Shows each wrong field's message at the field and goes to the first; the rest is said in the form's error box. */
+export function showFormError(form, box, error) {
+  const details = Array.isArray(error.details) ? error.details : [];
+  const placed = details.filter((detail) => fieldOf(form, detail));
+  for (const detail of placed) {
+    const field = fieldOf(form, detail);
+    showText(field.querySelector(".field-error"), fieldMessage(detail));
+    field.querySelector("input, textarea, select").setAttribute("aria-invalid", "true");
+  }
+  const allPlaced = placed.length > 0 && placed.length === details.length;
+  showError(box, error, allPlaced ? "Nothing was changed: please mend the marked fields." : error.message);
+  if (!placed.length) return;
+  const first = form.querySelector("[aria-invalid]");
+  const fold = first.closest("details");
+  if (fold) fold.open = true;
+  first.focus();
+}
+
+export const splitLabels = (text) => text.split(",").map((label) => label.trim()).filter(Boolean);
+
+/** Closes by its buttons, by Esc, and by a click beside it. */
+export function wireDialog(dialog) {
+  for (const button of dialog.querySelectorAll("[data-close]")) button.addEventListener("click", () => dialog.close());
+  let pressed = null;
+  dialog.addEventListener("pointerdown", ({ target }) => { pressed = target; });
+  // Not where a text selection that began inside ends outside.
+  dialog.addEventListener("click", ({ target }) => {
+    if (target === dialog && pressed === dialog) dialog.close();
+  });
+}

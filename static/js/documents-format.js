@@ -1,0 +1,74 @@
+import { count, valueLabel } from "./format.js";
+
+const UNITS = ["bytes", "kB", "MB", "GB"];
+
+/** A megabyte is 1024 kilobytes, as in the server's limit. */
+export function bytes(number) {
+  const power = Math.min(Math.floor(Math.log2(Math.max(number, 1)) / 10), UNITS.length - 1);
+  const value = number / 1024 ** power;
+  return `${value.toLocaleString("en", { maximumFractionDigits: value < 10 && power ? 1 : 0 })} ${UNITS[power]}`;
+}
+
+/** A day, or with `time` the minute; empty for what is no date. */
+export function when(iso, time = false) {
+  const date = new Date(iso);
+  if (!iso || Number.isNaN(date.getTime())) return "";
+  const day = { day: "numeric", month: "short", year: "numeric" };
+  return date.toLocaleString("en-GB", time ? { ...day, hour: "2-digit", minute: "2-digit" } : day);
+}
+
+const STATUS = {
+  ready: { icon: "check", text: "Ready" },
+  pending: { icon: "clock", text: "Being indexed" },
+  failed: { icon: "alert", text: "Failed" },
+  deleting: { icon: "trash", text: "Being deleted" },
+};
+
+export const statusOf = ({ status }) => STATUS[status] ?? { icon: "clock", text: status };
+
+export const isUnsettled = ({ status }) => status === "pending" || status === "deleting";
+
+/** A table whose rows have countries and years of their own has none itself. */
+export function scopeValue(document, field) {
+  const value = document[field];
+  if (value !== null && value !== undefined && value !== "") return valueLabel(field, value);
+  return document.parts > 1 && field !== "type" ? "by row" : "";
+}
+
+/** Its file's name, or its address on the web. */
+export const originOf = ({ source, document_name: name }) =>
+  (/^https?:/.test(source) ? source : (source || name).split("/").at(-1));
+
+const OUTCOMES = { added: "Added", replaced: "Replaced the earlier version", unchanged: "Already there, unchanged" };
+
+const STATES = {
+  queued: () => "Waiting to be read",
+  loading: () => "Reading",
+  chunking: () => "Cutting into passages",
+  embedding: ({ chunks, done_chunks: done }) => `Indexing: ${done} of ${count(chunks, "passage")}`,
+  waiting: ({ chunks, done_chunks: done }) => `Waiting${chunks ? ` at ${done} of ${count(chunks, "passage")}` : ""}`,
+  done: ({ outcome, chunks }) => [OUTCOMES[outcome] ?? "Done", chunks && count(chunks, "passage")].filter(Boolean).join(", "),
+  failed: () => "Failed",
+  cancelled: () => "Cancelled",
+};
+
+const STATE_ICONS = { done: "check", failed: "alert", cancelled: "close" };
+
+export const stateText = (file) => [STATES[file.state]?.(file) ?? file.state, file.detail].filter(Boolean).join(": ");
+
+export const stateIcon = (state) => STATE_ICONS[state] ?? "clock";
+
+export const isFinished = ({ state }) => ["done", "failed", "cancelled"].includes(state);
+
+export function fileProgress(file) {
+  if (isFinished(file)) return 1;
+  return file.chunks ? file.done_chunks / file.chunks : 0;
+}
+
+/** "2 added, 1 failed". */
+export function outcomeLine(files) {
+  const kinds = ["added", "replaced", "unchanged", "failed", "cancelled"];
+  const kind = ({ state, outcome }) => (state === "done" ? outcome || "added" : state);
+  const counts = kinds.map((name) => [files.filter((file) => kind(file) === name).length, name]);
+  return counts.filter(([number]) => number).map(([number, name]) => `${number} ${name}`).join(", ");
+}

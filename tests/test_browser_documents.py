@@ -1,0 +1,238 @@
+"""The knowledge base as a user meets it: documents added, found, changed and deleted in a browser."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import FilePayload, Locator, Page, expect
+
+from tests.test_browser import address, chromium, page
+
+__all__ = ["address", "chromium", "page"]
+
+TITLE = "Vanilla Report"
+REPORT: FilePayload = {
+    "name": "vanilla.md",
+    "mimeType": "text/markdown",
+    "buffer": b"# Vanilla Report\n\n## Exports\n\nThe vanilla export of Fiji was 4711 tonnes in 2031.\n\n"
+    b"## Prices <b>and</b> <script>window.pwned = 1</script>\n\nA kilogram of vanilla was 88 dollars.\n",
+}
+DAMAGED: FilePayload = {"name": "damaged.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7\nnothing of a PDF"}
+PROGRAM: FilePayload = {"name": "setup.exe", "mimeType": "application/octet-stream", "buffer": b"MZ"}
+ATTACHED: FilePayload = {
+    "name": "harvest.md",
+    "mimeType": "text/markdown",
+    "buffer": b"# Harvest\n\n## Saffron\n\nThe saffron harvest of the village was 137 grams.\n",
+}
+SLOW = 60_000
+Opened = tuple[Page, list[str]]
+
+
+@pytest.fixture
+def library(page: Opened, address: str) -> Opened:
+    """The knowledge base with its list loaded."""
+    browser, problems = page
+    open_library(browser, address)
+    return browser, problems
+
+
+def open_library(browser: Page, address: str) -> None:
+    browser.goto(f"{address}/documents")
+    expect(browser.locator("#documents")).to_have_attribute("aria-busy", "false")
+
+
+def total(browser: Page) -> int:
+    """The number of documents the page states, once none is being indexed."""
+    expect(browser.locator("#rows .status.pending")).to_have_count(0, timeout=SLOW)
+    return int((browser.locator("#total").text_content() or "").split()[0])
+
+
+def find(browser: Page, text: str) -> None:
+    """Narrows the list, and waits for it."""
+    with browser.expect_response("**/api/documents?*"):
+        browser.get_by_label("Find by title or name").fill(text)
+
+
+def row(browser: Page, title: str) -> Locator:
+    return browser.locator("#rows tr", has=browser.get_by_role("button", name=title, exact=True))
+
+
+def add(browser: Page, *files: FilePayload, **fields: str) -> Locator:
+    """Adds files with these fields; returns what shows their ingestion."""
+    browser.locator("#file-input").set_input_files(list(files))
+    expect(browser.locator("#staged")).to_be_visible()
+    for name, value in fields.items():
+        browser.locator(f"#upload-{name}").fill(value)
+    browser.locator("#upload-submit").click()
+    card = browser.locator("details.ingestion").first
+    expect(card).to_contain_text(files[0]["name"])
+    return card
+
+
+def ask(browser: Page, question: str) -> Locator:
+    browser.get_by_label("Question", exact=True).fill(question)
+    browser.locator("#send").click()
+    answer = browser.locator("article.answer").last
+    expect(answer).not_to_have_attribute("aria-busy", "true", timeout=SLOW)
+    return answer
+
+
+def remove(browser: Page, title: str) -> None:
+    browser.get_by_role("button", name=f"Delete {title}", exact=True).click()
+    dialog = browser.locator("#confirm-dialog")
+    expect(dialog).to_contain_text(title)
+    dialog.get_by_role("button", name="Delete", exact=True).click()
+    expect(dialog).to_be_hidden(timeout=SLOW)
+    expect(row(browser, title)).to_have_count(0)
+
+
+def test_documents_are_added_found_changed_and_deleted(library: Opened, address: str) -> None:
+    """One good file and one damaged: the one is answered from, the other says what is wrong with it."""
+    browser, problems = library
+    before = total(browser)
+
+    card = add(browser, REPORT, DAMAGED, country_name="Fiji", year="2031", labels="spices, trade")
+    expect(card).to_have_attribute("data-state", "failed", timeout=SLOW)
+    rows = card.locator(".file-row")
+    expect(rows.filter(has_text="vanilla.md")).to_contain_text(re.compile(r"Added, \d+ passages?"))
+    expect(rows.filter(has_text="damaged.pdf").locator(".file-error")).to_contain_text("damaged.pdf")
+    expect(card.locator(".retry")).to_be_visible()
+    find(browser, "vanilla")
+    expect(row(browser, TITLE)).to_contain_text("Fiji")
+    expect(row(browser, TITLE)).to_contain_text("2031")
+    expect(row(browser, TITLE).locator(".status")).to_have_text("Ready")
+
+    browser.reload()
+    expect(browser.locator("details.ingestion").first).to_contain_text("damaged.pdf cannot be read")
+
+    browser.get_by_role("button", name="Show vanilla.md").click()
+    sheet = browser.locator("#document-dialog")
+    expect(sheet.locator("#document-facts")).to_contain_text("spices, trade")
+    expect(sheet.locator(".passage-item").first).to_contain_text("4711 tonnes")
+    expect(sheet.locator("#passages")).to_contain_text("<script>window.pwned = 1</script>")
+    with browser.expect_download() as download:
+        sheet.locator("#document-file").click()
+    assert download.value.path().read_bytes() == REPORT["buffer"]
+
+    sheet.get_by_role("button", name="Edit").click()
+    edit = browser.locator("#edit-dialog")
+    edit.get_by_label("Year").fill("2032")
+    edit.get_by_label("Title").fill("Vanilla Yearbook")
+    edit.get_by_role("button", name="Save").click()
+    expect(edit).to_be_hidden(timeout=SLOW)
+    expect(sheet.locator("#document-facts")).to_contain_text("2032")
+    sheet.get_by_role("button", name="Close").click()
+    expect(row(browser, "Vanilla Yearbook")).to_contain_text("2032")
+
+    browser.get_by_role("link", name="Chat").click()
+    browser.wait_for_url(f"{address}/")
+    browser.locator("#scope-button").click()
+    browser.locator('[data-field=country_name] input[value="Fiji"]').check()
+    browser.locator('[data-field=year] input[value="2032"]').check()
+    browser.locator("#scope-done").click()
+    answer = ask(browser, "How large was the vanilla export?")
+    expect(answer.locator(".answer-body")).to_contain_text("4711 tonnes")
+    expect(answer.locator(".sources")).to_contain_text("Vanilla Yearbook")
+
+    browser.get_by_role("link", name="Knowledge base").click()
+    browser.wait_for_url(f"{address}/documents")
+    find(browser, "vanilla")
+    remove(browser, "Vanilla Yearbook")
+    find(browser, "")
+    assert total(browser) == before
+    assert browser.evaluate("() => window.pwned") is None
+    assert problems == []
+
+
+def test_an_ingestion_can_be_cancelled(library: Opened) -> None:
+    browser, problems = library
+    before = total(browser)
+    lines = (f"## Part {n}\n\nThe {n}th lighthouse of the coast is {n + 20} metres high.\n\n" for n in range(6000))
+    long: FilePayload = {"name": "lighthouses.md", "mimeType": "text/markdown", "buffer": "".join(lines).encode()}
+
+    card = add(browser, long)
+    expect(card).to_contain_text(re.compile(r"Indexing: \d+ of 6,\d+ passages"), timeout=SLOW)
+    assert float(card.locator("summary progress").get_attribute("value") or 1) < 1
+    card.get_by_role("button", name="Cancel").click()
+    expect(card).to_have_attribute("data-state", "cancelled", timeout=SLOW)
+    expect(card.locator(".cancel")).to_be_hidden()
+    expect(card.locator(".retry")).to_be_visible()
+    expect(row(browser, "lighthouses")).to_have_count(0, timeout=SLOW)
+    assert total(browser) == before
+    assert problems == []
+
+
+def test_what_cannot_be_read_is_refused_in_the_page(library: Opened) -> None:
+    """At once, with the reason; the others go on, and a wrong field is shown where it stands."""
+    browser, problems = library
+    browser.locator("#file-input").set_input_files([PROGRAM, REPORT])
+    expect(browser.locator("#refused")).to_contain_text("setup.exe")
+    expect(browser.locator("#staged li")).to_have_count(1)
+
+    browser.locator("#upload-year").fill("long ago")
+    browser.locator("#upload-submit").click()
+    expect(browser.locator("#upload-year")).to_have_attribute("aria-invalid", "true")
+    expect(browser.locator("#upload-year-error")).to_contain_text("year")
+    expect(browser.locator("#upload-error")).to_contain_text("Request id")
+    expect(browser.locator("#staged li")).to_have_count(1)
+    assert all("400" in problem for problem in problems), problems
+
+
+def test_a_filter_narrows_the_list_and_stays(library: Opened) -> None:
+    browser, problems = library
+    browser.get_by_role("search").get_by_label("Country").select_option("Kenya")
+    browser.get_by_label("Find by title or name").fill("2023")
+    expect(browser.locator("#total")).to_have_text("1 document found")
+    expect(browser.locator(".document-title")).to_have_text("Kenya: Country Report 2023")
+    browser.reload()
+    expect(browser.locator("#total")).to_have_text("1 document found")
+    browser.get_by_role("button", name="Clear filters").click()
+    expect(browser.locator("#page-range")).to_contain_text("1–50 of")
+    browser.get_by_role("button", name="Next").click()
+    expect(browser.locator("#page-range")).to_contain_text("51–")
+    assert problems == []
+
+
+def test_a_file_attached_to_a_question_answers_it_and_is_not_stored(library: Opened, address: str) -> None:
+    browser, problems = library
+    before = total(browser)
+    browser.goto(address)
+
+    browser.locator("#attach-button").click()
+    browser.locator("#attach-input").set_input_files(ATTACHED)
+    expect(browser.locator("#attachment-chips")).to_contain_text("harvest.md")
+    answer = ask(browser, "How large was the saffron harvest of the village?")
+    expect(answer.locator(".answer-body")).to_contain_text("137 grams")
+    turn = browser.locator(".turn").last
+    expect(turn.locator(".attached")).to_have_text("Answered from harvest.md (not stored)")
+    expect(browser.locator("#attachment-chips")).to_be_hidden()
+
+    answer.locator("button.citation").first.click()
+    expect(browser.locator("#evidence-passage mark")).to_contain_text("137 grams")
+    expect(browser.locator("#evidence-error")).to_be_empty()
+    browser.locator("#evidence-close").click()
+
+    open_library(browser, address)
+    assert total(browser) == before
+    browser.get_by_label("Find by title or name").fill("harvest")
+    expect(browser.locator("#total")).to_have_text("0 documents found")
+    assert problems == []
+
+
+def test_an_attachment_that_cannot_be_read_keeps_the_question(page: Opened, address: str) -> None:
+    browser, problems = page
+    browser.goto(address)
+    browser.locator("#attach-button").click()
+    browser.locator("#attach-input").set_input_files([ATTACHED, DAMAGED])
+    answer = ask(browser, "How large was the saffron harvest of the village?")
+    expect(answer.locator(".notice")).to_contain_text("damaged.pdf")
+    expect(browser.get_by_label("Question", exact=True)).to_have_value(
+        "How large was the saffron harvest of the village?"
+    )
+    expect(browser.locator("#attachment-chips li")).to_have_count(2)
+
+    browser.get_by_role("button", name="Remove damaged.pdf").click()
+    browser.locator("#send").click()
+    expect(browser.locator("article.answer").last.locator(".answer-body")).to_contain_text("137 grams", timeout=SLOW)
+    assert all("422" in problem for problem in problems), problems
