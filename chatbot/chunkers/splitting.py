@@ -15,8 +15,7 @@ class Splitter:
     """How a text is cut.
 
     ``size``: how much of a passage a span fills; any single character must be allowed. ``overlap``: how much of what
-    two passages may share; None = they share nothing. ``keep``: positions at which to cut only between words: the end
-    of a heading is no end of a passage. Of the borders the last kind must be `words`.
+    two passages may share; None = they share nothing. ``keep``: where headings end: no passage ends there.
     """
 
     text: str
@@ -35,7 +34,7 @@ class Splitter:
         border, *finer = borders
         pieces = border(self.text, start, end)
         starts, ends = array("q"), array("q")  # a million words would be 200 MB as tuples
-        for piece in self._joined(pieces) if finer else pieces:
+        for piece in self._joined(pieces):
             if self.size(*piece) <= 1:
                 starts.append(piece[0])
                 ends.append(piece[1])
@@ -45,7 +44,8 @@ class Splitter:
             if finer:
                 yield from self._split(*piece, finer)
             else:
-                yield from self._pack(range(*piece), range(piece[0] + 1, piece[1] + 1))
+                for cut in self._pack(range(*piece), range(piece[0] + 1, piece[1] + 1)):
+                    yield from whole(self.text, *cut)
         yield from self._pack(starts, ends)
 
     def _pack(self, starts: Sequence[int], ends: Sequence[int]) -> Iterator[Span]:

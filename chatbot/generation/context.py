@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Protocol
 
 from ..schema import ATTACHMENTS, SECTION_SEPARATOR, Chunk, Context, Passage, SearchHit
@@ -50,10 +52,15 @@ def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
     """The chunk with its neighbours in the report, cut to ``margin`` characters on each side.
 
     Where neighbours stand under other headings, each part is introduced by its own, so that a figure keeps its name.
+    Where passages overlap, the chunk is whole and its neighbours go without what they share.
     """
     labelled = any(other.section != chunk.section for other in around)
-    before = PART.join(_part(other, labelled) for other in around if other.ordinal < chunk.ordinal)
-    after = PART.join(_part(other, labelled) for other in around if other.ordinal > chunk.ordinal)
+    earlier = [other for other in around if other.ordinal < chunk.ordinal]
+    later = [other for other in around if other.ordinal > chunk.ordinal]
+    own_before = [_without(other, end=_shared(other, after)) for other, after in pairwise([*earlier, chunk])]
+    own_after = [_without(other, start=_shared(before, other)) for before, other in pairwise([chunk, *later])]
+    before = PART.join(_part(other, labelled) for other in own_before if other.text)
+    after = PART.join(_part(other, labelled) for other in own_after if other.text)
     head = before[-margin:] if margin else ""
     tail = after[:margin]
     # A cut line is dropped: half a figure is worse than none.
@@ -62,6 +69,20 @@ def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
     if len(after) > margin:
         tail = tail.rpartition("\n")[0].strip()
     return PART.join(part for part in (head, _part(chunk, labelled), tail) if part)
+
+
+def _shared(first: Chunk, second: Chunk) -> int:
+    """Characters at the end of the first that the second begins with, by their offsets.
+
+    None where the texts do not bear that out: passages of older systems have no offsets.
+    """
+    shared = first.end - second.start
+    return shared if shared > 0 and first.text[-shared:] == second.text[:shared] else 0
+
+
+def _without(chunk: Chunk, *, start: int = 0, end: int = 0) -> Chunk:
+    """The chunk without so many characters at its start and at its end."""
+    return replace(chunk, text=chunk.text[start : len(chunk.text) - end].strip()) if start or end else chunk
 
 
 def _part(chunk: Chunk, labelled: bool) -> str:

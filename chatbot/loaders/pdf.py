@@ -28,8 +28,8 @@ from .pdf_words import Line
 logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
 logging.getLogger("pdfplumber").setLevel(logging.CRITICAL)
 
-# What damaged files raise. pdfplumber wraps what pdfminer raises while it opens a file or lays out a page; where it
-# resolves a page's own entries it does not, and there pdfminer trusts a file to have the types and keys of the standard.
+# What damaged files raise. pdfplumber wraps what pdfminer raises when it opens a file or lays out a page, but not when
+# it resolves a page's own entries: there pdfminer trusts a file to have the types and keys that the standard asks for.
 # Found by changing bytes and objects of small files, thousands of times; tests/loaders/test_pdf_damage.py keeps a few.
 _DAMAGE = (
     PdfminerException,

@@ -28,11 +28,13 @@ export const statusOf = ({ status }) => STATUS[status] ?? { icon: "clock", text:
 
 export const isUnsettled = ({ status }) => status === "pending" || status === "deleting";
 
+const SEVERAL = { country_name: "several countries", year: "several years" };
+
 /** A table whose rows have countries and years of their own has none itself. */
 export function scopeValue(document, field) {
   const value = document[field];
   if (value !== null && value !== undefined && value !== "") return valueLabel(field, value);
-  return document.parts > 1 && field !== "type" ? "by row" : "";
+  return (document.parts > 1 && SEVERAL[field]) || "";
 }
 
 /** Its file's name, or its address on the web. */

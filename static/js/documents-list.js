@@ -136,7 +136,8 @@ export class DocumentList {
     if (!place) return;
     const same = [...rows.children].find((row) => row.dataset.id === place.row.dataset.id);
     const next = same ?? rows.children[Math.min(index, rows.children.length - 1)];
-    (next?.querySelector(`[data-action=${same ? place.action : "open"}]`) ?? byId("list-title")).focus({ preventScroll: true });
+    const target = next?.querySelector(`[data-action=${same ? place.action : "open"}]`) ?? byId("list-title");
+    target.focus({ preventScroll: true });
   }
 
   #showPaging(total) {
@@ -151,7 +152,8 @@ export class DocumentList {
     byId("documents").hidden = total === 0;
     const [title, text] = this.#filters.areUsed
       ? ["No document matches.", "Change or clear the filters."]
-      : ["There are no documents yet.", "Drop files above, choose them, or give a web address. As soon as they are indexed, questions are answered from them."];
+      : ["There are no documents yet.", "Drop files above, choose them, or give a web address. As soon as they are indexed, "
+        + "questions are answered from them."];
     byId("empty").querySelector(".empty-title").textContent = title;
     byId("empty").querySelector(".empty-text").textContent = text;
   }

@@ -31,7 +31,9 @@ export class Activity {
     const isRecent = ({ created_at: at }) => Date.now() - new Date(at).getTime() < RECENT_MS;
     const finished = ingestions.filter((ingestion) => isFinished(ingestion) && isRecent(ingestion)).slice(0, RECENT);
     const running = ingestions.filter((ingestion) => !isFinished(ingestion));
-    for (const ingestion of finished.toReversed()) this.add(ingestion, ingestion === ingestions[0] && ingestion.state === "failed");
+    for (const ingestion of finished.toReversed()) {
+      this.add(ingestion, ingestion === ingestions[0] && ingestion.state === "failed");
+    }
     for (const ingestion of running.toReversed()) this.add(ingestion);
   }
 

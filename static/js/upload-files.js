@@ -16,7 +16,7 @@ export const formatsLine = ({ suffixes, max_bytes: most }) =>
   `Reads ${suffixes.join(", ")}; up to ${bytes(most)} a file.`;
 
 /** Why the server would not take the file; empty if it would. */
-export function refusal(file, { suffixes, max_bytes: most }) {
+function refusal(file, { suffixes, max_bytes: most }) {
   const name = file.name.toLowerCase();
   if (!suffixes.some((suffix) => name.endsWith(suffix.toLowerCase()))) {
     return `This kind of file cannot be read. Readable are ${suffixes.join(", ")}.`;

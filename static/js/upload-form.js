@@ -21,11 +21,14 @@ function showStaged() {
 }
 
 function stagedItem(item, index) {
-  const remove = element("button", { type: "button", className: "button quiet icon-only", "aria-label": `Remove ${item.name}` }, icon("close"));
+  const remove = element("button", {
+    type: "button", className: "button quiet icon-only", "aria-label": `Remove ${item.name}`,
+  }, icon("close"));
   remove.addEventListener("click", () => {
     staged = staged.filter((other) => other !== item);
     showStaged();
-    (byId("staged").querySelectorAll("button")[index] ?? byId("staged").querySelector("li:last-child button") ?? byId("file-input")).focus();
+    const left = byId("staged").querySelectorAll("button");
+    (left[Math.min(index, left.length - 1)] ?? byId("file-input")).focus();
   });
   return element("li", {}, icon(item.url ? "link" : "file"),
     element("span", { className: "file-name", text: item.name }),
@@ -108,7 +111,8 @@ async function showFormats() {
     byId("formats-hint").textContent = formatsLine(formats);
     byId("file-input").accept = formats.suffixes.join(",");
     byId("upload-chunk_strategy").options[0].text = `As set on the server (${formats.chunk_strategy})`;
-    byId("upload-chunk_strategy").append(...formats.chunk_strategies.map((name) => element("option", { value: name, text: name })));
+    byId("upload-chunk_strategy").append(...formats.chunk_strategies.map((name) =>
+      element("option", { value: name, text: name })));
     byId("upload-chunk_size").placeholder = formats.chunk_size;
     byId("upload-chunk_overlap").placeholder = formats.chunk_overlap;
     return formats.types;

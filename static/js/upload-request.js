@@ -20,7 +20,8 @@ export function postForm(url, form, { onProgress, signal }) {
       else reject(errorOf(body, request.status));
     });
     request.addEventListener("error", () => reject(unreachable()));
-    request.addEventListener("abort", () => reject(new ApiError({ code: "stopped", message: "Stopped: the documents above were not added." })));
+    const stopped = new ApiError({ code: "stopped", message: "Stopped: the documents above were not added." });
+    request.addEventListener("abort", () => reject(stopped));
     signal.addEventListener("abort", () => request.abort());
     request.send(form);
   });

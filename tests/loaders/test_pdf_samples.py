@@ -102,7 +102,8 @@ def test_federal_register_table_at_the_foot_of_three_columns() -> None:
     text = section("federal-register-2020.pdf", 5, ("Costs of Compliance", "ESTIMATED COSTS")).text
     assert text.split("\n")[-1] == (
         "Action: MDS installation and verification, INOP marker removal.; "
-        "Labor cost: 1 work-hour × $85 per hour = $85; Parts cost: $0; Cost per product: $85; Cost on U.S. operators: $6,205."
+        "Labor cost: 1 work-hour × $85 per hour = $85; Parts cost: $0; "
+        "Cost per product: $85; Cost on U.S. operators: $6,205."
     )
 
 

@@ -1,0 +1,94 @@
+"""`ingest` against the bare embedder: passages a second, the same passages, in turn, in one process.
+
+    python -m benchmarks.ingest_throughput [FOLDER...]
+
+Without folders: some of the sample reports. What is more than embedding (reading, cutting, writing, the change log)
+should cost little. Then the same folders again: nothing may be embedded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from chatbot.embedders import EMBEDDERS
+from chatbot.ingestion.sources import Source, folder_sources
+from chatbot.protocols import Embedder
+from chatbot.schema import Matrix, Vector
+from chatbot.services import SAMPLE_DATA, Services
+from chatbot.settings import Settings
+
+ROUNDS = 3
+BATCH = 256
+
+
+class Counted:
+    """The embedder, with the texts it was given and the seconds it took."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self.model_id, self.dimensions, self.max_tokens = inner.model_id, inner.dimensions, inner.max_tokens
+        self.count_tokens = inner.count_tokens
+        self.texts: list[str] = []
+
+    def embed_query(self, text: str) -> Vector:
+        return self._inner.embed_query(text)
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        self.texts.extend(texts)
+        return self._inner.embed_documents(texts)
+
+
+def sources_of(folders: Sequence[Path]) -> list[Source]:
+    if not folders:
+        return folder_sources(SAMPLE_DATA)[:8]
+    return [source for folder in folders for source in folder_sources(folder)]
+
+
+def ingest(sources: Sequence[Source], embedder: Counted, data: Path) -> float:
+    """Seconds."""
+    settings = Settings(data_dir=data, embedding_provider="minilm", chat_model="extractive", sample_data="off")
+    with Services(settings) as services:
+        services.model_bound._built["embedder"] = embedder  # noqa: SLF001  # without the cache that ships
+        _ = services.ingestor
+        started = time.perf_counter()
+        for source in sources:
+            services.ingestion.ingest(source)
+        return time.perf_counter() - started
+
+
+def bare(texts: Sequence[str], embedder: Embedder) -> float:
+    started = time.perf_counter()
+    for start in range(0, len(texts), BATCH):
+        embedder.embed_documents(texts[start : start + BATCH])
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folders", nargs="*", type=Path)
+    sources = sources_of(parser.parse_args().folders)
+    model = EMBEDDERS.builder("minilm")(Settings(), model="all-minilm-l6-v2")
+    model.embed_documents(["warm up"] * 64)
+    ratios = []
+    for _ in range(ROUNDS):
+        with tempfile.TemporaryDirectory() as data:
+            embedder = Counted(model)
+            whole = ingest(sources, embedder, Path(data))
+            count = len(embedder.texts)
+            alone = bare(embedder.texts, model)
+            again = Counted(model)
+            second = ingest(sources, again, Path(data))
+        ratios.append(alone / whole)
+        print(
+            f"{len(sources)} files, {count} passages: ingest {count / whole:.1f}/s, bare embedder {count / alone:.1f}/s, "
+            f"ratio {alone / whole:.2f}; again {second / whole:.3f} of the time, {len(again.texts)} embedded"
+        )
+    print(f"median ratio {sorted(ratios)[ROUNDS // 2]:.2f}")
+
+
+if __name__ == "__main__":
+    main()
