@@ -4,6 +4,7 @@
     ├── SettingsError            a setting has a wrong value; the start stops
     ├── InvalidRequestError      the caller's input is wrong (400); names the fields
     │   └── UnknownNameError     a name that no registry knows; lists the valid ones
+    ├── ForbiddenOriginError     another web site's page asks for a change (403)
     ├── NotFoundError            an id that does not exist, or is not the caller's (404)
     ├── LoadError                a file cannot be read as what it claims to be (422)
     ├── CancelledError           a person stopped it (409)
@@ -63,6 +64,12 @@ class UnknownNameError(InvalidRequestError):
     """A registry was asked for a name it does not have."""
 
     code = "unknown_name"
+
+
+class ForbiddenOriginError(ChatbotError):
+    """A browser sends this for the page of another web site, which is not in CORS_ORIGINS."""
+
+    code = "forbidden_origin"
 
 
 class NotFoundError(ChatbotError):

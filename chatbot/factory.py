@@ -23,6 +23,7 @@ from .web.documents import documents
 from .web.errors import register_error_handlers
 from .web.health import health
 from .web.ingestions import ingestions
+from .web.origins import refuse_foreign_origins
 from .web.pages import pages
 from .web.startup import Startup
 
@@ -61,7 +62,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         methods=["GET", "POST", "PATCH", "DELETE"],
         expose_headers=["Retry-After", "Location"],
     )
-    _register_request_hooks(app)
+    _register_request_hooks(app, settings)
     startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
     startup.run()
     return app
@@ -73,6 +74,9 @@ def _start(app: Flask, services: Services) -> None:
     if services.engine.store == "atlas" and services.settings.create_indexes:
         startup: Startup = app.extensions["startup"]
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
+    for record in services.documents.all():
+        if record.status == "deleting":  # whoever was at it died
+            services.ingestor.delete(record.id)
     if services.ingestions.active():
         _run_worker(app)
     if _wants_samples(services):
@@ -84,9 +88,7 @@ def _run_worker(app: Flask) -> None:
     """Work through the queued ingestions, from now on; called again, it does nothing."""
     startup: Startup = app.extensions["startup"]
     services: Services = app.extensions["services"]
-    if not app.extensions.get("worker_runs"):
-        app.extensions["worker_runs"] = True
-        startup.supervise("ingestion", services.worker.run)
+    startup.supervise("ingestion", services.worker.run)
 
 
 def close_app(app: Flask) -> None:
@@ -132,12 +134,13 @@ def _wants_samples(services: Services) -> bool:
     return services.database.embedded and all(record.sample for record in services.documents.all())
 
 
-def _register_request_hooks(app: Flask) -> None:
+def _register_request_hooks(app: Flask, settings: Settings) -> None:
     @app.before_request
     def begin() -> None:
         begin_request()
         g.request_id = uuid.uuid4().hex[:12]
         g.started = time.perf_counter()
+        refuse_foreign_origins(settings.cors_origins)
 
     @app.after_request
     def finish(response: Response) -> Response:

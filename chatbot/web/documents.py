@@ -75,7 +75,7 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
         said = _said(form_fields(), single=len(files) == 1)
         queued = []
         for file in files:
-            name = safe_name(file)
+            name = safe_name(file.filename)
             with on_disk(file) as path:
                 file_id = services().files.put(path)
             identity, name = f"{UPLOADS}{name}", PurePosixPath(name).name

@@ -13,6 +13,7 @@ from ..errors import (
     ChatbotError,
     DependencyError,
     EmbedderMismatchError,
+    ForbiddenOriginError,
     IngestingError,
     InvalidRequestError,
     LoadError,
@@ -23,6 +24,7 @@ log = logging.getLogger(__name__)
 
 STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
     (InvalidRequestError, 400),
+    (ForbiddenOriginError, 403),
     (NotFoundError, 404),
     (LoadError, 422),
     (CancelledError, 409),

@@ -20,6 +20,8 @@ class Startup:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._background: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self._supervised: set[str] = set()
 
     def background(self, name: str, work: Callable[[threading.Event], None]) -> None:
         """Run ``work`` beside the requests; it ends soon after the event it is given is set."""
@@ -29,8 +31,12 @@ class Startup:
 
     def supervise(self, name: str, work: Callable[[], None]) -> None:
         """Run ``work``, which ends by itself when it is closed, beside the requests; a bug in it is logged, and it
-        is started again.
+        is started again. Once for each name: asked for again, it runs already.
         """
+        with self._lock:
+            if name in self._supervised:
+                return
+            self._supervised.add(name)
 
         def again(stop: threading.Event) -> None:
             while not stop.is_set():

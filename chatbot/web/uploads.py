@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -22,8 +24,10 @@ FORM_BYTES = 1_000_000
 """What the fields of a form may take besides its files."""
 MOST_FILES = 200
 MEGABYTE = 1024 * 1024
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f<>:\"|?*\\]+")
-LONGEST_NAME = 120
+FILES = "files"
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
+LONGEST_NAME = 200
+"""Bytes: file systems hold 255 for a name."""
 
 
 def services() -> Services:
@@ -42,7 +46,8 @@ def is_form(*, most: int) -> bool:
     if request.mimetype != "multipart/form-data":
         return False
     request.max_content_length = FORM_BYTES + most * services().settings.max_upload_mb * MEGABYTE
-    return bool(request.form or request.files)
+    request.max_form_memory_size = FORM_BYTES
+    return True
 
 
 def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
@@ -53,37 +58,44 @@ def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
         RequestEntityTooLarge: a file, or all together, are larger than is allowed.
     """
     largest = services().settings.max_upload_mb
-    files = [file for file in request.files.getlist("files") if file.filename]
+    for field in request.files:
+        if field != FILES:
+            raise InvalidRequestError.for_field(field, f"files are taken from the field `{FILES}` only.", [FILES])
+    files = [file for file in request.files.getlist(FILES) if file.filename]
     if not files:
-        raise InvalidRequestError.for_field("files", "send at least one file in the field `files`.")
+        raise InvalidRequestError.for_field(FILES, f"send at least one file in the field `{FILES}`.")
     if len(files) > most:
-        raise InvalidRequestError.for_field("files", f"at most {most} files at a time, these are {len(files)}.")
+        raise InvalidRequestError.for_field(FILES, f"at most {most} files at a time, these are {len(files)}.")
     readable = suffixes()
-    for file in files:
-        name = safe_name(file)
+    names = [safe_name(file.filename) for file in files]
+    for file, name in zip(files, names, strict=True):
         if PurePosixPath(name).suffix.lower() not in readable:
             message = f"{name}: this format is not read. Readable: {', '.join(readable)}."
-            raise InvalidRequestError.for_field("files", message, readable)
+            raise InvalidRequestError.for_field(FILES, message, readable)
         if _size(file) > largest * MEGABYTE:
             raise RequestEntityTooLarge(f"{name} is larger than {largest} MB, the limit (MAX_UPLOAD_MB).")
-    names = [safe_name(file) for file in files]
     if twice := {name for name in names if names.count(name) > 1}:
-        raise InvalidRequestError.for_field("files", f"the same name twice: {', '.join(sorted(twice))}.")
+        raise InvalidRequestError.for_field(FILES, f"the same name twice: {', '.join(sorted(twice))}.")
     return files
 
 
-def safe_name(file: FileStorage) -> str:
-    """The file's name for people and for its document's identity: relative, without control characters."""
-    parts = PurePosixPath(_UNSAFE.sub("_", (file.filename or "").replace("\\", "/"))).parts
-    kept = [part for part in parts if part not in {"/", ".", ".."}]
-    return "/".join(kept)[-LONGEST_NAME:].strip("/. ") or "file"
+def safe_name(given: str | None) -> str:
+    """A file's name for people and for its document's identity: relative, printable, short enough for every disk."""
+    composed = unicodedata.normalize("NFC", (given or "").replace("\\", "/"))  # macOS sends accents on their own
+    kept = [part for part in PurePosixPath(_UNSAFE.sub("_", composed)).parts if part not in {"/", ".", ".."}]
+    name = "/".join(kept).strip("/. ") or "file"
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    # The end has the suffix; the digest keeps names apart that end alike.
+    digest = hashlib.sha256(name.encode()).hexdigest()[:12]
+    return f"{digest}-{name.encode()[-LONGEST_NAME + len(digest) + 1 :].decode(errors='ignore')}"
 
 
 @contextmanager
 def on_disk(file: FileStorage) -> Iterator[Path]:
     """The file under its own name, in a folder that is gone afterwards."""
     with TemporaryDirectory(prefix="report-chat-") as folder:
-        path = Path(folder) / PurePosixPath(safe_name(file)).name
+        path = Path(folder) / PurePosixPath(safe_name(file.filename)).name
         file.save(path)
         yield path
 
@@ -94,7 +106,10 @@ def form_fields() -> dict[str, Any]:
 
 
 def form_json(field: str) -> Any:
-    """A form field's JSON. Raises InvalidRequestError."""
+    """The JSON of a form's only field. Raises InvalidRequestError."""
+    for name in request.form:
+        if name != field:
+            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {field}, {FILES}.", [field, FILES])
     try:
         return json.loads(request.form.get(field, ""))
     except (ValueError, RecursionError):

@@ -6,21 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.chunkers.splitting import split
+from chatbot.chunkers.borders import clauses, lines, paragraphs, words
+from chatbot.chunkers.splitting import Splitter
 
+ALL = (paragraphs, lines, clauses, words)
 TEXTS = st.text(alphabet="ab .;!\n\té", max_size=120)
 SIZES = st.integers(1, 40)
 
 
+def spans(text: str, size: int) -> list[tuple[int, int]]:
+    return list(Splitter(text, lambda start, end: (end - start) / size).split(ALL))
+
+
 def pieces(text: str, size: int) -> list[str]:
-    return [text[start:end] for start, end in split(text, lambda piece: len(piece) <= size)]
+    return [text[start:end] for start, end in spans(text, size)]
 
 
 @given(TEXTS, SIZES)
 def test_spans_cover_all_but_white_space_in_order_and_fit(text: str, size: int) -> None:
-    spans = split(text, lambda piece: len(piece) <= size)
     position = 0
-    for start, end in spans:
+    for start, end in spans(text, size):
         assert position <= start < end
         assert text[position:start].strip() == ""
         assert text[start:end] == text[start:end].strip()
@@ -42,6 +47,7 @@ CASES = {
     "then words": ("aaa bbb ccc", 7, ["aaa bbb", "ccc"]),
     "a hard cut at last": ("abcdefgh", 3, ["abc", "def", "gh"]),
     "only the long part is cut further": ("short\n\nlonger words here", 12, ["short", "longer words", "here"]),
+    "what is left of it is not joined with the next": ("aaa bbb ccc\n\ndd", 8, ["aaa bbb", "ccc", "dd"]),
     "nothing": ("  \n\n ", 5, []),
 }
 
@@ -53,5 +59,19 @@ def test_borders_are_tried_from_the_best_to_the_worst(text: str, size: int, expe
 
 def test_any_measure_of_size_will_do() -> None:
     """Tokens, not characters: at most two words a piece."""
-    spans = split("one two three four five", lambda piece: len(piece.split()) <= 2)
-    assert len(spans) == 3
+    text = "one two three four five"
+    found = Splitter(text, lambda start, end: len(text[start:end].split()) / 2).split((words,))
+    assert [text[start:end] for start, end in found] == ["one two", "three four", "five"]
+
+
+KEPT = {
+    "at the end of a line": ("Head\nLong line here", 12, ["Head\nLong", "line here"]),
+    "before a text without spaces": ("Head\nabcdefghij", 8, ["Head\nabc", "defghij"]),
+    "not even where the cut would be white space": ("Head\nabcdefghij", 5, ["Head", "abcde", "fghij"]),
+}
+
+
+@pytest.mark.parametrize(("text", "size", "expected"), KEPT.values(), ids=KEPT)
+def test_a_heading_goes_with_what_is_below_it(text: str, size: int, expected: list[str]) -> None:
+    found = Splitter(text, lambda start, end: (end - start) / size, keep={4}).split(ALL)
+    assert [text[start:end] for start, end in found] == expected

@@ -5,11 +5,12 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from dataclasses import replace
 
 import pytest
 
 from chatbot.generation.context import build_context, render_passage, wider_text
-from chatbot.schema import Passage, SearchHit
+from chatbot.schema import Chunk, Passage, SearchHit
 from chatbot.text import estimate_tokens
 from tests.generation.conftest import Shelf, chunk, hits
 
@@ -89,6 +90,46 @@ class TestWiderText:
     def test_a_neighbour_of_one_long_line_is_left_out_rather_than_cut(self) -> None:
         around = [chunk(0, "x" * 100), chunk(1, "the passage"), chunk(2, "y" * 100)]
         assert wider_text(around[1], around, margin=30) == "the passage"
+
+
+class TestOverlap:
+    """Passages that share text with their neighbours: it is shown once."""
+
+    TEXT = "one two three four five six seven"
+
+    def windows(self, *spans: tuple[int, int]) -> list[Chunk]:
+        return [chunk(n, self.TEXT[start:end], start=start) for n, (start, end) in enumerate(spans)]
+
+    @pytest.mark.parametrize("ordinal", [0, 1, 2])
+    def test_what_neighbours_share_is_shown_once(self, ordinal: int) -> None:
+        around = self.windows((0, 13), (8, 23), (19, 33))  # "three" in the first two, "five" in the last two
+        assert wider_text(around[ordinal], around, margin=300).split() == self.TEXT.split()
+
+    def test_the_chunk_itself_is_whole(self) -> None:
+        around = self.windows((0, 13), (8, 23), (19, 33))
+        assert wider_text(around[1], around, margin=300) == "one two\n\nthree four five\n\nsix seven"
+
+    @pytest.mark.parametrize("ordinal", range(4))
+    def test_more_than_two_may_share_it(self, ordinal: int) -> None:
+        around = self.windows((0, 18), (4, 23), (8, 27), (14, 33))
+        assert wider_text(around[ordinal], around, margin=300).split() == self.TEXT.split()
+
+    def test_a_neighbour_with_nothing_of_its_own_has_no_heading_either(self) -> None:
+        first, second = self.windows((0, 13), (0, 23))
+        around = [replace(first, section="A"), replace(second, section="B")]
+        assert wider_text(around[1], around, margin=300) == f"B: {self.TEXT[:23]}"
+
+    def test_a_neighbour_further_on_shares_nothing(self) -> None:
+        """What stood between them may be shown elsewhere."""
+        first, _, third = self.windows((0, 13), (8, 23), (19, 33))
+        assert wider_text(first, [first, third], margin=300) == "one two three\n\nfive six seven"
+
+    def test_offsets_that_the_texts_contradict_cut_nothing(self) -> None:
+        """Passages of older systems have none, and one text may be in several."""
+        around = [chunk(n, text, start=0) for n, text in enumerate(["alpha", "bravo", "charlie"])]
+        assert wider_text(around[1], around, margin=300) == "alpha\n\nbravo\n\ncharlie"
+        same = [replace(chunk(n, "same text"), end=0) for n in range(2)]
+        assert wider_text(same[1], same, margin=300) == "same text\n\nsame text"
 
 
 class TestNothingTwice:
