@@ -62,7 +62,13 @@ class Originals:
             return IngestionFile("", "", _name(record), record.source, file_id=record.file_id)
         if record.sample or _on_disk(record) is None:
             return None
-        about = {"title": record.title, "metadata": dict(record.metadata), "listed": True}
+        about = {
+            "title": record.title,
+            "metadata": dict(record.metadata),
+            "labels": list(record.labels),
+            "description": record.description,
+            "listed": True,
+        }
         return IngestionFile("", "", _name(record), record.source, about=about)
 
     def has(self, record: DocumentRecord) -> bool:

@@ -106,7 +106,7 @@ def document_json(record: DocumentRecord, *, has_file: bool, can_reingest: bool)
         "description": record.description,
         "error": record.error,
         "sample": record.sample,
-        "parts": len(record.parts),
+        "parts": sum(part.metadata != record.metadata for part in record.several) or 1,
         "has_file": has_file,
         "can_reingest": can_reingest,
         "chunking": asdict(record.chunking) if record.chunking else None,

@@ -63,6 +63,8 @@ def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: st
     overrides = _overrides(services, flags)
     with TemporaryDirectory(prefix="report-chat-") as folder:
         works = [work for path in paths for work in _works(services, path, pattern, name, Path(folder))]
+        if not works:
+            raise click.UsageError(f"No file to read in {', '.join(paths)}.")
         if flags["title"] and len(works) != 1:
             raise click.UsageError("--title is for a single file.")
         rows: list[Row] = []
@@ -125,6 +127,8 @@ def _works(services: Services, path: str, pattern: str, name: str, folder: Path)
         identity = path.partition("#")[0]
         yield _Work(path, lambda: Source(services.originals.download(path, folder), identity))
     elif path == STDIN:
+        if PurePosixPath(name).suffix.lower() not in suffixes():
+            raise click.UsageError(f"--name {name}: the suffix says the format. Valid: {', '.join(suffixes())}.")
         yield _Work(name, lambda: _from_stdin(name, folder))
     elif Path(path).is_dir():
         for source in folder_sources(Path(path), pattern=pattern):

@@ -34,8 +34,7 @@ class Editor:
             InvalidRequestError: it is not ready to be edited.
             DependencyError: what was shown before is shown still.
         """
-        watch = Watch()
-        with held(self._leases, f"document:{document_id}", watch):
+        with held(self._leases, f"document:{document_id}", Watch()) as watch:
             known = self._documents.get(document_id)
             if known is None:
                 raise NotFoundError(f"There is no report {document_id!r}.")

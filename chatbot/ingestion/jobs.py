@@ -98,10 +98,12 @@ class IngestionWorker:
         if file is None:
             return False
         if file.cancel:
-            self._jobs.release(file, state="cancelled")
+            self._service().abandon(file.identity)
+            self._jobs.release(file, state="cancelled", detail="")
         elif file.tries > MOST_TRIES:
+            self._service().abandon(file.identity)
             error = f"{file.name} was given up: the process that read it ended {MOST_TRIES} times."
-            self._jobs.release(file, state="failed", error=error)
+            self._jobs.release(file, state="failed", error=error, detail="")
         else:
             self._work(file)
         self._tidy()
@@ -111,30 +113,30 @@ class IngestionWorker:
         cancel = self._current = Cancellation()
         if self._stopping.is_set():
             cancel.cancel()
-        ended = threading.Event()
-        beat = threading.Thread(target=self._beat, args=(file, cancel, ended), name="ingestion-beat", daemon=True)
+        ended, lost = threading.Event(), threading.Event()
+        beat = threading.Thread(target=self._beat, args=(file, cancel, ended, lost), name="ingestion-beat", daemon=True)
         beat.start()
         try:
-            outcome = self._ingest(file, cancel)
+            outcome = self._ingest(file, cancel, lambda: self._stopping.is_set() or lost.is_set())
         finally:
             self._current = None
             ended.set()
             beat.join()
         self._jobs.release(file, **outcome)
 
-    def _ingest(self, file: IngestionFile, cancel: Cancellation) -> dict[str, Any]:
+    def _ingest(self, file: IngestionFile, cancel: Cancellation, stopping: Callable[[], bool]) -> dict[str, Any]:
         """How it ended, as values of the file's row."""
         try:
             with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
-                found, file_id = self._read_and_ingest(file, Path(folder), cancel)
+                found, file_id = self._read_and_ingest(file, Path(folder), cancel, stopping)
         except StoppedError:
-            return {"state": "queued", "detail": "", "tries": file.tries - 1}
+            return _let_go(file)
         except CancelledError:
             return {"state": "cancelled", "detail": ""}
         except ChatbotError as error:
             stopped = cancel.cancelled  # what was interrupted may fail in its own way
-            if stopped and self._stopping.is_set():
-                return {"state": "queued", "detail": "", "tries": file.tries - 1}
+            if stopped and stopping():
+                return _let_go(file)
             return {"state": "cancelled" if stopped else "failed", "error": error.message, "detail": ""}
         return {
             "state": "done",
@@ -146,24 +148,33 @@ class IngestionWorker:
             "file_id": file_id,
         }
 
-    def _read_and_ingest(self, file: IngestionFile, folder: Path, cancel: Cancellation) -> tuple[Ingested, str]:
+    def _read_and_ingest(
+        self, file: IngestionFile, folder: Path, cancel: Cancellation, stopping: Callable[[], bool]
+    ) -> tuple[Ingested, str]:
         """What became of it, and the id its original is kept under."""
         self._jobs.note(file, state="loading", detail="", error="")
         path, file_id = self._fetch(file, folder, cancel)
-        watch = _Notes(self._jobs, file).watch(cancel, self._stopping)
+        watch = _Notes(self._jobs, file).watch(cancel, stopping)
         source = Source(path, file.identity, **file.about)
         return self._service().ingest(source, overrides=file.overrides, file_id=file_id, watch=watch), file_id
 
-    def _beat(self, file: IngestionFile, cancel: Cancellation, ended: threading.Event) -> None:
-        """Keep the lease, and look whether somebody wants an end."""
+    def _beat(self, file: IngestionFile, cancel: Cancellation, ended: threading.Event, lost: threading.Event) -> None:
+        """Keep the lease, and look whether somebody wants an end; ``lost``: somebody else has the file by now."""
         while not ended.wait(BEAT_SECONDS):
             try:
                 wanted = self._jobs.renew(file)
             except DependencyError:
                 continue  # the work itself meets the same failure
+            if wanted is None:
+                lost.set()
             if wanted or wanted is None:
                 cancel.cancel()
                 return
+
+
+def _let_go(file: IngestionFile) -> dict[str, Any]:
+    """For the next worker. Not queued: what it has begun would have to be taken back when it is cancelled."""
+    return {"state": "waiting", "detail": "The server was stopped.", "tries": file.tries - 1}
 
 
 class _Notes:
@@ -174,8 +185,8 @@ class _Notes:
         self._file = file
         self._noted = 0.0
 
-    def watch(self, cancel: Cancellation, stopping: threading.Event) -> Watch:
-        return Watch(self._progress, self._waiting, cancel, stopping.is_set)
+    def watch(self, cancel: Cancellation, stopping: Callable[[], bool]) -> Watch:
+        return Watch(self._progress, self._waiting, cancel, stopping)
 
     def _progress(self, done: int, total: int) -> None:
         if time.monotonic() - self._noted >= NOTE_SECONDS:

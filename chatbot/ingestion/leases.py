@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Protocol
 
 from ..errors import DependencyError
@@ -25,27 +26,38 @@ class Leases(Protocol):
 
 
 @contextmanager
-def held(leases: Leases, name: str, watch: Watch) -> Iterator[None]:
-    """Wait until nobody else has the lease, then hold it. Raises CancelledError while waiting."""
+def held(leases: Leases, name: str, watch: Watch) -> Iterator[Watch]:
+    """Wait until nobody else has the lease, then hold it. Raises CancelledError while waiting.
+
+    The watch it gives also stops the work when the lease is somebody else's by now: this process slept too long.
+    """
     owner = uuid.uuid4().hex
     while not leases.acquire_lease(name, owner, LEASE_SECONDS):
         watch.check()
         watch.waiting("Another worker has this report in hand.")
         time.sleep(POLL_SECONDS)
-    ended = threading.Event()
-    beat = threading.Thread(target=_keep, args=(leases, name, owner, ended), name=f"lease {name}", daemon=True)
+    ended, lost = threading.Event(), threading.Event()
+
+    def lose() -> None:
+        lost.set()
+        watch.cancel.cancel()
+
+    beat = threading.Thread(target=_keep, args=(leases, name, owner, ended, lose), name=f"lease {name}", daemon=True)
     beat.start()
     try:
-        yield
+        yield replace(watch, stopping=lambda: lost.is_set() or watch.stopping())
     finally:
         ended.set()
         beat.join()
         leases.release_lease(name, owner)
 
 
-def _keep(leases: Leases, name: str, owner: str, ended: threading.Event) -> None:
+def _keep(leases: Leases, name: str, owner: str, ended: threading.Event, lose: Callable[[], None]) -> None:
     while not ended.wait(LEASE_SECONDS / 3):
         try:
-            leases.acquire_lease(name, owner, LEASE_SECONDS)
+            kept = leases.acquire_lease(name, owner, LEASE_SECONDS)
         except DependencyError:
             continue  # the work itself meets the same failure, and says so
+        if not kept:
+            lose()
+            return

@@ -10,12 +10,10 @@ from typing import Any, Literal
 
 from ..errors import ChatbotError, InvalidRequestError, LoadError
 from ..protocols import Chunker, Embedder, Store
-from ..schema import Chunk, Chunking, Document, DocumentRecord, Section, Value, lay_out
+from ..schema import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Section, Value, lay_out
 from .versions import Registrations, VersionWriter
 from .watch import IMPATIENT, Patience, Watch
 
-SUMMARY_ORDINAL = 99_999
-"""Far from every other passage: a summary is nobody's neighbour. Five digits are what an id has for it."""
 SUMMARY_HEADING = "Summary"
 Summarise = Callable[[Document], str]
 
@@ -84,7 +82,10 @@ class Ingestor:
         record = self._record(document, about)
         if known is None:
             self._documents.put(record)
-        elif known.status == "ready" and known.version == record.version and not known.replacing:
+        elif known.status != "ready":
+            if (known.status, known.version) != ("pending", record.version):
+                self._documents.put(replace(record, replacing=known.version))
+        elif known.version == record.version and not known.replacing:
             about_it = replace(
                 known, overrides=record.overrides, file_id=record.file_id, fingerprint=record.fingerprint
             )
@@ -125,15 +126,21 @@ class Ingestor:
         replaced = known is not None and known.status == "ready"
         return Ingested(document.id, "replaced" if replaced else "added", len(chunks))
 
+    def overrides(self, document_id: str) -> Mapping[str, Any]:
+        """What a person has said of a document."""
+        known = self._documents.get(document_id)
+        return known.overrides if known else {}
+
     def delete(self, document_id: str) -> bool:
         """Remove a document and every passage of it; False when there is no such document."""
         return self.writer.delete(document_id)
 
-    def version(self, document: Document, summary: str) -> str:
-        """Changes when the text, the metadata, the chunking or the kind of summary does."""
+    def version(self, document: Document, summary: str, collection: str | None = None) -> str:
+        """Changes when the text, the metadata, the chunking, the kind of summary or a chosen collection does."""
         parts = {
             "settings": self.settings_key,
             "summary": summary,
+            "collection": collection,
             "title": document.title,
             "name": document.name,
             "metadata": _sorted(document.metadata),
@@ -178,7 +185,7 @@ class Ingestor:
             source=document.source,
             collection=about.collection or (self._reports if scoped else self._general),
             status="pending",
-            version=self.version(document, about.summary),
+            version=self.version(document, about.summary, about.collection),
             metadata=dict(document.metadata),
             pages=document.pages,
             sample=about.sample,
@@ -195,10 +202,10 @@ def passages(store: Store, record: DocumentRecord, *, offset: int, limit: int) -
     """Passages of the version that is shown, in reading order, the summary last."""
     if not record.version:  # of an older system, whose ids say nothing
         return sorted(store.stored(record.id)[0], key=lambda chunk: (chunk.ordinal, chunk.id))[offset : offset + limit]
-    ordinals = [*range(offset, min(offset + limit, record.chunks))]
-    if ordinals and ordinals[-1] == record.chunks - 1:
-        ordinals.append(SUMMARY_ORDINAL)
-    return store.get([Chunk.make_id(record.id, record.version, ordinal) for ordinal in ordinals])
+    if offset >= record.chunks:
+        return []
+    last = offset + limit >= record.chunks
+    return store.get(record.chunk_ids()[offset : None if last else offset + limit])
 
 
 def _sorted(metadata: Mapping[str, Value]) -> dict[str, Value]:

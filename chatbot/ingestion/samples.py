@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..cancellation import Cancellation
 from ..errors import ChatbotError
@@ -14,7 +16,7 @@ from ..protocols import Loader
 from ..schema import Document
 from .leases import Leases
 from .pipeline import Ingestor, Registration
-from .sources import folder_sources, make_document
+from .sources import document_id, folder_sources, make_document
 from .summary import Summary
 
 log = logging.getLogger(__name__)
@@ -55,10 +57,16 @@ class SampleReports:
     def running(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
-    def documents(self) -> list[Document]:
-        """The sample reports, read but not ingested."""
-        sources = folder_sources(self._folder, prefix=PREFIX)
-        return [make_document(source, self._loader(source.path).load(source.path)) for source in sources]
+    def documents(self, overrides: Callable[[str], Mapping[str, Any]] = lambda document_id: {}) -> list[Document]:
+        """The sample reports, read but not ingested; ``overrides(document_id)`` is what a person says of one."""
+        found = []
+        for source in folder_sources(self._folder, prefix=PREFIX):
+            said = overrides(document_id(source.identity))
+            found.append(make_document(source, self._loader(source.path).load(source.path), overrides=said))
+        return found
+
+    def _known(self, document: Document) -> Registration:
+        return replace(self._about, overrides=self._ingestor().overrides(document.id))
 
     def summary_of(self, document: Document) -> str:
         return self._summary.make(document, Cancellation())
@@ -89,15 +97,15 @@ class SampleReports:
     def load(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Register all, then ingest one by one; returns how many were new. ``progress`` counts documents."""
         ingestor = self._ingestor()
-        documents = self.documents()
+        documents = self.documents(ingestor.overrides)
         self.total = len(documents)
-        waiting = [document for document in documents if ingestor.register(document, self._about)]
+        waiting = [document for document in documents if ingestor.register(document, self._known(document))]
         progress(len(documents) - len(waiting), len(documents))
         for done, document in enumerate(waiting, start=len(documents) - len(waiting) + 1):
             if self._stop.is_set():
                 break
             # The ingestor is asked for anew: `reembed` may have replaced it.
-            self._ingestor().ingest(document, self._about, summarise=self.summary_of)
+            self._ingestor().ingest(document, self._known(document), summarise=self.summary_of)
             self._leases.acquire_lease("sample_data", self._owner, LEASE_SECONDS)
             progress(done, len(documents))
         return len(waiting)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..cancellation import Cancellation
-from ..errors import LoadError
+from ..errors import CancelledError, LoadError
 from ..protocols import Catalog
 from ..schema import Chunking, Document, DocumentRecord, Loaded
 from .leases import Leases, held
@@ -73,8 +73,7 @@ class IngestionService:
             InvalidRequestError: a chunk size or collection that cannot be.
             DependencyError, EmbedderMismatchError, CancelledError: see `Ingestor.ingest`.
         """
-        watch = watch or Watch()
-        with held(self._leases, f"document:{document_id(source.identity)}", watch):
+        with held(self._leases, f"document:{document_id(source.identity)}", watch or Watch()) as watch:
             known, said, ingestor = self._known(source, overrides or {})
             fingerprint = _fingerprint(source, said, f"{ingestor.settings_key}:{self._summary.kind}")
             if known is not None and _settled(known) and (known.fingerprint, known.file_id) == (fingerprint, file_id):
@@ -91,6 +90,13 @@ class IngestionService:
             make = self._summary.make
             return ingestor.ingest(document, about, summarise=lambda it: make(it, watch.cancel), watch=watch)
 
+    def abandon(self, identity: str) -> None:
+        """Take back what an ingestion has begun that nobody goes on with. Raises DependencyError."""
+        with held(self._leases, f"document:{document_id(identity)}", Watch()):
+            known = self._documents.get(document_id(identity))
+            if known is not None and (known.status == "pending" or known.replacing):
+                self._ingestors({}).writer.undo(known, known, CancelledError("Given up."))
+
     def plan(self, source: Source, *, overrides: Mapping[str, Any] | None = None) -> Planned:
         """What `ingest` would do, without doing it. Raises as it does."""
         known, said, ingestor = self._known(source, overrides or {})
@@ -98,7 +104,8 @@ class IngestionService:
         if known is None or not _settled(known):
             outcome = "new"
         else:
-            outcome = "unchanged" if known.version == ingestor.version(document, self._summary.kind) else "changed"
+            version = ingestor.version(document, self._summary.kind, said.get("collection"))
+            outcome = "unchanged" if known.version == version else "changed"
         return Planned(document, outcome, ingestor.chunking)
 
     def _known(

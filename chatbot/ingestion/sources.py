@@ -89,8 +89,8 @@ def make_document(
         metadata={name: value for name, value in metadata.items() if name not in said or said[name] is not None},
         sections=_spelled(loaded.sections, countries),
         pages=loaded.pages,
-        labels=tuple(said.get("labels") or (*loaded.labels, *source.labels)),
-        description=str(said.get("description") or source.description or loaded.description),
+        labels=tuple(dict.fromkeys((said["labels"] or ()) if "labels" in said else (*loaded.labels, *source.labels))),
+        description=(said["description"] or "") if "description" in said else source.description or loaded.description,
     )
 
 

@@ -63,17 +63,18 @@ class VersionWriter:
             DependencyError, EmbedderMismatchError, CancelledError: what was shown before is shown still.
         """
         try:
+            self._require_wanted(record)
             if known is not None and known.status == "ready":
                 self._documents.put(replace(known, replacing=record.version))
-            self._store_all(chunks, again=known is not None, watch=watch)
+            self._store_all(record, chunks, again=known is not None, watch=watch)
         except ChatbotError as error:
             self.undo(record, known, error)
             raise
         self._show(replace(record, status="ready", chunks=len(chunks), several=_parts(chunks, record)), known, chunks)
 
-    def _store_all(self, chunks: Sequence[Chunk], *, again: bool, watch: Watch) -> None:
+    def _store_all(self, record: DocumentRecord, chunks: Sequence[Chunk], *, again: bool, watch: Watch) -> None:
         """Embed and store what is not stored yet. ``again``: some of it may be, from this or another version."""
-        there, vectors = self._store.stored(chunks[0].document_id) if again else ([], np.empty((0, 0), np.float32))
+        there, vectors = self._store.stored(record.id) if again else ([], np.empty((0, 0), np.float32))
         written = {chunk.id: chunk for chunk in there}
         reusable = {chunk.search_text: vector for chunk, vector in zip(there, vectors, strict=True)}
         for start in range(0, len(chunks), BATCH):
@@ -83,12 +84,14 @@ class VersionWriter:
                 self._require_current()
                 self._store.upsert(batch, matrix)
             watch.progress(min(start + BATCH, len(chunks)), len(chunks))
-        # The model may have changed between a check and its write: then the document must not become ready.
+        # What may have changed between a check and its write: then the document must not become ready.
+        watch.check()
+        self._require_wanted(record)
         self._require_current()
 
     def _embed(self, batch: Sequence[Chunk], reusable: Mapping[str, Vector], watch: Watch) -> Matrix:
         texts = [chunk.search_text for chunk in batch]
-        new = [text for text in texts if text not in reusable]
+        new = list(dict.fromkeys(text for text in texts if text not in reusable))
         vectors = dict(reusable)
         if new:
             made = self._patience.run(lambda: self._embedder.embed_documents(new), watch)
@@ -103,6 +106,14 @@ class VersionWriter:
             self._store.delete_document(shown.id, keep=[chunk.id for chunk in chunks])
         self._documents.put(shown)
 
+    def _require_wanted(self, record: DocumentRecord) -> None:
+        if self._deleted(record.id):
+            raise CancelledError(f"{record.title} was deleted while it was read.")
+
+    def _deleted(self, document_id: str) -> bool:
+        found = self._documents.get(document_id)
+        return found is None or found.status == "deleting"
+
     def undo(self, record: DocumentRecord, known: DocumentRecord | None, error: ChatbotError) -> None:
         """Take back what was written: the old version is there again; a new report is marked as failed where trying
         again may help, else forgotten.
@@ -112,10 +123,11 @@ class VersionWriter:
         if isinstance(error, StoppedError):
             return
         try:
-            if known is not None and known.status == "ready":
-                there, _ = self._store.stored(record.id)
-                kept = [chunk.id for chunk in there if Chunk.version_of(chunk.id)[1] == known.version]
-                self._store.delete_document(record.id, keep=kept)
+            if self._deleted(record.id):
+                self.delete(record.id)
+            elif known is not None and known.status == "ready":
+                # By their ids, not by what is found: this model's vectors may be gone, the passages must not.
+                self._store.delete_document(record.id, keep=known.chunk_ids())
                 self._documents.put(replace(known, replacing=""))
             elif isinstance(error, (LoadError, CancelledError)):
                 self.delete(record.id)

@@ -22,12 +22,16 @@ class Watch:
     waiting: Callable[[str], None] = lambda reason: None
     cancel: Cancellation = field(default_factory=Cancellation)
     stopping: Callable[[], bool] = lambda: False
-    """Whether the cancellation means that this process ends, so that what was begun is kept for the next one."""
+    """Whether the cancellation means that another process goes on with it, so that what was begun is kept."""
 
     def check(self) -> None:
         """Raises CancelledError once ``cancel`` is set; StoppedError where that is because the process ends."""
         if self.cancel.cancelled:
-            raise StoppedError("The server was stopped.") if self.stopping() else CancelledError("Cancelled.")
+            raise (
+                StoppedError("Stopped here; it goes on later or elsewhere.")
+                if self.stopping()
+                else CancelledError("Cancelled.")
+            )
 
 
 @dataclass(frozen=True, slots=True)

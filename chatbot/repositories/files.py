@@ -7,13 +7,13 @@ import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from ..database import Database
+from ..database import Database, Json
 from ..errors import NotFoundError
 
 PIECE_BYTES = 1 << 20
 """MongoDB's documents hold 16 MB at most; a megabyte at a time keeps memory small."""
 GRACE_SECONDS = 3600.0
-"""How long a file that nothing refers to is kept: its upload may still be about to be registered."""
+"""How long a file is kept that nothing has referred to yet: its upload may still be about to be registered."""
 
 
 class FileRepository:
@@ -27,15 +27,22 @@ class FileRepository:
         """Store a file, once however often it is put; returns its id."""
         with path.open("rb") as file:
             file_id = hashlib.file_digest(file, "sha256").hexdigest()
-            if self._files.find_one({"_id": file_id}) is None:
+            count = -(-path.stat().st_size // PIECE_BYTES)
+            # The row before the pieces, so that a kill leaves none that nobody knows of; each put begins a new grace.
+            begun = {
+                "$set": {"stored": time.time(), "used": False},
+                "$setOnInsert": {"pieces": count, "complete": False},
+            }
+            self._files.update_one({"_id": file_id}, begun, upsert=True)
+            if not self._row(file_id):
                 file.seek(0)
-                count = 0
-                while piece := file.read(PIECE_BYTES):
-                    self._pieces.replace_many([{"_id": f"{file_id}-{count:06d}", "data": piece}])
-                    count += 1
-                # Last, so that a file which is listed is complete.
-                self._files.replace_many([{"_id": file_id, "pieces": count, "stored": time.time()}])
+                for number in range(count):
+                    self._pieces.replace_many([{"_id": _piece(file_id, number), "data": file.read(PIECE_BYTES)}])
+                self._files.update_one({"_id": file_id}, {"$set": {"complete": True}})
         return file_id
+
+    def _row(self, file_id: str) -> Json | None:
+        return self._files.find_one({"_id": file_id, "complete": True})
 
     def read(self, file_id: str) -> Iterator[bytes]:
         """The file, piece by piece.
@@ -43,34 +50,42 @@ class FileRepository:
         Raises:
             NotFoundError: no such file; before the first piece.
         """
-        found = self._files.find_one({"_id": file_id})
+        found = self._row(file_id)
         if found is None:
             raise NotFoundError("The original file is not kept.")
         return self._read(file_id, int(found["pieces"]))
 
     def _read(self, file_id: str, pieces: int) -> Iterator[bytes]:
         for number in range(pieces):
-            found = self._pieces.find_one({"_id": f"{file_id}-{number:06d}"})
+            found = self._pieces.find_one({"_id": _piece(file_id, number)})
             if found is None:
                 raise NotFoundError("The original file was removed while it was read.")
             yield bytes(found["data"])
 
     def copy_to(self, file_id: str, path: Path) -> None:
-        """Write the file to disk. Raises NotFoundError."""
+        """Write the file to disk, for the work it was stored for. Raises NotFoundError."""
+        pieces = self.read(file_id)
         with path.open("wb") as file:
-            for piece in self.read(file_id):
-                file.write(piece)
+            file.writelines(pieces)
+        self._files.update_one({"_id": file_id}, {"$set": {"used": True}})
 
     def keep_only(self, wanted: Collection[str]) -> int:
-        """Remove the files that nothing refers to any more; returns how many."""
-        old = time.time() - GRACE_SECONDS
-        doomed = [row for row in self._files.find() if row["_id"] not in wanted and row["stored"] < old]
-        for row in doomed:
-            self.delete(row["_id"])
-        return len(doomed)
+        """Remove the files that nothing refers to any more; returns how many. New ones have GRACE_SECONDS."""
+        rows = list(self._files.find())
+        for row in rows:
+            if row["_id"] in wanted and not row["used"]:
+                self._files.update_one({"_id": row["_id"]}, {"$set": {"used": True}})
+        return sum(self._forget(row) for row in rows if row["_id"] not in wanted)
 
-    def delete(self, file_id: str) -> None:
-        if found := self._files.find_one({"_id": file_id}):
-            self._files.delete_many({"_id": file_id})
-            for number in range(int(found["pieces"])):
-                self._pieces.delete_many({"_id": f"{file_id}-{number:06d}"})
+    def _forget(self, row: Json) -> bool:
+        """Remove a file, unless it is new or was put again just now."""
+        old = {"$or": [{"used": True}, {"stored": {"$lt": time.time() - GRACE_SECONDS}}]}
+        if not self._files.delete_many({"_id": row["_id"], **old}):
+            return False
+        for number in range(int(row["pieces"])):
+            self._pieces.delete_many({"_id": _piece(row["_id"], number)})
+        return True
+
+
+def _piece(file_id: str, number: int) -> str:
+    return f"{file_id}-{number:06d}"

@@ -103,8 +103,9 @@ class IngestionRepository:
                 self._jobs.delete_many({"_id": job["_id"]})
 
     def file_ids(self) -> set[str]:
-        """Stored files that a job still may need."""
-        return {row["file_id"] for row in self._files.find({"file_id": {"$ne": ""}}, {"file_id": 1})}
+        """Stored files that a job still may need; of what is done the document says so itself."""
+        wanted = {"file_id": {"$ne": ""}, "state": {"$ne": "done"}}
+        return {row["file_id"] for row in self._files.find(wanted, {"file_id": 1})}
 
     def _with_files(self, job: Json) -> Ingestion:
         rows = self._files.find({"ingestion_id": job["_id"]}, sort=[("_id", 1)])

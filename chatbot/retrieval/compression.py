@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -41,7 +42,8 @@ class Compressor:
     ) -> tuple[Retrieval, list[Chunk]]:
         """The closest passages, best first, and all passages, among which a hit's neighbours are.
 
-        A question about the whole ("summarise this") takes the passages from the beginning: none is close to it.
+        A question about the whole ("summarise this") takes passages from the beginning for what is missing: few or
+        none are close to it.
 
         Raises:
             LoadError: the documents are too long for one question.
@@ -49,19 +51,16 @@ class Compressor:
             CancelledError: ``cancel`` was set.
         """
         chunks = self._split(documents)
-        if _ABOUT_ALL.search(query):
-            hits = [SearchHit(chunk, found_by=("beginning",)) for chunk in _first_of_each(chunks, top_k)]
-            return Retrieval(_ranked(hits), None, (), Usage()), chunks
         started = time.perf_counter()
         texts = [chunk.search_text for chunk in chunks]
         cosines = self._embed(texts, cancel) @ self._embedder.embed_query(query)
         scores = (1 + np.clip(cosines, -1, 1)) / 2
-        order = np.argsort(-scores, kind="stable")
-        hits = [
-            SearchHit(chunks[place], score=float(scores[place]), found_by=("vector",))
-            for place in order[:top_k]
-            if cosines[place] >= self._least
-        ]
+        close = [place for place in np.argsort(-scores, kind="stable")[:top_k] if cosines[place] >= self._least]
+        found = dict.fromkeys(close, "vector")
+        if _ABOUT_ALL.search(query):
+            others = (place for place in _of_each_in_turn(chunks) if place not in found)
+            found |= dict.fromkeys(list(islice(others, top_k - len(close))), "beginning")
+        hits = [SearchHit(chunks[place], score=float(scores[place]), found_by=(by,)) for place, by in found.items()]
         least = (1 + self._least) / 2
         tokens = sum(map(self._embedder.count_tokens, texts)) + self._embedder.count_tokens(query)
         step = StepTiming("compress", round((time.perf_counter() - started) * 1000, 2))
@@ -100,14 +99,13 @@ class Neighbours:
         ]
 
 
-def _first_of_each(chunks: Sequence[Chunk], count: int) -> list[Chunk]:
-    """The first passages, of several documents in turn."""
-    by_document: dict[str, list[Chunk]] = {}
-    for chunk in chunks:
-        by_document.setdefault(chunk.document_id, []).append(chunk)
+def _of_each_in_turn(chunks: Sequence[Chunk]) -> list[int]:
+    """Their places: from the beginning, of several documents in turn."""
+    by_document: dict[str, list[int]] = {}
+    for place, chunk in enumerate(chunks):
+        by_document.setdefault(chunk.document_id, []).append(place)
     longest = max(map(len, by_document.values()), default=0)
-    in_turn = [own[n] for n in range(longest) for own in by_document.values() if n < len(own)]
-    return in_turn[:count]
+    return [own[n] for n in range(longest) for own in by_document.values() if n < len(own)]
 
 
 def _ranked(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:

@@ -10,7 +10,7 @@ from ..protocols import Embedder, HybridStore, Store
 from ..schema import Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
 from .method import RetrievalMethod
 from .threshold import adaptive_threshold
-from .visibility import Unsettled, settled_search
+from .visibility import TRIES, Unsettled, settled_search
 
 KEYWORD_EXEMPT = 10
 """The first keyword matches stay whatever their vector score (R-D5)."""
@@ -68,20 +68,23 @@ class Retriever:
         clock = _Clock()
         vector = self._embedder.embed_query(query)
         clock.lap("embed")
-        near, worded = settled_search(
-            lambda count: self._search(query, vector, chosen, scope, count, clock),
-            chosen.candidates(top_k),
-            self._unsettled,
-        )
-        scores = self._all_scores(vector, near, worded)
-        threshold = self._adaptive(near) if chosen.uses_vectors else None
-        stays = _survivors(threshold, worded, scores)
-        # The verdict is the threshold's, before fusion; but the scores are normalised over all that both searches
-        # found: over the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).
-        ranked = [row for row in chosen.rank(near, worded, scores) if row[0] in stays][:top_k]
-        clock.lap("fuse")
-        hits = self._load(ranked, near, worded, scores)
-        clock.lap("load")
+        for _ in range(TRIES):
+            near, worded = settled_search(
+                lambda count: self._search(query, vector, chosen, scope, count, clock),
+                chosen.candidates(top_k),
+                self._unsettled,
+            )
+            scores = self._all_scores(vector, near, worded)
+            threshold = self._adaptive(near) if chosen.uses_vectors else None
+            stays = _survivors(threshold, worded, scores)
+            # The verdict is the threshold's, before fusion; but the scores are normalised over all that both searches
+            # found: over the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).
+            ranked = [row for row in chosen.rank(near, worded, scores) if row[0] in stays][:top_k]
+            clock.lap("fuse")
+            hits = self._load(ranked, near, worded, scores)
+            clock.lap("load")
+            if len(hits) == len(ranked):
+                break  # else a report was replaced since it was found: its new passages are there now
         usage = Usage(embedding_tokens=self._embedder.count_tokens(query))
         return Retrieval(hits, threshold, tuple(clock.laps), usage)
 

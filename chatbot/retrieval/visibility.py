@@ -21,7 +21,7 @@ def settled_search(search: Callable[[int], Found], count: int, unsettled: Unsett
     for _ in range(TRIES):
         visible = unsettled()
         found = _widened(search, count, visible) if visible else search(count)
-        if unsettled() == visible:
+        if unsettled() == visible and not _mixed(found):
             return found
     return found  # reports change faster than a search takes: what was visible a moment ago is the truth of then
 
@@ -36,6 +36,12 @@ def _widened(search: Callable[[int], Found], count: int, visible: Mapping[str, s
             near, worded = (matches[:count] for matches in kept)
             return near, worded
         asked = min(2 * asked, MOST)
+
+
+def _mixed(found: Found) -> bool:
+    """Whether a report was replaced between the two searches, so quickly that it is settled again."""
+    seen = {Chunk.version_of(match.chunk_id) for matches in found for match in matches}
+    return len(seen) > len({document_id for document_id, _ in seen})
 
 
 def _seen(chunk_id: str, visible: Mapping[str, str]) -> bool:

@@ -21,6 +21,7 @@ from .chat import Delta, Message, Prompt, Question, Role, Usage
 from .documents import (
     ATTACHMENTS,
     SECTION_SEPARATOR,
+    SUMMARY_ORDINAL,
     Chunk,
     Chunking,
     Document,
@@ -38,6 +39,7 @@ from .scope import Condition, Range, Scope, Value, Values
 __all__ = [
     "ATTACHMENTS",
     "SECTION_SEPARATOR",
+    "SUMMARY_ORDINAL",
     "Answer",
     "AnswerEvent",
     "Chunk",

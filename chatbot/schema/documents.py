@@ -12,6 +12,8 @@ SECTION_SEPARATOR = " › "
 
 
 PARAGRAPH = "\n\n"
+SUMMARY_ORDINAL = 99_999
+"""Far from every other passage: a summary is nobody's neighbour. Five digits are what an id has for it."""
 ATTACHMENTS = "attachments"
 """The `Chunk.collection` of what is attached to one question, and in no collection."""
 
@@ -148,6 +150,11 @@ class DocumentRecord:
     def visible_version(self) -> str:
         """The version that questions may see; "" = none of it."""
         return self.version if self.status == "ready" else ""
+
+    def chunk_ids(self) -> list[str]:
+        """Where its passages are, in reading order, the summary last: one id more than there are passages."""
+        ordinals = (*range(self.chunks), SUMMARY_ORDINAL)
+        return [Chunk.make_id(self.id, self.version, ordinal) for ordinal in ordinals]
 
 
 @dataclass(frozen=True, slots=True)

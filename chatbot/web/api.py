@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from flask import Blueprint, Response, jsonify, request, stream_with_context
+from flask import Blueprint, Response, jsonify, stream_with_context
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
@@ -16,7 +15,7 @@ from ..schema import Event, Question, ScopeSummary, SearchHit
 from ..serialization import answer_json, hit_json, report_json, search_json
 from .attachments import Attachments
 from .filters import query_filters
-from .payloads import MOST_ATTACHMENTS, ChatRequest, SearchRequest, parse
+from .payloads import MOST_ATTACHMENTS, ChatRequest, SearchRequest, json_body, parse
 from .streaming import EventStream
 from .uploads import form_json, is_form, services
 
@@ -41,17 +40,9 @@ def chat() -> Response:
     return Response(encoded, mimetype="text/event-stream", headers=headers)
 
 
-def _json_body() -> Any:
-    """The body's JSON; None where there is none, or it is nested too deeply to be read."""
-    try:
-        return request.get_json(silent=True)
-    except RecursionError:
-        return None
-
-
 def _answers() -> Callable[[Cancellation], Iterator[Event | Saved]]:
     """The checked request, ready to be answered: what is called needs no request context any more."""
-    body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else _json_body())
+    body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else json_body())
     question = body.question(services(), mode=body.mode)
     attachments = Attachments(services(), body.attachments)
     chat_service = services().chat
@@ -67,7 +58,7 @@ def _answers() -> Callable[[Cancellation], Iterator[Event | Saved]]:
 @api.post("/api/search")
 def search() -> Response:
     """Hits without an answer."""
-    question = parse(SearchRequest, _json_body()).question(services())
+    question = parse(SearchRequest, json_body()).question(services())
     retrieval = services().retriever.retrieve(
         question.query, top_k=question.top_k, scope=question.scope, method=question.retrieval_method
     )

@@ -30,7 +30,7 @@ class Attachments:
         self._folder = TemporaryDirectory(prefix="report-chat-") if files or links else None
         self._paths: list[tuple[str, Path]] = []
         for number, file in enumerate(files):
-            name = PurePosixPath(safe_name(file)).name
+            name = PurePosixPath(safe_name(file.filename)).name
             path = self._place(number, name)
             file.save(path)
             self._paths.append((name, path))
@@ -42,23 +42,25 @@ class Attachments:
             return
         with self._folder:
             documents: list[Document] = []
-            for name, read in self._readers(cancel):
+            for number, (name, read) in enumerate(self._readers(cancel), start=1):
                 yield StepEvent("attachments", f"Reading {name}")
-                documents.append(read())
+                document = read()
+                # Two may have the same name, and their passages are told apart by the id.
+                documents.append(replace(document, id=f"{document.id}-{number}"))
             yield from answers(replace(question, attachments=tuple(documents)), cancel)
 
     def _readers(self, cancel: Cancellation) -> Iterator[tuple[str, Callable[[], Document]]]:
         for name, path in self._paths:
             yield name, lambda name=name, path=path: self._services.attached(path, name, cancel)  # type: ignore[misc]
         for number, link in enumerate(self._links, start=len(self._paths)):
-            name = link.url or PurePosixPath(link.name).name
+            name = link.url or _file_name(link)
             yield name, lambda link=link, number=number: self._linked(link, number, cancel)  # type: ignore[misc]
 
     def _linked(self, link: Attachment, number: int, cancel: Cancellation) -> Document:
         if link.url is not None:
             path = self._services.originals.download(link.url, self._place(number, "page").parent, cancel)
             return self._services.attached(path, link.url, cancel)
-        path = self._place(number, PurePosixPath(link.name).name or "text.md")
+        path = self._place(number, _file_name(link))
         path.write_text(link.text or "", encoding="utf-8")
         return self._services.attached(path, path.name, cancel)
 
@@ -67,3 +69,7 @@ class Attachments:
         folder = Path(self._folder.name) / str(number)
         folder.mkdir(exist_ok=True)
         return folder / name
+
+
+def _file_name(link: Attachment) -> str:
+    return PurePosixPath(safe_name(link.name)).name

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, get_args
 
 from flask import Blueprint, Response, jsonify, request, url_for
 
@@ -16,15 +16,17 @@ from ..ingestion.overrides import check_overrides
 from ..ingestion.pipeline import passages
 from ..loaders import suffixes
 from ..originals import UPLOADS, WEB
-from ..schema import DocumentRecord, SearchHit
+from ..schema import DocumentRecord, SearchHit, Status
 from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import document_json, hit_json, ingestion_json
 from .filters import query_filters, query_number
+from .payloads import json_object
 from .uploads import MEGABYTE, MOST_FILES, accept_files, form_fields, is_form, on_disk, safe_name, services, wake_worker
 
 documents = Blueprint("documents", __name__)
 DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
+STATUSES = get_args(Status)
 EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
 MOST_URLS = 50
 LONGEST_URL = 2000
@@ -35,6 +37,8 @@ def list_documents() -> Response:
     """Reports in the scope whose title or name holds ``q``, by title."""
     limit, offset = query_number("limit", 50, least=1, most=200), query_number("offset", 0)
     status, wanted = request.args.get("status"), request.args.get("q", "").casefold()
+    if status is not None and status not in STATUSES:
+        raise InvalidRequestError.for_field("status", f"unknown. Valid: {', '.join(STATUSES)}.", STATUSES)
     scope = services().scopes.resolve(query_filters(leave_out=("limit", "offset", "status", "q")))
     found = [
         record
@@ -81,23 +85,16 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
             identity, name = f"{UPLOADS}{name}", PurePosixPath(name).name
             queued.append(IngestionFile("", "", name, identity, file_id=file_id, overrides=said))
         return _started(queued)
-    body = _body()
-    urls = body.pop("urls", None)
-    if (url := body.pop("url", None)) is not None:
-        urls = [url] if urls is None else None
-    wrong = not isinstance(urls, list) or not 1 <= len(urls) <= MOST_URLS
-    if wrong or not all(isinstance(each, str) and each.startswith(WEB) and len(each) <= LONGEST_URL for each in urls):
-        raise InvalidRequestError.for_field(
-            "url", f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
-        )
-    said = _said(body, single=len(urls) == 1)
-    return _started([IngestionFile("", "", each, each.partition("#")[0], url=each, overrides=said) for each in urls])
+    body = json_object()
+    pages = _pages(body.pop("url", None), body.pop("urls", None))
+    said = _said(body, single=len(pages) == 1)
+    return _started([IngestionFile("", "", url, page, url=url, overrides=said) for page, url in pages.items()])
 
 
 @documents.patch("/api/documents/<document_id>")
 def edit(document_id: str) -> Response:
     """Change what is said of a report; passages are embedded again only where that changes their text."""
-    body = _body()
+    body = json_object()
     for name in body:
         if name not in EDITABLE:
             raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(EDITABLE)}.", EDITABLE)
@@ -115,7 +112,7 @@ def delete(document_id: str) -> tuple[str, int]:
 def reingest(document_id: str) -> tuple[Response, int, dict[str, str]]:
     """Read the original again, perhaps cut in another way."""
     record = _record(document_id)
-    said = _said(_body(optional=True), single=False, fields=CHUNKING)
+    said = _said(json_object() if request.get_data() else {}, single=False, fields=CHUNKING)
     file = services().originals.job_file(record)
     if file is None:
         raise NotFoundError(f"The original of {record.title!r} is not at hand; add the file again instead.")
@@ -157,13 +154,18 @@ def _record(document_id: str) -> DocumentRecord:
     return found
 
 
-def _body(*, optional: bool = False) -> dict[str, Any]:
-    body = request.get_json(silent=True)
-    if body is None and optional and not request.get_data(cache=True):
-        return {}
-    if not isinstance(body, dict):
-        raise InvalidRequestError("The body must be a JSON object, sent as application/json.")
-    return body
+def _pages(url: Any, urls: Any) -> dict[str, str]:
+    """The addresses of a request by the page they lead to: what follows a # is a place on it."""
+    if url is not None:
+        urls = [url] if urls is None else None
+    wrong = not isinstance(urls, list) or not 1 <= len(urls) <= MOST_URLS
+    if wrong or not all(isinstance(each, str) and each.startswith(WEB) and len(each) <= LONGEST_URL for each in urls):
+        message = f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
+        raise InvalidRequestError.for_field("url", message)
+    pages = {each.partition("#")[0]: each for each in urls}
+    if len(pages) < len(urls):
+        raise InvalidRequestError.for_field("urls", "the same page twice.")
+    return pages
 
 
 def _said(values: Mapping[str, Any], *, single: bool, fields: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from flask import request
 from ..errors import InvalidRequestError
 
 RANGE_ENDS = ("gte", "lte")
+DIGITS = 9
+"""Of a number; Python refuses to read thousands of them."""
 
 
 def query_filters(*, leave_out: Collection[str] = ()) -> dict[str, Any]:
@@ -32,6 +34,6 @@ def query_filters(*, leave_out: Collection[str] = ()) -> dict[str, Any]:
 def query_number(name: str, default: int, *, least: int = 0, most: int = 10**6) -> int:
     """A whole number. Raises InvalidRequestError."""
     text = request.args.get(name, str(default))
-    if not text.isdecimal() or not least <= int(text) <= most:
+    if not text.isdecimal() or len(text) > DIGITS or not least <= int(text) <= most:
         raise InvalidRequestError.for_field(name, f"must be a whole number from {least} to {most}.")
     return int(text)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
+from flask import request
 from pydantic import (
     AliasChoices,
     BaseModel,
@@ -23,6 +25,7 @@ from ..services import Services
 
 QUERY_CHARACTERS = 4000
 MOST_ATTACHMENTS = 5
+NO_OBJECT = "The body must be a JSON object, sent as application/json."
 Query = Annotated[StrictStr, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUERY_CHARACTERS)]
 Identifier = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 FilterValue = StrictStr | StrictInt
@@ -105,6 +108,26 @@ class ChatRequest(SearchRequest):
         return tuple(Message(message.role, message.content) for message in self.previous_messages)
 
 
+def json_body() -> Any:
+    """The current request's JSON; None where there is none, or it is nested too deeply to be read."""
+    try:
+        return request.get_json(silent=True)
+    except RecursionError:
+        return None
+
+
+def json_object() -> dict[str, Any]:
+    """The current request's JSON object, all of it text that can be stored. Raises InvalidRequestError."""
+    body = json_body()
+    if not isinstance(body, dict):
+        raise InvalidRequestError(NO_OBJECT)
+    try:
+        json.dumps(body, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequestError("The body holds half a character (a lone surrogate); send whole ones.") from None
+    return body
+
+
 def parse(model: type[Body], body: Any) -> Body:
     """The body as ``model``.
 
@@ -112,7 +135,7 @@ def parse(model: type[Body], body: Any) -> Body:
         InvalidRequestError: with one entry per wrong field.
     """
     if not isinstance(body, Mapping):
-        raise InvalidRequestError("The body must be a JSON object, sent as application/json.")
+        raise InvalidRequestError(NO_OBJECT)
     try:
         return model.model_validate(dict(body))
     except ValidationError as error:

@@ -113,7 +113,8 @@ def form_json(field: str) -> Any:
     try:
         return json.loads(request.form.get(field, ""))
     except (ValueError, RecursionError):
-        raise InvalidRequestError.for_field(field, "must be the JSON body of the request, as text.") from None
+        message = "must be what is else sent as application/json: the JSON body, as text."
+        raise InvalidRequestError.for_field(field, message) from None
 
 
 def _size(file: FileStorage) -> int:

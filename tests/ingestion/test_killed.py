@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.factory import sample_reports
-from chatbot.ingestion.pipeline import SUMMARY_ORDINAL
+from chatbot.schema import SUMMARY_ORDINAL
 from chatbot.services import Services
 from chatbot.settings import Settings
 

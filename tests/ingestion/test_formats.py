@@ -1,0 +1,104 @@
+"""Every sample format goes in, and answers lead to the page they stand on. Real model, real files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pypdfium2
+import pytest
+
+from chatbot.cancellation import Cancellation
+from chatbot.ingestion.sources import folder_sources
+from chatbot.schema import Answer, AnswerEvent, Question
+from chatbot.services import Services
+from chatbot.settings import Settings
+
+CORPUS = Path(__file__).parents[3] / "shared" / "data" / "sample_corpus"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not CORPUS.is_dir(), reason=f"{CORPUS} is not on this machine"),
+]
+
+FILES = 11
+PAGES = {
+    "factbook-archive-summary-2026.pdf": ("What percentage is the parser coverage?", 3, "97.6"),
+    "us-024.pdf": (
+        "How many total occupied housing units with male householder had rodents seen in the unit recently?",
+        5,
+        "3,716",
+    ),
+    "us-025.pdf": (
+        "What is the coronary heart disease rate of non-Hispanic women aged 45-54?",
+        3,
+        "28.7",
+    ),
+    "us-018.pdf": ("What was the total pupil/teacher ratio in 1997?", 5, "16.6"),
+    "federal-register-2020.pdf": (
+        "How many airplanes of U.S. registry does the proposed AD affect?",
+        5,
+        "73 airplanes",
+    ),
+    "kenya-2024.pdf": ("What is the labor force?", 9, "25.502 million"),
+    "colombia-2022.pdf": ("What is the population growth rate?", 3, "0.59%"),
+}
+"""A question, and the page and words of its answer."""
+CELLS = {
+    "kenya-2024.pdf": ("What is the urban population?", "29.5%"),
+    "peru-2024.docx": ("What is the lowest point?", "Pacific Ocean 0 m"),
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("formats"),
+        embedding_provider="minilm",
+        chat_model="extractive",
+        sample_data="off",
+    )
+    with Services(settings) as services:
+        for source in folder_sources(CORPUS, pattern="formats/*"):
+            services.ingestion.ingest(source)
+        yield services
+
+
+def answer(services: Services, query: str, name: str) -> Answer:
+    (title,) = [record.title for record in services.documents.all() if record.source.endswith(name)]
+    scope = services.scopes.resolve({"document_name": title})
+    question = Question(query, scope, services.settings.top_k, services.settings.retrieval_method, "direct")
+    *_, last = services.agent("direct").run(question, cancel=Cancellation())
+    assert isinstance(last, AnswerEvent)
+    return last.answer
+
+
+def test_every_file_goes_in(library: Services) -> None:
+    records = library.documents.all()
+    assert len(records) == FILES
+    assert {record.status for record in records} == {"ready"}
+    assert {r.title: r.pages for r in records if r.source.endswith(".pdf")} == {
+        "CIA World Factbook Archive: Executive Summary 2026": 3,
+        "CDC MMWR: Inadequate and Unhealthy Housing, 2007 and 2009": 6,
+        "CDC MMWR: Coronary Heart Disease and Stroke Deaths, United States, 2006": 4,
+        "NCES projections: reference tables, public high school graduates": 7,
+        "Federal Register proposed rule 2020-17221 (three-column, 15 pages)": 15,
+        "Kenya: Country Report 2024": 17,
+        "Colombia: Country Report 2022": 18,
+    }
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_answer_from_a_pdf_cites_its_page(library: Services, name: str) -> None:
+    query, page, words = PAGES[name]
+    with pypdfium2.PdfDocument(CORPUS / "formats" / name) as document:
+        shown = " ".join(document[page - 1].get_textpage().get_text_range().split())
+    assert words in shown, "the test itself is wrong: another reader does not find the words on that page"
+    first = answer(library, query, name).citations[0]
+    assert words in first.hit.chunk.text
+    assert first.hit.chunk.page == page
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_cells_of_tables_can_be_asked_for(library: Services, name: str) -> None:
+    query, cell = CELLS[name]
+    assert cell in answer(library, query, name).response
