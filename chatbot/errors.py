@@ -7,6 +7,7 @@
     ├── ForbiddenOriginError     another web site's page asks for a change (403)
     ├── NotFoundError            an id that does not exist, or is not the caller's (404)
     ├── LoadError                a file cannot be read as what it claims to be (422)
+    ├── BudgetExhaustedError     the day's tokens are used up (429)
     ├── CancelledError           a person stopped it (409)
     │   └── StoppedError         this process ends; the work goes on later
     ├── IngestingError           the report is registered, its passages are not there yet (503)
@@ -82,6 +83,20 @@ class LoadError(ChatbotError):
     """A file or page that cannot become a document. The message names it and says what to do."""
 
     code = "unreadable_document"
+
+
+class BudgetExhaustedError(ChatbotError):
+    """DAILY_TOKEN_LIMIT is reached; ``retry_after`` is the seconds until the next day (UTC)."""
+
+    code = "budget_exhausted"
+
+    def __init__(self, *, used: int, limit: int, retry_after: int) -> None:
+        hours = f"{retry_after // 3600} h {retry_after % 3600 // 60} min"
+        super().__init__(
+            f"Today's budget of {limit:,} tokens is used up ({used:,}); it begins anew in {hours}, at midnight UTC. "
+            "Passages can still be searched."
+        )
+        self.retry_after = retry_after
 
 
 class CancelledError(ChatbotError):

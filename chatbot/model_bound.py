@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .agents import AGENTS
+from .agents.cached import CachedAgent
+from .caches.embeddings import StoredVectors
 from .caches.warm import WarmCache
 from .chunkers import CHUNKERS
-from .embedders import DEFAULT_MODELS, EMBEDDERS
+from .embedders import DEFAULT_MODELS, EMBEDDERS, LOCAL
 from .embedders.cached import CachedEmbedder
 from .errors import EmbedderMismatchError
 from .ingestion.pipeline import Ingestor
@@ -74,7 +76,7 @@ class ModelBound(Lazy):
             )
 
     @property
-    def embedder(self) -> Embedder:
+    def embedder(self) -> CachedEmbedder:
         """The database's embedder, else the configured one.
 
         Raises:
@@ -82,7 +84,7 @@ class ModelBound(Lazy):
         """
         return self._once("embedder", self._build_embedder)
 
-    def _build_embedder(self) -> Embedder:
+    def _build_embedder(self) -> CachedEmbedder:
         provider, model = self._embedder_name()
         embedder = EMBEDDERS.builder(provider)(self._services.settings, model=model)
         stored = self._stored
@@ -92,7 +94,8 @@ class ModelBound(Lazy):
                 f"{embedder.model_id} ({embedder.dimensions}) is configured. Unset EMBEDDING_PROVIDER and "
                 "EMBEDDING_MODEL to keep the database's model; to change it, run: python -m chatbot reembed."
             )
-        return CachedEmbedder(embedder, self.warm_cache)
+        kept = StoredVectors(self._services.cache)
+        return CachedEmbedder(embedder, self.warm_cache, kept=kept, keep_documents=provider not in LOCAL)
 
     @property
     def warm_cache(self) -> WarmCache:
@@ -150,7 +153,7 @@ class ModelBound(Lazy):
 
     def _build_agent(self, mode: str) -> Agent:
         services, settings = self._services, self._services.settings
-        return AGENTS.builder(mode)(
+        agent = AGENTS.builder(mode)(
             retriever=self.retriever,
             compressor=self.compressor,
             store=self.store,
@@ -161,6 +164,13 @@ class ModelBound(Lazy):
             relevance_floor=relevance_floor(settings.relevance_floor, self.embedder.model_id),
             on_empty=settings.on_empty,
         )
+        return CachedAgent(agent, services.cache, self._generation)
+
+    def _generation(self) -> str:
+        """Changes with the reports, the models and the settings."""
+        services = self._services
+        position = f"{services.changes.position()}:{services.documents.position()}"
+        return f"{position}:{self.embedder.model_id}:{services.chat_model.model_id}:{services.settings.fingerprint}"
 
     @property
     def compressor(self) -> Compressor:
@@ -171,7 +181,7 @@ class ModelBound(Lazy):
         settings = self._services.settings
         size, overlap = settings.attachment_chunk_size, settings.attachment_chunk_overlap
         chunker = self._chunker(Chunking("recursive", size, overlap))
-        return Compressor(embedder=self.embedder, chunker=chunker, least_cosine=settings.similarity_threshold)
+        return Compressor(embedder=self.embedder.uncached, chunker=chunker, least_cosine=settings.similarity_threshold)
 
     @property
     def chunker(self) -> Chunker:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from .cancellation import Cancellation
 from .schema import (
@@ -50,6 +50,15 @@ class VectorCache(Protocol):
     """Vectors already computed, keyed by model and text."""
 
     def get(self, model_id: str, text: str) -> Vector | None: ...
+
+
+class Cache(Protocol):
+    """Values by level and key, for all workers. Errors and abstentions are not for it."""
+
+    def get(self, level: Literal["embedding", "response", "query"], key: str) -> Any: ...
+
+    def put(self, level: Literal["embedding", "response", "query"], key: str, value: Any) -> None:
+        """``value`` is a JSON value."""
 
 
 class ChatModel(Protocol):

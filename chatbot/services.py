@@ -9,8 +9,10 @@ from types import TracebackType
 from typing import Any
 
 from .agents import AGENTS
+from .caches.responses import CachedChatModel
 from .cancellation import Cancellation
-from .chat_models import CHAT_MODELS
+from .chat_models import CHAT_MODELS, FREE
+from .chat_models.metered import MeteredChatModel
 from .conversation.service import ChatService
 from .database import Database, open_database
 from .embedders import EMBEDDERS
@@ -27,12 +29,14 @@ from .migration.schema import migrate
 from .model_bound import SAMPLE_DATA, WARM_CACHE, ModelBound
 from .originals import Originals
 from .protocols import Agent, ChatModel, Chunker, Embedder, Store
+from .repositories.caches import CacheRepository
 from .repositories.changes import CorpusChanges, CorpusFacts, StoredEmbedder
 from .repositories.conversations import ConversationRepository
 from .repositories.documents import DocumentRepository
 from .repositories.files import FileRepository
 from .repositories.ingestions import IngestionRepository
 from .repositories.older_reports import OlderReports
+from .repositories.usage import UsageRepository, seconds_to_reset
 from .retrieval import RETRIEVAL_METHODS
 from .retrieval.method import RetrievalMethod
 from .retrieval.pipeline import Retriever
@@ -147,9 +151,28 @@ class Services(Lazy):
         return self._once("chat_model", self._build_chat_model)
 
     def _build_chat_model(self) -> ChatModel:
-        default = "openai" if self.settings.openai_api_key else "extractive"
-        provider, _, model = (self.settings.chat_model or default).partition(":")
-        return CHAT_MODELS.builder(CHAT_MODELS.check(provider, field="CHAT_MODEL"))(self.settings, model=model)
+        settings = self.settings
+        default = "openai" if settings.openai_api_key else "extractive"
+        provider, _, model = (settings.chat_model or default).partition(":")
+        built = CHAT_MODELS.builder(CHAT_MODELS.check(provider, field="CHAT_MODEL"))(settings, model=model)
+        if provider in FREE:
+            return built
+        limit = settings.daily_token_limit
+        metered = MeteredChatModel(built, self.usage, limit=limit, reset=seconds_to_reset)
+        parameters = (settings.temperature, float(settings.max_answer_tokens))
+        return CachedChatModel(metered, self.cache, parameters=parameters)
+
+    @property
+    def cache(self) -> CacheRepository:
+        settings = self.settings
+        return self._once(
+            "cache",
+            lambda: CacheRepository(self.database, seconds=settings.cache_seconds, entries=settings.cache_entries),
+        )
+
+    @property
+    def usage(self) -> UsageRepository:
+        return self._once("usage", lambda: UsageRepository(self.database))
 
     def retrieval_method(self, name: str) -> RetrievalMethod:
         """Raises UnknownNameError."""

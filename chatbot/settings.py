@@ -7,6 +7,8 @@ by that registry when the services are built, so that this list never has to fol
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -117,6 +119,15 @@ class Settings(BaseModel):
     context_tokens: int = Field(3000, ge=200, description="Tokens of passages in one prompt.")
     context_margin: int = Field(300, ge=0, description="Characters shown around a passage.")
 
+    # Costs
+    daily_token_limit: int | None = Field(
+        None, ge=1, description="Tokens of the chat model that all workers may use in a day (UTC). Not set: no limit."
+    )
+    cache_seconds: float = Field(
+        86400.0, ge=0, description="How long answers, completions and vectors of questions are kept. 0: no caches."
+    )
+    cache_entries: int = Field(5000, ge=0, description="How many of them; the oldest go first.")
+
     # Ingestion
     chunk_strategy: str = Field(
         "sections",
@@ -170,6 +181,14 @@ class Settings(BaseModel):
             return cls(**{**values, **overrides})
         except ValidationError as error:
             raise SettingsError(_describe(error)) from None  # the cause would print secrets
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with every setting that may change an answer; holds no secret."""
+        shown = self.model_dump(
+            mode="json", exclude={"host", "port", "threads", "log_level", "cors_origins", "data_dir"}
+        )
+        return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
 
     def override(self, **values: Any) -> Settings:
         """A copy with some settings changed, checked like any other."""

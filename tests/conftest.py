@@ -52,6 +52,7 @@ def settings(tmp_path: Path) -> Settings:
     """Deterministic and offline: the hashing embedder, the echo model, an empty folder, no samples."""
     return Settings(
         data_dir=tmp_path / "data",
+        cache_seconds=0,
         embedding_provider="hashing",
         chat_model="echo",
         sample_data="off",

@@ -11,3 +11,6 @@ CHAT_MODELS: Registry[ChatModel] = Registry(
         "openai": "chatbot.chat_models.openai",
     },
 )
+
+FREE = frozenset({"echo", "extractive"})
+"""Models in this process: nothing to meter, nothing worth keeping."""

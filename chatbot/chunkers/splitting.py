@@ -5,8 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from .borders import Border, Span, whole
+from .borders import Border, Span, whole, words
 from .packing import Share, pack
 
 
@@ -44,9 +45,17 @@ class Splitter:
             if finer:
                 yield from self._split(*piece, finer)
             else:
-                for cut in self._pack(range(*piece), range(piece[0] + 1, piece[1] + 1)):
-                    yield from whole(self.text, *cut)
+                yield from self._cut_hard(*piece)
         yield from self._pack(starts, ends)
+
+    def _cut_hard(self, start: int, end: int) -> Iterator[Span]:
+        """Each character is a piece, but for the white space of a heading joined with a word."""
+        starts: Sequence[int] = range(start, end)
+        ends: Sequence[int] = range(start + 1, end + 1)
+        if any(True for _ in islice(words(self.text, start, end), 1, None)):
+            starts = array("q", (place for place in starts if not self.text[place].isspace()))
+            ends = array("q", (place + 1 for place in starts))
+        return self._pack(starts, ends)
 
     def _pack(self, starts: Sequence[int], ends: Sequence[int]) -> Iterator[Span]:
         return pack(starts, ends, size=self.size, overlap=self.overlap)

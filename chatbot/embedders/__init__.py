@@ -14,3 +14,6 @@ EMBEDDERS: Registry[Embedder] = Registry(
 
 DEFAULT_MODELS = {"hashing": "256", "minilm": "all-minilm-l6-v2", "openai": "text-embedding-ada-002"}
 """The model each provider uses where EMBEDDING_MODEL is not set."""
+
+LOCAL = frozenset({"hashing", "minilm"})
+"""Providers in this process: embedding a text again costs less than keeping its vector twice."""

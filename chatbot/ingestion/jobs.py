@@ -131,13 +131,13 @@ class IngestionWorker:
                 found, file_id = self._read_and_ingest(file, Path(folder), cancel, stopping)
         except StoppedError:
             return _let_go(file)
-        except CancelledError:
-            return {"state": "cancelled", "detail": ""}
         except ChatbotError as error:
-            stopped = cancel.cancelled  # what was interrupted may fail in its own way
-            if stopped and stopping():
+            if cancel.cancelled and stopping():  # what is interrupted may fail in its own way
                 return _let_go(file)
-            return {"state": "cancelled" if stopped else "failed", "error": error.message, "detail": ""}
+            if cancel.cancelled:
+                return {"state": "cancelled", "detail": ""}
+            ended = "cancelled" if isinstance(error, CancelledError) else "failed"
+            return {"state": ended, "error": error.message, "detail": ""}
         return {
             "state": "done",
             "detail": "",

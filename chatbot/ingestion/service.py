@@ -73,13 +73,16 @@ class IngestionService:
             InvalidRequestError: a chunk size or collection that cannot be.
             DependencyError, EmbedderMismatchError, CancelledError: see `Ingestor.ingest`.
         """
-        with held(self._leases, f"document:{document_id(source.identity)}", watch or Watch()) as watch:
-            known, said, ingestor = self._known(source, overrides or {})
-            fingerprint = _fingerprint(source, said, f"{ingestor.settings_key}:{self._summary.kind}")
-            if known is not None and _settled(known) and (known.fingerprint, known.file_id) == (fingerprint, file_id):
-                return Ingested(known.id, "unchanged", known.chunks)
-            document = self._document(source, said, watch)
-            watch.check()
+        seen = self._look(source, overrides or {}, file_id)
+        if isinstance(seen, Ingested):
+            return seen  # without a lease: nothing is written
+        with held(self._leases, f"document:{document_id(source.identity)}", watch or Watch()) as mine:
+            seen = self._look(source, overrides or {}, file_id)  # again: who had the lease may have done it
+            if isinstance(seen, Ingested):
+                return seen
+            said, ingestor, fingerprint = seen
+            document = self._document(source, said, mine)
+            mine.check()
             about = Registration(
                 said.get("collection"),
                 file_id=file_id,
@@ -88,7 +91,17 @@ class IngestionService:
                 summary=self._summary.kind,
             )
             make = self._summary.make
-            return ingestor.ingest(document, about, summarise=lambda it: make(it, watch.cancel), watch=watch)
+            return ingestor.ingest(document, about, summarise=lambda it: make(it, mine.cancel), watch=mine)
+
+    def _look(
+        self, source: Source, overrides: Mapping[str, Any], file_id: str
+    ) -> Ingested | tuple[dict[str, Any], Ingestor, str]:
+        """What there is where nothing has changed; else what is said of the document, its ingestor, its fingerprint."""
+        known, said, ingestor = self._known(source, overrides)
+        fingerprint = _fingerprint(source, said, f"{ingestor.settings_key}:{self._summary.kind}")
+        if known is not None and _settled(known) and (known.fingerprint, known.file_id) == (fingerprint, file_id):
+            return Ingested(known.id, "unchanged", known.chunks)
+        return said, ingestor, fingerprint
 
     def abandon(self, identity: str) -> None:
         """Take back what an ingestion has begun that nobody goes on with. Raises DependencyError."""

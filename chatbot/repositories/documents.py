@@ -41,6 +41,10 @@ class DocumentRepository:
             self._read = (position, records)
         return records
 
+    def position(self) -> int:
+        """Changes whenever a report does."""
+        return self._clock.position()
+
     def get(self, document_id: str) -> DocumentRecord | None:
         if found := self._documents.find_one({"_id": document_id}):
             return _from_json(found)

@@ -50,6 +50,8 @@ class Question:
     mode: str
     history: tuple[Message, ...] = ()
     attachments: tuple[Document, ...] = ()
+    cache: bool = True
+    """Whether an answer given before may be given again."""
 
 
 @dataclass(frozen=True, slots=True)

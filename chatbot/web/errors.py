@@ -9,6 +9,7 @@ from flask import Flask, Response, g, jsonify, make_response, render_template, r
 from werkzeug.exceptions import HTTPException
 
 from ..errors import (
+    BudgetExhaustedError,
     CancelledError,
     ChatbotError,
     DependencyError,
@@ -27,6 +28,7 @@ STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
     (ForbiddenOriginError, 403),
     (NotFoundError, 404),
     (LoadError, 422),
+    (BudgetExhaustedError, 429),
     (CancelledError, 409),
     (IngestingError, 503),
     (EmbedderMismatchError, 503),

@@ -12,6 +12,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    StrictBool,
     StrictInt,
     StrictStr,
     StringConstraints,
@@ -100,6 +101,7 @@ class ChatRequest(SearchRequest):
     previous_messages: list[PreviousMessage] = Field(default_factory=list, max_length=200)
     conversation_id: Identifier | None = Field(None, validation_alias=AliasChoices("conversation_id", "chatId"))
     mode: StrictStr = "direct"
+    cache: StrictBool = True
     attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
     chatbot_type: StrictStr | None = None
     version: StrictInt | StrictStr | None = None

@@ -33,6 +33,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "CHAT_MODEL": "echo",
         "SAMPLE_DATA": "off",
         "SUMMARIES": "off",
+        "CACHE_SECONDS": "0",
     }
 
 

@@ -1,0 +1,55 @@
+"""The query level (R-B10): a question that was answered before, over the same reports, is not answered again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from pydantic import TypeAdapter
+
+from ..caches.keys import cache_key, normalised
+from ..cancellation import Cancellation
+from ..protocols import Agent, Cache
+from ..schema import Answer, AnswerEvent, Event, Question, SourcesEvent, StepTiming, TokenEvent, Usage
+
+_ANSWER = TypeAdapter(Answer)
+_QUESTION = TypeAdapter(Question)
+
+
+class CachedAgent:
+    """Implements `protocols.Agent`. Abstentions and failures are never kept.
+
+    ``generation`` changes with everything else an answer depends on: the reports, the models, the settings.
+    """
+
+    def __init__(self, inner: Agent, cache: Cache, generation: Callable[[], str]) -> None:
+        self._inner = inner
+        self._cache = cache
+        self._generation = generation
+
+    def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
+        if question.attachments or not question.cache:
+            yield from self._inner.run(question, cancel=cancel)
+            return
+        started = time.perf_counter()
+        key = self._key(question)
+        if (found := self._cache.get("query", key)) is not None:
+            yield from _replayed(_ANSWER.validate_python(found), started)
+            return
+        for event in self._inner.run(question, cancel=cancel):
+            if isinstance(event, AnswerEvent) and event.answer.answered and not cancel.cancelled:
+                self._cache.put("query", key, _ANSWER.dump_python(event.answer, mode="json"))
+            yield event
+
+    def _key(self, question: Question) -> str:
+        # Taken before the answer is made: what changes meanwhile makes it an entry that nobody finds.
+        asked = replace(question, query=normalised(question.query))
+        return cache_key(self._generation(), _QUESTION.dump_python(asked, mode="json"))
+
+
+def _replayed(answer: Answer, started: float) -> Iterator[Event]:
+    yield SourcesEvent(tuple(citation.hit for citation in answer.citations), answer.scope)
+    yield TokenEvent(answer.response)
+    step = StepTiming("cache", round((time.perf_counter() - started) * 1000, 2))
+    yield AnswerEvent(replace(answer, trace=replace(answer.trace, cached=True, steps=(step,), usage=Usage())))

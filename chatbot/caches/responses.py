@@ -1,0 +1,41 @@
+"""The response level (R-B10): the same prompt to the same model is answered from the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..cancellation import Cancellation
+from ..protocols import Cache, ChatModel
+from ..schema import Delta, Prompt, Usage
+from .keys import cache_key
+
+
+class CachedChatModel:
+    """Implements `protocols.ChatModel`. Only an answer that came to its end is kept.
+
+    ``parameters``: what besides the prompt changes an answer (temperature, length).
+    """
+
+    def __init__(self, inner: ChatModel, cache: Cache, *, parameters: tuple[float, ...]) -> None:
+        self._inner = inner
+        self._cache = cache
+        self._parameters = parameters
+        self.model_id = inner.model_id
+
+    def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
+        """Raises ChatModelError. A cached answer is one delta and no call."""
+        messages = [[message.role, message.content] for message in prompt.messages]
+        key = cache_key(self.model_id, self._parameters, messages)
+        if (text := self._cache.get("response", key)) is not None:
+            yield Delta(text, Usage())
+            return
+        pieces: list[str] = []
+        for delta in self._inner.stream(prompt, cancel=cancel):
+            pieces.append(delta.text)
+            yield delta
+        if not cancel.cancelled and (text := "".join(pieces)).strip():
+            self._cache.put("response", key, text)
+
+    def close(self) -> None:
+        if close := getattr(self._inner, "close", None):
+            close()

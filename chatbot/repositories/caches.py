@@ -1,0 +1,71 @@
+"""Cached values in the database, so that every worker profits: bounded in age and in number."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from typing import Any, Literal
+
+from ..database import Database
+
+Level = Literal["embedding", "response", "query"]
+LEVELS: tuple[Level, ...] = ("embedding", "response", "query")
+PRUNE_EVERY = 50
+"""Writes between two looks at the number of entries: counting costs more than writing."""
+
+
+class CacheRepository:
+    """Collection `cache`, one row per entry; an entry older than ``seconds`` counts as gone. Thread-safe.
+
+    Statistics are this process's own.
+    """
+
+    def __init__(self, database: Database, *, seconds: float, entries: int) -> None:
+        """``seconds`` or ``entries`` of 0 switch it off."""
+        self._cache = database["cache"]
+        self._seconds = seconds
+        self._entries = entries
+        self._lock = threading.Lock()
+        self._writes = 0
+        self.hits: Counter[Level] = Counter()
+        self.misses: Counter[Level] = Counter()
+
+    @property
+    def enabled(self) -> bool:
+        return self._seconds > 0 and self._entries > 0
+
+    def get(self, level: Level, key: str) -> Any:
+        """The value; None where there is none, or none that is young enough."""
+        if not self.enabled:
+            return None
+        found = self._cache.find_one({"_id": f"{level}:{key}"})
+        fresh = found is not None and found["at"] > time.time() - self._seconds
+        with self._lock:
+            (self.hits if fresh else self.misses)[level] += 1
+        return found["value"] if found is not None and fresh else None
+
+    def put(self, level: Level, key: str, value: Any) -> None:
+        if not self.enabled:
+            return
+        self._cache.replace_many([{"_id": f"{level}:{key}", "at": time.time(), "value": value}])
+        with self._lock:
+            self._writes += 1
+            prune = self._writes % PRUNE_EVERY == 0
+        if prune:
+            self.prune()
+
+    def prune(self) -> int:
+        """Remove what is too old, and the oldest of what is too much; returns how many."""
+        rows = sorted((row["at"], row["_id"]) for row in self._cache.find({}, {"at": 1}))
+        old = time.time() - self._seconds
+        surplus = len(rows) - self._entries
+        doomed = [key for place, (at, key) in enumerate(rows) if at <= old or place < surplus]
+        return self._cache.delete_many({"_id": {"$in": doomed}}) if doomed else 0
+
+    def clear(self) -> None:
+        self._cache.delete_many({})
+
+    def statistics(self) -> dict[str, dict[str, int]]:
+        """Hits and misses by level."""
+        return {level: {"hits": self.hits[level], "misses": self.misses[level]} for level in LEVELS}

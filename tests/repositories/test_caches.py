@@ -1,0 +1,50 @@
+"""The cache's rows: by level, bounded in age and number (R-B10)."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatbot.database import Database
+from chatbot.repositories.caches import CacheRepository
+from chatbot.services import Services
+
+
+@pytest.fixture
+def database(services: Services) -> Database:
+    return services.database
+
+
+def test_a_value_comes_back_at_its_level_only(database: Database) -> None:
+    cache = CacheRepository(database, seconds=60, entries=10)
+    cache.put("query", "k", {"answer": ["ü", 1]})
+    assert cache.get("query", "k") == {"answer": ["ü", 1]}
+    assert cache.get("response", "k") is None
+    assert CacheRepository(database, seconds=60, entries=10).get("query", "k") is not None, "another worker sees it"
+    assert cache.statistics()["query"] == {"hits": 1, "misses": 0}
+    assert cache.statistics()["response"] == {"hits": 0, "misses": 1}
+
+
+def test_an_old_value_is_gone(database: Database) -> None:
+    CacheRepository(database, seconds=60, entries=10).put("query", "k", "v")
+    database["cache"].update_one({"_id": "query:k"}, {"$set": {"at": 1.0}})
+    cache = CacheRepository(database, seconds=60, entries=10)
+    assert cache.get("query", "k") is None
+    assert cache.prune() == 1
+    assert list(database["cache"].find()) == []
+
+
+def test_the_oldest_make_room(database: Database) -> None:
+    cache = CacheRepository(database, seconds=60, entries=5)
+    for n in range(50):
+        cache.put("query", f"k{n:02d}", n)
+    left = sorted(row["value"] for row in database["cache"].find())
+    assert left == [45, 46, 47, 48, 49]
+
+
+@pytest.mark.parametrize("off", [{"seconds": 0, "entries": 10}, {"seconds": 60, "entries": 0}])
+def test_switched_off_it_neither_keeps_nor_counts(database: Database, off: dict[str, int]) -> None:
+    cache = CacheRepository(database, **off)
+    cache.put("query", "k", "v")
+    assert cache.get("query", "k") is None
+    assert list(database["cache"].find()) == []
+    assert cache.statistics()["query"] == {"hits": 0, "misses": 0}
