@@ -24,6 +24,7 @@ from .web.errors import register_error_handlers
 from .web.health import health
 from .web.ingestions import ingestions
 from .web.origins import refuse_foreign_origins
+from .web.metrics import metrics
 from .web.pages import pages
 from .web.startup import Startup
 
@@ -53,6 +54,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.register_blueprint(api)
     app.register_blueprint(health)
     app.register_blueprint(documents)
+    app.register_blueprint(metrics)
     app.register_blueprint(ingestions)
     app.extensions["run_worker"] = lambda: _run_worker(app)
     register_error_handlers(app)

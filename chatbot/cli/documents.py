@@ -26,7 +26,8 @@ def list_documents(services: Services, country: tuple[str, ...], year: tuple[str
     scope = services.scopes.resolve({name: values for name, values in chosen.items() if values})
     found = services.documents.all(scope)
     for record in found:
-        click.echo(f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}")
+        about = ", ".join(str(record.metadata[name]) for name in ("country_name", "year") if name in record.metadata)
+        click.echo(f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}  ({about or record.source})")
     click.echo(f"{len(found)} reports, {sum(record.chunks for record in found)} passages")
 
 
