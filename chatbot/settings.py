@@ -18,6 +18,7 @@ from dotenv import load_dotenv
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from .errors import SettingsError
+from .presets import PRESETS
 
 
 def _split(value: object) -> object:
@@ -95,6 +96,11 @@ class Settings(BaseModel):
     max_answer_tokens: int = Field(1024, ge=16, description="Longest answer, in tokens.")
 
     # Retrieval
+    preset: str | None = Field(
+        None,
+        description="adaptive, compression, hybrid, deep or deterministic: a seed's system as one setting. "
+        "Single settings win over it.",
+    )
     vector_search: str = Field(
         "auto",
         description="atlas ($vectorSearch), faiss (in process) or pgvector. auto: what the database can do.",
@@ -158,6 +164,16 @@ class Settings(BaseModel):
     attachment_chunk_size: int = Field(1000, ge=100, description="Longest passage of an attachment, in characters.")
     attachment_chunk_overlap: int = Field(100, ge=0, description="What a passage of an attachment repeats.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_preset(cls, values: dict[str, Any]) -> dict[str, Any]:
+        name = values.get("preset")
+        if name is None:
+            return values
+        if name not in PRESETS:
+            raise ValueError(f"PRESET={name!r} is not a preset. Valid: {', '.join(PRESETS)}.")
+        return {**PRESETS[name], **values}
+
     @model_validator(mode="after")
     def _floor_below_start(self) -> Settings:
         if self.threshold_floor > self.threshold_start:
@@ -191,9 +207,13 @@ class Settings(BaseModel):
         return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
 
     def override(self, **values: Any) -> Settings:
-        """A copy with some settings changed, checked like any other."""
+        """A copy with some settings changed, checked like any other. Another preset fills what was not set alone."""
+        of_preset = PRESETS[self.preset] if self.preset else {}
+        own = {name: getattr(self, name) for name in self.model_fields_set}
+        if "preset" in values:
+            own = {name: value for name, value in own.items() if name not in of_preset or of_preset[name] != value}
         try:
-            return Settings(**{**{name: getattr(self, name) for name in type(self).model_fields}, **values})
+            return Settings(**{**own, **values})
         except ValidationError as error:
             raise SettingsError(_describe(error)) from None
 

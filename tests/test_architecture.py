@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "chatbot"
 LAYERS = (
     ("schema", "errors"),
-    ("protocols", "settings", "registry", "prompts", "text", "countries", "cancellation", "legacy", "lazy"),
+    ("protocols", "settings", "presets", "registry", "prompts", "text", "countries", "cancellation", "legacy", "lazy"),
     ("database", "openai_client", "breakable"),
     ("stores", "embedders", "chat_models", "rerankers", "loaders", "chunkers", "caches", "repositories"),
     ("retrieval", "generation", "ingestion", "evaluation"),
