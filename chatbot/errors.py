@@ -8,6 +8,7 @@
     ├── NotFoundError            an id that does not exist, or is not the caller's (404)
     ├── LoadError                a file cannot be read as what it claims to be (422)
     ├── BudgetExhaustedError     the day's tokens are used up (429)
+    ├── ConflictError            somebody else has it in hand (409)
     ├── CancelledError           a person stopped it (409)
     │   └── StoppedError         this process ends; the work goes on later
     ├── IngestingError           the report is registered, its passages are not there yet (503)
@@ -96,6 +97,16 @@ class BudgetExhaustedError(ChatbotError):
             f"Today's budget of {limit:,} tokens is used up ({used:,}); it begins anew in {hours}, at midnight UTC. "
             "Passages can still be searched."
         )
+        self.retry_after = retry_after
+
+
+class ConflictError(ChatbotError):
+    """Somebody else has it in hand; ``retry_after`` (seconds)."""
+
+    code = "conflict"
+
+    def __init__(self, message: str, *, retry_after: int = 5) -> None:
+        super().__init__(message)
         self.retry_after = retry_after
 
 

@@ -39,9 +39,9 @@ def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
 
     Example: python -m chatbot documents delete 73d71e792634f475d551
     """
-    unknown = [document_id for document_id in document_ids if services.documents.get(document_id) is None]
-    if unknown:
+    found = {document_id: services.documents.get(document_id) for document_id in document_ids}
+    if unknown := [document_id for document_id, record in found.items() if record is None]:
         raise NotFoundError(f"There is no report {', '.join(unknown)}; nothing was deleted. See: documents list.")
-    for document_id in document_ids:
-        services.ingestor.delete(document_id)
-    click.echo(f"{len(document_ids)} deleted.")
+    for record in filter(None, found.values()):
+        services.delete_document(record)
+    click.echo(f"{len(found)} deleted.")

@@ -50,6 +50,11 @@ def _open(path: Path) -> Any:
             time.sleep(OPEN_PAUSE)
 
 
+def _storable(value: Any) -> Any:
+    """NeoSQLite inserts bytes, but does not replace them."""
+    return neosqlite.Binary(value) if type(value) is bytes else value
+
+
 class _Atomic:
     """A collection whose writes are transactions.
 
@@ -133,6 +138,7 @@ class EmbeddedBackend:
 
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
         """New ones are inserted, which is three times as fast here as upserting them."""
+        documents = [{name: _storable(value) for name, value in document.items()} for document in documents]
         ids = [document["_id"] for document in documents]
         known = {row["_id"] for row in raw.find({"_id": {"$in": ids}}, {"_id": 1})}
         new = [document for document in documents if document["_id"] not in known]

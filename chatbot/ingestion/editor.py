@@ -16,6 +16,9 @@ from .overrides import METADATA
 from .versions import Registrations, VersionWriter
 from .watch import Watch
 
+LONGEST_WAIT = 3.0
+"""Seconds that a request waits for another edit; a report that is being read takes longer."""
+
 
 class Editor:
     """Rewrites the passages of a report with another title or metadata; vectors are kept where the text is."""
@@ -31,10 +34,11 @@ class Editor:
 
         Raises:
             NotFoundError: no such report.
+            ConflictError: it is being read or edited by somebody else.
             InvalidRequestError: it is not ready to be edited.
             DependencyError: what was shown before is shown still.
         """
-        with held(self._leases, f"document:{document_id}", Watch()) as watch:
+        with held(self._leases, f"document:{document_id}", Watch(), longest=LONGEST_WAIT) as watch:
             known = self._documents.get(document_id)
             if known is None:
                 raise NotFoundError(f"There is no report {document_id!r}.")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from ..errors import DependencyError
+from ..errors import ConflictError, DependencyError
 from .watch import Watch
 
 LEASE_SECONDS = 30.0
@@ -26,16 +26,25 @@ class Leases(Protocol):
 
 
 @contextmanager
-def held(leases: Leases, name: str, watch: Watch) -> Iterator[Watch]:
-    """Wait until nobody else has the lease, then hold it. Raises CancelledError while waiting.
+def held(leases: Leases, name: str, watch: Watch, *, longest: float | None = None) -> Iterator[Watch]:
+    """Wait until nobody else has the lease, ``longest`` seconds where that is given, then hold it.
+
+    Raises:
+        CancelledError: while waiting.
+        ConflictError: somebody has it still.
 
     The watch it gives also stops the work when the lease is somebody else's by now: this process slept too long.
     """
-    owner = uuid.uuid4().hex
+    owner, began, waited = uuid.uuid4().hex, time.monotonic(), False
     while not leases.acquire_lease(name, owner, LEASE_SECONDS):
         watch.check()
+        if longest is not None and time.monotonic() - began > longest:
+            raise ConflictError("This report is being read or edited right now. Try again when that is done.")
+        waited = True
         watch.waiting("Another worker has this report in hand.")
         time.sleep(POLL_SECONDS)
+    if waited:
+        watch.waiting("")
     ended, lost = threading.Event(), threading.Event()
 
     def lose() -> None:

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ..cancellation import Cancellation
 from ..errors import ChatbotError
@@ -25,6 +25,12 @@ LEASE_SECONDS = 15.0
 LEASE_POLL_SECONDS = 1.0
 
 
+class Facts(Leases, Protocol):
+    """See `repositories.changes.CorpusFacts`."""
+
+    def dismissed_samples(self) -> set[str]: ...
+
+
 class SampleReports:
     """Ingests a folder once. `start` returns at once; `close` stops at the next document."""
 
@@ -34,7 +40,7 @@ class SampleReports:
         *,
         ingestor: Callable[[], Ingestor],
         loader: Callable[[Path], Loader],
-        leases: Leases,
+        leases: Facts,
         summary: Summary,
         warm: Callable[[], object] = lambda: None,
     ) -> None:
@@ -97,7 +103,8 @@ class SampleReports:
     def load(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Register all, then ingest one by one; returns how many were new. ``progress`` counts documents."""
         ingestor = self._ingestor()
-        documents = self.documents(ingestor.overrides)
+        dismissed = self._leases.dismissed_samples()
+        documents = [found for found in self.documents(ingestor.overrides) if found.id not in dismissed]
         self.total = len(documents)
         waiting = [document for document in documents if ingestor.register(document, self._known(document))]
         progress(len(documents) - len(waiting), len(documents))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ TOPICS = 15
 PROSE = 60
 """A section whose text is shorter is a figure or a label, no introduction."""
 CHARACTERS_PER_TOKEN = 4
-_CLOSING = "</report"
+_CLOSING = re.compile(r"<(?=\s*/\s*report)", re.IGNORECASE)
 
 
 def extractive_summary(document: Document) -> str:
@@ -73,7 +74,7 @@ class ModelSummary:
 
     def __call__(self, document: Document, cancel: Cancellation) -> str:
         """Raises ChatModelError."""
-        text = self._excerpt(document).replace(_CLOSING, "(/report")
+        text = _CLOSING.sub("(", self._excerpt(document))
         user = f"Title: {document.title}\n<report>\n{text}\n</report>"
         prompt = Prompt(
             (Message("system", render("summary_system")), Message("user", user)), "Summarise the report.", Context()

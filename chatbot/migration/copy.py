@@ -15,8 +15,19 @@ from .batches import id_batches, place, rows_of
 from .copy_progress import CopyProgress
 from .schema import require_known, set_version
 
-OTHERS = ("documents", "conversations", "messages")
+OTHERS = (
+    "file_pieces",
+    "files",
+    "documents",
+    "conversations",
+    "messages",
+    "ingestions",
+    "ingestion_items",
+    "usage",
+)
 """What is copied besides the collections of passages, after them: a registered report has its passages."""
+DERIVED = ("meta", "cache")
+"""What is not: the facts are written anew, cached answers are given again when asked for."""
 DIGESTS = 2**128
 SHOWN = 5
 Report = Callable[[int], None]
@@ -52,7 +63,7 @@ class Copier:
 
     def left_out(self) -> list[str]:
         """Collections of the source that are not the product's."""
-        return [name for name in self._source.collection_names() if name not in (*self.collections, "meta")]
+        return [name for name in self._source.collection_names() if name not in (*self.collections, *DERIVED)]
 
     def prepare(self) -> bool:
         """Look at both sides and write the facts; True when an interrupted copy goes on.

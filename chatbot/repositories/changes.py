@@ -16,6 +16,8 @@ from ..database import Database
 KEPT_CHANGES = 500
 """Log entries kept; a reader further behind loads everything again."""
 
+FORGOTTEN_SECONDS = 3600.0
+
 
 class CorpusChanges:
     """Implements `protocols.ChangeLog`. A position is a count of writes; it only grows."""
@@ -118,12 +120,23 @@ class CorpusFacts:
             held["slot"] = old.slot
         return self._meta.update_one(held, {"$set": asdict(new)}) == 1
 
+    def dismiss_sample(self, document_id: str) -> None:
+        """A sample report was deleted: it does not come back."""
+        self._meta.update_one({"_id": f"dismissed:{document_id}"}, {"$set": {"sample": document_id}}, upsert=True)
+
+    def dismissed_samples(self) -> set[str]:
+        return {row["sample"] for row in self._meta.find({"sample": {"$exists": True}})}
+
     def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
         """True when ``owner`` holds the lease now: it was free, expired, or already its own."""
         now = time.time()
-        self._meta.update_one({"_id": f"lease:{name}"}, {"$setOnInsert": {"owner": "", "until": 0.0}}, upsert=True)
-        held = {"_id": f"lease:{name}", "$or": [{"until": {"$lt": now}}, {"owner": owner}]}
-        return self._meta.update_one(held, {"$set": {"owner": owner, "until": now + seconds}}) == 1
+        self._meta.update_one({"_id": f"lease:{name}"}, {"$setOnInsert": {"owner": "", "until": now - 1}}, upsert=True)
+        mine = {"$set": {"owner": owner, "until": now + seconds}}
+        # Not one $or: beside it NeoSQLite's updates and deletions do not look at the _id.
+        free = {"owner": owner}, {"until": {"$lt": now}}
+        return any(self._meta.update_one({"_id": f"lease:{name}", **condition}, mine) for condition in free)
 
     def release_lease(self, name: str, owner: str) -> None:
+        """Give a lease back; those that dead processes left behind long ago go with it."""
         self._meta.delete_many({"_id": f"lease:{name}", "owner": owner})
+        self._meta.delete_many({"until": {"$lt": time.time() - FORGOTTEN_SECONDS}})

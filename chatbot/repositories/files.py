@@ -79,8 +79,9 @@ class FileRepository:
 
     def _forget(self, row: Json) -> bool:
         """Remove a file, unless it is new or was put again just now."""
-        old = {"$or": [{"used": True}, {"stored": {"$lt": time.time() - GRACE_SECONDS}}]}
-        if not self._files.delete_many({"_id": row["_id"], **old}):
+        # Not one $or: beside it NeoSQLite's deletions do not look at the _id.
+        old = {"used": True}, {"stored": {"$lt": time.time() - GRACE_SECONDS}}
+        if not any(self._files.delete_many({"_id": row["_id"], **condition}) for condition in old):
             return False
         for number in range(int(row["pieces"])):
             self._pieces.delete_many({"_id": _piece(row["_id"], number)})

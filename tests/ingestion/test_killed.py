@@ -1,17 +1,20 @@
-"""kill -9 in the middle of the sample reports, several times, then a start that is let finish."""
+"""kill -9 in the middle of an ingestion, many times, then a start that is let finish."""
 
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from chatbot.database import decode_vector
 from chatbot.factory import sample_reports
 from chatbot.schema import SUMMARY_ORDINAL
 from chatbot.services import Services
@@ -25,6 +28,8 @@ from chatbot.settings import Settings
 with Services(Settings.from_env()) as services:
     sample_reports(services).load()
 """
+KILLS = 20
+REPORTS = 77
 KILLED_AT = (5, 22, 41)
 """Reports that are ready when the process is killed: it is then in the middle of a later one."""
 
@@ -66,3 +71,91 @@ def test_killed_ingestion_leaves_nothing_twice_and_nothing_half(tmp_path: Path) 
         for document_id, count in per_document.items()
         for ordinal in (*range(count - 1), SUMMARY_ORDINAL)
     )
+
+
+# The command line: what 20 kills leave is what an undisturbed run leaves
+
+
+def command(folder: Path) -> subprocess.Popen[bytes]:
+    environment = {
+        **os.environ,
+        "DATA_DIR": str(folder),
+        "EMBEDDING_PROVIDER": "hashing",
+        "CHAT_MODEL": "echo",
+        "SUMMARIES": "extractive",
+    }
+    arguments = [sys.executable, "-m", "chatbot", "ingest", "sample_data"]
+    return subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def finish(folder: Path) -> None:
+    assert command(folder).wait(120) == 0
+
+
+def moments(chosen: random.Random) -> list[tuple[int, float]]:
+    """(reports that are there, seconds after that): some during the start, the rest all over the run."""
+    starts = [(0, chosen.uniform(0, 1.0)) for _ in range(4)]
+    return starts + [(ready, chosen.uniform(0, 0.1)) for ready in sorted(chosen.sample(range(1, 75), KILLS - 4))]
+
+
+def kill_at(folder: Path, services: Services, ready: int, seconds: float) -> bool:
+    """Whether the process was still there to be killed."""
+    process = command(folder)
+    deadline = time.monotonic() + 60
+    while count_ready(services) < ready and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    time.sleep(seconds)
+    there = process.poll() is None
+    process.kill()
+    process.wait()
+    return there
+
+
+def let_leases_end(services: Services) -> int:
+    """As if the half minute had passed that a dead process's lease lasts. How many there were."""
+    meta = services.database["meta"]
+    left = [row["_id"] for row in meta.find() if str(row["_id"]).startswith("lease:document:")]
+    for lease in left:
+        meta.update_one({"_id": lease}, {"$set": {"until": 0.0}})
+    return len(left)
+
+
+def contents(settings: Settings) -> dict[str, Any]:
+    """All of a database that does not depend on when it was written."""
+    with Services(settings) as services:
+        database = services.database
+        documents = {row.pop("_id"): row for row in map(dict, database["documents"].find())}
+        assert all(row.pop("updated_at") for row in documents.values())
+        chunks = {}
+        for name in services.chunk_collections:
+            for row in database[name].find():
+                chunks[name, row["_id"]] = {**row, "data_embedding": decode_vector(row["data_embedding"]).tobytes()}
+        others = sorted(row["_id"] for row in database["meta"].find())
+        return {"documents": documents, "chunks": chunks, "meta": others}
+
+
+@pytest.mark.slow
+def test_what_twenty_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Path) -> None:
+    disturbed, calm = (
+        Settings(data_dir=tmp_path / name, embedding_provider="hashing", chat_model="echo", sample_data="off")
+        for name in ("disturbed", "calm")
+    )
+    killed = leases = half = 0
+    with Services(disturbed) as services:
+        for ready, seconds in moments(random.Random(20261122)):
+            killed += kill_at(disturbed.data_dir, services, ready, seconds)
+            half += bool(services.documents.unsettled())
+            leases += let_leases_end(services)
+        assert killed >= KILLS - 2, "the kills came too late to test anything"
+        assert min(leases, half) > KILLS // 4, "no kill met a report in the middle"
+        finish(disturbed.data_dir)
+        assert count_ready(services) == REPORTS
+        assert services.documents.unsettled() == {}
+    finish(calm.data_dir)
+    found, expected = contents(disturbed), contents(calm)
+    assert found["meta"] == expected["meta"], "a lease was left"
+    assert found["documents"] == expected["documents"]
+    assert found["chunks"].keys() == expected["chunks"].keys()
+    assert found["chunks"] == expected["chunks"]
+    assert len(found["documents"]) == REPORTS

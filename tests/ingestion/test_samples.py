@@ -124,3 +124,15 @@ def test_a_broken_sample_is_reported_not_raised(services: Services, folder: Path
     samples.start()
     wait_for(lambda: not samples.running)
     assert samples.error.startswith("kenya-2023.md ")
+
+
+def test_what_a_person_says_of_a_sample_outlives_the_next_start(services: Services, folder: Path) -> None:
+    samples_of(services, folder).load()
+    mali = next(record for record in services.documents.all() if record.metadata["country_name"] == "Mali")
+    services.editor.edit(mali.id, {"title": "Mine", "country_name": "Chad"})
+    for _ in range(2):
+        samples_of(services, folder).load()
+        record = services.documents.get(mali.id)
+        assert record is not None
+        assert (record.title, record.metadata, record.sample) == ("Mine", {"country_name": "Chad", "year": 2023}, True)
+    assert samples_of(services, folder).load() == 0

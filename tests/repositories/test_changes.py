@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from chatbot.repositories.changes import KEPT_CHANGES, CorpusChanges, CorpusFacts, StoredEmbedder
+from chatbot.repositories.changes import FORGOTTEN_SECONDS, KEPT_CHANGES, CorpusChanges, CorpusFacts, StoredEmbedder
 from chatbot.services import Services
 
 
@@ -103,3 +103,23 @@ def test_of_many_at_once_one_gets_the_lease(facts: CorpusFacts) -> None:
     with ThreadPoolExecutor(8) as pool:
         won = list(pool.map(lambda n: facts.acquire_lease("work", f"owner-{n}", 60), range(16)))
     assert won.count(True) == 1
+
+
+def test_a_lease_that_ended_frees_no_other_one(facts: CorpusFacts) -> None:
+    """A killed process leaves one behind: with it every lease of the embedded database was free for all."""
+    assert facts.acquire_lease("left behind", "dead", -1) is True
+    assert facts.acquire_lease("y", "me", 60) is True
+    assert facts.acquire_lease("x", "another", 60) is True
+    assert facts.acquire_lease("x", "me", 60) is False
+    assert facts.acquire_lease("x", "third", 60) is False
+    assert facts.acquire_lease("left behind", "third", 60) is True
+
+
+def test_leases_of_dead_processes_are_forgotten(services: Services, facts: CorpusFacts) -> None:
+    facts.acquire_lease("long dead", "dead", -2 * FORGOTTEN_SECONDS)
+    facts.acquire_lease("just dead", "dead", -1)
+    facts.acquire_lease("alive", "another", 60)
+    facts.acquire_lease("mine", "me", 60)
+    facts.release_lease("mine", "me")
+    left = [row["_id"] for row in services.database["meta"].find() if row["_id"].startswith("lease:")]
+    assert sorted(left) == ["lease:alive", "lease:just dead"]

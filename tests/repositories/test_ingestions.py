@@ -1,0 +1,217 @@
+"""Jobs in the database: one owner per file, leases that end, ends that somebody asked for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from chatbot.database import Database
+from chatbot.errors import NotFoundError
+from chatbot.repositories import ingestions as module
+from chatbot.repositories.ingestions import IngestionRepository
+from chatbot.schema.ingestions import Ingestion, IngestionFile
+from tests.ingestion.helpers import running
+
+
+@pytest.fixture
+def jobs(database: Database) -> IngestionRepository:
+    repository = IngestionRepository(database)
+    repository.ensure_indexes()
+    return repository
+
+
+def files(*names: str, **values: object) -> list[IngestionFile]:
+    return [IngestionFile("", "", name, f"uploads/{name}", **values) for name in names]  # type: ignore[arg-type]
+
+
+def claim(jobs: IngestionRepository, owner: str = "me") -> IngestionFile:
+    found = jobs.claim(owner)
+    assert found is not None
+    return found
+
+
+def states(job: Ingestion) -> list[str]:
+    return [file.state for file in job.files]
+
+
+def test_a_job_comes_back_as_it_was_made(jobs: IngestionRepository) -> None:
+    said = {"country_name": None, "labels": ["a", "b"], "year": 2023}
+    about = {"title": "T", "metadata": {"year": 2020}, "listed": True}
+    made = jobs.create(files("a", "b", file_id="f", overrides=said, about=about))
+    assert jobs.get(made.id) == made
+    assert [file.id for file in made.files] == [f"{made.id}-00000", f"{made.id}-00001"]
+    assert {file.ingestion_id for file in made.files} == {made.id}
+    assert (made.state, made.progress) == ("queued", 0.0)
+    assert made.created_at.endswith("+00:00")
+
+
+def test_an_unknown_job(jobs: IngestionRepository) -> None:
+    for call in (jobs.get, jobs.cancel, jobs.retry):
+        with pytest.raises(NotFoundError, match="no ingestion 'x'"):
+            call("x")
+
+
+def test_the_latest_come_first_and_the_oldest_is_worked_on_first(jobs: IngestionRepository) -> None:
+    made = []
+    for name in "abc":
+        made.append(jobs.create(files(name)))
+        time.sleep(0.002)
+    assert [job.id for job in jobs.latest(2)] == [made[2].id, made[1].id]
+    assert [claim(jobs).name for _ in range(3)] == ["a", "b", "c"]
+    assert jobs.claim("me") is None
+    assert jobs.active() == 3
+
+
+def test_a_file_has_one_owner_among_threads(jobs: IngestionRepository) -> None:
+    jobs.create(files(*(f"{n:02}" for n in range(8))))
+    taken: list[str] = []
+    together = threading.Barrier(3)
+
+    def take(owner: str) -> None:
+        together.wait()
+        while (file := jobs.claim(owner)) is not None:
+            taken.append(file.name)
+
+    with running(*(lambda owner=str(n): take(owner) for n in range(3))) as errors:  # type: ignore[misc]
+        pass
+    assert errors == []
+    assert sorted(taken) == [f"{n:02}" for n in range(8)]
+
+
+def test_a_lease_that_ended_lets_another_go_on(jobs: IngestionRepository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEASE_SECONDS", 0.2)
+    jobs.create(files("a"))
+    first = claim(jobs, "first")
+    assert (first.owner, first.tries) == ("first", 1)
+    assert jobs.claim("second") is None
+    time.sleep(0.15)
+    assert jobs.renew(first) is False
+    time.sleep(0.15)
+    assert jobs.claim("second") is None, "it was renewed"
+    time.sleep(0.15)
+    second = claim(jobs, "second")
+    assert (second.id, second.owner, second.tries) == (first.id, "second", 2)
+    assert jobs.renew(first) is None
+    jobs.note(first, state="embedding")
+    jobs.release(first, state="done")
+    (file,) = jobs.get(first.ingestion_id).files
+    assert (file.state, file.owner) == ("queued", "second"), "what the first still says is not heard"
+    jobs.release(second, state="done", chunks=3)
+    (file,) = jobs.get(first.ingestion_id).files
+    assert (file.state, file.chunks, file.owner, file.until) == ("done", 3, "", 0.0)
+    assert jobs.claim("third") is None
+
+
+def test_notes_are_read_back(jobs: IngestionRepository) -> None:
+    made = jobs.create(files("a", "b"))
+    jobs.note(claim(jobs), state="embedding", done_chunks=5, chunks=10)
+    job = jobs.get(made.id)
+    assert (job.state, job.progress) == ("running", 0.237)
+    assert (job.files[0].done_chunks, job.files[0].chunks) == (5, 10)
+
+
+def test_cancelling(jobs: IngestionRepository) -> None:
+    """What is queued ends now; what somebody works on, by whoever works on it; what is finished stays."""
+    made = jobs.create(files("done", "working", "queued"))
+    done = claim(jobs)
+    jobs.release(done, state="done")
+    working = claim(jobs)
+    jobs.note(working, state="loading")
+    assert jobs.renew(working) is False
+    assert states(jobs.cancel(made.id)) == ["done", "loading", "cancelled"]
+    assert jobs.renew(working) is True
+    jobs.release(working, state="cancelled")
+    job = jobs.get(made.id)
+    assert (states(job), job.state, job.progress) == (["done", "cancelled", "cancelled"], "cancelled", 1.0)
+    assert jobs.claim("me") is None
+
+
+def test_cancelling_what_was_claimed_just_now_is_heard(jobs: IngestionRepository) -> None:
+    made = jobs.create(files("a"))
+    file = claim(jobs)
+    jobs.cancel(made.id)
+    jobs.note(file, state="loading")
+    assert jobs.renew(file) is True
+
+
+def test_what_a_dead_worker_left_is_handed_on_with_the_wish_to_cancel(
+    jobs: IngestionRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LEASE_SECONDS", 0.05)
+    made = jobs.create(files("a"))
+    jobs.note(claim(jobs, "dead"), state="embedding")
+    jobs.cancel(made.id)
+    time.sleep(0.1)
+    assert claim(jobs).cancel
+
+
+def test_retrying_queues_what_failed_or_was_cancelled(jobs: IngestionRepository) -> None:
+    made = jobs.create(files("done", "failed", "cancelled"))
+    for state in ("done", "failed"):
+        jobs.release(claim(jobs), state=state, error="why" if state == "failed" else "")
+    jobs.cancel(made.id)
+    again = jobs.retry(made.id)
+    assert states(again) == ["done", "queued", "queued"]
+    for file in again.files[1:]:
+        assert (file.error, file.cancel, file.tries, file.detail) == ("", False, 0, "")
+    assert [claim(jobs).name for _ in range(2)] == ["failed", "cancelled"]
+
+
+ENDS: dict[str, tuple[list[str], str]] = {
+    "all done": (["done", "done"], "done"),
+    "one failed": (["done", "failed", "cancelled"], "failed"),
+    "one cancelled": (["done", "cancelled"], "cancelled"),
+    "one waiting": (["done", "waiting"], "running"),
+    "one queued": (["done", "queued"], "running"),
+    "none begun": (["queued", "queued"], "queued"),
+}
+
+
+@pytest.mark.parametrize(("of_files", "expected"), ENDS.values(), ids=ENDS)
+def test_the_state_of_a_job_is_that_of_its_files(of_files: list[str], expected: str) -> None:
+    made = [IngestionFile(str(n), "j", "n", "i", state=state) for n, state in enumerate(of_files)]  # type: ignore[arg-type]
+    assert Ingestion("j", "", tuple(made)).state == expected
+
+
+def test_old_jobs_are_forgotten_once_they_are_finished(
+    jobs: IngestionRepository, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "KEPT_JOBS", 2)
+    made = []
+    for name in ("unfinished", "old", "newer", "newest"):
+        made.append(jobs.create(files(name)))
+        time.sleep(0.002)
+    for _ in range(4):
+        file = claim(jobs)
+        if file.name != "unfinished":
+            jobs.release(file, state="done")
+    jobs.prune()
+    assert [job.files[0].name for job in jobs.latest(10)] == ["newest", "newer", "unfinished"]
+    assert database["ingestion_items"].count({}) == 3
+    with pytest.raises(NotFoundError):
+        jobs.get(made[1].id)
+
+
+def test_files_that_a_job_still_may_need(jobs: IngestionRepository) -> None:
+    jobs.create([*files("queued", file_id="1"), *files("done", file_id="2"), *files("web", url="https://x")])
+    jobs.create(files("failed", file_id="3"))
+    order: list[Callable[[IngestionFile], None]] = [
+        lambda file: None,
+        lambda file: jobs.release(file, state="done"),
+        lambda file: None,
+        lambda file: jobs.release(file, state="failed"),
+    ]
+    for act in order:
+        act(claim(jobs))
+    assert jobs.file_ids() == {"1", "3"}
+
+
+def test_a_job_whose_rows_have_more_fields_than_this_program_knows_is_read(
+    jobs: IngestionRepository, database: Database
+) -> None:
+    made = jobs.create(files("a"))
+    database["ingestion_items"].update_one({"_id": made.files[0].id}, {"$set": {"new_field": 1}})
+    assert jobs.get(made.id) == made
