@@ -16,7 +16,8 @@ from chatbot.schema import Matrix, Scope
 from chatbot.services import WARM_CACHE
 from chatbot.stores import segment as segments
 from chatbot.stores.columns import Column
-from chatbot.stores.segment import Rows, Segment
+from chatbot.stores.rows import Rows
+from chatbot.stores.segment import Segment
 
 QUERIES = 100
 DEPTHS = (10, 100)

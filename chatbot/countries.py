@@ -54,6 +54,18 @@ def _codes() -> dict[str, str]:
     return codes | {normalise(alias): code for alias, code in ALIASES.items()}
 
 
+@lru_cache(maxsize=1)
+def country_names() -> dict[str, str]:
+    """ISO-3 code by normalised name or alias, without the ISO codes themselves."""
+    codes = {normalise(code) for c in pycountry.countries for code in (c.alpha_2, c.alpha_3)} | {"xk"}
+    return {name: code for name, code in _codes().items() if name not in codes}
+
+
+def usual_name(code: str) -> str:
+    """The name by ISO-3 code. Raises KeyError."""
+    return _names()[code]
+
+
 def country_code(name: str) -> str | None:
     """ISO-3 code of a country given by name, ISO code or alias, any case; None when it is no country."""
     return _codes().get(normalise(name))

@@ -24,6 +24,7 @@ from .ingestion.pipeline import Ingestor
 from .ingestion.watch import Patience
 from .lazy import Lazy
 from .protocols import Agent, Chunker, Embedder, Store
+from .repositories.calibrations import CalibrationRepository
 from .repositories.changes import StoredEmbedder
 from .retrieval.calibration import relevance_floor
 from .retrieval.compression import Compressor
@@ -66,8 +67,15 @@ class ModelBound(Lazy):
         return embedder is not None and stored.same_vectors(embedder.model_id, embedder.dimensions, slot="")
 
     def require_current(self) -> None:
-        """Raises EmbedderMismatchError: the database has another embedder by now; do not write with this one."""
+        """Call it before writing passages: the first ones decide which model this database is written with.
+
+        Raises:
+            EmbedderMismatchError: the database has another embedder by now; do not write with this one.
+        """
         stored = self._services.facts.embedder()
+        if stored is None:
+            self.remember_embedder()
+            stored = self._services.facts.embedder()
         if not self.serves(stored):
             assert stored is not None
             raise EmbedderMismatchError(
@@ -149,9 +157,15 @@ class ModelBound(Lazy):
         )
 
     def agent(self, mode: str) -> Agent:
-        return self._once(f"agent:{mode}", lambda: self._build_agent(mode))
+        floor = self._relevance_floor()  # asked each time: `calibrate` may have run in another process
+        return self._once(f"agent:{mode}:{floor}", lambda: self._build_agent(mode, floor))
 
-    def _build_agent(self, mode: str) -> Agent:
+    def _relevance_floor(self) -> float:
+        setting, model_id = self._services.settings.relevance_floor, self.embedder.model_id
+        stored = CalibrationRepository(self._services.database).get(model_id) if setting == "auto" else None
+        return relevance_floor(setting, model_id, stored)
+
+    def _build_agent(self, mode: str, floor: float) -> Agent:
         services, settings = self._services, self._services.settings
         agent = AGENTS.builder(mode)(
             retriever=self.retriever,
@@ -161,10 +175,10 @@ class ModelBound(Lazy):
             chat_model=services.chat_model,
             context_tokens=settings.context_tokens,
             context_margin=settings.context_margin,
-            relevance_floor=relevance_floor(settings.relevance_floor, self.embedder.model_id),
+            relevance_floor=floor,
             on_empty=settings.on_empty,
         )
-        return CachedAgent(agent, services.cache, self._generation)
+        return CachedAgent(agent, services.cache, lambda: f"{self._generation()}:{floor}")
 
     def _generation(self) -> str:
         """Changes with the reports, the models and the settings."""
@@ -217,7 +231,6 @@ class ModelBound(Lazy):
     def _build_ingestor(self, chunking: Chunking) -> Ingestor:
         services, settings = self._services, self._services.settings
         services.prepare()
-        self.remember_embedder()
         chunker = self._chunker(chunking)
         # Without the model: `reembed` changes the vectors of all passages, which is no change of the reports.
         key = (chunking.strategy, chunking.size, chunking.overlap, chunking.unit)

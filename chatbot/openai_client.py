@@ -18,37 +18,62 @@ OPENAI_URL = "https://api.openai.com/v1"
 """Named here: left out, the SDK would look into the environment, which only the settings do."""
 PLACEHOLDER_KEY = "not-needed"
 """Sent to servers of one's own that want no key."""
+AZURE_API_VERSION = "2024-10-21"
+"""The last one that is not a preview; its embeddings do not change any more."""
 
 
 def openai_client(settings: Settings, *, http_client: Any = None) -> openai.OpenAI:
-    """A client with bounded time-outs and the SDK's own bounded back-off.
+    """A client for OPENAI_API_KEY and OPENAI_BASE_URL.
 
     Raises:
         SettingsError: neither a key nor a server of one's own is set.
     """
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise SettingsError("OPENAI_API_KEY is not set: the openai provider needs it (or OPENAI_BASE_URL).")
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else PLACEHOLDER_KEY
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+    return make_client(settings, key=key, base_url=settings.openai_base_url or OPENAI_URL, http_client=http_client)
+
+
+def make_client(settings: Settings, *, key: str | None, base_url: str, http_client: Any = None) -> openai.OpenAI:
+    """A client with bounded time-outs and the SDK's own bounded back-off, with jitter."""
     return openai.OpenAI(
-        api_key=key,
-        base_url=settings.openai_base_url or OPENAI_URL,
+        api_key=key or PLACEHOLDER_KEY,
+        base_url=base_url,
         timeout=settings.model_timeout,
         max_retries=settings.model_retries,
         http_client=http_client,
     )
 
 
+def azure_client(settings: Settings, *, key: str | None, base_url: str) -> openai.OpenAI:
+    """The same for Azure OpenAI: ``base_url`` is the resource's address, and models are the names of deployments."""
+    return openai.AzureOpenAI(
+        api_key=key,
+        azure_endpoint=base_url,
+        api_version=AZURE_API_VERSION,
+        timeout=settings.model_timeout,
+        max_retries=settings.model_retries,
+    )
+
+
 @contextmanager
-def translated(kind: type[EmbeddingError] | type[ChatModelError], model: str) -> Iterator[None]:
-    """The SDK's errors as ours. Messages name the model and the remedy, never the key."""
+def translated(
+    kind: type[EmbeddingError] | type[ChatModelError],
+    model: str,
+    *,
+    key_setting: str = "OPENAI_API_KEY",
+    url_setting: str = "OPENAI_BASE_URL",
+    unknown_model: str = "Check the model's name.",
+) -> Iterator[None]:
+    """The SDK's errors as ours. Messages name the model and the setting to look at, never the key."""
     try:
         yield
     except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
         raise kind(
-            f"The endpoint of {model} refused the key.", remedy="Check OPENAI_API_KEY.", reason="key_refused"
+            f"The endpoint of {model} refused the key.", remedy=f"Check {key_setting}.", reason="key_refused"
         ) from error
     except openai.NotFoundError as error:
-        raise kind(f"The endpoint does not know the model {model}.", remedy="Check the model's name.") from error
+        raise kind(f"The endpoint does not know the model {model}.", remedy=unknown_model) from error
     except openai.RateLimitError as error:
         raise kind(
             f"The endpoint of {model} limits the rate, or the quota is used up.",
@@ -66,7 +91,7 @@ def translated(kind: type[EmbeddingError] | type[ChatModelError], model: str) ->
     except openai.APIConnectionError as error:
         raise kind(
             f"The endpoint of {model} cannot be reached.",
-            remedy="Check the network and OPENAI_BASE_URL.",
+            remedy=f"Check the network and {url_setting}.",
             retry_after=5,
         ) from error
     except openai.APIStatusError as error:

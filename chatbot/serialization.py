@@ -7,7 +7,7 @@ from typing import Any
 
 from .conversation.service import Saved
 from .retrieval.pipeline import Retrieval
-from .schema import Citation, DocumentRecord, Question, ScopeSummary, SearchHit, Trace
+from .schema import Citation, DocumentRecord, Question, ScopeSummary, SearchHit, Trace, Unsupported
 from .schema.ingestions import Ingestion
 
 Json = dict[str, Any]
@@ -50,6 +50,16 @@ def citation_json(citation: Citation) -> Json:
     }
 
 
+def unsupported_json(sentence: Unsupported) -> Json:
+    return {
+        "sentence": sentence.sentence,
+        "numbers": list(sentence.numbers),
+        "figures": list(sentence.figures),
+        "quotations": list(sentence.quotations),
+        "unknown": list(sentence.unknown),
+    }
+
+
 def scope_json(scope: ScopeSummary) -> Json:
     return {"filters": scope.scope.to_json(), "documents": scope.documents, "chunks": scope.chunks}
 
@@ -64,6 +74,7 @@ def trace_json(trace: Trace) -> Json:
         "steps": [asdict(step) for step in trace.steps],
         "usage": asdict(trace.usage),
         "cached": trace.cached,
+        "truncated": trace.truncated,
     }
 
 
@@ -75,7 +86,9 @@ def answer_json(saved: Saved) -> Json:
         "sources": list(dict.fromkeys(citation.hit.chunk.document_name for citation in answer.citations)),
         "answered": answer.answered,
         "citations": [citation_json(citation) for citation in answer.citations],
+        "unsupported": [unsupported_json(sentence) for sentence in answer.unsupported],
         "scope": scope_json(answer.scope),
+        "suggested_scope": scope_json(answer.suggested_scope) if answer.suggested_scope else None,
         "trace": trace_json(answer.trace),
         "conversation_id": saved.conversation_id,
         "message_id": saved.message_id,

@@ -9,16 +9,22 @@ from types import TracebackType
 from typing import Any
 
 from .agents import AGENTS
+from .agents.understanding import Understanding
 from .caches.responses import CachedChatModel
 from .cancellation import Cancellation
 from .chat_models import CHAT_MODELS, FREE
 from .chat_models.metered import MeteredChatModel
+from .chunkers import CHUNKERS
+from .conversation.condense import Condenser
+from .conversation.follow_up import FollowUps
 from .conversation.service import ChatService
 from .database import Database, open_database
 from .embedders import EMBEDDERS
 from .engine import Engine, choose_engine, index_plans
+from .errors import InvalidRequestError
 from .ingestion.editor import Editor
 from .ingestion.jobs import IngestionWorker
+from .ingestion.overrides import check_overrides
 from .ingestion.pipeline import Ingestor
 from .ingestion.service import IngestionService
 from .ingestion.sources import document_id
@@ -41,7 +47,7 @@ from .retrieval import RETRIEVAL_METHODS
 from .retrieval.method import RetrievalMethod
 from .retrieval.pipeline import Retriever
 from .retrieval.scope import ScopeResolver
-from .schema import Document, Loaded
+from .schema import Document, DocumentRecord, Loaded
 from .settings import Settings
 from .stores import STORES
 from .stores.search_indexes import IndexPlan, ensure_ordinary_indexes
@@ -190,7 +196,19 @@ class Services(Lazy):
 
     @property
     def chat(self) -> ChatService:
-        return self._once("chat", lambda: ChatService(conversations=self.conversations, agents=self.agent))
+        return self._once("chat", self._build_chat)
+
+    def _build_chat(self) -> ChatService:
+        words = analyzer(self.settings.language)
+        follow_ups = FollowUps(words, self.documents)
+        return ChatService(
+            conversations=self.conversations,
+            agents=self.agent,
+            condenser=Condenser(follow_ups=follow_ups, chat_model=self.chat_model, analyzer=words),
+            understanding=Understanding(
+                catalog=self.documents, chat_model=self.chat_model, on_empty=self.settings.on_empty
+            ),
+        )
 
     @property
     def ingestor(self) -> Ingestor:
@@ -199,6 +217,25 @@ class Services(Lazy):
     def ingestor_for(self, overrides: Mapping[str, Any]) -> Ingestor:
         """Cuts as ``overrides`` say, else as the settings do. Raises UnknownNameError, InvalidRequestError."""
         return self.model_bound.ingestor_for(overrides)
+
+    def check_overrides(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What a person says of a report, checked, also against each other and against the settings.
+
+        Raises:
+            InvalidRequestError, UnknownNameError: a field that cannot be; nothing was read or written yet.
+        """
+        checked = check_overrides(
+            values,
+            countries=self.documents.values("country_name"),
+            strategies=lambda name: CHUNKERS.check(name, field="chunk_strategy"),
+        )
+        if any(name.startswith("chunk_") for name in checked):
+            self.ingestor_for(checked)
+        collection = checked.get("collection")
+        if collection is not None and collection not in self.chunk_collections:
+            message = f"{collection!r} is not searched. Valid: {', '.join(self.chunk_collections)}."
+            raise InvalidRequestError.for_field("collection", message, self.chunk_collections)
+        return checked
 
     @property
     def ingestion(self) -> IngestionService:
@@ -242,6 +279,13 @@ class Services(Lazy):
     def sample_summary(self) -> Summary:
         """No model reads the sample reports: a first start makes no calls."""
         return NONE if self.settings.summaries == "off" else EXTRACTIVE
+
+    def delete_document(self, record: DocumentRecord) -> None:
+        """Remove a report, its passages and its original; a sample report does not come back at the next start."""
+        if record.sample:
+            self.facts.dismiss_sample(record.id)
+        self.ingestor.delete(record.id)
+        self.originals.tidy()
 
     @property
     def editor(self) -> Editor:
@@ -314,6 +358,8 @@ class Services(Lazy):
             EMBEDDERS.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")
         _ = self.chat_model
         self.agent("direct")
+        if (verify := getattr(self.model_bound.embedder.uncached, "verify", None)) is not None:
+            verify()
 
     def close(self) -> None:
         with self._lock:

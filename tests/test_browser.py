@@ -141,6 +141,26 @@ def test_a_scoped_question_and_its_evidence(page: tuple[Page, list[str]], addres
     assert problems == []
 
 
+def test_the_scope_found_in_a_question_is_offered(page: tuple[Page, list[str]], address: str) -> None:
+    """Issue 5: nothing is narrowed unasked; one click asks again inside the scope."""
+    browser, problems = page
+    browser.goto(address)
+    browser.get_by_label("Question", exact=True).fill("What is the population growth rate of Kenya in 2023?")
+    browser.locator("#send").click()
+    answer = browser.locator("article.answer").last
+    expect(answer).not_to_have_attribute("aria-busy", "true", timeout=30_000)
+    expect(answer.locator(".scope-line")).to_contain_text("All reports")
+    expect(answer.locator(".suggestion")).to_have_text("Ask again about Kenya, 2023 only")
+    answer.locator(".suggestion").click()
+    expect(browser.locator("article.answer")).to_have_count(2)
+    again = browser.locator("article.answer").last
+    expect(again).not_to_have_attribute("aria-busy", "true", timeout=30_000)
+    expect(again.locator(".scope-line")).to_contain_text(re.compile(r"Kenya\W+2023\W+1 report"))
+    expect(again.locator(".suggestion")).to_be_hidden()
+    expect(browser.locator("#scope-chips li")).to_have_count(2)
+    assert problems == []
+
+
 def test_the_page_watches_for_problems(page: tuple[Page, list[str]], address: str) -> None:
     """What the test above relies on: an inline script is refused, and noticed."""
     browser, problems = page

@@ -40,7 +40,7 @@ def test_another_preset_takes_the_place_of_the_first() -> None:
 
 
 def test_an_unknown_preset_stops_the_start() -> None:
-    with pytest.raises(SettingsError, match="PRESET='hybird' is not a preset. Valid: adaptive, compression, hybrid"):
+    with pytest.raises(SettingsError, match=r"PRESET='hybird' is not a preset\. Valid: adaptive, compression, hybrid"):
         Settings.from_env({"PRESET": "hybird"})
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from ..cancellation import Cancellation
 from ..errors import IngestingError
-from ..generation.answer import assemble, general_prompt, grounded_prompt, not_found
+from ..generation.answer import assemble, general_prompt, not_found
+from ..generation.completion import completion
 from ..generation.context import Neighbourhood, build_context
+from ..generation.writing import write
 from ..protocols import Catalog, ChatModel, Store
 from ..retrieval.compression import Compressor, Neighbours
 from ..retrieval.pipeline import Retrieval, Retriever
@@ -19,7 +21,6 @@ from ..schema import (
     AnswerEvent,
     DocumentRecord,
     Event,
-    Prompt,
     Question,
     Scope,
     ScopeSummary,
@@ -27,7 +28,6 @@ from ..schema import (
     StepEvent,
     StepTiming,
     TokenEvent,
-    Usage,
 )
 from ..text import escape_markdown
 
@@ -73,7 +73,7 @@ class DirectAgent:
             return
         yield StepEvent("search", f"Searching {scope.chunks:,} passages")
         retrieval = self._retriever.retrieve(
-            question.query, top_k=question.top_k, scope=question.scope, method=question.retrieval_method
+            question.search_text, top_k=question.top_k, scope=question.scope, method=question.retrieval_method
         )
         if self._nothing_found(retrieval):
             yield from self._when_empty(question, scope, retrieval, cancel)
@@ -84,7 +84,7 @@ class DirectAgent:
         """The same, over passages that are in no store and are gone afterwards (R-A2)."""
         yield StepEvent("compress", "Looking for the passages that matter")
         retrieval, chunks = self._compressor.retrieve(
-            question.query, question.attachments, top_k=question.top_k, cancel=cancel
+            question.search_text, question.attachments, top_k=question.top_k, cancel=cancel
         )
         scope = ScopeSummary(Scope(), len(question.attachments), len(chunks))
         if not retrieval.hits:
@@ -127,24 +127,18 @@ class DirectAgent:
         context_step = _step("context", started)
         yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
         yield StepEvent("generate", "Writing the answer")
-        started = time.perf_counter()
-        response, usage = yield from self._generate(grounded_prompt(question, context), cancel)
-        steps = (context_step, _step("generate", started))
-        yield AnswerEvent(
-            assemble(question, response, scope=scope, context=context, retrieval=retrieval, steps=steps, usage=usage)
+        written = yield from write(self._chat_model, question, context, cancel)
+        answer = assemble(
+            question,
+            written.text,
+            scope=scope,
+            context=written.context,
+            retrieval=retrieval,
+            steps=(context_step, *written.steps),
+            usage=written.usage,
+            truncated=written.truncated,
         )
-
-    def _generate(self, prompt: Prompt, cancel: Cancellation) -> Generator[Event, None, tuple[str, Usage]]:
-        """Yields tokens; returns the whole text and what it cost."""
-        pieces: list[str] = []
-        usage = Usage()
-        for delta in self._chat_model.stream(prompt, cancel=cancel):
-            if delta.text:
-                pieces.append(delta.text)
-                yield TokenEvent(delta.text)
-            if delta.usage is not None:
-                usage = usage + delta.usage
-        return "".join(pieces).strip(), usage
+        yield AnswerEvent(answer)
 
     def _when_empty(
         self, question: Question, scope: ScopeSummary, retrieval: Retrieval, cancel: Cancellation
@@ -152,9 +146,17 @@ class DirectAgent:
         if self._on_empty == "general":
             yield SourcesEvent((), scope)
             started = time.perf_counter()
-            response, usage = yield from self._generate(general_prompt(question), cancel)
-            steps = (_step("generate", started),)
-            yield AnswerEvent(assemble(question, response, scope=scope, retrieval=retrieval, steps=steps, usage=usage))
+            done = yield from completion(self._chat_model, general_prompt(question), cancel)
+            answer = assemble(
+                question,
+                done.text,
+                scope=scope,
+                retrieval=retrieval,
+                steps=(_step("generate", started),),
+                usage=done.usage,
+                truncated=done.truncated,
+            )
+            yield AnswerEvent(answer)
             return
         yield from self._without_model(question, not_found(scope, retrieval.hits), scope, retrieval)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..cancellation import Cancellation
 from ..protocols import Cache, ChatModel
-from ..schema import Delta, Prompt, Usage
+from ..schema import ATTACHMENTS, Delta, Prompt, Usage
 from .keys import cache_key
 
 
@@ -23,17 +23,22 @@ class CachedChatModel:
         self.model_id = inner.model_id
 
     def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
-        """Raises ChatModelError. A cached answer is one delta and no call."""
+        """Raises ChatModelError. A cached answer is one delta and no call; of attachments nothing is kept (R-A1)."""
+        if any(passage.hit.chunk.collection == ATTACHMENTS for passage in prompt.context.passages):
+            yield from self._inner.stream(prompt, cancel=cancel)
+            return
         messages = [[message.role, message.content] for message in prompt.messages]
         key = cache_key(self.model_id, self._parameters, messages)
         if (text := self._cache.get("response", key)) is not None:
             yield Delta(text, Usage())
             return
         pieces: list[str] = []
+        truncated = False
         for delta in self._inner.stream(prompt, cancel=cancel):
             pieces.append(delta.text)
+            truncated = truncated or delta.truncated
             yield delta
-        if not cancel.cancelled and (text := "".join(pieces)).strip():
+        if not truncated and not cancel.cancelled and (text := "".join(pieces)).strip():
             self._cache.put("response", key, text)
 
     def close(self) -> None:

@@ -6,8 +6,9 @@ the answer says that it quotes.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -23,6 +24,12 @@ RELATED = 0.6
 """A further passage is quoted if it covers the question at least this well, relative to the best one."""
 CLOSE = 0.5
 """... and if its cosine to the question is at least this share of the best one's."""
+_SOURCE_LINE = re.compile(
+    r"\W*(?:(?:data |photo )?(?:sources?|quellen?|fuentes?|fonti?) ?:|copyright\b|©|\(c\)|all rights reserved"
+    r"|page \d+$)[^.!?%]{0,200}\W*$",
+    re.IGNORECASE,
+)
+"""Says where something comes from, and nothing itself."""
 HEADER = "Quoted from the reports (no language model is configured):"
 
 
@@ -54,8 +61,8 @@ class ExtractiveChatModel:
         yield Delta(usage=Usage())
 
     def _quotes(self, prompt: Prompt) -> list[_Quote]:
-        passages = prompt.context.passages
         question = set(self._analyzer.terms(prompt.question))
+        passages = self._telling(prompt.context.passages, question)
         texts = {p.number: set(self._analyzer.terms(p.hit.chunk.search_text)) for p in passages}
         found = Counter(term for terms in texts.values() for term in terms & question)
         # A term that every passage has says little about which one answers.
@@ -69,12 +76,34 @@ class ExtractiveChatModel:
             if quote.weight >= RELATED * best[0].weight and _cosine(quote.passage) >= CLOSE * closest
         ]
 
+    def _telling(self, passages: Sequence[Passage], question: set[str]) -> list[Passage]:
+        """Those with a sentence, or under a heading, that has a word of the question; else all that say anything."""
+        saying = [passage for passage in passages if _statements(passage)] or list(passages)
+        sharing = [
+            passage
+            for passage in saying
+            if question & set(self._analyzer.terms("\n".join([passage.hit.chunk.section, *_statements(passage)])))
+        ]
+        return sharing or saying
+
     def _quote(self, passage: Passage, weights: dict[str, float], covered: float) -> _Quote:
         """The passage's best sentences in text order; its rank counts where words do not decide."""
-        found = sentences(passage.hit.chunk.text)
+        found = _statements(passage) or sentences(passage.hit.chunk.text)
         scores = [sum(weights.get(t, 0.0) for t in set(self._analyzer.terms(s))) / (1 + len(s) / 400) for s in found]
         best = sorted(range(len(found)), key=lambda i: (-scores[i], i))[:SENTENCES]
         return _Quote(passage, tuple(found[i] for i in sorted(best)), covered + 1.0 / passage.number)
+
+
+def _statements(passage: Passage) -> list[str]:
+    """The passage's sentences without source lines and repeated headings."""
+    chunk = passage.hit.chunk
+    headings = {_letters(part) for part in (chunk.title, *chunk.section.split(SECTION_SEPARATOR))}
+    found = sentences(chunk.text)
+    return [s for s in found if not _SOURCE_LINE.match(s) and _letters(s) not in headings]
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _cosine(passage: Passage) -> float:

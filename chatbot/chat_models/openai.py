@@ -37,7 +37,7 @@ class OpenAIChatModel:
                 raise  # else the read was broken on purpose
 
     def _deltas(self, prompt: Prompt, cancel: Cancellation) -> Iterator[Delta]:
-        finished = False
+        finished = wrote = False
         with breakable(cancel):
             stream = self._open(prompt)
         with stream:
@@ -45,16 +45,26 @@ class OpenAIChatModel:
                 if cancel.cancelled:
                     return
                 finished = finished or any(choice.finish_reason for choice in chunk.choices)
+                truncated = any(choice.finish_reason == "length" for choice in chunk.choices)
                 text = chunk.choices[0].delta.content if chunk.choices else None
+                wrote = wrote or bool(text)
+                if truncated and not wrote:
+                    raise self._nothing_written()
                 usage = chunk.usage and Usage(chunk.usage.prompt_tokens, chunk.usage.completion_tokens, calls=1)
-                if text or usage:
-                    yield Delta(text or "", usage or None)
+                if text or usage or truncated:
+                    yield Delta(text or "", usage or None, truncated)
         if not finished:
             raise ChatModelError(
                 f"The endpoint of {self.model_id} broke off in the middle of its answer.",
                 remedy="Try again.",
                 retry_after=5,
             )
+
+    def _nothing_written(self) -> ChatModelError:
+        return ChatModelError(
+            f"{self.model_id} reached the limit of an answer before its first word: it may have spent it on thinking.",
+            remedy="Raise MAX_ANSWER_TOKENS.",
+        )
 
     def close(self) -> None:
         self._client.close()

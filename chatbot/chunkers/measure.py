@@ -30,13 +30,8 @@ class Measure:
         self._room = lru_cache(1024)(self._count_room)
 
     def passage(self, heading: str, text: str, start: int, end: int) -> float:
-        """The share of the size that ``text[start:end]`` fills, or of what the embedder reads below ``heading``.
-
-        A single character is always allowed, so that everything can be cut small enough.
-        """
+        """The share of the size that ``text[start:end]`` fills, or of what the embedder reads below ``heading``."""
         by_length = self._by_length(end - start, self._size)
-        if end - start <= 1:
-            return 0
         if by_length > 1:
             return by_length
         part = text[start:end]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
-from .borders import Border, Span, whole, words
+from .borders import Border, Span, whole
 from .packing import Share, pack
 
 
@@ -15,7 +14,7 @@ from .packing import Share, pack
 class Splitter:
     """How a text is cut.
 
-    ``size``: how much of a passage a span fills; any single character must be allowed. ``overlap``: how much of what
+    ``size``: how much of a passage a span fills; a single character is never too much. ``overlap``: how much of what
     two passages may share; None = they share nothing. ``keep``: where headings end: no passage ends there.
     """
 
@@ -52,7 +51,7 @@ class Splitter:
         """Each character is a piece, but for the white space of a heading joined with a word."""
         starts: Sequence[int] = range(start, end)
         ends: Sequence[int] = range(start + 1, end + 1)
-        if any(True for _ in islice(words(self.text, start, end), 1, None)):
+        if len(self.text[start:end].split(maxsplit=1)) > 1:
             starts = array("q", (place for place in starts if not self.text[place].isspace()))
             ends = array("q", (place + 1 for place in starts))
         return self._pack(starts, ends)

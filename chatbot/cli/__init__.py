@@ -13,6 +13,7 @@ from ..errors import ChatbotError, InvalidRequestError
 from ..services import Services
 from ..settings import Settings
 from .ask import ask
+from .calibrate import calibrate
 from .copy import copy
 from .doctor import doctor
 from .documents import documents
@@ -42,7 +43,7 @@ def cli(context: click.Context) -> None:
     context.obj = context.with_resource(Services(settings))
 
 
-for command in (serve, ingest, ask, documents, evaluate, warm_cache, index, doctor, copy, reembed, migrate):
+for command in (serve, ingest, ask, documents, evaluate, calibrate, warm_cache, index, doctor, copy, reembed, migrate):
     cli.add_command(command)
 
 

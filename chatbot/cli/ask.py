@@ -9,7 +9,7 @@ import click
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
-from ..schema import Question, TokenEvent
+from ..schema import Question, TokenEvent, Unsupported
 from ..serialization import answer_json
 from ..services import Services
 
@@ -23,6 +23,9 @@ from ..services import Services
 @click.option("--mode", default="direct", show_default=True, help="How the answer is found.")
 @click.option("--retrieval-method", help="vector, bm25 or hybrid. Default: RETRIEVAL_METHOD.")
 @click.option("--vector-weight", type=click.FloatRange(0, 1), help="Weight of the vectors in hybrid retrieval.")
+@click.option(
+    "--auto-scope/--no-auto-scope", default=None, help="Apply countries and years of the question. Default: AUTO_SCOPE."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the /query response.")
 @click.pass_obj
 def ask(
@@ -35,6 +38,7 @@ def ask(
     mode: str,
     retrieval_method: str | None,
     vector_weight: float | None,
+    auto_scope: bool | None,
     as_json: bool,
 ) -> None:
     """Answer QUESTION from the reports.
@@ -55,6 +59,7 @@ def ask(
         top_k=limit or services.settings.top_k,
         retrieval_method=method,
         mode=mode,
+        auto_scope=services.settings.auto_scope if auto_scope is None else auto_scope,
     )
     for event in services.chat.stream(asked, cancel=Cancellation()):
         if isinstance(event, TokenEvent) and not as_json:
@@ -68,7 +73,26 @@ def _finish(saved: Saved, as_json: bool) -> None:
         click.echo(json.dumps(answer_json(saved), indent=2, ensure_ascii=False))
         return
     click.echo("\n")
-    for citation in saved.event.answer.citations:
+    answer = saved.event.answer
+    for citation in answer.citations:
         chunk = citation.hit.chunk
         page = f", page {chunk.page}" if chunk.page is not None else ""
         click.secho(f"[{citation.number}] {chunk.title}: {chunk.section}{page}", dim=True)
+    for sentence in answer.unsupported:
+        click.secho(_doubt(sentence), fg="yellow")
+    if answer.trace.truncated:
+        click.secho("The answer was cut off at MAX_ANSWER_TOKENS.", fg="yellow")
+
+
+def _doubt(sentence: Unsupported) -> str:
+    numbers = "".join(f"[{number}]" for number in sentence.numbers)
+    missing = ", ".join([*sentence.figures, *(f"“{text}”" for text in sentence.quotations)])
+    unknown = "".join(f"[{number}]" for number in sentence.unknown)
+    return " ".join(
+        part
+        for part in (
+            f"Not found in {numbers}: {missing}." if missing else "",
+            f"There is no source {unknown}." if unknown else "",
+        )
+        if part
+    )

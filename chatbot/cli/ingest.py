@@ -13,7 +13,6 @@ import click
 
 from ..chunkers import CHUNKERS
 from ..errors import CancelledError, LoadError
-from ..ingestion.overrides import check_overrides
 from ..ingestion.sources import Source, folder_sources
 from ..ingestion.watch import Watch
 from ..loaders import suffixes
@@ -112,14 +111,7 @@ def _overrides(services: Services, flags: dict[str, Any]) -> dict[str, Any]:
     named = {"country_name": flags.pop("country"), "type": flags.pop("report_type"), **flags}
     named["labels"] = list(named["labels"]) or None
     given = {name: value for name, value in named.items() if value is not None}
-    checked = check_overrides(
-        given,
-        countries=services.documents.values("country_name"),
-        strategies=lambda name: CHUNKERS.check(name, field="chunk_strategy"),
-    )
-    if checked:
-        services.ingestor_for(checked)
-    return checked
+    return services.check_overrides(given)
 
 
 def _works(services: Services, path: str, pattern: str, name: str, folder: Path) -> Iterator[_Work]:

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from ..agents.understanding import Understanding
 from ..cancellation import Cancellation
 from ..errors import NotFoundError
+from ..generation.answer import latest
 from ..protocols import Agent
-from ..schema import AnswerEvent, Event, Message, Question, Role
+from ..schema import AnswerEvent, Event, Message, Question, Role, StepEvent
+from .condense import Condensed, Condenser, without_errors
 
 
 class Conversations(Protocol):
@@ -36,9 +39,18 @@ class Saved:
 class ChatService:
     """Answers questions and remembers them. ``agents(mode)`` gives the agent of a mode."""
 
-    def __init__(self, *, conversations: Conversations, agents: Callable[[str], Agent]) -> None:
+    def __init__(
+        self,
+        *,
+        conversations: Conversations,
+        agents: Callable[[str], Agent],
+        condenser: Condenser,
+        understanding: Understanding,
+    ) -> None:
         self._conversations = conversations
         self._agents = agents
+        self._condenser = condenser
+        self._understanding = understanding
 
     def stream(
         self,
@@ -59,24 +71,28 @@ class ChatService:
         agent = self._agents(question.mode)
         history = self._history(question, conversation_id, previous_messages)
         question = replace(question, history=history)
-        for event in agent.run(question, cancel=cancel):
+        if history:
+            yield StepEvent("condense", "Reading the conversation")
+        condensed = self._condenser.condense(question, cancel)
+        question = replace(question, standalone=condensed.text)
+        for event in self._understanding.run(agent, question, cancel=cancel):
             if cancel.cancelled:
                 return
             if isinstance(event, AnswerEvent):
-                yield self._save(question, event, conversation_id)
+                yield self._save(question, _with_trace(event, condensed), conversation_id)
             else:
                 yield event
 
     def _history(
         self, question: Question, conversation_id: str | None, previous: Sequence[Message]
     ) -> tuple[Message, ...]:
-        """What the client sent wins over what is stored; a repeated last question is dropped."""
-        history = list(previous)
-        if not history and conversation_id is not None:
+        """What the client sent wins over what is stored; a repeated last question is dropped. Bounded, oldest first."""
+        history = without_errors(previous)
+        if not previous and conversation_id is not None:
             history = self._conversations.messages(conversation_id)
         if history and history[-1].role == "user" and history[-1].content.strip() == question.query:
             history.pop()
-        return tuple(history)
+        return tuple(latest(history))
 
     def _save(self, question: Question, event: AnswerEvent, conversation_id: str | None) -> Saved:
         answer = event.answer
@@ -92,3 +108,10 @@ class ChatService:
             ],
         )
         return Saved(event, kept_in, message_id)
+
+
+def _with_trace(event: AnswerEvent, condensed: Condensed) -> AnswerEvent:
+    """What condensing took is part of the answer's trace."""
+    trace = event.answer.trace
+    trace = replace(trace, steps=(*condensed.steps, *trace.steps), usage=condensed.usage + trace.usage)
+    return AnswerEvent(replace(event.answer, trace=trace))

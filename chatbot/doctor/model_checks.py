@@ -12,7 +12,7 @@ from .finding import Finding
 
 def check_embedder(services: Services) -> Iterator[Finding]:
     """One real embedding; a stored model that is not the configured one is an EmbedderMismatchError."""
-    embedder = services.embedder
+    embedder = services.model_bound.embedder.uncached  # a vector that is kept says nothing of the endpoint
     found = len(embedder.embed_query("Does the embedding model answer?"))
     if found != embedder.dimensions:
         yield Finding(

@@ -18,6 +18,7 @@ from tokenizers import Tokenizer
 from ..errors import EmbeddingError, SettingsError
 from ..schema import Matrix, Vector
 from ..settings import Settings
+from .windows import average, token_windows
 
 MODEL = "all-minilm-l6-v2"
 FOLDER = Path(__file__).parent / "models" / MODEL
@@ -60,16 +61,15 @@ class MiniLMEmbedder:
     def embed_query(self, text: str) -> Vector:
         """Shape (384,). Text longer than the model reads is embedded window by window and averaged: nothing is cut."""
         ids = self._tokenizer.encode(text, add_special_tokens=False).ids
-        windows = [ids[start : start + self.max_tokens] for start in range(0, len(ids), self.max_tokens)] or [[]]
-        pooled = np.sum([self._infer(window) * max(len(window), 1) for window in windows], axis=0)
-        return np.asarray(pooled / max(float(np.linalg.norm(pooled)), 1e-12), dtype=np.float32)
+        windows = token_windows(ids, self.max_tokens)
+        return average([self._infer(window) for window in windows], [len(window) for window in windows])
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
         with ThreadPoolExecutor(PARALLEL) as pool:
             vectors = list(pool.map(self.embed_query, texts))
         return np.vstack(vectors) if vectors else np.empty((0, DIMENSIONS), dtype=np.float32)
 
-    def _infer(self, ids: list[int]) -> Vector:
+    def _infer(self, ids: Sequence[int]) -> Vector:
         """Masked mean over the last hidden state, L2-normalised."""
         cls, sep = self._tokenizer.token_to_id("[CLS]"), self._tokenizer.token_to_id("[SEP]")
         tokens = np.asarray([[cls, *ids, sep]], dtype=np.int64)

@@ -1,9 +1,12 @@
-"""A retrieval data set in BEIR layout: corpus.jsonl, queries.jsonl, qrels/test.tsv; filters in the metadata."""
+"""Questions with known answers: what a data set is, and the BEIR layout of one.
+
+corpus.jsonl, queries.jsonl, qrels/test.tsv; filters in the metadata.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,21 +16,69 @@ from ..schema import Chunk, Scope, Value, Values
 
 
 @dataclass(frozen=True, slots=True)
+class Target:
+    """What has to be found: a document, or only its page, or only a passage with the words of the answer."""
+
+    document_id: str
+    page: int | None = None
+    answer: str = ""
+
+    @property
+    def key(self) -> str:
+        page = f", page {self.page}" if self.page is not None else ""
+        return f"{self.document_id}{page}" + (f": {self.answer}" if self.answer else "")
+
+    def holds(self, chunk: Chunk) -> bool:
+        """Whether a passage is what has to be found; case and line breaks of the answer do not matter."""
+        if chunk.document_id != self.document_id or self.page not in (None, chunk.page):
+            return False
+        return _plain(self.answer) in _plain(chunk.text)
+
+
+@dataclass(frozen=True, slots=True)
 class EvaluationQuery:
-    """A question with its relevant chunk ids. ``scoped_text`` = the question without the names in its filter."""
+    """A question and what answers it. ``scoped_text`` = the question without the names in its filter.
+
+    ``targets`` is empty where the reports do not answer it: then it is right to abstain.
+    """
 
     id: str
     text: str
     scoped_text: str
     scope: Scope
-    relevant: frozenset[str]
+    targets: tuple[Target, ...]
+
+    @property
+    def answerable(self) -> bool:
+        return bool(self.targets)
+
+    @property
+    def relevant(self) -> frozenset[str]:
+        return frozenset(target.key for target in self.targets)
+
+    def ranking(self, chunks: Sequence[Chunk]) -> list[str]:
+        """For each passage the key of the target that it is the first to hold, else ""."""
+        left = list(self.targets)
+        keys = []
+        for chunk in chunks:
+            found = next((target for target in left if target.holds(chunk)), None)
+            if found is not None:
+                left.remove(found)
+            keys.append(found.key if found else "")
+        return keys
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
+    """``chunks``: the passages that come with it; none where the questions are about a database's own reports."""
+
     name: str
     chunks: list[Chunk] = field(repr=False)
     queries: list[EvaluationQuery] = field(repr=False)
+
+    @property
+    def answerable(self) -> list[EvaluationQuery]:
+        return [query for query in self.queries if query.answerable]
 
 
 def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
@@ -36,19 +87,15 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
     Raises:
         LoadError: a file is missing, a line is not what the layout asks for, or no question has a judgement.
     """
-    relevant: dict[str, set[str]] = {}
+    relevant: dict[str, list[str]] = {}
     for number, line in enumerate(_lines(folder / "qrels" / "test.tsv")[1:], start=2):
         parts = line.split("\t")
         if len(parts) != 3 or not _is_number(parts[2]):
             raise LoadError(f"{folder}/qrels/test.tsv, line {number}: expected query-id, corpus-id and score.")
         if float(parts[2]) > 0:
-            relevant.setdefault(parts[0], set()).add(parts[1])
+            relevant.setdefault(parts[0], []).append(parts[1])
     chunks = [_chunk(row, filter_fields) for row in _rows(folder / "corpus.jsonl")]
-    queries = [
-        _query(row, frozenset(relevant[row["_id"]]))
-        for row in _rows(folder / "queries.jsonl")
-        if row["_id"] in relevant
-    ]
+    queries = [_query(row, relevant[row["_id"]]) for row in _rows(folder / "queries.jsonl") if row["_id"] in relevant]
     if not queries:
         raise LoadError(f"{folder}: no question has a judgement in qrels/test.tsv.")
     return Dataset(folder.name, chunks, queries)
@@ -66,11 +113,16 @@ def _chunk(row: dict[str, Any], filter_fields: tuple[str, ...]) -> Chunk:
     )
 
 
-def _query(row: dict[str, Any], relevant: frozenset[str]) -> EvaluationQuery:
+def _query(row: dict[str, Any], relevant: Sequence[str]) -> EvaluationQuery:
     metadata = row.get("metadata") or {}
     filters: dict[str, Value | list[Value]] = metadata.get("filters") or {}
     scope = Scope.of({name: Values(tuple(v) if isinstance(v, list) else (v,)) for name, v in filters.items()})
-    return EvaluationQuery(row["_id"], row["text"], metadata.get("scoped_text") or row["text"], scope, relevant)
+    targets = tuple(Target(document_id) for document_id in dict.fromkeys(relevant))
+    return EvaluationQuery(row["_id"], row["text"], metadata.get("scoped_text") or row["text"], scope, targets)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 def _is_number(text: str) -> bool:

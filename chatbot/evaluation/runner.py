@@ -1,30 +1,90 @@
-"""Running a data set through the product's own retrieval, in a throw-away store."""
+"""Running a data set through the product's own retrieval, and its questions through an agent."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from ..protocols import Embedder, Store
-from ..retrieval.pipeline import Retriever
-from ..schema import Chunk, Scope
-from .dataset import Dataset
-from .metrics import ndcg, recall, reciprocal_rank
+import numpy as np
 
-TOP_K = 10
+from ..cancellation import Cancellation
+from ..protocols import Catalog, Embedder, Store
+from ..retrieval.mentions import find_mentions
+from ..retrieval.pipeline import Retrieval, Retriever
+from ..retrieval.subjects import suggest_scope
+from ..schema import AnswerEvent, Chunk, Event, Question, Scope, SearchHit
+from .dataset import Dataset, EvaluationQuery
+from .metrics import interval, ndcg, precision_recall, recall, reciprocal_rank
+
+TOP_K, DEEP = 10, 20
 BATCH = 128
+METRICS: Mapping[str, Callable[..., float]] = {
+    "recall@5": partial(recall, k=5),
+    "recall@10": partial(recall, k=TOP_K),
+    "recall@20": partial(recall, k=DEEP),
+    "mrr@10": partial(reciprocal_rank, k=TOP_K),
+    "ndcg@10": partial(ndcg, k=TOP_K),
+}
+ABSTENTION = ("abstention_precision", "abstention_recall")
 Progress = Callable[[int], None]
+Ask = Callable[[EvaluationQuery], tuple[str, Scope]]
+"""The words and the scope that a question is asked with."""
+Answering = Callable[[Question, Cancellation], Iterator[Event]]
+"""The product's own way from a question to an answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
-    """A way to retrieve; the first of a run is the product's own."""
+def with_filters(query: EvaluationQuery) -> tuple[str, Scope]:
+    """In the scope the data set gives it, without the names that the scope says already."""
+    return (query.scoped_text if query.scope else query.text), query.scope
+
+
+def without_filters(query: EvaluationQuery) -> tuple[str, Scope]:
+    """The whole question, of everything."""
+    return query.text, Scope()
+
+
+def auto_scoped(catalog: Catalog) -> Ask:
+    """The whole question, in the scope that its names make, as with AUTO_SCOPE."""
+
+    def ask(query: EvaluationQuery) -> tuple[str, Scope]:
+        found = suggest_scope(find_mentions(query.text, catalog), Scope(), catalog)
+        return query.text, found or Scope()
+
+    return ask
+
+
+@dataclass
+class Measured:
+    """What one configuration did: figures by question, not yet averaged."""
 
     name: str
-    method: str
-    retriever: Retriever
+    values: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in METRICS})
+    hits: int = 0
+    leaks: int = 0
+    stages: dict[str, list[float]] = field(default_factory=dict)
+    abstained: list[tuple[bool, bool]] = field(default_factory=list)
+    """(abstained, should have) by question; empty where no agent was asked."""
+
+    def to_json(self, *, intervals: bool = False) -> dict[str, Any]:
+        """Means over the questions; ``ms`` are medians. ``leaks`` counts hits outside the filter."""
+        row: dict[str, Any] = {"name": self.name}
+        row |= {name: round(sum(values) / max(len(values), 1), 4) for name, values in self.values.items()}
+        row |= {"leaks": self.leaks, "leak_rate": round(self.leaks / max(self.hits, 1), 4)}
+        if self.abstained:
+            rates = precision_recall(self.abstained)
+            row |= {n: None if rate is None else round(rate, 4) for n, rate in zip(ABSTENTION, rates, strict=True)}
+        row |= {name: self._milliseconds(share) for name, share in (("ms", 50), ("ms_p95", 95))}
+        row["questions"] = len(self.values["recall@5"])
+        if intervals:
+            bounds = {name: interval(values) for name, values in self.values.items() if values}
+            row["intervals"] = {name: [round(low, 4), round(high, 4)] for name, (low, high) in bounds.items()}
+        return row
+
+    def _milliseconds(self, share: int) -> dict[str, float]:
+        return {name: round(float(np.percentile(times, share)), 2) for name, times in self.stages.items()}
 
 
 def load_chunks(store: Store, embedder: Embedder, chunks: Sequence[Chunk], progress: Progress) -> None:
@@ -35,35 +95,56 @@ def load_chunks(store: Store, embedder: Embedder, chunks: Sequence[Chunk], progr
         progress(len(batch))
 
 
-def evaluate(dataset: Dataset, configuration: Configuration, *, filters: bool, progress: Progress) -> dict[str, Any]:
-    """The metrics of one configuration: means over the questions; ``leaks`` counts hits outside the filter."""
-    rows: list[tuple[float, float, float, float]] = []
-    leaks = 0
-    stages: dict[str, float] = {}
-    started = time.perf_counter()
-    for query in dataset.queries:
-        scope = query.scope if filters else Scope()
-        text = query.scoped_text if filters and query.scope else query.text
-        retrieval = configuration.retriever.retrieve(text, top_k=TOP_K, scope=scope, method=configuration.method)
-        ranking = [hit.chunk.id for hit in retrieval.hits]
-        leaks += sum(
-            not scope.matches({**h.chunk.metadata, "document_name": h.chunk.document_name}) for h in retrieval.hits
-        )
-        relevant = query.relevant
-        rows.append(
-            (
-                recall(ranking, relevant, 5),
-                recall(ranking, relevant, TOP_K),
-                reciprocal_rank(ranking, relevant, TOP_K),
-                ndcg(ranking, relevant, TOP_K),
-            )
-        )
-        for step in retrieval.steps:
-            stages[step.name] = stages.get(step.name, 0.0) + step.ms
+def measure_retrieval(
+    dataset: Dataset, name: str, retriever: Retriever, *, method: str, ask: Ask, progress: Progress
+) -> Measured:
+    """Ask every question that has an answer, with 10 passages; with 20 where the first 10 do not have all of it."""
+    measured = Measured(name)
+    for query in dataset.answerable:
+        text, scope = ask(query)
+        started = time.perf_counter()
+        retrieval = retriever.retrieve(text, top_k=TOP_K, scope=scope, method=method)
+        _add_times(measured.stages, retrieval, (time.perf_counter() - started) * 1000)
+        hits: Sequence[SearchHit] = retrieval.hits
+        measured.hits += len(hits)
+        measured.leaks += sum(_outside(hit.chunk, scope) for hit in hits)
+        if len(hits) == TOP_K and recall(_ranking(query, hits), query.relevant, TOP_K) < 1:
+            deeper = retriever.retrieve(text, top_k=DEEP, scope=scope, method=method)
+            hits = (*hits, *deeper.hits[TOP_K:])
+        ranking = _ranking(query, hits)
+        for metric, compute in METRICS.items():
+            measured.values[metric].append(compute(ranking, query.relevant))
         progress(1)
-    count = max(len(rows), 1)
-    means = [round(sum(row[column] for row in rows) / count, 4) for column in range(4)]
-    milliseconds = {name: round(total / count, 2) for name, total in stages.items()}
-    milliseconds["total"] = round((time.perf_counter() - started) * 1000 / count, 2)
-    names = ("recall@5", "recall@10", "mrr@10", "ndcg@10")
-    return {"name": configuration.name, **dict(zip(names, means, strict=True)), "leaks": leaks, "ms": milliseconds}
+    return measured
+
+
+def measure_abstention(
+    dataset: Dataset, answer: Answering, *, method: str, top_k: int, ask: Ask, progress: Progress
+) -> list[tuple[bool, bool]]:
+    """(abstained, should have) of every question."""
+    verdicts = []
+    for query in dataset.queries:
+        text, scope = ask(query)
+        question = Question(query=text, scope=scope, top_k=top_k, retrieval_method=method, mode="direct", cache=False)
+        answered = any(
+            event.answer.answered for event in answer(question, Cancellation()) if isinstance(event, AnswerEvent)
+        )
+        verdicts.append((not answered, not query.answerable))
+        progress(1)
+    return verdicts
+
+
+def _ranking(query: EvaluationQuery, hits: Sequence[SearchHit]) -> list[str]:
+    return query.ranking([hit.chunk for hit in hits])
+
+
+def _outside(chunk: Chunk, scope: Scope) -> bool:
+    return not scope.matches({**chunk.metadata, "document_name": chunk.document_name})
+
+
+def _add_times(stages: dict[str, list[float]], retrieval: Retrieval, total: float) -> None:
+    spent: dict[str, float] = {}
+    for step in retrieval.steps:  # a search that was repeated has a stage twice
+        spent[step.name] = spent.get(step.name, 0.0) + step.ms
+    for name, milliseconds in {**spent, "total": total}.items():
+        stages.setdefault(name, []).append(milliseconds)

@@ -20,8 +20,9 @@ from ..schema import (
     Usage,
 )
 from ..text import escape_markdown, estimate_tokens
-from .citations import citations
-from .context import render_passage
+from .citations import check
+from .context import in_prompt_order
+from .rendering import render_passage
 
 CLOSEST_SHOWN = 3
 HISTORY_MESSAGES = 10
@@ -34,7 +35,7 @@ def grounded_prompt(question: Question, context: Context) -> Prompt:
 
     Names from documents (a scope may hold some) never stand in the system message.
     """
-    passages = "\n\n".join(render_passage(passage) for passage in context.passages)
+    passages = "\n\n".join(render_passage(passage) for passage in in_prompt_order(context))
     asked = render("answer_user", passages=passages, scope=describe(question.scope), question=question.query)
     return _prompt(question, render("answer_system"), asked, context)
 
@@ -46,11 +47,11 @@ def general_prompt(question: Question) -> Prompt:
 
 
 def _prompt(question: Question, rules: str, asked: str, context: Context) -> Prompt:
-    messages = (Message("system", rules), *_latest(question.history), Message("user", asked))
-    return Prompt(messages, question.query, context)
+    messages = (Message("system", rules), *latest(question.history), Message("user", asked))
+    return Prompt(messages, question.search_text, context)
 
 
-def _latest(history: Sequence[Message]) -> list[Message]:
+def latest(history: Sequence[Message]) -> list[Message]:
     """The newest messages within both bounds, oldest first. A client's system messages are not ours to repeat."""
     kept: list[Message] = []
     tokens = 0
@@ -85,16 +86,25 @@ def assemble(
     retrieval: Retrieval | None = None,
     steps: Sequence[StepTiming] = (),
     usage: Usage = Usage(),  # noqa: B008  # frozen and zero
+    truncated: bool = False,
 ) -> Answer:
     """The answer with its citations and trace. It counts as answered when it cites at least one passage."""
-    cited = citations(response, context)
+    checked = check(response, context, question)
     trace = Trace(
         mode=question.mode,
         retrieval_method=question.retrieval_method,
-        query=question.query,
+        query=question.search_text,
         threshold=retrieval.threshold if retrieval else None,
         hits=retrieval.hits if retrieval else (),
         steps=(*(retrieval.steps if retrieval else ()), *steps),
         usage=(retrieval.usage if retrieval else Usage()) + usage,
+        truncated=truncated,
     )
-    return Answer(response=response, answered=bool(cited), citations=cited, scope=scope, trace=trace)
+    return Answer(
+        response=response,
+        answered=bool(checked.citations),
+        citations=checked.citations,
+        scope=scope,
+        trace=trace,
+        unsupported=checked.unsupported,
+    )

@@ -1,95 +1,107 @@
-"""Which passages an answer cites, and whether each one bears what is said with it.
+"""Which passages an answer cites, and whether they bear what is said with them.
 
-A deterministic check: every figure and every quotation in a cited sentence must stand in its passage.
+A deterministic check, strict: every figure and every quotation of a cited sentence must stand in one of the passages
+it cites. A rounded figure counts where the sentence says so ("about 52 million"), a sum or a share that the model
+worked out itself does not.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from itertools import groupby
 
-from ..schema import Citation, Context, Passage
-from ..text import sentences
+from ..schema import Citation, Context, Passage, Question, Range, Unsupported
+from .dates import dates
+from .evidence import Claim, Evidence, claims, day_stands, stands
+from .figures import comma_decimals, figures
+from .sentences import cited_numbers, cited_sentences
+from .wording import is_quoted, plain, quotations
 
-_GROUP = r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]"
-_NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
-_FIGURE = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*")
-_QUOTE = re.compile(r"“([^“”\n]{3,})”|\"([^\"\n]{3,})\"")
-_LIST_MARK = re.compile(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+", re.MULTILINE)
-_AFTER_STOP = re.compile(rf"([.!?…。！？][\"'”’)*_]*)[ \t]*((?:{_GROUP}[ \t]*)+)")
-_GROUPING = re.compile("(?<=\\d)[,\u00a0\u2009\u202f](?=\\d{3}\\b)")
-_QUOTATION_MARKS = str.maketrans("’‘", "''")
-_KEPT = "\ue000"
-"""Stands for white space at which no sentence ends."""
 SNIPPET_CHARACTERS = 400
+SMALL = 100
+"""Below it a number of the question ("the top 5") may be repeated without standing in a passage."""
 
 
-def cited_numbers(response: str) -> list[int]:
-    """The numbers in square brackets, in order of first appearance."""
-    found = [int(number) for group in _NUMBERS.findall(response) for number in group.split(",")]
-    return list(dict.fromkeys(found))
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """``citations``: one per number that occurs in the answer and belongs to a passage, in order of appearance.
+
+    ``unsupported``: the sentences in which a figure, a date or a quotation stands in none of the passages they cite,
+    or which cite a number that no passage has. A citation is supported where no sentence that lacks something has it.
+    """
+
+    citations: tuple[Citation, ...]
+    unsupported: tuple[Unsupported, ...]
 
 
-def citations(response: str, context: Context) -> tuple[Citation, ...]:
-    """One citation per number that occurs in the answer and belongs to a passage, in order of appearance."""
+def check(response: str, context: Context, question: Question | None = None) -> Checked:
+    """What the answer cites, and what of it the passages do not bear.
+
+    What the question itself says (its scope's years, "top 5", a quoted name) is not held against the answer.
+    """
     passages = {passage.number: passage for passage in context.passages}
-    cited = [passages[number] for number in cited_numbers(response) if number in passages]
-    claims = _claims(response)
-    return tuple(
-        Citation(passage.number, passage.hit, _snippet(passage), _supported(claims.get(passage.number, ()), passages))
-        for passage in cited
+    unsupported = _unsupported(response, passages, question) if passages else ()
+    doubtful = {number for sentence in unsupported if sentence.lacking for number in sentence.numbers}
+    citations = (
+        Citation(number, passages[number].hit, _snippet(passages[number]), number not in doubtful)
+        for number in cited_numbers(response)
+        if number in passages
     )
+    return Checked(tuple(citations), unsupported)
 
 
-def _claims(response: str) -> dict[int, list[tuple[str, list[int]]]]:
-    """For each number the sentences that cite it, each with all the numbers it cites."""
-    claims: dict[int, list[tuple[str, list[int]]]] = {}
-    for sentence in _sentences(response):
-        numbers = cited_numbers(sentence)
-        for number in numbers:
-            claims.setdefault(number, []).append((_NUMBERS.sub(" ", sentence), numbers))
-    return claims
+def _unsupported(response: str, passages: dict[int, Passage], question: Question | None) -> tuple[Unsupported, ...]:
+    evidence = lru_cache(maxsize=None)(lambda number: Evidence.of(passages[number]))
+    given = _given(question) if question else frozenset[Decimal]()
+    asked = plain(f"{question.query}\n{question.search_text}") if question else ""
+    comma = comma_decimals(response)
+    found = []
+    for sentence in cited_sentences(response):
+        cited = [evidence(number) for number in sentence.numbers if number in passages]
+        figures_missing = _missing_figures(sentence.words, cited, comma, given) if cited else ()
+        quoted = quotations(sentence.words) if cited else []
+        foreign = [q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, asked)]
+        known = tuple(number for number in sentence.numbers if number in passages)
+        unknown = tuple(number for number in sentence.numbers if number not in passages)
+        if figures_missing or foreign or unknown:
+            found.append(Unsupported(sentence.text, known, figures_missing, tuple(foreign), unknown))
+    return tuple(found)
 
 
-def _sentences(response: str) -> list[str]:
-    """The answer's sentences: a quotation is never cut, and numbers after a full stop belong to what precedes them."""
-    text = _LIST_MARK.sub("", response)
-    text = _QUOTE.sub(lambda quote: re.sub(r"\s", _KEPT, quote[0]), text)
-    text = _AFTER_STOP.sub(rf"\1{_KEPT}\2\n", text)
-    return [sentence.replace(_KEPT, " ") for sentence in sentences(text)]
+def _missing_figures(words: str, cited: Sequence[Evidence], comma: bool, given: frozenset[Decimal]) -> tuple[str, ...]:
+    found = dates(words)
+    days = [date for date in found if date.day is not None]
+    whole = [d for d in found if d.day is not None or not any(day.start <= d.start < day.end for day in days)]
+    whole.sort(key=lambda date: (date.start, date.end))
+    missing = [
+        (span[0], words[span[0] : span[1]])
+        for span, readings in groupby(whole, key=lambda date: (date.start, date.end))
+        if not day_stands(list(readings), cited)
+    ]
+    missing += [
+        (claim.figure.start, claim.figure.text)
+        for claim in claims(words, comma=comma, skip=whole)
+        if not stands(claim, cited) and not _is_given(claim, given)
+    ]
+    return tuple(dict.fromkeys(text for _, text in sorted(missing)))
 
 
-def _supported(claims: Sequence[tuple[str, list[int]]], passages: dict[int, Passage]) -> bool:
-    """A sentence that cites several passages may take each figure from any of them."""
-    for sentence, numbers in claims:
-        evidence = " ".join(_evidence(passages[number]) for number in numbers if number in passages)
-        if not _bears(sentence, evidence):
-            return False
-    return True
+def _is_given(claim: Claim, given: frozenset[Decimal]) -> bool:
+    return claim.figure.bare and any(value in given for value in claim.figure.values)
 
 
-def _evidence(passage: Passage) -> str:
-    chunk = passage.hit.chunk
-    where = [chunk.title, chunk.section, str(chunk.page or ""), *map(str, chunk.metadata.values())]
-    return _plain(" ".join([*where, passage.wider_text]))
-
-
-def _bears(sentence: str, evidence: str) -> bool:
-    plain = _plain(sentence)
-    figures = set(_FIGURE.findall(evidence))
-    if any(figure not in figures for figure in _FIGURE.findall(plain)):
-        return False
-    quotes = [_plain(first or second) for first, second in _QUOTE.findall(sentence)]
-    parts = [part.strip(" .,;:!?") for quote in quotes for part in re.split(r"…|\.\.\.", quote)]
-    return all(part in evidence for part in parts if part)
-
-
-def _plain(text: str) -> str:
-    """Without Markdown marks and case, white space folded, one apostrophe, digits without grouping marks."""
-    text = re.sub(r"\\([\\`*_\[\]<>|#])", r"\1", text)
-    text = re.sub(r"[*_`]", "", text).casefold().translate(_QUOTATION_MARKS)
-    text = _GROUPING.sub("", text)
-    return " ".join(text.split())
+def _given(question: Question) -> frozenset[Decimal]:
+    """Years and small counts of the question, and the years of its scope: no amounts, which it may get wrong."""
+    text = f"{question.query}\n{question.search_text}"
+    asked = figures(text, comma=comma_decimals(text))
+    found = {v for figure in asked if figure.bare for v in figure.values if figure.year or 0 <= v < SMALL}
+    for _, condition in question.scope.conditions:
+        bounds = (condition.gte, condition.lte) if isinstance(condition, Range) else condition.values
+        found |= {Decimal(bound) for bound in bounds if isinstance(bound, int)}
+    return frozenset(found)
 
 
 def _snippet(passage: Passage) -> str:

@@ -1,21 +1,24 @@
-"""Numbered passages within a token budget: search small, show wide."""
+"""Numbered passages within a token budget: search small, show wide.
+
+Every hit keeps its own number, its rank, so that a citation leads to the chunk that was found and the page knows the
+sources before the first word. Hits of one report whose windows meet are shown as one run of text, in reading order,
+each with its share of it: nothing stands there twice, and what is between two hits belongs to the first.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
 
-from ..schema import ATTACHMENTS, SECTION_SEPARATOR, Chunk, Context, Passage, SearchHit
+from ..schema import Chunk, Context, Passage, SearchHit
 from ..text import estimate_tokens
+from .rendering import render_passage
+from .windows import WHOLE, shared, wider_text, window
 
-PART = "\n\n"
-_UNSEEN = "[\\s\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
-_LETTERS = _UNSEEN.join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in "passage")
-_DELIMITER = re.compile(rf"(?:[<＜﹤]|&(?:lt|#0*60|#x0*3c);?)(?={_UNSEEN}(?:[/／]{_UNSEEN})*{_LETTERS})", re.IGNORECASE)
-"""The start of a passage tag, also with invisible characters, in full width, or as an HTML entity."""
+__all__ = ["Neighbourhood", "build_context", "in_prompt_order", "shortened", "wider_text"]
 
 
 class Neighbourhood(Protocol):
@@ -24,84 +27,119 @@ class Neighbourhood(Protocol):
     def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A hit with the neighbours its window reaches; ``margin`` 0 = it is shown alone."""
+
+    number: int
+    hit: SearchHit
+    neighbours: tuple[Chunk, ...]
+    margin: int
+
+
 def build_context(hits: Sequence[SearchHit], store: Neighbourhood, *, budget_tokens: int, margin: int) -> Context:
-    """Passages numbered by rank, best first, until ``budget_tokens`` (estimated) are used; the first always fits.
+    """Passages numbered by rank, best first, until ``budget_tokens`` (estimated, with their source lines) are used.
 
-    Each shows the ``margin`` characters around it, without what another hit shows anyway.
+    The first always fits. What is left of the budget shows the ``margin`` characters around each, the best first:
+    another hit is worth more than surroundings.
     """
-    taken = {hit.chunk.id for hit in hits}
+    shown: list[_Shown] = []
+    for number, hit in enumerate(hits, start=1):
+        one = _Shown(number, hit, (), 0)
+        if shown and _tokens(_lay_out([*shown, one])) > budget_tokens:
+            break
+        shown.append(one)
+    for place, one in enumerate(shown):
+        if neighbours := _neighbours(one.hit.chunk, store, margin):
+            wider = [*shown[:place], replace(one, neighbours=neighbours, margin=margin), *shown[place + 1 :]]
+            shown = wider if _tokens(_lay_out(wider)) <= budget_tokens else shown
+    return _lay_out(shown)
+
+
+def _neighbours(chunk: Chunk, store: Neighbourhood, margin: int) -> tuple[Chunk, ...]:
+    """What stands around it; of a table only rows about the same: a scope holds for what is shown around a hit, too."""
+    near = store.surroundings(chunk, margin=margin) if margin else []
+    return tuple(other for other in near if other.id != chunk.id and other.metadata == chunk.metadata)
+
+
+def in_prompt_order(context: Context) -> list[Passage]:
+    """The best at both ends, where models read best; runs of one report in reading order."""
+    by_number = {passage.number: passage for passage in context.passages}
+    return [by_number[number] for number in context.order or sorted(by_number)]
+
+
+def shortened(context: Context, keep: int) -> Context:
+    """The ``keep`` best passages."""
+    passages = context.passages[:keep]
+    numbers = {passage.number for passage in passages}
+    return Context(passages, tuple(number for number in context.order if number in numbers))
+
+
+def _tokens(context: Context) -> int:
+    return sum(estimate_tokens(render_passage(passage)) for passage in context.passages)
+
+
+def _lay_out(shown: Sequence[_Shown]) -> Context:
+    documents: dict[tuple[str, str], list[_Shown]] = defaultdict(list)
+    for one in shown:
+        chunk = one.hit.chunk
+        documents[chunk.document_id, Chunk.version_of(chunk.id)[1]].append(one)
     passages: list[Passage] = []
-    used = 0
-    for hit in hits:
-        around = store.surroundings(hit.chunk, margin=margin) if margin else [hit.chunk]
-        shown = [chunk for chunk in around if chunk.id == hit.chunk.id or chunk.id not in taken]
-        wider = wider_text(hit.chunk, shown, margin=margin)
-        tokens = estimate_tokens(wider)
-        if used + tokens > budget_tokens:
-            shown, wider = [hit.chunk], hit.chunk.text
-            tokens = estimate_tokens(wider)
-            if passages and used + tokens > budget_tokens:
-                break
-        taken.update(chunk.id for chunk in shown)
-        used += tokens
-        passages.append(Passage(len(passages) + 1, hit, wider))
-    return Context(tuple(passages))
+    runs: list[list[int]] = []
+    for of_document in documents.values():
+        for run in _runs(sorted(of_document, key=lambda one: (one.hit.chunk.ordinal, one.hit.chunk.start))):
+            passages += _texts(run, of_document)
+            runs.append([one.number for one in run])
+    return Context(tuple(sorted(passages, key=lambda passage: passage.number)), tuple(_best_at_both_ends(runs)))
 
 
-def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
-    """The chunk with its neighbours in the report, cut to ``margin`` characters on each side.
-
-    Where neighbours stand under other headings, each part is introduced by its own, so that a figure keeps its name.
-    Where passages overlap, the chunk is whole and its neighbours go without what they share.
-    """
-    labelled = any(other.section != chunk.section for other in around)
-    earlier = [other for other in around if other.ordinal < chunk.ordinal]
-    later = [other for other in around if other.ordinal > chunk.ordinal]
-    own_before = [_without(other, end=_shared(other, after)) for other, after in pairwise([*earlier, chunk])]
-    own_after = [_without(other, start=_shared(before, other)) for before, other in pairwise([chunk, *later])]
-    before = PART.join(_part(other, labelled) for other in own_before if other.text)
-    after = PART.join(_part(other, labelled) for other in own_after if other.text)
-    head = before[-margin:] if margin else ""
-    tail = after[:margin]
-    # A cut line is dropped: half a figure is worse than none.
-    if len(before) > margin:
-        head = head.partition("\n")[2].strip()
-    if len(after) > margin:
-        tail = tail.rpartition("\n")[0].strip()
-    return PART.join(part for part in (head, _part(chunk, labelled), tail) if part)
+def _runs(in_order: Sequence[_Shown]) -> Iterator[list[_Shown]]:
+    """The hits of a document, parted where their windows do not meet."""
+    run = [in_order[0]]
+    for before, one in pairwise(in_order):
+        if not _meet(before, one):
+            yield run
+            run = []
+        run.append(one)
+    yield run
 
 
-def _shared(first: Chunk, second: Chunk) -> int:
-    """Characters at the end of the first that the second begins with, by their offsets.
-
-    None where the texts do not bear that out: passages of older systems have no offsets.
-    """
-    shared = first.end - second.start
-    return shared if shared > 0 and first.text[-shared:] == second.text[:shared] else 0
-
-
-def _without(chunk: Chunk, *, start: int = 0, end: int = 0) -> Chunk:
-    """The chunk without so many characters at its start and at its end."""
-    return replace(chunk, text=chunk.text[start : len(chunk.text) - end].strip()) if start or end else chunk
+def _meet(first: _Shown, second: _Shown) -> bool:
+    """Whether they follow each other, or all that is between them is reached from both."""
+    before, after = first.hit.chunk, second.hit.chunk
+    if after.ordinal == before.ordinal + 1:
+        return True
+    between = {chunk.ordinal for chunk in _between((first, second), before.ordinal, after.ordinal)}
+    complete = len(between) == after.ordinal - before.ordinal - 1 > 0
+    return complete and after.start - before.end <= first.margin + second.margin
 
 
-def _part(chunk: Chunk, labelled: bool) -> str:
-    heading = chunk.section.rpartition(SECTION_SEPARATOR)[2]
-    return f"{heading}: {chunk.text}" if labelled and heading else chunk.text
+def _between(shown: Iterable[_Shown], first: int, last: int) -> list[Chunk]:
+    """The neighbours with an ordinal between these two, in reading order, each once."""
+    found = {chunk.ordinal: chunk for one in shown for chunk in one.neighbours if first < chunk.ordinal < last}
+    return [found[ordinal] for ordinal in sorted(found)]
 
 
-def render_passage(passage: Passage) -> str:
-    """A passage as the model sees it: source lines, then the text between delimiters it cannot imitate."""
-    chunk = passage.hit.chunk
-    if chunk.collection == ATTACHMENTS:  # three labelled lines, as seed 000 has them (R-A3)
-        head = (
-            f'<passage number="{passage.number}">\nSource: {_inert(chunk.document_name)}\nTitle: {_inert(chunk.title)}'
-        )
-        return f"{head}\nContent: {_inert(passage.wider_text)}\n</passage>"
-    page = f", page {chunk.page}" if chunk.page is not None else ""
-    head = f'<passage number="{passage.number}">\nReport: {_inert(chunk.title)}{page}\nSection: {_inert(chunk.section)}'
-    return f"{head}\n{_inert(passage.wider_text)}\n</passage>"
+def _texts(run: Sequence[_Shown], of_document: Sequence[_Shown]) -> Iterator[Passage]:
+    """The share of each hit of a run."""
+    ordinals = sorted(one.hit.chunk.ordinal for one in of_document)
+    for before, one, after in zip([None, *run], run, [*run[1:], None], strict=False):
+        chunk = one.hit.chunk
+        floor = max((ordinal for ordinal in ordinals if ordinal < chunk.ordinal), default=-1)
+        ceiling = min((ordinal for ordinal in ordinals if ordinal > chunk.ordinal), default=WHOLE)
+        earlier = [] if before else _between([one], floor, chunk.ordinal)
+        later = _between([one, after] if after else [one], chunk.ordinal, ceiling)
+        skip = shared(before.hit.chunk, chunk) if before and before.hit.chunk.ordinal + 1 == chunk.ordinal else 0
+        text = window(
+            chunk, earlier, later,
+            before=one.margin, after=WHOLE if after else one.margin,
+            skip=skip if skip < len(chunk.text) else 0,
+        )  # fmt: skip
+        yield Passage(one.number, one.hit, text)
 
 
-def _inert(text: str) -> str:
-    return _DELIMITER.sub("(", text)
+def _best_at_both_ends(runs: Iterable[Sequence[int]]) -> Iterator[int]:
+    """The numbers in the order of a prompt: the runs as 1, 3, 5, ... 4, 2 by the best number of each."""
+    ranked = sorted(runs, key=min)
+    for run in (*ranked[::2], *ranked[1::2][::-1]):
+        yield from run

@@ -1,4 +1,4 @@
-"""Numbers as people write them: 1,234,567 and 1 234 567, 2.5 and 2,5, 1.2 million, 12 %, $3bn, twelve, -6.7, 2019-21."""
+"""Numbers as people write them: 1,234,567 and 1 234 567, 2.5 and 2,5, 1.2 million, 12 %, $3bn, twelve, 2019-21."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALIKE = {
 _WORDS = rf"(?:{'|'.join(TENS)})(?:[- ](?:{'|'.join(list(ONES)[:9])}))?|{'|'.join(sorted(ONES, key=len, reverse=True))}"
 _NUMBER = (
     rf"\d{{1,3}}(?:[{GAP}']\d{{3}})+(?!\d)(?:[.,]\d+)?"
-    r"|\d{1,3}(?: \d{3})+(?![\d.,]\d)(?!\d)|\d+(?:[.,]\d+)*"
+    r"|\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*"
     rf"|\b(?:{_WORDS})\b"
 )
 _MONEY = "|".join(CURRENCIES.values())
@@ -30,7 +30,7 @@ _FIGURE = re.compile(
     rf"(?P<sign>(?<![\w)\]%.,])-|\bminus )?(?P<before>(?:{_MONEY})[ {GAP}]?(?P<inner>-)?)?"
     rf"(?<![\w.])(?<!\d,)(?P<number>{_NUMBER})"
     rf"(?:(?P<signs>[{''.join(SCALE_SIGNS)}])|(?P<short>[kmbt]\b)|[ {GAP}-]?(?P<scale>{_SCALE})\b\.?)?"
-    rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{_MONEY}))?",
+    rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{_MONEY})(?! ?-?\d))?",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?", re.IGNORECASE)
@@ -61,8 +61,7 @@ class Figure:
 
     @property
     def year(self) -> int | None:
-        found = [int(value) for value in self.values if self.bare and re.fullmatch(r"1\d{3}|20\d{2}", str(value))]
-        return found[0] if found else None
+        return int(self.text) if re.fullmatch(r"1\d{3}|20\d{2}", self.text) else None
 
 
 def alike(text: str) -> str:
@@ -128,20 +127,24 @@ def _readings(number: str, comma: bool) -> tuple[list[Decimal], list[Decimal]]:
         tens, _, ones = number.lower().replace("-", " ").partition(" ")
         return [Decimal(TENS.get(tens, 0) + ONES.get(ones or tens, 0))], []
     if " " in number:
-        return [Decimal(number.replace(" ", ""))], [Decimal(part) for part in number.split(" ")]
-    number = number.replace(GAP, "").replace("'", "")
-    pieces = re.split(r"[.,]", number)
-    marks = re.findall(r"[.,]", number)
-    if not marks:
-        return [Decimal(number)], []
+        whole, _ = _readings(number.replace(" ", GAP), comma)
+        return whole, [value for part in number.split(" ") for value in _readings(part, comma)[0]]
+    return _marked(number.replace(GAP, "").replace("'", ""), comma)
+
+
+def _marked(number: str, comma: bool) -> tuple[list[Decimal], list[Decimal]]:
+    """Digits with points and commas: which of them are decimal marks."""
+    pieces, marks = re.split(r"[.,]", number), re.findall(r"[.,]", number)
     parts = [Decimal(piece) for piece in pieces]
-    if len(set(marks)) == 2 and marks.count(marks[-1]) == 1 or len(marks) == 1 and not _grouped(pieces):
-        return [Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}")], parts if marks[-1] == "," else []
+    whole, decimal = [Decimal("".join(pieces))], [Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}")]
+    if not marks:
+        return whole, []
+    last_alone = marks.count(marks[-1]) == 1
+    if last_alone and (len(marks) > 1 or not _grouped(pieces)):
+        return decimal, parts if marks[-1] == "," else []
     if len(marks) == 1 and (marks[0] == ",") == comma:
-        return [Decimal(".".join(pieces))], []
-    if len(set(marks)) == 1 and _grouped(pieces):
-        return [Decimal("".join(pieces))], []
-    return [], parts
+        return decimal, []
+    return (whole, []) if len(set(marks)) == 1 and _grouped(pieces) else ([], parts)
 
 
 def _grouped(pieces: list[str]) -> bool:
@@ -157,7 +160,9 @@ def _shared(text: str, first: Figure, second: Figure) -> tuple[Figure, Figure]:
         return first, second
     if (year := first.year) and re.fullmatch(r"[-/]", gap) and re.fullmatch(r"\d{2}", second.text):
         later = {Decimal(year // 100 * 100) + value for value in second.values}
-        return first, replace(second, values=second.values | later)
+        return first, replace(second, values=second.values | {value for value in later if value > year})
+    if first.year or second.year:
+        return first, second
     if second.scaled and not first.scaled:
         scale = _factor(second)
         first = replace(first, values=first.values | {_normal(value * scale) for value in first.values}, scaled=True)

@@ -19,9 +19,7 @@ _SCALE_WORDS = {
 SCALES = {word: Decimal(10) ** power for power, words in _SCALE_WORDS.items() for word in words.split()}
 SCALES["mil millones"] = Decimal(10) ** 9
 SCALE_SIGNS = {
-    sign: Decimal(10) ** power
-    for power, signs in {4: "万萬만", 8: "亿億억", 12: "兆조"}.items()
-    for sign in signs
+    sign: Decimal(10) ** power for power, signs in {4: "万萬만", 8: "亿億억", 12: "兆조"}.items() for sign in signs
 }
 """Written right after the number, without a space and without an end of the word."""
 SHORT_SCALES = {"k": Decimal(10) ** 3, "m": Decimal(10) ** 6, "b": Decimal(10) ** 9, "t": Decimal(10) ** 12}
@@ -56,9 +54,10 @@ _MONTHS = (
 )
 MONTHS = {name: number for number, names in enumerate(_MONTHS, start=1) for name in names.split()}
 
-_UNITS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-ONES = {word: number for number, word in enumerate((_UNITS + "eighteen nineteen").split(), start=1)}
-TENS = {
-    word: number * 10
-    for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
-}
+_ONES = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+ONES = {word: number for number, word in enumerate(_ONES.split(), start=1)}
+TENS = {word: number * 10 for number, word in enumerate(_TENS.split(), start=2)}

@@ -12,7 +12,8 @@ from ..schema import Value
 METADATA = ("country_name", "year", "type")
 FIELDS = ("title", *METADATA, "labels", "description", "collection", "chunk_strategy", "chunk_size", "chunk_overlap")
 FIRST_YEAR, LAST_YEAR = 1000, 3000
-LONGEST = {"title": 300, "type": 60, "description": 2000, "label": 60, "labels": 30}
+LONGEST = {"title": 300, "type": 60, "description": 2000, "labels": 60}
+MOST_LABELS = 30
 
 
 def check_overrides(
@@ -52,7 +53,7 @@ def check_country(field: str, value: Any, countries: Sequence[Value]) -> str:
 def check_year(field: str, value: Any) -> int:
     """Raises InvalidRequestError."""
     digits = str(value).strip() if isinstance(value, (int, str)) and not isinstance(value, bool) else ""
-    if not digits.isdecimal() or not FIRST_YEAR <= int(digits) <= LAST_YEAR:
+    if not digits.isdecimal() or len(digits) > len(str(LAST_YEAR)) or not FIRST_YEAR <= int(digits) <= LAST_YEAR:
         raise InvalidRequestError.for_field(field, f"must be a year from {FIRST_YEAR} to {LAST_YEAR}, like 2023.")
     return int(digits)
 
@@ -60,17 +61,19 @@ def check_year(field: str, value: Any) -> int:
 def _text(field: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InvalidRequestError.for_field(field, "must be text that is not empty.")
-    text = " ".join(value.split())
-    if len(text) > LONGEST.get(field, 300):
-        raise InvalidRequestError.for_field(field, f"must not be longer than {LONGEST.get(field, 300)} characters.")
+    text, longest = " ".join(value.split()), LONGEST.get(field, 300)
+    if len(text) > longest:
+        raise InvalidRequestError.for_field(field, f"must not be longer than {longest} characters.")
+    if not text.isprintable():
+        raise InvalidRequestError.for_field(field, "must not hold control characters.")
     return text
 
 
 def _labels(field: str, value: Any) -> list[str]:
     items = value.split(",") if isinstance(value, str) else value
-    if not isinstance(items, (list, tuple)) or len(items) > LONGEST["labels"]:
-        raise InvalidRequestError.for_field(field, f"must be a list of at most {LONGEST['labels']} texts.")
-    return list(dict.fromkeys(_text("label", item) for item in items if not isinstance(item, str) or item.strip()))
+    if not isinstance(items, (list, tuple)) or len(items) > MOST_LABELS:
+        raise InvalidRequestError.for_field(field, f"must be a list of at most {MOST_LABELS} texts.")
+    return list(dict.fromkeys(_text("labels", item) for item in items if not isinstance(item, str) or item.strip()))
 
 
 def _number(field: str, value: Any) -> int:

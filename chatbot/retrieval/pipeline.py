@@ -1,4 +1,4 @@
-"""One retrieval: embed the question, search under the scope, threshold, fuse, cut, load."""
+"""One retrieval: embed the question, search under the scope, threshold, fuse, load, rerank, cut."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ..cancellation import Cancellation
 from ..protocols import Embedder, HybridStore, Store
+from ..rerankers.reranker import Reranker
 from ..schema import Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
 from .method import RetrievalMethod
 from .threshold import adaptive_threshold
@@ -57,36 +59,57 @@ class Retriever:
         self._threshold = threshold
         self._unsettled = unsettled
 
-    def retrieve(self, query: str, *, top_k: int, scope: Scope, method: str) -> Retrieval:
-        """Up to ``top_k`` hits inside ``scope``.
+    def retrieve(
+        self,
+        query: str,
+        *,
+        top_k: int,
+        scope: Scope,
+        method: str,
+        reranker: Reranker | None = None,
+        cancel: Cancellation | None = None,
+    ) -> Retrieval:
+        """Up to ``top_k`` hits inside ``scope``; ``reranker`` orders them anew, among as many as it asks for.
 
         Raises:
             UnknownNameError: no such method.
-            DependencyError: the embedder or the search failed.
+            DependencyError: the embedder, the search or the reranker failed.
         """
         chosen = self._methods(method)
+        fetched = reranker.candidates(top_k) if reranker else top_k
         clock = _Clock()
         vector = self._embedder.embed_query(query)
         clock.lap("embed")
+        hits, threshold = self._find(query, vector, chosen, scope, fetched, clock)
+        usage = Usage(embedding_tokens=self._embedder.count_tokens(query))
+        if reranker:
+            reranked = reranker.rerank(query, hits, top_k=top_k, cancel=cancel or Cancellation())
+            hits, usage = _with_rank(reranked.hits), usage + reranked.usage
+            clock.lap("rerank")
+        return Retrieval(hits, threshold, tuple(clock.laps), usage)
+
+    def _find(
+        self, query: str, vector: Vector, method: RetrievalMethod, scope: Scope, count: int, clock: _Clock
+    ) -> tuple[tuple[SearchHit, ...], Threshold | None]:
+        """Up to ``count`` hits, fused, and the threshold they passed."""
         for _ in range(TRIES):
             near, worded = settled_search(
-                lambda count: self._search(query, vector, chosen, scope, count, clock),
-                chosen.candidates(top_k),
+                lambda wanted: self._search(query, vector, method, scope, wanted, clock),
+                method.candidates(count),
                 self._unsettled,
             )
             scores = self._all_scores(vector, near, worded)
-            threshold = self._adaptive(near) if chosen.uses_vectors else None
+            threshold = self._adaptive(near) if method.uses_vectors else None
             stays = _survivors(threshold, worded, scores)
             # The verdict is the threshold's, before fusion; but the scores are normalised over all that both searches
             # found: over the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).
-            ranked = [row for row in chosen.rank(near, worded, scores) if row[0] in stays][:top_k]
+            ranked = [row for row in method.rank(near, worded, scores) if row[0] in stays][:count]
             clock.lap("fuse")
             hits = self._load(ranked, near, worded, scores)
             clock.lap("load")
             if len(hits) == len(ranked):
                 break  # else a report was replaced since it was found: its new passages are there now
-        usage = Usage(embedding_tokens=self._embedder.count_tokens(query))
-        return Retrieval(hits, threshold, tuple(clock.laps), usage)
+        return hits, threshold
 
     def _search(
         self, query: str, vector: Vector, method: RetrievalMethod, scope: Scope, count: int, clock: _Clock
@@ -141,7 +164,7 @@ class Retriever:
             for chunk_id, fused in ranked
             if chunk_id in chunks
         ]
-        return tuple(_with_rank(hits))
+        return _with_rank(hits)
 
 
 def _survivors(threshold: Threshold | None, worded: Sequence[Match], scores: dict[str, float]) -> set[str]:
@@ -152,8 +175,8 @@ def _survivors(threshold: Threshold | None, worded: Sequence[Match], scores: dic
     return close | {match.chunk_id for match in worded[:KEYWORD_EXEMPT]}
 
 
-def _with_rank(hits: Sequence[SearchHit]) -> list[SearchHit]:
-    return [replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)]
+def _with_rank(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
+    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))
 
 
 class _Clock:

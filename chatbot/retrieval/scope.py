@@ -11,7 +11,7 @@ from typing import Any
 from ..countries import country_code
 from ..errors import InvalidRequestError
 from ..protocols import Catalog
-from ..schema import Condition, Range, Scope, Value, Values
+from ..schema import Condition, Range, Scope, ScopeSummary, Value, Values
 
 YEAR_IN_REVIEW = "year_in_review"
 REPORT_CONTEXT_FIELDS = {"country": "country_name", YEAR_IN_REVIEW: "year"}
@@ -145,6 +145,12 @@ def nearest_scope(catalog: Catalog, scope: Scope) -> tuple[Scope, str]:
                 f", of {_listed(years)}." if years else "."
             )
     return Scope(), f"{_there_are(len(catalog.all()))} without a scope."
+
+
+def summarise(catalog: Catalog, scope: Scope) -> ScopeSummary:
+    """Reports in the scope that can be searched, and their passages in it."""
+    ready = [record for record in catalog.all(scope) if record.status == "ready"]
+    return ScopeSummary(scope, len(ready), catalog.chunks_inside(ready, scope))
 
 
 def _there_are(count: int) -> str:

@@ -16,6 +16,7 @@ from .answers import (
     Threshold,
     TokenEvent,
     Trace,
+    Unsupported,
 )
 from .chat import Delta, Message, Prompt, Question, Role, Usage
 from .documents import (
@@ -72,6 +73,7 @@ __all__ = [
     "Threshold",
     "TokenEvent",
     "Trace",
+    "Unsupported",
     "Usage",
     "Value",
     "Values",

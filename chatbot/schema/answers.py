@@ -20,6 +20,26 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsupported:
+    """A sentence of the answer with something that the passages it cites do not have.
+
+    ``numbers`` are the passages it cites, ``unknown`` numbers that no passage has, ``figures`` (dates too) and
+    ``quotations`` what was not found, as the answer writes them.
+    """
+
+    sentence: str
+    numbers: tuple[int, ...]
+    figures: tuple[str, ...] = ()
+    quotations: tuple[str, ...] = ()
+    unknown: tuple[int, ...] = ()
+
+    @property
+    def lacking(self) -> bool:
+        """Whether a passage lacks something, not just the answer a passage."""
+        return bool(self.figures or self.quotations)
+
+
+@dataclass(frozen=True, slots=True)
 class Threshold:
     """The adaptive threshold's outcome (D5): where it started, what was used, whether it had to be lowered."""
 
@@ -55,6 +75,8 @@ class Trace:
     steps: tuple[StepTiming, ...] = ()
     usage: Usage = field(default_factory=Usage)
     cached: bool = False
+    truncated: bool = False
+    """The answer ends where its token limit did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +86,9 @@ class Answer:
     citations: tuple[Citation, ...]
     scope: ScopeSummary
     trace: Trace
+    suggested_scope: ScopeSummary | None = None
+    """The scope found in the question, where it is narrower and was not applied."""
+    unsupported: tuple[Unsupported, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,8 @@ class Usage:
 class Question:
     """A checked request: what an agent works on. ``history`` is oldest first, without the question itself.
 
-    ``attachments`` are what this one question is about, instead of the reports.
+    ``attachments`` are what this one question is about, instead of the reports. ``standalone`` is the question with
+    what it needs of the history, "" where it needs nothing. ``auto_scope``: apply the scope found in it.
     """
 
     query: str
@@ -50,8 +51,15 @@ class Question:
     mode: str
     history: tuple[Message, ...] = ()
     attachments: tuple[Document, ...] = ()
+    standalone: str = ""
+    auto_scope: bool = False
     cache: bool = True
     """Whether an answer given before may be given again."""
+
+    @property
+    def search_text(self) -> str:
+        """What is searched for; prompts have the person's own words instead."""
+        return self.standalone or self.query
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,11 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a model's answer; ``usage`` comes with the last one, where the model reports it."""
+    """A piece of a model's answer; ``usage`` comes with the last one, where the model reports it.
+
+    ``truncated``: the answer ends here because its token limit is reached.
+    """
 
     text: str = ""
     usage: Usage | None = None
+    truncated: bool = False

@@ -47,6 +47,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The numbered passages that fit the token budget."""
+    """The numbered passages that fit the token budget, by number. ``order``: how a prompt shows them, () = so, too."""
 
     passages: tuple[Passage, ...] = ()
+    order: tuple[int, ...] = ()

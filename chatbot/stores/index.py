@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from ..schema import Match, Scope, Vector
 from .postings import WeightedTerm, inverse_document_frequency
-from .segment import Rows, Segment
+from .proximity import POOL, with_proximity
+from .rows import Rows
+from .segment import Segment
 
 DEAD_SHARE = 0.2
 """A segment with more deleted rows than this is rewritten."""
@@ -50,6 +54,7 @@ class ChunkIndex:
         return _merge((segment.nearest(vector, top_k=top_k, scope=scope) for segment in self.segments), top_k)
 
     def keyword_search(self, terms: Iterable[str], *, top_k: int, scope: Scope) -> list[Match]:
+        """By BM25; then the best of them by how close together they have the words."""
         known = [number for term in terms if (number := self.vocabulary.get(term)) is not None]
         if not known or not len(self):
             return []
@@ -57,10 +62,18 @@ class ChunkIndex:
         average_length = max(sum(int(segment.lengths.sum()) for segment in self.segments) / rows, 1.0)
         weighted = [WeightedTerm(term, self._idf(term, rows)) for term in known]
         found = (
-            segment.best_keywords(weighted, average_length=average_length, top_k=top_k, scope=scope)
+            segment.best_keywords(weighted, average_length=average_length, top_k=max(top_k, POOL), scope=scope)
             for segment in self.segments
         )
-        return _merge(found, top_k)
+        pool = _merge(found, max(top_k, POOL))
+        return _merge([self._refined(pool, {word.term: word.idf for word in weighted})], top_k)
+
+    def _refined(self, pool: Sequence[Match], weights: Mapping[int, float]) -> list[tuple[float, str]]:
+        ids = [match.chunk_id for match in pool]
+        texts = {chunk_id: terms for segment in self.segments for chunk_id, terms in segment.terms_of(ids).items()}
+        scores = np.asarray([match.score for match in pool], dtype=np.float64)
+        refined = with_proximity(scores, [texts[chunk_id] for chunk_id in ids], weights)
+        return list(zip(refined.tolist(), ids, strict=True))
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         scores: dict[str, float] = {}

@@ -3,19 +3,23 @@
 PostgreSQL's own ranking knows no document frequencies: a word of every second passage weighs as much as one of
 three. What is used of its full text search is the tsvector and its GIN index. A term's count is kept as its weight
 in the tsvector (D = 1, C = 2, B = 3, A = 4 and more), the one number per term that `ts_rank` reads back fast; above
-four BM25 hardly grows. Rank and length normalisation differ from BM25's in nothing else.
+four BM25 hardly grows. Rank and length normalisation differ from BM25's in nothing else. A tsvector's positions are
+spent on the counts, so how close together the words are is read from the texts of the best.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from psycopg import sql
 
+from ..schema import Chunk, Match
 from .postings import K1, B, inverse_document_frequency
+from .proximity import with_proximity
 
 MAX_TERMS = 64
 """Distinct words of a question that are scored, the rarest; each costs time on every passage found."""
@@ -64,10 +68,13 @@ class Statistics:
             found = fetch(_FREQUENCIES.format(table=table), parameters)
             self.frequencies.update((str(term), int(frequency)) for term, frequency in found)
         present = sorted((self.frequencies[term], term) for term in counted if self.frequencies[term])
-        return {
-            term: (K1 + 1) * counted[term] * inverse_document_frequency(max(self.rows, frequency), frequency)
-            for frequency, term in present[:MAX_TERMS]
-        }
+        idf = self.idf_of(term for _, term in present[:MAX_TERMS])
+        return {term: (K1 + 1) * counted[term] * weight for term, weight in idf.items()}
+
+    def idf_of(self, terms: Iterable[str]) -> dict[str, float]:
+        """Inverse document frequencies of terms whose frequencies were asked for."""
+        frequencies = {term: self.frequencies[term] for term in terms}
+        return {term: inverse_document_frequency(max(self.rows, n), n) for term, n in frequencies.items()}
 
     def search(
         self,
@@ -85,6 +92,27 @@ class Statistics:
             parameters |= {names["term"]: _quoted(term), names["weight"]: weight}
             scores.append(_SCORE.format(**{key: sql.Placeholder(name) for key, name in names.items()}))
         return _SEARCH.format(table=table, score=sql.SQL(" + ").join(scores), scope=scope[0]), parameters
+
+
+def refined(
+    scores: Mapping[str, float],
+    chunks: Sequence[Chunk],
+    weights: Mapping[str, float],
+    terms_of: Callable[[str], list[str]],
+) -> list[Match]:
+    """The chunks by BM25 score and by how close together they have the words, as in the in-process index.
+
+    ``weights``: the inverse document frequencies of the question's terms.
+    """
+    numbers = {term: number for number, term in enumerate(weights)}
+    texts = [
+        np.asarray([numbers.get(term[:LONGEST_TERM], -1) for term in terms_of(chunk.search_text)], np.int32)
+        for chunk in chunks
+    ]
+    by_words = np.asarray([scores[chunk.id] for chunk in chunks], np.float64)
+    by_both = with_proximity(by_words, texts, dict(enumerate(weights.values())))
+    found = [Match(chunk.id, float(score), chunk) for chunk, score in zip(chunks, by_both, strict=True)]
+    return sorted(found, key=lambda match: (-match.score, match.chunk_id))
 
 
 def to_tsvector(counts: Mapping[str, int]) -> str:

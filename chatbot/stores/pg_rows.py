@@ -67,8 +67,9 @@ def to_chunk(row: Sequence[Any]) -> Chunk:
 
 
 def to_matrix(vectors: Sequence[str]) -> Matrix:
-    """Vectors in pgvector's text form, shape (len(vectors), dimensions)."""
-    return np.array([np.fromstring(vector[1:-1], np.float32, sep=",") for vector in vectors], np.float32, ndmin=2)
+    """Vectors in pgvector's text form, shape (len(vectors), dimensions); (0, 0) for none."""
+    rows = [np.fromstring(vector[1:-1], np.float32, sep=",") for vector in vectors]
+    return np.vstack(rows) if rows else np.empty((0, 0), np.float32)
 
 
 def query_vector(vector: Vector, dimensions: int) -> str:

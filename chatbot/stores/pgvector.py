@@ -20,11 +20,12 @@ from .chunks import EMBEDDING_FIELD, NEIGHBOURS
 from .pg_connections import Connection, Connections, Statement
 from .pg_errors import building
 from .pg_filters import checked_fields, clean, scope_sql
-from .pg_keywords import Statistics
+from .pg_keywords import Statistics, refined
 from .pg_rows import check_dimensions, query_vector, to_chunk, to_matrix, to_row
 from .pg_schema import Schema
 from .pg_statements import Statements
 from .pg_vectors import nearest, scan_settings, to_score
+from .proximity import POOL
 
 TABLE = "chunks"
 
@@ -132,8 +133,9 @@ class PgvectorStore:
         if not weights:
             return []
         condition = scope_sql(scope, self._schema.filter_fields)
-        rows = self._rows(*statistics.search(table, weights, condition, top_k))
-        return [Match(str(chunk_id), float(score)) for chunk_id, score in rows]
+        rows = self._rows(*statistics.search(table, weights, condition, max(top_k, POOL)))
+        scores = {str(chunk_id): float(score) for chunk_id, score in rows}
+        return refined(scores, self.get(list(scores)), statistics.idf_of(weights), self._terms_of)[:top_k]
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         if not chunk_ids:

@@ -59,8 +59,9 @@ def inverse_document_frequency(documents: int, frequency: int) -> float:
 def bm25_scores(postings: Postings, lengths: Ints, query: list[WeightedTerm], average_length: float) -> Floats:
     """Scores of every row, shape (rows,); 0 for a row with no query term."""
     scores = np.zeros(len(lengths), dtype=np.float32)
+    per_term = np.float32(K1 * B / average_length)
     for weighted in query:
         rows, counts = postings.of(weighted.term)
-        norm = K1 * (1 - B + B * lengths[rows] / average_length)
-        scores[rows] += weighted.idf * counts * (K1 + 1) / (counts + norm)
+        norm = np.float32(K1 * (1 - B)) + per_term * lengths[rows].astype(np.float32)
+        scores[rows] += np.float32(weighted.idf * (K1 + 1)) * counts / (counts + norm)
     return scores

@@ -15,7 +15,7 @@ from ..legacy import document_id_of, filter_value
 from ..schema import Value, Vector
 from .chunks import TEXT_FIELD
 from .columns import Column
-from .segment import Rows
+from .rows import Rows
 
 
 @dataclass(frozen=True, slots=True)

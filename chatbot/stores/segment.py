@@ -7,65 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import faiss as _faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from ..schema import Matrix, Scope, Vector
+from ..schema import Scope, Vector
 from .clusters import Clusters
 from .columns import Column, Mask
 from .postings import Floats, Ints, Postings, WeightedTerm, bm25_scores
+from .rows import Rows
 
 faiss: Any = _faiss
 """Its own type hints do not know its SWIG half."""
 MASKS_KEPT = 64
 APPROXIMATE_ROWS = 150_000
 """A segment this large is searched through its clusters where no scope narrows the search."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What a segment is made of, one entry per chunk, ordered by chunk id.
-
-    ``terms`` holds every row's term ids one after another, ``lengths`` how many belong to each row. A row of
-    zeros in ``vectors`` means that the chunk has no embedding.
-    """
-
-    ids: NDArray[np.object_]
-    documents: Column
-    values: Mapping[str, Column]
-    vectors: Matrix
-    terms: Ints
-    lengths: Ints
-
-    def take(self, order: NDArray[np.int64]) -> Rows:
-        """The rows at these positions, in that order."""
-        starts = np.concatenate(([0], np.cumsum(self.lengths)))
-        pieces = [self.terms[starts[row] : starts[row + 1]] for row in order]
-        return Rows(
-            self.ids[order],
-            self.documents.take(order),
-            {name: column.take(order) for name, column in self.values.items()},
-            self.vectors[order],
-            np.concatenate(pieces) if pieces else self.terms[:0],
-            self.lengths[order],
-        )
-
-    @staticmethod
-    def concat(parts: Sequence[Rows]) -> Rows:
-        """All rows of the parts, ordered by id."""
-        joined = Rows(
-            np.concatenate([part.ids for part in parts]),
-            Column.concat([part.documents for part in parts]),
-            {name: Column.concat([part.values[name] for part in parts]) for name in parts[0].values},
-            np.concatenate([part.vectors for part in parts]),
-            np.concatenate([part.terms for part in parts]),
-            np.concatenate([part.lengths for part in parts]),
-        )
-        order = np.argsort(joined.ids, kind="stable")
-        return joined if bool((order[1:] > order[:-1]).all()) else joined.take(order)
 
 
 @dataclass(frozen=True)
@@ -186,13 +145,29 @@ class Segment:
         best = sorted(zip(-scores[candidates], self.ids[candidates], strict=True))[:top_k]
         return [(float(-negative), str(chunk_id)) for negative, chunk_id in best]
 
-    def scores_of(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """Vector scores of those of the chunks that live here and have a vector."""
+    def terms_of(self, chunk_ids: Sequence[str]) -> dict[str, Ints]:
+        """The term ids, in text order, of those of the chunks that live here."""
+        ends, lengths = self._ends, self.lengths
+        rows = self._rows(chunk_ids)
+        return {str(self.ids[row]): self.terms[ends[row] - lengths[row] : ends[row]] for row in rows}
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        return np.cumsum(self.lengths, dtype=np.int64)
+
+    def _rows(self, chunk_ids: Sequence[str]) -> NDArray[np.int64]:
+        """Where those of the chunks are that live here, in the order asked for."""
         if not len(self):
-            return {}
+            return np.empty(0, dtype=np.int64)
         wanted = np.asarray(chunk_ids, dtype=object)
         rows = np.minimum(np.searchsorted(self.ids, wanted), len(self) - 1)
-        rows = rows[(self.ids[rows] == wanted) & self.alive[rows] & self.has_vector[rows]]
+        found: NDArray[np.int64] = rows[(self.ids[rows] == wanted) & self.alive[rows]]
+        return found
+
+    def scores_of(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """Vector scores of those of the chunks that live here and have a vector."""
+        rows = self._rows(chunk_ids)
+        rows = rows[self.has_vector[rows]]
         if not len(rows):
             return {}
         cosines = self.index.reconstruct_batch(rows) @ vector

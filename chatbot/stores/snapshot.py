@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from .clusters import Clusters
 from .columns import Column
 from .postings import Postings
-from .segment import Rows, Segment
+from .rows import Rows
+from .segment import Segment
 
 log = logging.getLogger(__name__)
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)

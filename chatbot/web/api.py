@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from flask import Blueprint, Response, jsonify, stream_with_context
 
@@ -44,7 +43,7 @@ def chat() -> Response:
 def _answers() -> Callable[[Cancellation], Iterator[Event | Saved]]:
     """The checked request, ready to be answered: what is called needs no request context any more."""
     body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else json_body())
-    question = replace(body.question(services(), mode=body.mode), cache=body.cache)
+    question = body.asked(services())
     attachments = Attachments(services(), body.attachments)
     chat_service = services().chat
 

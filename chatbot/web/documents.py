@@ -12,24 +12,32 @@ from flask import Blueprint, Response, jsonify, request, url_for
 
 from ..chunkers import CHUNKERS
 from ..errors import InvalidRequestError, NotFoundError
-from ..ingestion.overrides import check_overrides
 from ..ingestion.pipeline import passages
 from ..loaders import suffixes
-from ..originals import UPLOADS, WEB
+from ..originals import UPLOADS
 from ..schema import DocumentRecord, SearchHit, Status
 from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import document_json, hit_json, ingestion_json
 from .filters import query_filters, query_number
-from .payloads import json_object
-from .uploads import MEGABYTE, MOST_FILES, accept_files, form_fields, is_form, on_disk, safe_name, services, wake_worker
+from .payloads import json_object, web_pages
+from .uploads import (
+    MEGABYTE,
+    MOST_FILES,
+    accept_files,
+    as_attachment,
+    form_fields,
+    is_form,
+    on_disk,
+    safe_name,
+    services,
+    wake_worker,
+)
 
 documents = Blueprint("documents", __name__)
 DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 STATUSES = get_args(Status)
 EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
-MOST_URLS = 50
-LONGEST_URL = 2000
 
 
 @documents.get("/api/documents")
@@ -67,7 +75,7 @@ def preview(document_id: str) -> Response:
 def original(document_id: str) -> Response:
     name, pieces = services().originals.open(_record(document_id))
     response = Response(pieces, mimetype="application/octet-stream")
-    response.headers.set("Content-Disposition", "attachment", filename=name)
+    response.headers["Content-Disposition"] = as_attachment(name)
     return response
 
 
@@ -86,7 +94,7 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
             queued.append(IngestionFile("", "", name, identity, file_id=file_id, overrides=said))
         return _started(queued)
     body = json_object()
-    pages = _pages(body.pop("url", None), body.pop("urls", None))
+    pages = web_pages(body.pop("url", None), body.pop("urls", None))
     said = _said(body, single=len(pages) == 1)
     return _started([IngestionFile("", "", url, page, url=url, overrides=said) for page, url in pages.items()])
 
@@ -98,13 +106,12 @@ def edit(document_id: str) -> Response:
     for name in body:
         if name not in EDITABLE:
             raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(EDITABLE)}.", EDITABLE)
-    return jsonify(_json(services().editor.edit(_record(document_id).id, _checked(body))))
+    return jsonify(_json(services().editor.edit(_record(document_id).id, services().check_overrides(body))))
 
 
 @documents.delete("/api/documents/<document_id>")
 def delete(document_id: str) -> tuple[str, int]:
-    services().ingestor.delete(_record(document_id).id)
-    services().originals.tidy()
+    services().delete_document(_record(document_id))
     return "", 204
 
 
@@ -154,41 +161,11 @@ def _record(document_id: str) -> DocumentRecord:
     return found
 
 
-def _pages(url: Any, urls: Any) -> dict[str, str]:
-    """The addresses of a request by the page they lead to: what follows a # is a place on it."""
-    if url is not None:
-        urls = [url] if urls is None else None
-    wrong = not isinstance(urls, list) or not 1 <= len(urls) <= MOST_URLS
-    if wrong or not all(isinstance(each, str) and each.startswith(WEB) and len(each) <= LONGEST_URL for each in urls):
-        message = f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
-        raise InvalidRequestError.for_field("url", message)
-    pages = {each.partition("#")[0]: each for each in urls}
-    if len(pages) < len(urls):
-        raise InvalidRequestError.for_field("urls", "the same page twice.")
-    return pages
-
-
 def _said(values: Mapping[str, Any], *, single: bool, fields: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The checked fields, also against each other: a chunking that cannot be is refused now, not in the job."""
+    """The checked fields; what cannot be is refused now, not in the job."""
     for name in values:
         if fields and name not in fields:
             raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(fields)}.", fields)
     if "title" in values and not single:
         raise InvalidRequestError.for_field("title", "is possible for one file only.")
-    said = _checked(values)
-    if set(said) & set(CHUNKING):
-        services().ingestor_for(said)
-    if (collection := said.get("collection")) is not None and collection not in services().chunk_collections:
-        valid = services().chunk_collections
-        raise InvalidRequestError.for_field(
-            "collection", f"{collection!r} is not searched. Valid: {', '.join(valid)}.", valid
-        )
-    return said
-
-
-def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
-    return check_overrides(
-        values,
-        countries=services().documents.values("country_name"),
-        strategies=lambda name: CHUNKERS.check(name, field="chunk_strategy"),
-    )
+    return services().check_overrides(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from flask import request
@@ -21,11 +22,14 @@ from pydantic import (
 )
 
 from ..errors import InvalidRequestError
+from ..originals import WEB
 from ..schema import Message, Question
 from ..services import Services
 
 QUERY_CHARACTERS = 4000
 MOST_ATTACHMENTS = 5
+MOST_URLS = 50
+LONGEST_URL = 2000
 NO_OBJECT = "The body must be a JSON object, sent as application/json."
 Query = Annotated[StrictStr, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUERY_CHARACTERS)]
 Identifier = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -102,9 +106,16 @@ class ChatRequest(SearchRequest):
     conversation_id: Identifier | None = Field(None, validation_alias=AliasChoices("conversation_id", "chatId"))
     mode: StrictStr = "direct"
     cache: StrictBool = True
+    auto_scope: StrictBool | None = None
     attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
     chatbot_type: StrictStr | None = None
     version: StrictInt | StrictStr | None = None
+
+    def asked(self, services: Services) -> Question:
+        """Raises InvalidRequestError, UnknownNameError."""
+        auto_scope = services.settings.auto_scope if self.auto_scope is None else self.auto_scope
+        question = self.question(services, mode=self.mode)
+        return replace(question, cache=self.cache, auto_scope=auto_scope)
 
     def messages(self) -> tuple[Message, ...]:
         return tuple(Message(message.role, message.content) for message in self.previous_messages)
@@ -128,6 +139,24 @@ def json_object() -> dict[str, Any]:
     except UnicodeEncodeError:
         raise InvalidRequestError("The body holds half a character (a lone surrogate); send whole ones.") from None
     return body
+
+
+def web_pages(url: Any, urls: Any) -> dict[str, str]:
+    """The addresses of a request by the page they lead to: what follows a # is a place on it.
+
+    Raises:
+        InvalidRequestError: none, too many, one that is no address, or the same page twice.
+    """
+    if url is not None:
+        urls = [url] if urls is None else None
+    wrong = not isinstance(urls, list) or not 1 <= len(urls) <= MOST_URLS
+    if wrong or not all(isinstance(each, str) and each.startswith(WEB) and len(each) <= LONGEST_URL for each in urls):
+        message = f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
+        raise InvalidRequestError.for_field("url", message)
+    pages = {each.partition("#")[0]: each for each in urls}
+    if len(pages) < len(urls):
+        raise InvalidRequestError.for_field("urls", "the same page twice.")
+    return pages
 
 
 def parse(model: type[Body], body: Any) -> Body:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import quote
 
 from flask import current_app, request
 from werkzeug.datastructures import FileStorage
@@ -89,6 +90,14 @@ def safe_name(given: str | None) -> str:
     # The end has the suffix; the digest keeps names apart that end alike.
     digest = hashlib.sha256(name.encode()).hexdigest()[:12]
     return f"{digest}-{name.encode()[-LONGEST_NAME + len(digest) + 1 :].decode(errors='ignore')}"
+
+
+def as_attachment(name: str) -> str:
+    """The Content-Disposition of a file to keep: headers are ASCII, names are not, nor always one line (RFC 6266)."""
+    name = PurePosixPath(safe_name(name)).name
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    full = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
+    return f'attachment; filename="{plain}"{full}'
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-import { linkCitations, markUnsupported, plainSources, sourceItem } from "./citations.js";
+import { linkCitations, plainSources, sourceItem } from "./citations.js";
 import { announce, element } from "./dom.js";
 import { countSources, decimal, scopeLine } from "./format.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
+import { explainUnsupported, markUnsupported, missingIn } from "./unsupported.js";
 
 const COPIED_MS = 2000;
 
@@ -45,11 +46,12 @@ export class AnswerView {
 
   done(answer) {
     for (const citation of answer.citations) {
-      this.#sources.set(citation.number, { ...this.#hitOf(citation), ...citation });
+      const missing = missingIn(citation.number, answer.unsupported);
+      this.#sources.set(citation.number, { ...this.#hitOf(citation), ...citation, missing });
     }
     this.#text = answer.response;
     this.#settle();
-    markUnsupported(this.#find(".answer-body"), answer.citations);
+    markUnsupported(this.#find(".answer-body"), answer.unsupported);
     this.#showFooter(answer);
     const outcome = answer.answered ? `Answer with ${countSources(answer.citations.length)}` : "Not found";
     announce(`${outcome}. ${this.#find(".answer-body").textContent}`);
@@ -85,7 +87,9 @@ export class AnswerView {
     this.#root.removeAttribute("aria-busy");
   }
 
-  #showFooter({ response, answered, citations, scope, trace }) {
+  #showFooter({ response, answered, citations: cited, unsupported, scope, trace }) {
+    // As they stand in the list: the text may cite 4 before 2.
+    const citations = cited.toSorted((one, other) => one.number - other.number);
     this.#root.classList.toggle("not-found", !answered);
     this.#find(".not-found-label").hidden = answered;
     this.#find(".answer-footer").hidden = false;
@@ -93,6 +97,9 @@ export class AnswerView {
     this.#find(".sources").replaceChildren(...citations.map(sourceItem));
     this.#find(".scope-line").textContent = scopeLine(scope);
     this.#showThreshold(trace?.threshold);
+    this.#find(".truncated-line").hidden = !trace?.truncated;
+    this.#find(".unsupported-lines").replaceChildren(
+      ...unsupported.map((sentence) => element("li", { text: explainUnsupported(sentence) })));
     this.#wireCopy([response, plainSources(citations)].filter(Boolean).join("\n\n"));
   }
 

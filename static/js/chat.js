@@ -55,9 +55,16 @@ function ask(question) {
   byId("new-chat").hidden = false;
   const onRetry = (turn) => streaming || answer(turn);
   answer(new Turn(byId("log"), {
-    question, filters: scope.filters(), attachments: takeAttachments(), onRetry,
+    question, filters: scope.filters(), attachments: takeAttachments(), onRetry, onNarrow: askNarrowed,
   }));
   return true;
+}
+
+/** The same question once more, in the scope that was found in it. */
+function askNarrowed({ question }, filters) {
+  if (streaming) return;
+  scope.replace(filters);
+  ask(question);
 }
 
 function newChat() {

@@ -39,15 +39,6 @@ export function linkCitations(fragment, sourceOf) {
   for (const text of texts) if (!text.parentElement?.closest("code, pre, a")) linkText(text, sourceOf);
 }
 
-export function markUnsupported(container, citations) {
-  for (const { number, supported } of citations) {
-    if (supported !== false) continue;
-    for (const button of container.querySelectorAll(`[data-citation="${Number(number)}"]`)) {
-      button.classList.add("unsupported");
-    }
-  }
-}
-
 export function sourceItem(citation) {
   const button = element("button", { type: "button", className: "source", "data-citation": citation.number },
     element("span", { className: "source-number", text: citation.number }),

@@ -65,6 +65,7 @@ export function openEvidence(number, source, button) {
   byId("evidence-number").textContent = `Source ${number}`;
   byId("evidence-title").textContent = sourceTitle(source);
   byId("evidence-unsupported").hidden = source.supported !== false;
+  byId("evidence-missing").textContent = source.missing ?? "";
   byId("evidence-error").textContent = "";
   show();
   showFacts(source);

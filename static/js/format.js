@@ -24,6 +24,10 @@ export function scopeLine(scope) {
   return `Scope: ${names.join(" · ") || "All reports"} — ${scopeSize(scope)}`;
 }
 
+/** The scope found in a question, as an offer: all that it names, in one line. */
+export const suggestionLabel = ({ filters }) =>
+  `Ask again about ${Object.entries(filters).map(([field, filter]) => filterLabel(field, filter)).join(", ")} only`;
+
 export const decimal = (number, digits) => number.toLocaleString("en", { maximumFractionDigits: digits });
 
 export const sourceTitle = (source) => source.title || source.document_name;

@@ -2,7 +2,7 @@ import { askQuestion } from "./api.js";
 import { AnswerView } from "./answer.js";
 import { cloneTemplate } from "./dom.js";
 import { openEvidence } from "./evidence.js";
-import { isAttachment } from "./format.js";
+import { isAttachment, suggestionLabel } from "./format.js";
 
 const LONG_QUESTION = 160;
 
@@ -26,14 +26,16 @@ function explain(error) {
 export class Turn {
   #root = cloneTemplate("turn-template");
   #blankAnswer = this.#answer.cloneNode(true);
+  #suggested = null;
 
-  constructor(log, { question, filters, attachments, onRetry }) {
+  constructor(log, { question, filters, attachments, onRetry, onNarrow }) {
     Object.assign(this, { question, filters, attachments });
     const heading = this.#root.querySelector(".question");
     heading.textContent = question;
     heading.classList.toggle("long", question.length > LONG_QUESTION);
     this.#root.addEventListener("click", (event) => {
       if (event.target.closest(".retry")) onRetry(this);
+      if (event.target.closest(".suggestion")) onNarrow(this, this.#suggested.filters);
     });
     this.#showAttached("With", attachments.map(({ name }) => name));
     log.append(this.#root);
@@ -61,6 +63,15 @@ export class Turn {
     if (used.length) this.#showAttached("Answered from", [...new Set(used)]);
   }
 
+  /** The scope found in the question: it is for the person to choose it. */
+  #suggest(scope) {
+    this.#suggested = scope;
+    if (!scope) return;
+    const button = this.#answer.querySelector(".suggestion");
+    button.textContent = suggestionLabel(scope);
+    button.hidden = false;
+  }
+
   get #answer() {
     return this.#root.querySelector(".answer");
   }
@@ -77,6 +88,7 @@ export class Turn {
         else if (name === "done") {
           view.done(data);
           this.#showUsed(data);
+          this.#suggest(data.suggested_scope);
           return { response: data };
         }
       }

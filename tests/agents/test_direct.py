@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from chatbot.agents import AGENTS
 from chatbot.cancellation import Cancellation
-from chatbot.errors import ChatModelError, IngestingError, UnknownNameError
+from chatbot.errors import CancelledError, ChatModelError, IngestingError, UnknownNameError
 from chatbot.ingestion.pipeline import Registration
 from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
@@ -16,6 +17,7 @@ from chatbot.repositories.changes import CatalogClock
 from chatbot.schema import (
     Answer,
     AnswerEvent,
+    Document,
     Event,
     Question,
     Scope,
@@ -249,3 +251,76 @@ class TestStillIndexing:
     def test_a_scope_that_is_still_being_indexed_is_not_an_empty_one(self, services) -> None:
         with pytest.raises(IngestingError):
             run(services, question(country_name="Chad", year=2023))
+
+
+class TestAttachments:
+    """R-A1 to R-A3: what comes with one question is the only thing that is asked."""
+
+    @staticmethod
+    def attached(services: Services, folder: Path, *texts: str) -> tuple[Document, ...]:
+        found = []
+        for number, text in enumerate(texts):
+            path = write_report(folder, text, f"note-{number}")
+            found.append(services.attached(path, path.name, Cancellation()))
+        return tuple(found)
+
+    def about(self, attachments: tuple[Document, ...], query: str = "What is the growth rate?") -> Question:
+        return Question(query, Scope(), 3, "hybrid", "direct", attachments=attachments)
+
+    @pytest.mark.usefixtures("kenya", "mali")
+    def test_one_call_over_the_attachments_alone(self, services, server, tmp_path) -> None:
+        server.chat(Reply(["It is 9% [1]."]))
+        notes = self.attached(services, tmp_path / "notes", "# Growth\n\nThe growth rate is 9%.")
+        events = run(services, self.about(notes))
+        assert [type(event) for event in events] == [StepEvent, SourcesEvent, StepEvent, TokenEvent, AnswerEvent]
+        assert [event.name for event in events if isinstance(event, StepEvent)] == ["compress", "generate"]
+        assert server.calls(CHAT) == len(server.requests) == 1
+        user = server.received(CHAT)[0].body["messages"][-1]["content"]
+        assert "Source: note-0.md\nTitle: Growth\nContent: The growth rate is 9%." in user
+        assert "Report:" not in user
+        assert "2.09%" not in user
+        found = answer(events)
+        assert (found.answered, found.scope) == (True, ScopeSummary(Scope(), 1, 1))
+        assert [(c.number, c.hit.chunk.document_name, c.supported) for c in found.citations] == [(1, "note-0.md", True)]
+        assert [step.name for step in found.trace.steps] == ["compress", "context", "generate"]
+        assert found.trace.usage.embedding_tokens > 0
+
+    def test_without_any_report_it_is_answered_all_the_same(self, services, server, tmp_path) -> None:
+        notes = self.attached(services, tmp_path, "The growth rate is 9%.")
+        server.chat(Reply(["9% [1]."]))
+        assert answer(run(services, self.about(notes))).answered
+
+    def test_each_hit_has_its_neighbours_of_the_same_attachment(self, services, server, tmp_path) -> None:
+        """Search small, show wide: also of what is in no store."""
+        lines = [" ".join([word] * 10) for word in ("growth", "neighbour") for _ in range(13)]
+        notes = self.attached(services, tmp_path, "\n\n".join(lines), "Trees have growth too.")
+        events = run(services, self.about(notes, "growth"))
+        assert all("neighbour" not in hit.chunk.text for hit in events[1].hits)
+        user = server.received(CHAT)[0].body["messages"][-1]["content"]
+        passages = {part.split("\n")[0]: part for part in user.split("Source: ")[1:]}
+        assert "neighbour" in passages["note-0.md"]
+        assert "neighbour" not in passages["note-1.md"]
+
+    def test_nothing_close_asks_no_model(self, services, server, tmp_path) -> None:
+        notes = self.attached(services, tmp_path, "Coffee is drunk.", "Tea is drunk.")
+        events = run(services, self.about(notes, "zebra stripes"))
+        assert [type(event) for event in events] == [StepEvent, SourcesEvent, TokenEvent, AnswerEvent]
+        found = answer(events)
+        assert found.response == "Nothing in note-0.md, note-1.md is close to this question."
+        assert (found.answered, found.citations, found.scope.documents) == (False, (), 2)
+        assert found.trace.threshold is not None
+        assert found.trace.threshold.used == 0.675
+        assert server.requests == []
+
+    def test_a_question_about_the_whole_is_answered_from_the_beginning(self, services, server, tmp_path) -> None:
+        notes = self.attached(services, tmp_path, "Coffee is drunk.")
+        assert [hit.found_by for hit in run(services, self.about(notes, "Summarise this"))[1].hits] == [("beginning",)]
+        assert server.calls(CHAT) == 1
+
+    def test_a_cancelled_question_stops_before_the_model(self, services, server, tmp_path) -> None:
+        cancel = Cancellation()
+        cancel.cancel()
+        notes = self.attached(services, tmp_path, "The growth rate is 9%.")
+        with pytest.raises(CancelledError):
+            list(services.agent("direct").run(self.about(notes), cancel=cancel))
+        assert server.requests == []

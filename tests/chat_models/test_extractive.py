@@ -8,7 +8,7 @@ import pytest
 
 from chatbot.cancellation import Cancellation
 from chatbot.chat_models.extractive import HEADER, LONGEST_QUOTE, build
-from chatbot.generation.citations import citations
+from chatbot.generation.citations import check
 from chatbot.schema import Passage, Prompt, Usage
 from chatbot.settings import Settings
 from tests.chat_models.conftest import passage, prompt
@@ -94,8 +94,52 @@ def test_every_citation_of_a_quoting_answer_is_supported() -> None:
     """The citation check must not accuse an answer that only quotes, page and heading included."""
     noted = passage(1, 'The rate_of *growth* is 2.09% [note 4] (2023 est.). It was "high".', page=31)
     asked = prompt("What is the growth rate?", noted)
-    (only,) = citations(answer(asked), asked.context)
+    (only,) = check(answer(asked), asked.context).citations
     assert (only.number, only.supported) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Source: CIA World Factbook",
+        "Sources: World Bank, people of Kenya (2023).",
+        "Quelle: Weltbank",
+        "\u00a9 2023 The people of Kenya",
+        "Population",
+        "KENYA 2023",
+        "page 7",
+        "Copyright 2023 Kenya people",
+    ],
+)
+def test_a_source_line_or_a_bare_heading_is_no_evidence(text: str) -> None:
+    boilerplate, telling = passage(1, text), passage(2, "52,428,290 people (2023 est.)")
+    assert quotes(answer(prompt("population of Kenya: people?", boilerplate, telling))) == [
+        ("52,428,290 people (2023 est.)", 2)
+    ]
+
+
+def test_a_source_line_below_the_facts_is_not_quoted_with_them() -> None:
+    noted = passage(1, "52,428,290 people.\nSource: people of Kenya")
+    assert quotes(answer(prompt("How many people?", noted))) == [("52,428,290 people.", 1)]
+
+
+def test_a_source_of_something_is_a_fact() -> None:
+    energy = passage(1, "Sources of income for the people are tea and tourism.")
+    assert quotes(answer(prompt("sources of income of the people", energy)))
+    shares = passage(1, "Sources: hydro 50%, wind 30%")
+    assert quotes(answer(prompt("energy sources", shares, passage(2, "Wind is a source.")))) != []
+
+
+def test_a_passage_under_a_heading_that_is_asked_for_needs_no_word_of_the_question() -> None:
+    bare = passage(2, "2.09% (2023 est.)", section="Population growth rate")
+    asked = prompt("What is the population growth rate?", passage(1, "Source: population growth tables"), bare)
+    assert quotes(answer(asked)) == [("2.09% (2023 est.)", 2)]
+
+
+def test_where_there_is_nothing_else_even_a_source_line_is_quoted() -> None:
+    assert quotes(answer(prompt("people?", passage(1, "Source: CIA World Factbook")))) == [
+        ("Source: CIA World Factbook", 1)
+    ]
 
 
 def unescaped(marks: str, text: str) -> list[str]:
@@ -135,7 +179,7 @@ def test_a_title_of_several_lines_stays_on_one() -> None:
 
 def test_a_number_in_a_passage_does_not_become_a_citation() -> None:
     asked = prompt("people of Kenya", passage(1, "Kenya people [2]"), passage(2, "Nothing here."))
-    assert [citation.number for citation in citations(answer(asked), asked.context)] == [1]
+    assert [citation.number for citation in check(answer(asked), asked.context).citations] == [1]
 
 
 def test_without_passages_it_quotes_nothing() -> None:

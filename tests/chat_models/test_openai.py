@@ -96,6 +96,26 @@ class TestStreaming:
             build(Settings(), model="gpt-4o")
 
 
+class TestLimit:
+    def test_an_answer_that_reaches_its_limit_says_so_at_its_end(self, model, server) -> None:
+        server.chat(Reply(["It is 2", ".0"], finish_reason="length"))
+        deltas = run(model())
+        assert "".join(delta.text for delta in deltas) == "It is 2.0"
+        assert [delta.truncated for delta in deltas].count(True) == 1
+
+    @pytest.mark.parametrize("reason", ["stop", "content_filter", "tool_calls"])
+    def test_another_end_is_not_the_limit(self, model, server, reason) -> None:
+        server.chat(Reply(["It is so."], finish_reason=reason))
+        assert not any(delta.truncated for delta in run(model()))
+
+    def test_a_limit_before_the_first_word_is_an_error_that_names_the_setting(self, model, server) -> None:
+        """A model that thinks may spend all of it on that."""
+        server.chat(Reply([], finish_reason="length"))
+        error = failure(model())
+        assert error.remedy == "Raise MAX_ANSWER_TOKENS."
+        assert server.calls(CHAT) == 1
+
+
 class TestFailures:
     def test_401_names_the_setting_to_check(self, model, server) -> None:
         server.chat(Reply(status=401, error={"message": f"Incorrect API key provided: {KEY}"}))

@@ -47,13 +47,6 @@ def test_a_heading_leaves_at_least_half() -> None:
     assert share(found, "word " * 16, heading) > 1
 
 
-def test_a_single_character_is_always_allowed(minilm: MiniLMEmbedder) -> None:
-    assert minilm.count_tokens("각") == 3
-    found = measure(minilm, 8, "tokens", overlap=1)
-    assert share(found, "각") <= 1
-    assert share(found, "각" * 3) > 1
-
-
 def test_few_characters_may_be_many_tokens(minilm: MiniLMEmbedder) -> None:
     """A Korean syllable is up to three tokens to MiniLM: 200 of them are more than it reads."""
     assert share(measure(minilm, 900, "characters"), "각 " * 100) > 1

@@ -67,7 +67,7 @@ def test_any_measure_of_size_will_do() -> None:
 KEPT = {
     "at the end of a line": ("Head\nLong line here", 12, ["Head\nLong", "line here"]),
     "before a text without spaces": ("Head\nabcdefghij", 8, ["Head\nabc", "defghij"]),
-    "not even where the cut would be white space": ("Head\nabcdefghij", 5, ["Head", "abcde", "fghij"]),
+    "also where the cut would be white space": ("Head\nabcdefghij", 5, ["Head", "abcde", "fghij"]),
 }
 
 
@@ -75,3 +75,9 @@ KEPT = {
 def test_a_heading_goes_with_what_is_below_it(text: str, size: int, expected: list[str]) -> None:
     found = Splitter(text, lambda start, end: (end - start) / size, keep={4}).split(ALL)
     assert [text[start:end] for start, end in found] == expected
+
+
+def test_overlapping_cuts_around_white_space_each_have_text_of_their_own() -> None:
+    text = "Head\nabc"
+    found = Splitter(text, lambda start, end: (end - start) / 2, lambda start, end: end - start, keep={4}).split(ALL)
+    assert [text[start:end] for start, end in found] == ["He", "ea", "ad", "ab", "bc"]

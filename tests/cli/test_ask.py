@@ -10,10 +10,11 @@ from tests.cli.conftest import Run
 QUESTION = "What is the population growth rate?"
 SOURCE = {"chunk_id", "document_id", "document_name", "title", "country_name", "year", "page", "section"}
 CONTRACT: dict[str, set[str]] = {
-    "": {"response", "sources", "answered", "citations", "scope", "trace", "conversation_id", "message_id"},
+    "": {"response", "sources", "answered", "citations", "unsupported", "scope", "suggested_scope", "trace"}
+    | {"conversation_id", "message_id"},
     "citation": SOURCE | {"number", "snippet", "score", "supported"},
     "scope": {"filters", "documents", "chunks"},
-    "trace": {"mode", "retrieval_method", "query", "threshold", "hits", "steps", "usage", "cached"},
+    "trace": {"mode", "retrieval_method", "query", "threshold", "hits", "steps", "usage", "cached", "truncated"},
     "threshold": {"start", "used", "relaxed"},
     "hit": SOURCE | {"rank", "text", "score", "keyword_score", "fused_score", "found_by"},
     "step": {"name", "ms"},
@@ -110,3 +111,15 @@ def test_an_empty_database_answers_honestly(run: Run) -> None:
     body = ask(run)
     assert body["answered"] is False
     assert body["trace"]["hits"] == []
+
+
+def test_the_scope_of_the_question_is_applied_when_asked_for(loaded: Run) -> None:
+    question = "What is the population growth rate of Kenya in 2023?"
+    for flags, setting, filters in (
+        ((), "off", {}),
+        (("--auto-scope",), "off", {"country_name": ["Kenya"], "year": [2023]}),
+        ((), "on", {"country_name": ["Kenya"], "year": [2023]}),
+        (("--no-auto-scope",), "on", {}),
+    ):
+        result = loaded("ask", question, "--json", *flags, AUTO_SCOPE=setting)
+        assert json.loads(result.out)["scope"]["filters"] == filters

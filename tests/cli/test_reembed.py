@@ -78,7 +78,7 @@ def test_settings_that_contradict_are_named(loaded: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [
-        (("--provider", "nobody"), 2, "Valid: hashing, minilm, openai"),
+        (("--provider", "nobody"), 2, "Valid: azure_openai, bedrock"),
         (("--provider", "hashing", "--model", "x"), 1, "number of dimensions"),
         ((), 2, "--provider"),
     ],

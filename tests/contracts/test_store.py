@@ -313,6 +313,41 @@ def test_both_collections_are_merged_by_score(harness: Harness, store: Store) ->
     assert ids(store.vector_search(direction(0), top_k=5, scope=EVERYTHING)) == [chunk.id for chunk in chunks[:5]]
 
 
+# Everything of one document
+
+
+def test_all_that_is_stored_of_a_document_comes_back_with_its_vectors(harness: Harness, store: Store) -> None:
+    """Of every version and in both collections, exactly as it was written: it is compared, and embedded no more."""
+    first = [chunk("a", n, f"Passage\n\n{n} — ‹ö›", country_name="Kenya", year=2020 + n) for n in range(5)]
+    other_version = [replace(one, id=Chunk.make_id("a", "v2", one.ordinal), metadata={}) for one in first[:2]]
+    moved = chunk("a", 99_999, "Summary", collection=GENERAL)
+    labelled = replace(chunk("a", 7), page=None, section="", labels=("x", "y"), description="d")
+    chunks = [*first, *other_version, moved, labelled]
+    rows = vectors(len(chunks))
+    fill(harness, store, [*chunks, chunk("b"), chunk("ab")], np.vstack([rows, vectors(2, seed=1)]))
+    found, matrix = store.stored("a")
+    assert len(found) == len(matrix) == len(chunks)
+    assert matrix.dtype == np.float32
+    by_id = dict(zip((one.id for one in found), matrix, strict=True))
+    assert {one.id: one for one in found} == {one.id: one for one in chunks}
+    for one, row in zip(chunks, rows, strict=True):
+        assert np.array_equal(by_id[one.id], row), "a vector that changes a little with each version drifts"
+
+
+def test_nothing_is_stored_of_an_unknown_document(harness: Harness, store: Store) -> None:
+    fill(harness, store, [chunk("a")], vectors(1))
+    found, matrix = store.stored("unknown")
+    assert (found, len(matrix)) == ([], 0)
+
+
+def test_stored_sees_what_another_store_wrote_and_deleted(harness: Harness, store: Store) -> None:
+    other = harness.new_store()
+    fill(harness, other, [chunk("a", n) for n in range(3)], vectors(3))
+    assert len(store.stored("a")[0]) == 3
+    other.delete_document("a", keep=[chunk("a", 1).id])
+    assert [one.ordinal for one in store.stored("a")[0]] == [1]
+
+
 # Other processes, other threads
 
 

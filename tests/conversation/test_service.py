@@ -45,7 +45,7 @@ class TestSaving:
         ]
 
     def test_the_next_question_continues_it(self, services, server) -> None:
-        server.chat(Reply(["One [1]."]), Reply(["Two [1]."]))
+        server.chat(Reply(["One [1]."]), Reply(["Why does it grow?"]), Reply(["Two [1]."]))
         first = ask(services)
         second = ask(services, "And why?", first.conversation_id)
         assert second.conversation_id == first.conversation_id
@@ -146,3 +146,43 @@ class TestHistory:
         ask(services, "Something else entirely?")
         ask(services)
         assert sent(server) == []
+
+    def test_an_error_of_an_earlier_answer_is_none_of_it(self, services, server) -> None:
+        ask(services, "And why?", None, Message("user", "Before"), Message("assistant", "Error: no model."))
+        assert sent(server) == [("user", "Before")]
+
+    def test_it_is_bounded_in_turns_and_tokens(self, services, server) -> None:
+        many = [Message("user" if n % 2 == 0 else "assistant", f"{n} {'word ' * 200}") for n in range(40)]
+        ask(services, QUERY, None, *many)
+        kept = [int(content.split()[0]) for _, content in sent(server)]
+        assert kept == list(range(40 - len(kept), 40))
+        assert 1 < len(kept) < 10
+
+
+class TestCondensing:
+    def test_the_condensed_question_is_searched_and_shown_and_the_own_words_are_answered(
+        self, services, server
+    ) -> None:
+        server.chat(Reply(["Kenya has 2.09% [1]."]), Reply(["What is the location of Kenya?"]), Reply(["Africa [1]."]))
+        first = ask(services)
+        answer = ask(services, "and where is it?", first.conversation_id).event.answer
+        assert answer.trace.query == "What is the location of Kenya?"
+        assert answer.trace.hits[0].chunk.section.endswith("Location")
+        assert answer.trace.steps[0].name == "condense_model"
+        assert answer.trace.usage.calls == 2
+        assert server.received(CHAT)[-1].body["messages"][-1]["content"].endswith("Question: and where is it?")
+        assert services.conversations.messages(first.conversation_id)[2].content == "and where is it?"
+
+    def test_by_rule_it_costs_no_call(self, services, server) -> None:
+        with Services(services.settings.override(chat_model="extractive")) as quoting:
+            previous = Message("user", "What is the population growth rate of Kenya?")
+            saved = ask(quoting, "and the location?", None, previous)
+        assert saved.event.answer.trace.query == "and the location? population growth rate Kenya"
+        assert saved.event.answer.trace.steps[0].name == "condense_rule"
+        assert server.requests == []
+
+    def test_a_first_question_is_left_alone(self, services, server) -> None:
+        answer = ask(services, "and the location?").event.answer
+        assert answer.trace.query == "and the location?"
+        assert not any(step.name.startswith("condense") for step in answer.trace.steps)
+        assert server.calls(CHAT) == 1

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from chatbot.embedders.openai import BATCH, OpenAIEmbedder, build
+from chatbot.embedders.openai import OpenAIEmbedder, build
+from chatbot.embedders.providers import PROVIDERS
 from chatbot.errors import EmbeddingError, SettingsError
 from chatbot.settings import Settings
 from tests.fakes.openai_replies import embedding_row, word_hashes
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 
-KEY = "sk-secret-4711"
+KEY, BATCH = "sk-secret-4711", PROVIDERS["openai"].batch
 Build = Callable[..., OpenAIEmbedder]
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from chatbot.errors import LoadError
-from chatbot.evaluation.dataset import read_dataset
-from chatbot.schema import Scope, Values
+from chatbot.evaluation.dataset import EvaluationQuery, Target, read_dataset
+from chatbot.schema import Chunk, Scope, Values
 from chatbot.settings import Settings
 from tests.evaluation import beir
 
@@ -59,3 +59,33 @@ def test_a_broken_file_is_named_with_its_line(tmp_path: Path, files: dict[str, s
         read_dataset(folder, FIELDS)
     assert message in raised.value.message
     assert str(folder) in raised.value.message
+
+
+def passage(document: str, text: str = "", page: int | None = None) -> Chunk:
+    return Chunk("c", document, document, document, text, page=page)
+
+
+@pytest.mark.parametrize(
+    ("target", "chunk", "holds"),
+    [
+        (Target("a"), passage("a"), True),
+        (Target("a"), passage("b"), False),
+        (Target("a", page=3), passage("a", page=3), True),
+        (Target("a", page=3), passage("a", page=4), False),
+        (Target("a", page=3), passage("a"), False),
+        (Target("a", answer="2.09 % a year"), passage("a", "It grows by 2.09 %\n  A Year."), True),
+        (Target("a", answer="2.09 %"), passage("a", "It grows by 2.9 %"), False),
+    ],
+)
+def test_what_a_target_asks_of_a_passage(target: Target, chunk: Chunk, holds: bool) -> None:
+    assert target.holds(chunk) is holds
+
+
+def test_each_target_is_found_once_at_its_first_passage() -> None:
+    targets = (Target("a", answer="x"), Target("b"))
+    query = EvaluationQuery("q", "", "", Scope(), targets)
+    ranking = query.ranking([passage("a", "y"), passage("b"), passage("b"), passage("a", "x")])
+    assert ranking == ["", "b", "", "a: x"]
+    assert query.relevant == {"b", "a: x"}
+    assert query.answerable
+    assert not EvaluationQuery("q", "", "", Scope(), ()).answerable

@@ -1,68 +1,90 @@
-"""A data set through the product's own retrieval."""
+"""A data set through the product's own retrieval, and its questions through an agent."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from chatbot.evaluation.dataset import read_dataset
-from chatbot.evaluation.runner import Configuration, evaluate, load_chunks
-from chatbot.schema import Chunk, Scope
+from chatbot.cancellation import Cancellation
+from chatbot.evaluation.dataset import Dataset, EvaluationQuery, Target, read_dataset
+from chatbot.evaluation.runner import (
+    Measured,
+    load_chunks,
+    measure_abstention,
+    measure_retrieval,
+    with_filters,
+    without_filters,
+)
+from chatbot.schema import Chunk, Event, Question, Scope, StepEvent
 from chatbot.services import Services
 from tests.evaluation import beir
 
 
 @pytest.fixture
-def dataset(services: Services, tmp_path: Path) -> Path:
+def dataset(services: Services, tmp_path: Path) -> Dataset:
     data = read_dataset(beir.write(tmp_path / "tiny"), services.settings.filter_fields)
     done: list[int] = []
     load_chunks(services.store, services.embedder, data.chunks, done.append)
     assert sum(done) == 4
-    return tmp_path / "tiny"
+    return data
 
 
-def run(services: Services, dataset: Path, *, filters: bool, method: str = "hybrid") -> dict[str, object]:
-    data = read_dataset(dataset, services.settings.filter_fields)
+def run(services: Services, data: Dataset, *, filters: bool = True, method: str = "hybrid") -> dict[str, Any]:
     done: list[int] = []
-    configuration = Configuration("own", method, services.retriever)
-    result = evaluate(data, configuration, filters=filters, progress=done.append)
-    assert sum(done) == 2
-    return result
+    ask = with_filters if filters else without_filters
+    measured = measure_retrieval(data, "own", services.retriever, method=method, ask=ask, progress=done.append)
+    assert sum(done) == len(data.answerable)
+    return measured.to_json()
 
 
-def test_with_filters_the_right_passage_is_first_and_nothing_leaks(services: Services, dataset: Path) -> None:
-    result = run(services, dataset, filters=True)
-    assert {name: result[name] for name in ("name", "recall@5", "recall@10", "mrr@10", "ndcg@10", "leaks")} == {
-        "name": "own", "recall@5": 1.0, "recall@10": 1.0, "mrr@10": 1.0, "ndcg@10": 1.0, "leaks": 0,
+def test_with_filters_the_right_passage_is_first_and_nothing_leaks(services: Services, dataset: Dataset) -> None:
+    result = run(services, dataset)
+    figures = ("name", "recall@5", "recall@10", "recall@20", "mrr@10", "ndcg@10", "leaks", "leak_rate", "questions")
+    assert {name: result[name] for name in figures} == {
+        "name": "own", "recall@5": 1.0, "recall@10": 1.0, "recall@20": 1.0, "mrr@10": 1.0, "ndcg@10": 1.0,
+        "leaks": 0, "leak_rate": 0.0, "questions": 2,
     }  # fmt: skip
-    assert isinstance(result["ms"], dict)
-    assert {"total", "embed", "vector_search", "keyword_search", "fuse", "load"} <= set(result["ms"])
+    for name in ("ms", "ms_p95"):
+        assert {"total", "embed", "vector_search", "keyword_search", "fuse", "load"} <= set(result[name])
+    assert all(result["ms"][stage] <= result["ms_p95"][stage] for stage in result["ms"])
 
 
-def test_without_filters_the_whole_question_is_asked_of_everything(services: Services, dataset: Path) -> None:
+def test_without_filters_the_whole_question_is_asked_of_everything(services: Services, dataset: Dataset) -> None:
     """ "2023" and "Kenya" decide then, so it works here; no filter means nothing can leak."""
     result = run(services, dataset, filters=False)
     assert (result["recall@5"], result["leaks"]) == (1.0, 0)
 
 
-def test_a_hit_outside_the_filter_is_counted(services: Services, dataset: Path) -> None:
-    """A store that ignores its scope must be found out."""
+def test_a_hit_outside_the_filter_is_counted(services: Services, dataset: Dataset) -> None:
+    """A store that ignores its scope must be found out: two of five hits are of Kenya 2021 and Mali."""
 
     class Leaky:
         def retrieve(self, query: str, *, top_k: int, scope: Scope, method: str) -> object:
             return services.retriever.retrieve(query, top_k=top_k, scope=Scope(), method=method)
 
-    data = read_dataset(dataset, services.settings.filter_fields)
-    result = evaluate(data, Configuration("leaky", "bm25", Leaky()), filters=True, progress=lambda n: None)  # type: ignore[arg-type]
-    assert result["leaks"] == 2
+    retriever: Any = Leaky()
+    measured = measure_retrieval(dataset, "leaky", retriever, method="bm25", ask=with_filters, progress=lambda n: None)
+    assert measured.to_json()["leaks"] == 2
+    assert measured.to_json()["leak_rate"] == round(2 / measured.hits, 4) > 0
 
 
-def test_metrics_are_means_over_the_questions(services: Services, dataset: Path) -> None:
+def test_metrics_are_means_over_the_questions(services: Services, dataset: Dataset) -> None:
     """bm25 with filters finds both; after its passage is gone, only one of two."""
     services.store.delete_document("free")
-    result = run(services, dataset, filters=True, method="bm25")
+    result = run(services, dataset, method="bm25")
     assert (result["recall@5"], result["mrr@10"]) == (0.5, 0.5)
+
+
+def test_recall_at_20_sees_what_lies_behind_the_tenth(services: Services) -> None:
+    """Fourteen passages alike, told apart by their ids: the last but one is asked for."""
+    chunks = [Chunk(f"c{n:02}", f"c{n:02}", "n", "t", "zebra growth") for n in range(14)]
+    load_chunks(services.store, services.embedder, chunks, lambda n: None)
+    query = EvaluationQuery("q", "zebra growth", "zebra growth", Scope(), (Target("c12"),))
+    result = run(services, Dataset("d", chunks, [query]), method="vector")
+    assert (result["recall@10"], result["recall@20"], result["mrr@10"]) == (0.0, 1.0, 0.0)
 
 
 def test_chunks_are_loaded_in_batches(services: Services) -> None:
@@ -72,3 +94,33 @@ def test_chunks_are_loaded_in_batches(services: Services) -> None:
     assert sum(steps) == 300
     assert len(steps) > 1
     assert services.store.count(Scope()) == 300
+
+
+def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked(services: Services, kenya) -> None:
+    """R: abstention through the real agent. The echo model answers whatever is found."""
+    population = EvaluationQuery("1", "population", "population", Scope(), (Target(kenya.document_id),))
+    nonsense = EvaluationQuery("2", "zzz", "zzz", Scope(), ())
+    data = Dataset("own", [], [population, nonsense])
+    assert run(services, data)["questions"] == 1
+    seen: list[str] = []
+
+    def answer(question: Question, cancel: Cancellation) -> Iterator[Event]:
+        seen.append(question.query)
+        assert not question.cache
+        yield StepEvent("begin")
+        yield from services.agent("direct").run(question, cancel=cancel)
+
+    verdicts = measure_abstention(data, answer, method="bm25", top_k=5, ask=with_filters, progress=lambda n: None)
+    assert seen == ["population", "zzz"]
+    assert verdicts == [(False, False), (True, True)]
+
+
+def test_intervals_and_abstention_are_in_the_json_where_they_were_measured() -> None:
+    measured = Measured("own", values={"recall@5": [0.0, 1.0] * 20}, abstained=[(True, True), (True, False)])
+    row = measured.to_json(intervals=True)
+    assert (row["abstention_precision"], row["abstention_recall"]) == (0.5, 1.0)
+    low, high = row["intervals"]["recall@5"]
+    assert 0.3 < low < row["recall@5"] < high < 0.7
+    never = Measured("own", values={"recall@5": [1.0]}, abstained=[(False, True)])
+    assert never.to_json()["abstention_precision"] is None
+    assert "abstention_recall" not in Measured("own", values={"recall@5": [1.0]}).to_json()

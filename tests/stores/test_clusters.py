@@ -9,7 +9,8 @@ from chatbot.schema import Matrix, Scope, Values
 from chatbot.stores import segment as segments
 from chatbot.stores.clusters import Clusters
 from chatbot.stores.columns import Column
-from chatbot.stores.segment import Rows, Segment
+from chatbot.stores.rows import Rows
+from chatbot.stores.segment import Segment
 
 ROWS, DIMENSIONS, TOPICS = 4000, 32, 40
 

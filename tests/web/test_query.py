@@ -50,7 +50,9 @@ def test_the_answer_has_every_field_of_the_contract(query: Post, kenya: Ingested
         "sources",
         "answered",
         "citations",
+        "unsupported",
         "scope",
+        "suggested_scope",
         "trace",
         "conversation_id",
         "message_id",
@@ -78,7 +80,17 @@ def test_a_citation_leads_to_its_passage(query: Post, kenya: Ingested) -> None:
 
 def test_the_trace_tells_how_the_answer_came_about(query: Post) -> None:
     trace = query(filters={"country_name": "Kenya"}, limit=2).get_json()["trace"]
-    assert set(trace) == {"mode", "retrieval_method", "query", "threshold", "hits", "steps", "usage", "cached"}
+    assert set(trace) == {
+        "mode",
+        "retrieval_method",
+        "query",
+        "threshold",
+        "hits",
+        "steps",
+        "usage",
+        "cached",
+        "truncated",
+    }
     assert (trace["mode"], trace["retrieval_method"], trace["query"]) == ("direct", "hybrid", QUESTION)
     assert set(trace["threshold"]) == {"start", "used", "relaxed"}
     assert trace["threshold"]["start"] == 0.7
@@ -203,3 +215,47 @@ def test_the_retrieval_method_of_a_request(query: Post, method: str) -> None:
 
 def test_limit_is_how_many_passages_an_answer_stands_on(query: Post) -> None:
     assert [len(query(limit=n).get_json()["trace"]["hits"]) for n in (1, 2, 3)] == [1, 2, 3]
+
+
+FOUND = {"country_name": ["Kenya"], "year": [2023]}
+
+
+class TestScopeOfTheQuestion:
+    ASKED = "What is the population growth rate of Kenya in 2023?"
+
+    def test_it_is_offered(self, query: Post) -> None:
+        body = query(query=self.ASKED).get_json()
+        assert body["scope"]["filters"] == {}
+        assert body["suggested_scope"] == {"filters": FOUND, "documents": 1, "chunks": 3}
+
+    def test_it_is_applied_when_asked_for(self, query: Post) -> None:
+        body = query(query=self.ASKED, auto_scope=True).get_json()
+        assert body["scope"] == {"filters": FOUND, "documents": 1, "chunks": 3}
+        assert body["suggested_scope"] is None
+        assert {citation["country_name"] for citation in body["citations"]} == {"Kenya"}
+
+    def test_none_is_null(self, query: Post) -> None:
+        assert query().get_json()["suggested_scope"] is None
+
+    def test_it_is_true_or_false(self, query: Post) -> None:
+        assert query(auto_scope="yes").status_code == 400
+
+    def test_what_the_data_does_not_have_is_named(self, query: Post) -> None:
+        body = query(query="What is the population of France?").get_json()
+        assert (body["answered"], body["citations"], body["sources"]) == (False, [], [])
+        assert body["response"].startswith("There is no report on France.")
+
+    def test_a_question_about_the_collection(self, query: Post) -> None:
+        body = query(query="Which reports do you have on Kenya?").get_json()
+        assert (body["answered"], body["sources"], body["trace"]["hits"]) == (True, [], [])
+        assert "- Kenya: Country Report 2023" in body["response"]
+
+
+def test_previous_messages_complete_the_question(query: Post) -> None:
+    previous = [
+        {"role": "user", "content": "What is the population growth rate of Mali?"},
+        {"role": "assistant", "content": "Error: the model did not answer."},
+    ]
+    body = query(query="and in Kenya?", previous_messages=previous).get_json()
+    assert body["trace"]["query"] == "What is the population growth rate of Kenya?"
+    assert body["suggested_scope"]["filters"] == {"country_name": ["Kenya"]}

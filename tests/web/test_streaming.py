@@ -183,7 +183,7 @@ class TestLateFailures:
         ids=["401", "too long", "drop", "error event"],
     )
     def test_a_late_one_is_the_last_event(self, port, server, services, reply, code) -> None:
-        server.chat(reply)
+        server.always(CHAT, reply)
         events = ask(port, query=QUESTION)
         assert names(events)[:3] == ["step", "sources", "step"]
         assert names(events)[-1] == "error"

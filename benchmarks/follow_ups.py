@@ -1,0 +1,95 @@
+"""What follow-up questions find: the last message alone, and condensed with its conversation by rule.
+
+Without a filter, over the passages of `mtragun_closed`, whose reports have no countries.
+Run: python -m benchmarks.follow_ups ../shared/data/bench
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from chatbot.conversation.follow_up import FollowUps
+from chatbot.evaluation.dataset import read_dataset
+from chatbot.evaluation.metrics import ndcg, recall
+from chatbot.evaluation.runner import load_chunks
+from chatbot.schema import Message, Scope
+from chatbot.services import Services
+from chatbot.settings import Settings
+from chatbot.text import analyzer
+
+
+@dataclass(frozen=True)
+class Turn:
+    text: str
+    history: tuple[Message, ...]
+    relevant: frozenset[str]
+
+
+Ask = Callable[[Turn], str]
+
+
+def main(bench: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(data_dir=Path(folder), embedding_provider="minilm", sample_data="off")
+        with Services(settings) as services:
+            data = read_dataset(bench / "mtragun_closed", settings.filter_fields)
+            services.prepare()
+            services.remember_embedder()
+            load_chunks(services.store, services.embedder, data.chunks, lambda done: None)
+            report(services, bench / "mtragun_closed")
+
+
+def report(services: Services, folder: Path) -> None:
+    asked = turns(folder, services.settings.filter_fields)
+    follow_ups = FollowUps(analyzer(services.settings.language), services.documents)
+
+    def by_rule(turn: Turn) -> str:
+        return follow_ups.by_rule(turn.text, turn.history, Scope())
+
+    def all_before(turn: Turn) -> str:
+        return " ".join([*(message.content for message in turn.history if message.role == "user"), turn.text])
+
+    later = [turn for turn in asked if turn.history]
+    needing = sum(by_rule(turn) != turn.text for turn in later)
+    print(f"{len(asked)} questions, {len(later)} of them with a history, of which {needing} need it by rule")
+    print(f"{'':28}{'recall@5':>10}{'nDCG@10':>10}{'first turns':>13}{'later turns':>13}")
+    ways: tuple[tuple[str, Ask], ...] = (
+        ("last message alone", lambda turn: turn.text),
+        ("all questions joined", all_before),
+        ("condensed by rule", by_rule),
+    )
+    for name, ask in ways:
+        found = [(turn, retrieved(services, ask(turn))) for turn in asked]
+        first = [recall(ids, turn.relevant, 5) for turn, ids in found if not turn.history]
+        rest = [recall(ids, turn.relevant, 5) for turn, ids in found if turn.history]
+        gain = mean([ndcg(ids, turn.relevant, 10) for turn, ids in found])
+        print(f"{name:28}{mean(first + rest):10.4f}{gain:10.4f}{mean(first):13.4f}{mean(rest):13.4f}")
+
+
+def turns(folder: Path, filter_fields: tuple[str, ...]) -> list[Turn]:
+    lines = (folder / "queries.jsonl").read_text(encoding="utf-8").split("\n")
+    histories = {row["_id"]: row["metadata"]["history"] for row in map(json.loads, filter(None, lines))}
+    queries = read_dataset(folder, filter_fields).queries
+    return [Turn(query.text, messages(histories[query.id]), query.relevant) for query in queries]
+
+
+def messages(history: list[dict[str, str]]) -> tuple[Message, ...]:
+    return tuple(Message("user" if said["speaker"] == "user" else "assistant", said["text"]) for said in history)
+
+
+def retrieved(services: Services, text: str) -> list[str]:
+    hits = services.retriever.retrieve(text, top_k=10, scope=Scope(), method="hybrid").hits
+    return [hit.chunk.id for hit in hits]
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/data/bench"))

@@ -1,0 +1,102 @@
+"""A question condensed with its conversation, when it needs that: by rule, and in better words by a language model."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..cancellation import Cancellation
+from ..errors import ChatModelError
+from ..generation.answer import latest
+from ..generation.completion import Completion, completion
+from ..prompts import render
+from ..protocols import ChatModel
+from ..schema import Context, Message, Prompt, Question, StepTiming, Usage
+from ..text import Analyzer
+from .follow_up import FollowUps
+
+NO_LANGUAGE_MODEL = frozenset({"extractive", "echo"})
+LONGEST = 500
+"""Characters of a rewritten question; a model that writes more has answered instead."""
+SHOWN = 600
+"""Characters of an answer that the model sees: what it was about stands at its beginning."""
+_THOUGHTS = re.compile(r"^.*</think>|<think>.*$", re.DOTALL | re.IGNORECASE)
+_LABEL = re.compile(r"^\W*(?:(?:rewritten|standalone|last)\s+)?question\s*:\s*", re.IGNORECASE)
+_DELIMITER = re.compile(r"<\s*/?\s*conversation\s*>?", re.IGNORECASE)
+_ERROR = re.compile(
+    r"^\s*(?:\{\s*\"error\"\s*:|(?:an? )?error\b(?:\s+\d+)?\s*[:!.]|an (?:internal )?error (?:has )?occurred)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """``text``: the standalone question, "" where the question is one already."""
+
+    text: str = ""
+    steps: tuple[StepTiming, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+
+
+class Condenser:
+    def __init__(self, *, follow_ups: FollowUps, chat_model: ChatModel, analyzer: Analyzer) -> None:
+        self._follow_ups = follow_ups
+        self._chat_model = chat_model
+        self._analyzer = analyzer
+
+    def condense(self, question: Question, cancel: Cancellation) -> Condensed:
+        """The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed."""
+        if question.attachments and not self._follow_ups.is_elliptic(question.query):
+            return Condensed()
+        started = time.perf_counter()
+        ruled = self._follow_ups.by_rule(question.query, question.history, question.scope)
+        by_rule = _step("condense_rule", started)
+        if ruled == question.query:
+            return Condensed()
+        if self._chat_model.model_id in NO_LANGUAGE_MODEL:
+            return Condensed(ruled, (by_rule,))
+        started = time.perf_counter()
+        written, usage = self._rewritten(question, cancel)
+        by_model = _step("condense_model", started)
+        return Condensed(written, (by_model,), usage) if written else Condensed(ruled, (by_model, by_rule), usage)
+
+    def _rewritten(self, question: Question, cancel: Cancellation) -> tuple[str, Usage]:
+        """The model's words; "" where it failed or wrote something else."""
+        talk = "\n".join(f"{message.role}: {_shortened(message.content)}" for message in latest(question.history))
+        asked = render("condense_user", conversation=talk, question=question.query)
+        messages = (Message("system", render("condense_system")), Message("user", asked))
+        writing = completion(self._chat_model, Prompt(messages, question.query, Context()), cancel)
+        try:
+            while True:
+                next(writing)
+        except StopIteration as ended:
+            done: Completion = ended.value
+        except ChatModelError:
+            return "", Usage()
+        return self._checked(done.text, talk, question.query), done.usage
+
+    def _checked(self, text: str, talk: str, query: str) -> str:
+        lines = [line.strip() for line in _THOUGHTS.sub("", text).splitlines() if line.strip()]
+        written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
+        known = set(self._analyzer.terms(f"{query} {talk}"))
+        shares_words = not known.isdisjoint(self._analyzer.terms(written))
+        return written if shares_words and len(written) <= LONGEST else ""
+
+
+def without_errors(messages: Sequence[Message]) -> list[Message]:
+    """What was really said: an error that a client shows as an answer, or an empty one, is no part of it.
+
+    The server's own conversations hold none, a failed answer is not saved.
+    """
+    return [m for m in messages if m.role != "assistant" or (m.content.strip() and not _ERROR.match(m.content))]
+
+
+def _shortened(text: str) -> str:
+    text = _DELIMITER.sub("", " ".join(text.split()))
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]} …"
+
+
+def _step(name: str, started: float) -> StepTiming:
+    return StepTiming(name, round((time.perf_counter() - started) * 1000, 2))

@@ -1,0 +1,187 @@
+"""Follow-up questions by rule: what of the conversation a question needs to be understood alone.
+
+The rules know English. In other languages only a question of few words counts as a follow-up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..protocols import Catalog
+from ..retrieval.country_names import NamedCountry
+from ..retrieval.mentions import COUNTRY, YEAR, Mentions, find_mentions
+from ..retrieval.years import NamedYears
+from ..schema import Message, Scope
+from ..text import Analyzer
+
+TURNS = 3
+"""Questions that a follow-up may take words from; measured with `benchmarks/follow_ups.py`."""
+MOST_WORDS = 16
+LONGEST = 1000
+"""Characters of an earlier question."""
+FEW = 3
+"""Words of a message that is no sentence: so few do not make a question."""
+_I = re.IGNORECASE
+_LEADS_ON = re.compile(
+    r"^\W*(?:and|but|or|so|then|also|what about|how about|how come|why|ok|okay|got it|thanks?|thank you|i see|wow|yes"
+    r"|no|sorry|i mean|i meant|are you sure|you (?:said|mention(?:ed)?|say)|besides)\b",
+    _I,
+)
+_POINTS_BACK = re.compile(
+    r"\b(?:its?|they|them|theirs?|he|him|his|she|hers?|this|these|those|both|former|latter|another|else|mentioned|instead"
+    r"|too|also|(?:the|any|which|that|this) (?:same|ones?|others?)"
+    r"|that(?=\s+(?:is|was|mean\w*|year|country|one)\b|\s*[?.!,]|$)"
+    r"|(?:of|in|for|about|like|than|does|is|did|after|before) that|others?(?=\s*[?.!]|$)"
+    r"|(?<!are )(?<!is )(?<!were )(?<!was )there(?!\s+(?:is|are|was|were|has|have|any|an?)\b))\b",
+    _I,
+)
+_COMPLETE = re.compile(
+    r"^\W*(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|will|would|should|has|have"
+    r"|had|may|might|am|tell|give|list|show|describe|explain|summari[sz]e|compare)\b",
+    _I,
+)
+_ALL_COUNTRIES = re.compile(r"\b(?:countr(?:y|ies)|nations?|world(?:wide)?|global\w*|continents?)\b", _I)
+SMALL_TALK = """
+please thanks thank ok okay oh hi hello help tell know want like think mean meant said say got get see sure yes yeah no
+sorry let give provide more information info detail details something anything thing things could would may might shall
+must interested really actually wait understand good great nice right bit little lot many much way else still even
+"""
+_WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
+_POSSESSIVE = re.compile(r"['’]s?$")
+_RELATION = re.compile(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$", _I)
+Named = NamedCountry | NamedYears
+
+
+class FollowUps:
+    """``analyzer``: of the language of the questions; ``catalog``: the data, for countries that only it has."""
+
+    def __init__(self, analyzer: Analyzer, catalog: Catalog) -> None:
+        self._analyzer = analyzer
+        self._catalog = catalog
+        self._small_talk = frozenset(SMALL_TALK.split())
+
+    def needs_history(self, query: str, history: Sequence[Message], scope: Scope) -> bool:
+        """Whether the question, taken alone, would be another one or none."""
+        return self.by_rule(query, history, scope) != query
+
+    def by_rule(self, query: str, history: Sequence[Message], scope: Scope) -> str:
+        """The question with what it needs of the last few questions; itself, where it needs nothing.
+
+        A country or year is exchanged where only that is new ("and in Ethiopia?"), else words are carried over.
+        """
+        before = ""
+        for asked in _questions(history)[-TURNS:]:
+            if self._words(asked):
+                before = self._continued(asked, before, scope) if before else asked
+        return self._continued(query, before, scope) if before else query
+
+    def _continued(self, query: str, before: str, scope: Scope) -> str:
+        mentions = find_mentions(query, self._catalog)
+        if self.is_elliptic(query):
+            return self._exchanged(query, mentions, before) or self._carried(query, mentions, before, scope)
+        if not self._lacks_country(query, before, scope):
+            return query
+        earlier = find_mentions(before, self._catalog)
+        known = self._catalog.values(YEAR)
+        is_open = not mentions.years and scope.get(YEAR) is None
+        years = [named for named in earlier.years if is_open and any(map(named.condition.matches, known))]
+        names: list[Named] = [*earlier.about, *years]
+        return " ".join([_ended(query), *(before[name.start : name.end] for name in names)])
+
+    def is_elliptic(self, query: str) -> bool:
+        """Whether words are missing that only a conversation can give."""
+        mentions = find_mentions(query, self._catalog)
+        rest = query
+        while lead := _LEADS_ON.match(rest):
+            rest = rest[lead.end() :]
+        complete = _COMPLETE.match(rest) is not None
+        if mentions.about and (complete or (rest == query and len(self._words(query)) > 1)):
+            return False
+        if rest != query or _POINTS_BACK.search(query):
+            return True
+        return len(self._words(query)) <= (0 if complete else FEW)
+
+    def _lacks_country(self, query: str, before: str, scope: Scope) -> bool:
+        """Whether the conversation is about a country and the question, complete as it is, names none."""
+        if scope.get(COUNTRY) is not None or not self._catalog.values(COUNTRY) or _ALL_COUNTRIES.search(query):
+            return False
+        return not find_mentions(query, self._catalog).countries and bool(find_mentions(before, self._catalog).about)
+
+    def _exchanged(self, query: str, mentions: Mentions, before: str) -> str:
+        """The earlier question with the new country or year in the place of the old; "" where more than that is new."""
+        named: list[Named] = [*mentions.countries, *mentions.years]
+        if not named or self._words(_without(query, named)):
+            return ""
+        if mentions.countries:
+            earlier = find_mentions(before, self._catalog)
+            in_passing = [country for country in earlier.countries if country not in earlier.about]
+            old = (earlier.about or in_passing) if mentions.about else in_passing
+            before = self._replaced(before, old, _written(query, mentions.countries))
+        if mentions.years and before:
+            years = find_mentions(before, self._catalog).years
+            before = self._replaced(before, years, _written(query, mentions.years))
+        return before
+
+    def _replaced(self, text: str, old: Sequence[Named], new: str) -> str:
+        """The text with the new names; "" where the old ones stand apart from each other."""
+        if not old:
+            return f"{text.rstrip(' ?.!')} in {new}?"
+        start, end = old[0].start, old[-1].end
+        between = _without(text, old)[start : end - sum(name.end - name.start - 1 for name in old)]
+        return "" if self._words(between) else f"{text[:start]}{new}{text[end:]}"
+
+    def _carried(self, query: str, mentions: Mentions, before: str, scope: Scope) -> str:
+        """The question, and behind it the words of the earlier one that it does not have."""
+        earlier = find_mentions(before, self._catalog)
+        dropped: list[Named] = [*earlier.about] if mentions.about or scope.get(COUNTRY) else []
+        dropped += earlier.years if mentions.years or scope.get(YEAR) else ()
+        kept = [country for country in earlier.countries if country not in dropped]
+        known = set(self._analyzer.terms(query))
+        words: list[str] = []
+        for word in self._units(before, kept, dropped):
+            terms = self._analyzer.terms(word)
+            if not known.issuperset(terms):
+                known.update(terms)
+                words.append(word)
+        return " ".join([_ended(query), *words[:MOST_WORDS]])
+
+    def _units(self, text: str, whole: Sequence[Named], dropped: Sequence[Named]) -> list[str]:
+        """The words with a meaning of their own, names in one piece; what is only related ("from France") stays so."""
+        names = {name.start: name for name in whole}
+        gone = [(name.start, name.end) for name in dropped]
+        units: list[str] = []
+        done = 0
+        for match in _WORD.finditer(text):
+            if match.start() < done or any(start <= match.start() < end for start, end in gone):
+                continue
+            if name := names.get(match.start()):
+                relation = _RELATION.search(text[: name.start])
+                units.append((relation[0] if relation else "") + text[name.start : name.end])
+                done = name.end
+            elif self._words(match[0]):
+                units.append(_POSSESSIVE.sub("", match[0]))
+        return units
+
+    def _words(self, text: str) -> list[str]:
+        """Words with a meaning of their own, in text order."""
+        words = (_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(text))
+        return [word for word in words if word.lower() not in self._small_talk and self._analyzer.terms(word)]
+
+
+def _questions(history: Sequence[Message]) -> list[str]:
+    return [message.content[:LONGEST] for message in history if message.role == "user"]
+
+
+def _without(text: str, names: Sequence[Named]) -> str:
+    for name in sorted(names, key=lambda name: -name.start):
+        text = f"{text[: name.start]} {text[name.end :]}"
+    return text
+
+
+def _written(text: str, names: Sequence[Named]) -> str:
+    return " and ".join(text[name.start : name.end] for name in names)
+
+
+def _ended(query: str) -> str:
+    return query if query.rstrip()[-1:] in {"?", "!", "."} else f"{query.rstrip()}?"

@@ -1,0 +1,141 @@
+"""Providers with APIs of their own, through Mozilla's any-llm, which speaks to each by its official SDK.
+
+Optional: `requirements-providers.txt`. Google Cloud and AWS find their credentials in their own ways (an account that
+is logged in, the variables of their SDKs).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import threading
+from collections.abc import Coroutine, Sequence
+from importlib import import_module
+from typing import Any
+
+from ..errors import EmbeddingError, MissingPackageError, SettingsError
+from ..settings import Settings
+from .endpoint import endpoint
+from .providers import Kind
+from .remote import RemoteEmbedder
+
+NAMES = {"cohere": "cohere", "google_genai": "gemini", "google_vertexai": "vertexai", "bedrock": "bedrock"}
+"""Ours to the library's."""
+INSTALL = "Install it: pip install -r requirements-providers.txt"
+_OF_THE_NETWORK = re.compile("Connect|Timeout|Transport|Protocol|Disconnect|Read|Network")
+"""In the names of the SDKs' errors."""
+
+
+class AnyLLMEmbedder(RemoteEmbedder):
+    """The SDKs retry, with exponential back-off. Thread-safe: the requests run in one event loop of their own."""
+
+    def __init__(self, client: Any, provider: str, model: str, *, timeout: float, max_tokens: int | None) -> None:
+        super().__init__(provider, model, max_tokens=max_tokens)
+        self._client = client
+        self._timeout = timeout
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="any-llm", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _request(self, texts: Sequence[str], kind: Kind) -> Sequence[Any]:
+        errors = import_module("any_llm.exceptions")
+        call = self._client.aembedding(self.model, list(texts), **self.provider.parameters(kind))
+        try:
+            response = self._wait(call)
+        except errors.AnyLLMError as error:
+            raise _translated(error, self.model_id) from error
+        return [row.embedding for row in response.data]
+
+    def _wait(self, call: Coroutine[Any, Any, Any]) -> Any:
+        future = asyncio.run_coroutine_threadsafe(call, self._loop)
+        try:
+            return future.result(self._timeout)
+        except TimeoutError as error:
+            future.cancel()
+            raise EmbeddingError(
+                f"The endpoint of {self.model_id} did not answer in time.", remedy="Try again.", retry_after=5
+            ) from error
+
+
+def _translated(error: Any, model: str) -> EmbeddingError:
+    """By the status; an error without one is of the network, or the SDK found no credentials or no region."""
+    status, cause = _status(error), type(error.original_exception).__name__
+    if status is not None:
+        return _of_status(status, model, error.message[:300])
+    if _OF_THE_NETWORK.search(cause):
+        message = f"The endpoint of {model} cannot be reached ({cause})."
+        return EmbeddingError(message, remedy="Check the network and EMBEDDING_BASE_URL.", retry_after=5)
+    return EmbeddingError(f"The provider's SDK cannot ask {model}: {error.message[:300]}")
+
+
+def _of_status(status: int, model: str, reason: str) -> EmbeddingError:
+    if status in {401, 403}:
+        remedy = "Check EMBEDDING_API_KEY, or the account that the provider's SDK finds."
+        return EmbeddingError(f"The endpoint of {model} refused the key.", remedy=remedy, reason="key_refused")
+    if status == 404:
+        remedy = "Check EMBEDDING_MODEL and EMBEDDING_BASE_URL."
+        return EmbeddingError(f"The endpoint does not know the model {model}.", remedy=remedy)
+    if status == 429:
+        message = f"The endpoint of {model} limits the rate, or the quota is used up."
+        return EmbeddingError(message, remedy="Wait, or raise the quota.", retry_after=20)
+    if status < 500:
+        return EmbeddingError(f"The endpoint of {model} refused the request: {reason}.")
+    message = f"The endpoint of {model} failed with status {status}."
+    return EmbeddingError(message, remedy="Try again.", retry_after=5)
+
+
+def _status(error: Any) -> int | None:
+    """The library's, else boto's, which it does not read."""
+    if error.status_code is not None:
+        return int(error.status_code)
+    response = getattr(error.original_exception, "response", None)
+    found = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
+    return int(found) if found else None
+
+
+def _options(settings: Settings, provider: str, base_url: str | None) -> dict[str, Any]:
+    """What the SDKs call the address, the time-out and the retries."""
+    seconds, retries = settings.model_timeout, settings.model_retries
+    if provider == "bedrock":
+        config = import_module("botocore.config").Config(
+            read_timeout=seconds, connect_timeout=seconds, retries={"total_max_attempts": retries + 1}
+        )
+        return {"api_base": base_url, "config": config}
+    options: dict[str, Any] = {"timeout": seconds, "max_retries": retries}
+    if provider == "google_vertexai":
+        if base_url:
+            raise SettingsError(
+                "EMBEDDING_BASE_URL is not for google_vertexai: set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION."
+            )
+        return options
+    return {**options, "base_url" if provider == "cohere" else "api_base": base_url}
+
+
+def build(settings: Settings, *, model: str, provider: str) -> AnyLLMEmbedder:
+    """Nothing is sent.
+
+    Raises:
+        MissingPackageError: the library, or the provider's SDK, is not installed.
+        SettingsError: a key, a project or a region is missing.
+    """
+    where = endpoint(settings, provider)
+    try:
+        library, errors = import_module("any_llm"), import_module("any_llm.exceptions")
+        options = _options(settings, provider, where.base_url)
+        client = library.AnyLLM.create(NAMES[provider], api_key=where.key, unified_exceptions=True, **options)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"The embedding provider {provider!r} needs the Python package any-llm-sdk, with its SDK.", remedy=INSTALL
+        ) from error
+    except errors.AnyLLMError as error:
+        raise SettingsError(f"The embedding provider {provider} cannot be used: {error.message[:300]}") from error
+    # It warns of every call to Bedrock that boto is not asynchronous.
+    logging.getLogger("any_llm").setLevel(logging.ERROR)
+    timeout = settings.model_timeout * (settings.model_retries + 1) + 30
+    return AnyLLMEmbedder(client, provider, model, timeout=timeout, max_tokens=settings.embedding_max_tokens)

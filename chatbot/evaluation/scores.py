@@ -1,0 +1,168 @@
+"""How the scores of what belongs together and of what does not are distributed, for one embedding model."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import LoadError
+from ..protocols import Embedder, Store
+from ..retrieval.pipeline import Retriever
+from ..schema import Chunk, Scope, Value, Vector
+from ..schema.calibrations import Calibration, ErrorRates
+from .dataset import Dataset, EvaluationQuery
+from .runner import with_filters
+
+UNRELATED = Path(__file__).with_name("unrelated_questions.txt")
+OTHERS, PASSAGES = 4, 10
+"""Irrelevant passages of one question: of so many other reports, so many of each."""
+SEED = 7
+REFUSED = 0.01
+"""The share of answerable questions that a floor may cost."""
+BEYOND, CONFIDENCE = 2.326, 1.645
+"""Standard deviations of a normal distribution beyond which that share lies, and 5 %."""
+FEWEST = 10
+"""Questions without which a floor would be a guess."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores by kind. The first two are best hits of a question, the others single passages for a question."""
+
+    answerable: tuple[float, ...]
+    unrelated: tuple[float, ...]
+    relevant: tuple[float, ...]
+    irrelevant: tuple[float, ...]
+
+    def errors(self, value: float) -> ErrorRates:
+        return ErrorRates(
+            value,
+            refused=_share(score < value for score in self.answerable),
+            accepted=_share(score >= value for score in self.unrelated),
+            cut=_share(score <= value for score in self.relevant),
+            kept=_share(score > value for score in self.irrelevant),
+        )
+
+    @property
+    def floor(self) -> float:
+        """What, with 95 % confidence, costs no more than 1 % of the answerable questions, cut to two digits.
+
+        A normal tolerance limit, lower the fewer questions there are; or the percentile, where that is lower still.
+        """
+        sample = np.asarray(self.answerable)
+        limit = sample.mean() - _tolerance_factor(len(sample)) * sample.std(ddof=1)
+        return max(0.0, int(min(np.percentile(sample, 100 * REFUSED), limit) * 100) / 100)
+
+    @property
+    def threshold(self) -> float:
+        """The value, in hundredths, at which the fewest passages of both kinds are on the wrong side."""
+        rates = [self.errors(hundredths / 100) for hundredths in range(101)]
+        least = min(rate.cut + rate.kept for rate in rates)
+        best = [rate.value for rate in rates if rate.cut + rate.kept <= least + 1e-9]
+        return best[len(best) // 2]
+
+    def calibration(self, model_id: str, *, dataset: str, date: str) -> Calibration:
+        floor, threshold = self.floor, self.threshold
+        shown = sorted({*(hundredths / 100 for hundredths in range(50, 100, 5)), floor, threshold})
+        pairs = {name: len(getattr(self, name)) for name in self.__slots__}
+        errors = tuple(self.errors(value) for value in shown)
+        return Calibration(model_id, floor, threshold, "measured", dataset, date, pairs, errors)
+
+
+class ScoreCollector:
+    """Asks the questions of a data set, and unrelated ones, of the store that holds its reports.
+
+    ``reports``: metadata by document id, of every report there is.
+    """
+
+    def __init__(
+        self,
+        *,
+        retriever: Retriever,
+        store: Store,
+        embedder: Embedder,
+        reports: Mapping[str, Mapping[str, Value]],
+        method: str,
+        top_k: int,
+    ) -> None:
+        self._retriever = retriever
+        self._store = store
+        self._embedder = embedder
+        self._reports = reports
+        self._method = method
+        self._top_k = top_k
+        self._random = random.Random(SEED)  # noqa: S311  # a sample, no secret
+
+    def collect(self, dataset: Dataset, progress: Callable[[int], None]) -> Scores:
+        """Raises LoadError: too few questions, or none whose answer is in a passage."""
+        if len(dataset.answerable) < FEWEST:
+            found = len(dataset.answerable)
+            raise LoadError(f"{dataset.name} has {found} questions with an answer; {FEWEST} are needed to calibrate.")
+        answerable, unrelated = list[float](), list[float]()
+        relevant, irrelevant = list[float](), list[float]()
+        for query in dataset.answerable:
+            text, scope = with_filters(query)
+            answerable.append(self._best(text, scope))
+            vector = self._embedder.embed_query(text)
+            relevant += self._relevant(query, vector)
+            irrelevant += self._irrelevant(query, vector)
+            progress(1)
+        for text in unrelated_questions():
+            unrelated.append(self._best(text, Scope()))
+            progress(1)
+        if not relevant:
+            raise LoadError(f"{dataset.name}: no passage holds the page or the words that a question names.")
+        return Scores(tuple(answerable), tuple(unrelated), tuple(relevant), tuple(irrelevant))
+
+    def _best(self, text: str, scope: Scope) -> float:
+        """What the relevance floor is compared with."""
+        return self._retriever.retrieve(text, top_k=self._top_k, scope=scope, method=self._method).best_score
+
+    def _relevant(self, query: EvaluationQuery, vector: Vector) -> list[float]:
+        """The closest passage of each target."""
+        best = []
+        for target in query.targets:
+            scores = self._scores(target.document_id, vector, target.holds)
+            best += [max(scores)] if scores else []
+        return best
+
+    def _irrelevant(self, query: EvaluationQuery, vector: Vector) -> list[float]:
+        """Passages of other reports; none about the same country, which may say the same in another year."""
+        expected = {target.document_id for target in query.targets}
+        countries = {self._reports.get(id, {}).get("country_name") for id in expected} - {None}
+        others = [
+            id
+            for id, about in self._reports.items()
+            if id not in expected and about.get("country_name") not in countries
+        ]
+        scores: list[float] = []
+        for id in self._random.sample(others, min(OTHERS, len(others))):
+            found = self._scores(id, vector, lambda chunk: True)
+            scores += self._random.sample(found, min(PASSAGES, len(found)))
+        return scores
+
+    def _scores(self, document_id: str, vector: Vector, wanted: Callable[[Chunk], bool]) -> list[float]:
+        chunks, vectors = self._store.stored(document_id)
+        rows = [row for row, chunk in enumerate(chunks) if wanted(chunk)]
+        return [float(score) for score in (1 + vectors[rows] @ vector) / 2] if rows else []
+
+
+def _tolerance_factor(count: int) -> float:
+    """One-sided, by Natrella's approximation (NIST/SEMATECH e-Handbook, 7.2.6.3)."""
+    a = 1 - CONFIDENCE**2 / (2 * (count - 1))
+    b = BEYOND**2 - CONFIDENCE**2 / count
+    return float((BEYOND + np.sqrt(BEYOND**2 - a * b)) / a)
+
+
+def unrelated_questions() -> list[str]:
+    """Everyday questions that no report answers."""
+    return UNRELATED.read_text(encoding="utf-8").splitlines()
+
+
+def _share(verdicts: Iterable[bool]) -> float:
+    counted = list(verdicts)
+    return round(sum(counted) / max(len(counted), 1), 4)

@@ -1,0 +1,16 @@
+"""Search hits to a better order, by name. `RERANKER` is none unless a preset or a setting says otherwise."""
+
+from ..registry import Registry
+from .reranker import Reranker
+
+RERANKERS: Registry[Reranker] = Registry(
+    "reranker",
+    {
+        "cross_encoder": "chatbot.rerankers.cross_encoder",
+        "diversity": "chatbot.rerankers.diversity",
+        "llm": "chatbot.rerankers.llm",
+        "mmr": "chatbot.rerankers.mmr",
+        "none": "chatbot.rerankers.none",
+    },
+)
+"""Each ``build(*, chat_model, language)``: a function that gives the chat model, and LANGUAGE."""

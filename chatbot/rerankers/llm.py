@@ -1,0 +1,82 @@
+"""The chat model judges which passages help, several in one call (R-B8, R-C9; listwise as in RankGPT, EMNLP 2023)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from ..cancellation import Cancellation
+from ..prompts import render
+from ..protocols import ChatModel
+from ..schema import Context, Message, Prompt, SearchHit, Usage
+from .reranker import Reranked
+from .verdicts import chosen_numbers
+
+BATCH = 20
+FETCHED = 20
+LONGEST = 2000
+"""Characters of a passage that are judged."""
+_CLOSING = re.compile(r"<(?=\s*/?\s*passage)", re.IGNORECASE)
+_REPAIR = "That was no JSON list of passage numbers. Write only the list, for example [3, 1], or []."
+
+
+class LlmReranker:
+    """What the model names comes first, in its order; the rest follows as it was: a reranker orders, it cuts nothing.
+
+    A reply that names nothing readable is asked for once more; then all passages of that call count as named.
+    """
+
+    def __init__(self, chat_model: Callable[[], ChatModel]) -> None:
+        self._chat_model = chat_model
+
+    def candidates(self, top_k: int) -> int:
+        return max(FETCHED, 2 * top_k)
+
+    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, cancel: Cancellation) -> Reranked:
+        """One call per BATCH hits, two where the first reply cannot be read. Raises ChatModelError."""
+        if len(hits) < 2:
+            return Reranked(tuple(hits[:top_k]))
+        named: list[SearchHit] = []
+        others: list[SearchHit] = []
+        usage = Usage()
+        for start in range(0, len(hits), BATCH):
+            batch = hits[start : start + BATCH]
+            numbers, cost = self._judge(query, batch, cancel)
+            usage += cost
+            kept = [number - 1 for number in numbers]
+            named += [batch[place] for place in kept]
+            others += [hit for place, hit in enumerate(batch) if place not in kept]
+        return Reranked(tuple([*named, *others][:top_k]), usage)
+
+    def _judge(self, query: str, hits: Sequence[SearchHit], cancel: Cancellation) -> tuple[list[int], Usage]:
+        messages = [Message("system", render("rerank_system")), Message("user", _request(query, hits))]
+        usage = Usage()
+        for _ in range(2):
+            if cancel.cancelled:
+                break
+            reply, cost = self._ask(query, messages, cancel)
+            usage += cost
+            if (numbers := chosen_numbers(reply, len(hits))) is not None:
+                return numbers, usage
+            messages += [Message("assistant", reply), Message("user", _REPAIR)]
+        return list(range(1, len(hits) + 1)), usage
+
+    def _ask(self, query: str, messages: Sequence[Message], cancel: Cancellation) -> tuple[str, Usage]:
+        pieces: list[str] = []
+        usage = Usage()
+        for delta in self._chat_model().stream(Prompt(tuple(messages), query, Context()), cancel=cancel):
+            pieces.append(delta.text)
+            usage += delta.usage or Usage()
+        return "".join(pieces), usage
+
+
+def _request(query: str, hits: Sequence[SearchHit]) -> str:
+    passages = "\n".join(
+        f'<passage number="{number}">\n{_CLOSING.sub("(", hit.chunk.search_text[:LONGEST])}\n</passage>'
+        for number, hit in enumerate(hits, start=1)
+    )
+    return render("rerank_user", passages=passages, question=query)
+
+
+def build(*, chat_model: Callable[[], ChatModel], language: str) -> LlmReranker:
+    return LlmReranker(chat_model)

@@ -1,0 +1,66 @@
+"""Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): what is relevant and not yet said (R-B8)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from math import sqrt
+
+from ..cancellation import Cancellation
+from ..protocols import ChatModel
+from ..schema import SearchHit
+from ..text import analyzer
+from .reranker import Reranked
+
+RELEVANCE = 0.7
+"""Against novelty, 0 to 1; 1 changes nothing."""
+FETCHED_PER_KEPT = 4
+
+
+class MmrReranker:
+    """``terms_of`` gives the words by which passages are compared; no vector leaves the store for it."""
+
+    def __init__(self, terms_of: Callable[[str], list[str]], *, relevance: float = RELEVANCE) -> None:
+        self._terms_of = terms_of
+        self._relevance = relevance
+
+    def candidates(self, top_k: int) -> int:
+        return FETCHED_PER_KEPT * top_k
+
+    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, cancel: Cancellation) -> Reranked:
+        words = [Counter(self._terms_of(hit.chunk.text)) for hit in hits]
+        relevance = _scaled(hits)
+        said = [0.0] * len(hits)  # the greatest likeness to what is chosen already
+        chosen: list[int] = []
+        left = list(range(len(hits)))
+        while left and len(chosen) < top_k:
+            gains = {n: self._relevance * relevance[n] - (1 - self._relevance) * said[n] for n in left}
+            best = max(left, key=lambda n: (gains[n], -n))
+            chosen.append(best)
+            left.remove(best)
+            for n in left:
+                said[n] = max(said[n], _cosine(words[best], words[n]))
+        return Reranked(tuple(hits[n] for n in chosen))
+
+
+def _scaled(hits: Sequence[SearchHit]) -> list[float]:
+    """How relevant each hit is among them, 0 to 1, by the score that ordered them."""
+    scores = [_ordering_score(hit) for hit in hits]
+    lowest = min(scores, default=0.0)
+    spread = max(scores, default=0.0) - lowest or 1.0
+    return [(score - lowest) / spread for score in scores]
+
+
+def _ordering_score(hit: SearchHit) -> float:
+    found = (hit.fused_score, hit.score if "vector" in hit.found_by else hit.keyword_score)
+    return next((score for score in found if score is not None), 0.0)
+
+
+def _cosine(one: Mapping[str, int], other: Mapping[str, int]) -> float:
+    shared = sum(count * other[word] for word, count in one.items() if word in other)
+    norms = sqrt(sum(c * c for c in one.values()) * sum(c * c for c in other.values()))
+    return shared / norms if norms else 0.0
+
+
+def build(*, chat_model: Callable[[], ChatModel], language: str) -> MmrReranker:
+    return MmrReranker(analyzer(language).terms)

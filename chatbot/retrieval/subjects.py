@@ -1,0 +1,136 @@
+"""A question's countries and years against the data: what is missing, and what would make a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..countries import normalise, usual_name
+from ..protocols import Catalog
+from ..schema import Scope, Value, Values
+from ..text import escape_markdown
+from .country_names import NamedCountry, country_key
+from .mentions import COUNTRY, YEAR, Mentions
+from .scope import describe, nearest_scope, summarise
+
+MOST_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """``text`` names what is missing; ``everything``: nothing of what the question is about is there."""
+
+    text: str
+    everything: bool
+
+
+def missing_subject(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missing | None:
+    """The subject's country or year without a report in the data, or outside the scope that was chosen.
+
+    Data without any country lacks none, and the same for years. A chosen edition may hold figures for any year.
+    """
+    countries = _missing_countries(mentions, scope, catalog)
+    if countries is not None and countries.everything:
+        return countries
+    years = _missing_years(mentions, scope, catalog)
+    if countries is None or years is None:
+        return countries or years
+    return Missing(f"{countries.text} {years.text}", years.everything)
+
+
+def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope | None:
+    """``scope`` narrowed to the countries and years that the question is about; None where that changes nothing."""
+    narrowed = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog)
+    years = [year for year in catalog.values(YEAR) if any(named.condition.matches(year) for named in mentions.years)]
+    narrowed = _narrowed(narrowed, YEAR, years, catalog)
+    before, after = summarise(catalog, scope), summarise(catalog, narrowed)
+    same = (before.documents, before.chunks) == (after.documents, after.chunks)
+    return narrowed if after.documents and not same else None
+
+
+def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalog) -> Scope:
+    """The scope with only these values of a field, as far as it admits them."""
+    kept = [value for value in catalog.values(field) if value in values and _admits(scope, field, value)]
+    return Scope.of({**dict(scope.conditions), field: Values(tuple(kept))}) if kept else scope
+
+
+def _admits(scope: Scope, field: str, value: Value) -> bool:
+    condition = scope.get(field)
+    return condition is None or condition.matches(value)
+
+
+def _in_data(countries: Sequence[NamedCountry], catalog: Catalog) -> list[Value]:
+    """The data's values for these countries. A short name of two countries is whichever the data has."""
+    keys = {key for country in countries for key in country.keys}
+    return [value for value in catalog.values(COUNTRY) if country_key(str(value)) in keys]
+
+
+def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missing | None:
+    if not catalog.values(COUNTRY) or (scope.get(COUNTRY) is not None and mentions.refers):
+        return None
+    absent = [country for country in mentions.about if not _in_data([country], catalog)]
+    left_out = [value for value in _in_data(mentions.about, catalog) if not _admits(scope, COUNTRY, value)]
+    if not absent and not left_out:
+        return None
+    parts = []
+    if absent:
+        parts.append(f"There is no report on {_joined([_shown(country) for country in absent])}.")
+    if left_out:
+        parts.append(f"The scope chosen ({describe(scope)}) leaves out {_joined(left_out)}.")
+    usable = [value for value in _in_data(mentions.countries, catalog) if _admits(scope, COUNTRY, value)]
+    if usable:
+        return Missing(" ".join(parts), everything=False)
+    return Missing(" ".join([*parts, _what_there_is(scope, catalog)]), everything=True)
+
+
+def _what_there_is(scope: Scope, catalog: Catalog) -> str:
+    if scope.get(COUNTRY) is not None:
+        return "Change the scope to ask about another country."
+    names = sorted(
+        {str(part.metadata[COUNTRY]) for r in catalog.all(scope) for part in r.parts if COUNTRY in part.metadata}
+    )
+    if not names:
+        return nearest_scope(catalog, scope)[1]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"There are reports on {', '.join(names[:MOST_NAMED])}{more}."
+
+
+def _shown(country: NamedCountry) -> str:
+    """The name as it was written, if it was written as a name."""
+    if country.by_people or not country.text[:1].isupper() or len(normalise(country.text)) <= 3:
+        return usual_name(country.keys[0])
+    return escape_markdown(country.text)
+
+
+def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missing | None:
+    if not mentions.years or scope.get(YEAR) is not None or scope.get("document_name") is not None:
+        return None
+    base = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog)
+    parts = [part.metadata for record in catalog.all(base) for part in record.parts if base.matches(part.metadata)]
+    if not parts or any(YEAR not in part for part in parts):
+        return None
+    about: list[Value | None] = list(_in_data(mentions.about, catalog)) or [None]
+    wanted = [(country, years) for country in about for years in mentions.years]
+    absent = []
+    for country, years in wanted:
+        if not any(years.condition.matches(part[YEAR]) and country in (None, part.get(COUNTRY)) for part in parts):
+            absent.append((country, years))
+    if not absent:
+        return None
+    text = f"There is no report for {_joined([_pair(country, years.text) for country, years in absent])}."
+    if len(absent) < len(wanted):
+        return Missing(text, everything=False)
+    known = sorted({part[YEAR] for part in parts}, key=str)
+    offer = f"The reports{f' for {describe(base)}' if base else ''} are of {', '.join(map(str, known))}."
+    hint = "For older figures that one of them may hold, choose its year as the scope."
+    older = any(years.gte < int(known[-1]) for years in mentions.years)
+    return Missing(" ".join([text, offer, *([hint] if older else [])]), everything=True)
+
+
+def _pair(country: Value | None, years: str) -> str:
+    return years if country is None else f"{country}, {years}"
+
+
+def _joined(names: Sequence[Value]) -> str:
+    texts = [str(name) for name in dict.fromkeys(names)]
+    return " or ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

@@ -1,0 +1,167 @@
+"""What is found in a question before any agent runs: scope, missing subjects, the collection, rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatbot.agents.understanding import Understanding
+from chatbot.cancellation import Cancellation
+from chatbot.schema import Answer, AnswerEvent, Document, Question, ScopeSummary, SourcesEvent, TokenEvent
+from chatbot.services import Services
+from tests.agents.conftest import question, scope
+from tests.fakes.openai_server import CHAT, Reply
+
+pytestmark = pytest.mark.usefixtures("kenya", "mali")
+
+
+class Recorder:
+    """An agent that passes questions on, and keeps them."""
+
+    def __init__(self, services: Services) -> None:
+        self._agent = services.agent("direct")
+        self.asked: list[Question] = []
+
+    def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Any]:
+        self.asked.append(question)
+        yield from self._agent.run(question, cancel=cancel)
+
+
+@pytest.fixture
+def agent(services: Services) -> Recorder:
+    return Recorder(services)
+
+
+def run(services: Services, agent: Recorder, asked: Question, on_empty: Any = "abstain") -> list[Any]:
+    understanding = Understanding(catalog=services.documents, chat_model=services.chat_model, on_empty=on_empty)
+    return list(understanding.run(agent, asked, cancel=Cancellation()))
+
+
+def answer(events: list[Any]) -> Answer:
+    assert isinstance(events[-1], AnswerEvent)
+    return events[-1].answer
+
+
+def streamed(events: list[Any]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TokenEvent))
+
+
+class TestMissingSubject:
+    def test_it_is_refused_without_search_or_model(self, services, server, agent) -> None:
+        events = run(services, agent, question("What is the growth rate in France?"))
+        found = answer(events)
+        assert found.response.startswith("There is no report on France. There are reports on Kenya, Mali.")
+        assert streamed(events) == found.response
+        assert (found.answered, found.citations, found.trace.usage.calls) == (False, (), 0)
+        assert found.scope == ScopeSummary(scope(), 2, 5)
+        assert (agent.asked, server.requests) == ([], [])
+
+    def test_relax_goes_on_and_says_it(self, services, server, agent) -> None:
+        server.chat(Reply(["It is 2.09% [1]."]))
+        found = answer(run(services, agent, question("What is the growth rate in France?"), "relax"))
+        assert found.response.startswith("There is no report on France.")
+        assert found.response.endswith("\n\nIt is 2.09% [1].")
+        assert found.answered
+
+    def test_general_asks_the_model_without_passages(self, services, server, agent) -> None:
+        server.chat(Reply(["Without sources: 0.3%."]))
+        found = answer(run(services, agent, question("What is the growth rate in France?"), "general"))
+        assert (found.response, found.answered, found.citations) == ("Without sources: 0.3%.", False, ())
+        assert "<passage" not in str(server.received(CHAT)[-1].body["messages"])
+        assert agent.asked == []
+
+    def test_what_is_there_is_answered_and_what_is_not_is_named_first(self, services, server, agent) -> None:
+        server.chat(Reply(["Kenya has 2.09% [1]."]))
+        events = run(services, agent, question("Compare growth in Kenya and France"))
+        assert streamed(events) == answer(events).response == "There is no report on France.\n\nKenya has 2.09% [1]."
+        assert answer(events).answered
+
+    def test_a_passing_mention_changes_nothing(self, services, server, agent) -> None:
+        server.chat(Reply(["It is 2.09% [1]."]))
+        asked = question("What is the growth rate, compared with France's?", country_name="Kenya")
+        assert answer(run(services, agent, asked)).response == "It is 2.09% [1]."
+
+    def test_questions_about_attachments_are_left_alone(self, services, server, agent) -> None:
+        asked = replace(question("What about France?"), attachments=(Document("a", "a.md", "A", "a.md", {}),))
+        run(services, agent, asked)
+        assert agent.asked == [asked]
+
+
+class TestScope:
+    ASKED = "What is the population growth rate of Kenya in 2023?"
+
+    def test_it_is_offered(self, services, server, agent) -> None:
+        found = answer(run(services, agent, question(self.ASKED)))
+        assert found.suggested_scope == ScopeSummary(scope(country_name="Kenya", year=2023), 1, 3)
+        assert found.scope.scope == agent.asked[0].scope == scope()
+
+    def test_it_is_applied_when_that_is_asked_for(self, services, server, agent) -> None:
+        events = run(services, agent, replace(question(self.ASKED), auto_scope=True))
+        found = answer(events)
+        assert found.suggested_scope is None
+        assert found.scope == ScopeSummary(scope(country_name="Kenya", year=2023), 1, 3)
+        (sources,) = [event for event in events if isinstance(event, SourcesEvent)]
+        assert {hit.chunk.metadata["country_name"] for hit in sources.hits} == {"Kenya"}
+
+    def test_a_chosen_scope_is_never_widened(self, services, server, agent) -> None:
+        asked = replace(question("growth compared with Mali", country_name="Kenya"), auto_scope=True)
+        assert answer(run(services, agent, asked)).scope.scope == scope(country_name="Kenya")
+
+    def test_the_condensed_question_counts(self, services, server, agent) -> None:
+        asked = replace(question("and there?"), standalone="What is the growth rate of Mali?")
+        assert answer(run(services, agent, asked)).suggested_scope == ScopeSummary(scope(country_name="Mali"), 1, 2)
+
+
+class TestCollection:
+    def test_it_is_answered_from_the_list_of_reports(self, services, server, agent) -> None:
+        events = run(services, agent, question("Which reports do you have on Kenya?"))
+        found = answer(events)
+        assert found.response == "There is 1 report for Kenya:\n\n- Kenya: Country Report 2023"
+        assert (found.answered, found.citations, found.trace.hits) == (True, (), ())
+        assert found.scope == ScopeSummary(scope(country_name="Kenya"), 1, 3)
+        assert (agent.asked, server.requests) == ([], [])
+
+    def test_what_there_is_no_report_on_is_said(self, services, server, agent) -> None:
+        found = answer(run(services, agent, question("Do you have reports on France?")))
+        assert (found.response.startswith("There is no report on France."), found.answered) == (True, False)
+        both = answer(run(services, agent, question("Which reports do you have on Kenya and France?")))
+        assert both.response.startswith("There is no report on France.\n\nThere is 1 report for Kenya:")
+
+    def test_the_chosen_scope_holds(self, services, server, agent) -> None:
+        found = answer(run(services, agent, question("How many reports are there?", country_name="Mali")))
+        assert found.response.startswith("There is 1 report for Mali:")
+
+
+class TestRanking:
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            "Which country has the highest growth rate?",
+            "What is the richest country?",
+            "Which countries have the most people?",
+            "Rank all countries by growth",
+        ],
+    )
+    def test_it_says_from_how_many_reports_the_passages_come(self, services, server, agent, asked: str) -> None:
+        server.chat(Reply(["Kenya [1]."]))
+        events = run(services, agent, question(asked))
+        reports = {hit.chunk.document_id for event in events if isinstance(event, SourcesEvent) for hit in event.hits}
+        expected = f"No ranking of all countries: the passages found come from {len(reports)} of 2 reports."
+        assert answer(events).response.startswith(expected)
+        assert streamed(events) == answer(events).response
+
+    @pytest.mark.parametrize(
+        ("asked", "country"),
+        [
+            ("Which country has the highest growth rate?", "Kenya"),
+            ("Which countries supply most of its imports?", "Kenya"),
+            ("What is the largest city of Kenya?", ""),
+            ("Which countries are of interest to investors?", ""),
+        ],
+    )
+    def test_other_questions_get_no_notice(self, services, server, agent, asked: str, country: str) -> None:
+        chosen = {"country_name": country} if country else {}
+        assert "No ranking" not in answer(run(services, agent, question(asked, **chosen))).response

@@ -1,0 +1,134 @@
+"""Follow-ups by rule: what needs the conversation, and what it takes from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatbot.conversation.follow_up import LONGEST, MOST_WORDS, FollowUps
+from chatbot.schema import Message, Scope, Values
+from chatbot.text import analyzer
+from tests.retrieval.reports import REPORTS, Reports
+
+GROWTH = "What is the population growth rate of Kenya in 2023?"
+KENYA = Scope.of({"country_name": Values(("Kenya",))})
+
+
+def standalone(*said: str, scope: Scope = Scope(), reports: Reports = REPORTS) -> str:  # noqa: B008
+    history = [Message("user", text) for text in said[:-1]]
+    return FollowUps(analyzer("english"), reports).by_rule(said[-1], history, scope)
+
+
+class TestExchange:
+    @pytest.mark.parametrize(
+        ("follow_up", "expected"),
+        [
+            ("and in Ethiopia?", "What is the population growth rate of Ethiopia in 2023?"),
+            ("What about Mali?", "What is the population growth rate of Mali in 2023?"),
+            ("and Mali and Peru?", "What is the population growth rate of Mali and Peru in 2023?"),
+            ("what about 2021?", "What is the population growth rate of Kenya in 2021?"),
+            ("and in Mali in 2021?", "What is the population growth rate of Mali in 2021?"),
+        ],
+    )
+    def test_the_new_name_takes_the_place_of_the_old(self, follow_up: str, expected: str) -> None:
+        assert standalone(GROWTH, follow_up) == expected
+
+    def test_one_after_the_other(self) -> None:
+        assert standalone("What is the growth rate of Kenya?", "and in Mali?", "and Peru?") == (
+            "What is the growth rate of Peru?"
+        )
+
+    def test_what_was_not_named_before_is_added(self) -> None:
+        assert standalone("What is the growth rate?", "and in Kenya?") == "What is the growth rate in Kenya?"
+
+    def test_the_same_role_is_exchanged(self) -> None:
+        before = "What are Kenya's imports from France?"
+        assert standalone(before, "and from Germany?") == "What are Kenya's imports from Germany?"
+
+
+class TestCarrying:
+    def test_words_and_names_are_carried_over(self) -> None:
+        assert standalone(GROWTH, "why?") == "why? population growth rate Kenya 2023"
+        assert standalone(GROWTH, "How does it compare with Mali?") == (
+            "How does it compare with Mali? population growth rate Kenya 2023"
+        )
+
+    def test_a_name_of_several_words_stays_whole_and_a_relation_stays_one(self) -> None:
+        before = "What does the Democratic Republic of the Congo import from France?"
+        assert standalone(before, "why?") == "why? Democratic Republic of the Congo import from France"
+
+    def test_what_the_question_has_is_not_repeated(self) -> None:
+        assert (
+            standalone("How large is the growth rate?", "is its growth falling?") == "is its growth falling? large rate"
+        )
+
+    def test_a_complete_question_takes_only_country_and_year(self) -> None:
+        assert standalone(GROWTH, "How many people use the internet?") == "How many people use the internet? Kenya 2023"
+        assert standalone(GROWTH, "How many people used it in 2021?").endswith("Kenya")
+
+    def test_a_year_without_a_report_is_not_carried_on(self) -> None:
+        before = "What is the growth rate of Kenya in 2019?"
+        assert standalone(before, "How many people use the internet?") == "How many people use the internet? Kenya"
+
+    def test_thanks_are_passed_over(self) -> None:
+        assert standalone(GROWTH, "Thanks!", "why?") == standalone(GROWTH, "why?")
+
+    def test_it_is_bounded(self) -> None:
+        words = " ".join(f"word{number}" for number in range(500))
+        assert len(standalone(words, "why?").split()) == 1 + MOST_WORDS
+        assert "zebra" not in standalone("x " * LONGEST + "zebra", "why?")
+
+    def test_only_the_last_questions_count(self) -> None:
+        assert "zebra" not in standalone("zebra", "first thing", "second thing", "third thing", "why?")
+
+
+class TestScope:
+    def test_a_chosen_country_is_not_overruled_by_an_earlier_one(self) -> None:
+        mali = Scope.of({"country_name": Values(("Mali",))})
+        assert "Kenya" not in standalone(GROWTH, "and unemployment", scope=mali)
+        assert (
+            standalone(GROWTH, "How many people use the internet?", scope=mali) == "How many people use the internet?"
+        )
+
+    def test_a_chosen_year_neither(self) -> None:
+        chosen = Scope.of({"year": Values((2021,))})
+        assert standalone(GROWTH, "why?", scope=chosen) == "why? population growth rate Kenya"
+
+
+class TestNotNeeded:
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "What is the population growth rate of Mali?",
+            "How many refugees are there in Kenya?",
+            "Why is inflation high in Kenya?",
+            "So what are the exports of Mali?",
+            "Which country has the highest inflation?",
+            "population Mali 2021",
+        ],
+    )
+    def test_a_complete_question_stays_as_it_is(self, question: str) -> None:
+        assert standalone(GROWTH, question) == question
+
+    @pytest.mark.parametrize("question", ["And why?", "it", "What about Mali?", ""])
+    def test_without_a_history_nothing_happens(self, question: str) -> None:
+        assert standalone(question) == question
+
+    def test_without_countries_in_the_data_none_is_carried(self) -> None:
+        plain = Reports(("", 0))
+        assert (
+            standalone(GROWTH, "How many people use the internet?", reports=plain)
+            == "How many people use the internet?"
+        )
+
+    def test_answers_are_not_read(self) -> None:
+        history = [Message("user", GROWTH), Message("assistant", "zebra")]
+        follow_ups = FollowUps(analyzer("english"), REPORTS)
+        assert "zebra" not in follow_ups.by_rule("why?", history, Scope())
+        assert follow_ups.by_rule("why?", [Message("assistant", "zebra")], Scope()) == "why?"
+
+    def test_needing_it_is_being_changed_by_it(self) -> None:
+        follow_ups, history = FollowUps(analyzer("english"), REPORTS), [Message("user", GROWTH)]
+        assert follow_ups.needs_history("why?", history, Scope())
+        assert not follow_ups.needs_history("What is the area of Mali?", history, Scope())
+        assert follow_ups.needs_history("What is the area?", history, Scope())
+        assert not follow_ups.needs_history("What is the area?", history, KENYA)

@@ -1,0 +1,214 @@
+"""In-memory compression (R-A1): 1000/100, on the fly, cosine .35 inclusive; a question about the whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from chatbot.cancellation import Cancellation
+from chatbot.errors import CancelledError, LoadError
+from chatbot.retrieval.compression import BATCH, MOST_PASSAGES, Compressor, Neighbours
+from chatbot.schema import ATTACHMENTS, Chunk, Document, Matrix, Section, Vector, lay_out
+from chatbot.services import Services
+from chatbot.settings import Settings
+
+ASKED = "What does it cost?"
+_NONE = Cancellation()
+
+
+class ScriptedEmbedder:
+    """A text's cosine to every question is the number that it ends with."""
+
+    model_id, dimensions, max_tokens = "scripted", 2, 1000
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+        self.cancel_after: tuple[int, Cancellation] | None = None
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def embed_query(self, text: str) -> Vector:
+        return np.asarray([1, 0], np.float32)
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        self.batches.append(len(texts))
+        if self.cancel_after and len(self.batches) == self.cancel_after[0]:
+            self.cancel_after[1].cancel()
+        cosines = [float(text.split()[-1]) for text in texts]
+        return np.asarray([[cosine, math.sqrt(1 - cosine**2)] for cosine in cosines], np.float32)
+
+
+class LineChunker:
+    """A passage for each line. Implements as much of `protocols.Chunker` as is used."""
+
+    def chunk(self, document: Document, *, version: str, collection: str) -> list[Chunk]:
+        lines = document.sections[0].text.splitlines()
+        return [
+            Chunk(
+                Chunk.make_id(document.id, version, number),
+                document.id,
+                document.name,
+                document.title,
+                line,
+                ordinal=number,
+                start=100 * number,
+                end=100 * number + len(line),
+                collection=collection,
+            )
+            for number, line in enumerate(lines)
+        ]
+
+
+@pytest.fixture
+def embedder() -> ScriptedEmbedder:
+    return ScriptedEmbedder()
+
+
+@pytest.fixture
+def compressor(embedder: ScriptedEmbedder) -> Compressor:
+    return Compressor(embedder=embedder, chunker=LineChunker(), least_cosine=0.35)  # type: ignore[arg-type]
+
+
+def document(*cosines: float, name: str = "a.md") -> Document:
+    lines = "\n".join(f"{name} costs {cosine}" for cosine in cosines)
+    return Document(f"attachment-{name}", name, name, name, {}, lay_out([Section((), lines)]))
+
+
+def retrieve(compressor: Compressor, *documents: Document, query: str = ASKED, top_k: int = 5) -> list[tuple[str, str]]:
+    found, _ = compressor.retrieve(query, documents, top_k=top_k, cancel=Cancellation())
+    assert [hit.rank for hit in found.hits] == list(range(1, len(found.hits) + 1))
+    return [(hit.chunk.text, *hit.found_by) for hit in found.hits]  # type: ignore[misc]
+
+
+class TestThreshold:
+    def test_it_is_inclusive(self, compressor: Compressor) -> None:
+        """R-A1: cosine >= .35."""
+        assert retrieve(compressor, document(0.34, 0.35, 0.36, 0.3499)) == [
+            ("a.md costs 0.36", "vector"),
+            ("a.md costs 0.35", "vector"),
+        ]
+
+    def test_scores_are_on_the_one_scale_and_so_is_the_threshold(self, compressor: Compressor) -> None:
+        found, _ = compressor.retrieve(ASKED, [document(0.35, 1.0, -1.0)], top_k=5, cancel=Cancellation())
+        assert [hit.score for hit in found.hits] == pytest.approx([1.0, 0.675])
+        assert found.threshold is not None
+        assert (found.threshold.start, found.threshold.used, found.threshold.relaxed) == (0.675, 0.675, False)
+
+    def test_nothing_close_is_no_hit(self, compressor: Compressor) -> None:
+        assert retrieve(compressor, document(0.34, 0.0, -0.9)) == []
+
+    def test_the_best_of_all_documents_are_taken(self, compressor: Compressor) -> None:
+        both = document(0.5, 0.9), document(0.8, 0.6, name="b.md")
+        assert retrieve(compressor, *both, top_k=3) == [
+            ("a.md costs 0.9", "vector"),
+            ("b.md costs 0.8", "vector"),
+            ("b.md costs 0.6", "vector"),
+        ]
+
+    def test_equal_ones_stay_in_reading_order(self, compressor: Compressor) -> None:
+        both = document(0.5, 0.5), document(0.5, name="b.md")
+        assert [text for text, _ in retrieve(compressor, *both)] == ["a.md costs 0.5"] * 2 + ["b.md costs 0.5"]
+
+    def test_tokens_and_time_are_counted(self, compressor: Compressor) -> None:
+        found, chunks = compressor.retrieve(ASKED, [document(0.5, 0.9)], top_k=1, cancel=Cancellation())
+        assert len(chunks) == 2
+        assert found.usage.embedding_tokens == sum(len(chunk.search_text.split()) for chunk in chunks) + 4
+        assert [step.name for step in found.steps] == ["compress"]
+
+
+WHOLE = [
+    "Summarise this file",
+    "summarize the attached report, please",
+    "Give me a summary.",
+    "TL;DR",
+    "What is this about?",
+    "What are the main findings?",
+    "What is the document about?",
+    "Can you give an overview of it?",
+]
+PARTICULAR = ["What does it cost?", "Who wrote this?", "What about Kenya?", "When is summer?"]
+
+
+class TestTheWhole:
+    @pytest.mark.parametrize("query", WHOLE)
+    def test_it_is_answered_from_the_beginning(self, compressor: Compressor, query: str) -> None:
+        assert retrieve(compressor, document(0.1, 0.3, 0.2), query=query, top_k=2) == [
+            ("a.md costs 0.1", "beginning"),
+            ("a.md costs 0.3", "beginning"),
+        ]
+
+    @pytest.mark.parametrize("query", PARTICULAR)
+    def test_another_question_is_not(self, compressor: Compressor, query: str) -> None:
+        assert retrieve(compressor, document(0.1, 0.3, 0.2), query=query) == []
+
+    def test_what_is_close_comes_first(self, compressor: Compressor) -> None:
+        """ "The main findings on prices" has the word of a summary, and means a part."""
+        found = retrieve(compressor, document(0.1, 0.2, 0.9, 0.6), query="The main findings on prices?", top_k=3)
+        assert found == [("a.md costs 0.9", "vector"), ("a.md costs 0.6", "vector"), ("a.md costs 0.1", "beginning")]
+
+    def test_several_documents_take_turns(self, compressor: Compressor) -> None:
+        both = document(0.1, 0.2, 0.3), document(0.0, name="b.md")
+        assert [text for text, _ in retrieve(compressor, *both, query="Summarise these", top_k=4)] == [
+            "a.md costs 0.1",
+            "b.md costs 0.0",
+            "a.md costs 0.2",
+            "a.md costs 0.3",
+        ]
+
+
+class TestLimits:
+    def test_what_is_too_long_for_one_question_is_named(self, compressor: Compressor) -> None:
+        assert len(retrieve(compressor, document(*[0.5] * MOST_PASSAGES))) == 5
+        with pytest.raises(LoadError, match=r"^a\.md: too long .* Add it to the knowledge base instead\.$"):
+            retrieve(compressor, document(*[0.5] * (MOST_PASSAGES + 1)))
+
+    def test_it_is_embedded_in_batches_and_a_cancellation_ends_it(
+        self, compressor: Compressor, embedder: ScriptedEmbedder
+    ) -> None:
+        cancel = Cancellation()
+        embedder.cancel_after = 2, cancel
+        with pytest.raises(CancelledError):
+            compressor.retrieve(ASKED, [document(*[0.5] * (3 * BATCH))], top_k=1, cancel=cancel)
+        assert embedder.batches == [BATCH, BATCH]
+
+
+class TestNeighbours:
+    def test_those_of_the_same_document_within_the_margin(self, compressor: Compressor) -> None:
+        _, chunks = compressor.retrieve(
+            ASKED, [document(*[0.5] * 5), document(0.5, name="b.md")], top_k=1, cancel=_NONE
+        )
+        around = Neighbours(chunks)
+        assert [chunk.ordinal for chunk in around.surroundings(chunks[2], margin=90)] == [1, 2, 3]
+        assert [chunk.ordinal for chunk in around.surroundings(chunks[2], margin=50)] == [2]
+        assert around.surroundings(chunks[5], margin=1000) == [chunks[5]]
+
+
+class TestFigures:
+    """R-A1: the settings' defaults are the seed's, and what is built obeys them."""
+
+    def test_the_defaults(self) -> None:
+        settings = Settings()
+        assert (settings.attachment_chunk_size, settings.attachment_chunk_overlap) == (1000, 100)
+        assert settings.similarity_threshold == 0.35
+
+    def test_passages_are_that_long_and_overlap(self, services: Services) -> None:
+        words = " ".join(f"word{number}" for number in range(1000))
+        whole = Document("attachment-x", "x.md", "x", "x.md", {}, lay_out([Section((), words)]))
+        _, chunks = services.model_bound.compressor.retrieve("word7", [whole], top_k=1, cancel=_NONE)
+        assert 900 < max(len(chunk.text) for chunk in chunks) <= 1000
+        assert {chunk.collection for chunk in chunks} == {ATTACHMENTS}
+        overlaps = [before.end - after.start for before, after in pairwise(chunks)]
+        assert all(80 < overlap <= 100 for overlap in overlaps)
+        assert all(words[chunk.start : chunk.end] == chunk.text for chunk in chunks)
+
+    def test_another_threshold(self, settings: Settings) -> None:
+        text = Document("attachment-x", "x.md", "x", "x.md", {}, lay_out([Section((), "alpha beta gamma delta")]))
+        for least, found in ((0.2, 1), (0.99, 0)):
+            with Services(settings.override(similarity_threshold=least)) as services:
+                kept, _ = services.model_bound.compressor.retrieve("alpha", [text], top_k=5, cancel=_NONE)
+            assert len(kept.hits) == found

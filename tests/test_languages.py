@@ -1,0 +1,76 @@
+"""Reports and questions in other languages than English: keyword search by LANGUAGE (R-B5), the answer's language."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from chatbot.generation.answer import grounded_prompt
+from chatbot.schema import Question, Scope
+from chatbot.services import Services
+from chatbot.settings import Settings
+from chatbot.text import LANGUAGES, Analyzer
+from tests.generation.conftest import context
+
+INFLECTED = {
+    "danish": ("Landets største havne ligger ved kysten.", "havn"),
+    "dutch": ("De verkiezingen waren in het voorjaar.", "verkiezing"),
+    "english": ("Elections were held in the spring.", "election"),
+    "french": ("Les élections présidentielles ont eu lieu.", "Élection présidentielle"),
+    "german": ("Die Häuser stehen am Fluss.", "Haus"),
+    "italian": ("Le esportazioni di vino sono cresciute.", "esportazione"),
+    "norwegian": ("Landets største havner ligger ved kysten.", "havn"),
+    "portuguese": ("As exportações de café cresceram.", "exportação"),
+    "russian": ("Выборы президентов прошли весной.", "президент"),
+    "spanish": ("Las exportaciones de cobre crecieron.", "exportación"),
+    "swedish": ("Landets största hamnar ligger vid kusten.", "hamn"),
+    "turkish": ("İhracatlar ve ISPARTA limanları büyüdü.", "ihracat"),
+}
+OTHER = {
+    "danish": "Skovene dækker halvdelen.", "dutch": "De bossen bedekken de helft.",
+    "english": "Forests cover half of it.", "french": "Les forêts couvrent la moitié.",
+    "german": "Wälder bedecken die Hälfte.", "italian": "I boschi coprono la metà.",
+    "norwegian": "Skogene dekker halvparten.", "portuguese": "As florestas cobrem metade.",
+    "russian": "Леса покрывают половину.", "spanish": "Los bosques cubren la mitad.",
+    "swedish": "Skogarna täcker hälften.", "turkish": "Ormanlar yarısını kaplar.",
+}  # fmt: skip
+
+
+class TestKeywordSearch:
+    @pytest.fixture(params=LANGUAGES)
+    def settings(self, request: pytest.FixtureRequest, settings: Settings) -> Settings:
+        return settings.override(language=request.param)
+
+    def test_an_inflected_form_is_found_and_nothing_else(
+        self, settings: Settings, services: Services, add_report
+    ) -> None:
+        text, query = INFLECTED[settings.language]
+        add_report(f"# A\n\n{text}\n", "inflected")
+        add_report(f"# B\n\n{OTHER[settings.language]}\n", "other")
+        found = services.store.get(
+            [match.chunk_id for match in services.store.keyword_search(query, top_k=5, scope=Scope())]
+        )
+        assert [chunk.text for chunk in found] == [text]
+
+
+def test_every_language_is_tried() -> None:
+    assert set(INFLECTED) == set(LANGUAGES)
+
+
+@pytest.mark.parametrize("language", ["french", "german", "spanish"])
+def test_accents_written_apart_are_the_same_letters(language: str) -> None:
+    text = INFLECTED[language][0]
+    assert Analyzer(language).terms(unicodedata.normalize("NFD", text)) == Analyzer(language).terms(text)
+
+
+def test_turkish_capitals_keep_or_lack_their_dot() -> None:
+    terms = Analyzer("turkish").terms
+    assert terms("İZMİR") == terms("izmir")
+    assert terms("ISPARTA") == terms("ısparta") != terms("isparta")
+
+
+def test_the_model_is_told_to_answer_in_the_language_of_the_question() -> None:
+    question = Question("Wie schnell wächst die Bevölkerung?", Scope(), 5, "hybrid", "direct", ())
+    system, *_ = grounded_prompt(question, context("The population grows by 2.09%.")).messages
+    assert "Answer in the language of the question, also where the passages are in another one" in system.content

@@ -1,0 +1,447 @@
+"""The knowledge base over HTTP (R-E7): list, look inside, change, delete, read again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from chatbot.ingestion.pipeline import Ingested
+from chatbot.ingestion.sources import Source
+from chatbot.schema import DocumentRecord
+from chatbot.services import Services
+from chatbot.settings import Settings
+from tests.conftest import KENYA_2023, write_report
+from tests.web.conftest import error_of, fields_of
+from tests.web.knowledge import KENYA, MALI_CSV, added, ended, found_texts, rows
+from tests.web.live import served
+
+DOCUMENT = {
+    "document_id",
+    "document_name",
+    "title",
+    "country_name",
+    "year",
+    "type",
+    "pages",
+    "chunks",
+    "status",
+    "updated_at",
+    "source",
+    "collection",
+    "labels",
+    "description",
+    "error",
+    "sample",
+    "parts",
+    "has_file",
+    "can_reingest",
+    "chunking",
+}
+LONG = "# Ghana: Country Report 2022\n\n## Cocoa\n\n" + " ".join(
+    f"Sentence number {number} speaks of cocoa and of its price." for number in range(60)
+)
+
+
+@pytest.fixture
+def uploaded(client: FlaskClient) -> str:
+    """The id of Kenya 2023, uploaded as a file."""
+    (document_id,) = added(client, (KENYA, KENYA_2023), labels="people, land", description="A test.")
+    return document_id
+
+
+def get(client: FlaskClient, document_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = client.get(f"/api/documents/{document_id}").get_json()
+    return found
+
+
+def titles(client: FlaskClient, **asked: Any) -> list[str]:
+    response = client.get("/api/documents", query_string=asked)
+    assert response.status_code == 200, response.get_data(as_text=True)
+    return [document["title"] for document in response.get_json()["documents"]]
+
+
+class TestList:
+    @pytest.fixture(autouse=True)
+    def reports(self, kenya: Ingested, mali: Ingested, services: Services) -> None:
+        services.documents.put(
+            DocumentRecord("b" * 20, "Chad", "Chad", "uploads/chad.pdf", "chatbot_data", "failed", "1", {}, error="No.")
+        )
+
+    def test_a_document_has_all_its_fields(self, client: FlaskClient, kenya: Ingested) -> None:
+        document = get(client, kenya.document_id)
+        assert set(document) == DOCUMENT
+        assert document["document_id"] == kenya.document_id
+        assert (document["country_name"], document["year"], document["type"]) == ("Kenya", 2023, "country_report")
+        assert (document["status"], document["chunks"], document["parts"]) == ("ready", 3, 1)
+        assert document["chunking"] == {
+            "strategy": "sections",
+            "size": 900,
+            "used": 900,
+            "unit": "characters",
+            "overlap": 0,
+        }
+
+    def test_all_by_title(self, client: FlaskClient) -> None:
+        body = client.get("/api/documents").get_json()
+        assert [each["title"] for each in body["documents"]] == [
+            "Chad",
+            "Kenya: Country Report 2023",
+            "Mali: Country Report 2021",
+        ]
+        assert body["total"] == 3
+        assert body["documents"][0]["error"] == "No."
+
+    @pytest.mark.parametrize(
+        ("asked", "countries"),
+        [
+            ({"country_name": "Kenya"}, ["Kenya"]),
+            ({"country_name": "ke"}, ["Kenya"]),
+            ({"country_name": ["Kenya", "Mali"]}, ["Kenya", "Mali"]),
+            ({"year": "2021"}, ["Mali"]),
+            ({"year.gte": "2022", "year.lte": "2023"}, ["Kenya"]),
+            ({"type": "country_report", "country_name": "Mali"}, ["Mali"]),
+            ({"status": "failed"}, ["Chad"]),
+            ({"status": "ready"}, ["Kenya", "Mali"]),
+            ({"status": "pending"}, []),
+            ({"q": "kenya"}, ["Kenya"]),
+            ({"q": "REPORT 20"}, ["Kenya", "Mali"]),
+            ({"q": "chad.PDF"}, ["Chad"]),
+            ({"q": "report", "year": "2021"}, ["Mali"]),
+            ({"q": "nothing"}, []),
+            ({"q": ".*"}, []),
+        ],
+    )
+    def test_filters(self, client: FlaskClient, asked: dict[str, Any], countries: list[str]) -> None:
+        assert [title.partition(":")[0] for title in titles(client, **asked)] == countries
+
+    def test_pages_of_the_list_say_how_many_there_are_in_all(self, client: FlaskClient) -> None:
+        pages = [client.get(f"/api/documents?limit=2&offset={offset}").get_json() for offset in (0, 2, 4)]
+        assert [len(page["documents"]) for page in pages] == [2, 1, 0]
+        assert {page["total"] for page in pages} == {3}
+
+    @pytest.mark.parametrize(
+        ("asked", "field"),
+        [
+            ({"limit": "0"}, "limit"),
+            ({"limit": "201"}, "limit"),
+            ({"limit": "ten"}, "limit"),
+            ({"limit": ""}, "limit"),
+            ({"limit": "1.0"}, "limit"),
+            ({"limit": "9" * 5000}, "limit"),
+            ({"offset": "-1"}, "offset"),
+            ({"offset": "9" * 5000}, "offset"),
+            ({"status": "fine"}, "status"),
+            ({"year": "soon"}, "filters.year"),
+            ({"year": "1800"}, "filters.year"),
+            ({"year": "9" * 5000}, "filters.year"),
+            ({"country_name": "Narnia"}, "filters.country_name"),
+            ({"colour": "red"}, "filters.colour"),
+        ],
+    )
+    def test_what_is_wrong_is_named(self, client: FlaskClient, asked: dict[str, str], field: str) -> None:
+        assert fields_of(client.get("/api/documents", query_string=asked)) == [field]
+
+    @pytest.mark.parametrize("document_id", ["nope", "a" * 20, "a" * 65, "$ne", "%00", "..%2Fx"])
+    @pytest.mark.parametrize("path", ["", "/chunks", "/file"])
+    def test_an_unknown_id_is_not_found(self, client: FlaskClient, document_id: str, path: str) -> None:
+        error_of(client.get(f"/api/documents/{document_id}{path}"), 404, "not_found")
+
+
+class TestTable:
+    """R-B1: each row of a table is scoped by its own country and year."""
+
+    @pytest.fixture
+    def table(self, client: FlaskClient) -> str:
+        (document_id,) = added(client, ("prices.csv", MALI_CSV))
+        return document_id
+
+    def test_it_is_one_document_of_several_scopes(self, client: FlaskClient, table: str) -> None:
+        document = get(client, table)
+        assert (document["country_name"], document["year"], document["parts"]) == (None, None, 2)
+
+    def test_its_countries_and_years_can_be_asked_for(self, client: FlaskClient, table: str) -> None:
+        facets = client.get("/api/facets").get_json()
+        assert [each["value"] for each in facets["country_name"]] == ["Kenya", "Mali"]
+        assert [each["value"] for each in facets["year"]] == [2021, 2023]
+        assert titles(client, country_name="Mali", year="2021") == ["prices"]
+        assert titles(client, country_name="Mali", year="2023") == []
+
+    def test_a_scope_finds_its_rows_only(self, client: FlaskClient, table: str) -> None:
+        (text,) = found_texts(client, "inflation", filters={"country_name": "Mali", "year": 2021})
+        assert "4.1 percent" in text
+
+
+class TestPreview:
+    def test_the_passages_in_reading_order_the_summary_last(self, client: FlaskClient, settings: Settings) -> None:
+        (document_id,) = added(client, ("ghana.md", LONG), chunk_size="200")
+        whole = client.get(f"/api/documents/{document_id}/chunks?limit=100").get_json()
+        assert whole["total"] == get(client, document_id)["chunks"] == len(whole["chunks"]) > 10
+        numbers = [text for chunk in whole["chunks"] for text in chunk["text"].split() if text.isdigit()]
+        assert numbers == [str(number) for number in range(60)]
+
+    def test_it_can_be_read_page_by_page(self, client: FlaskClient) -> None:
+        (document_id,) = added(client, ("ghana.md", LONG), chunk_size="200")
+        total = client.get(f"/api/documents/{document_id}/chunks").get_json()["total"]
+        read = [
+            chunk["chunk_id"]
+            for offset in range(0, total + 7, 7)
+            for chunk in client.get(f"/api/documents/{document_id}/chunks?limit=7&offset={offset}").get_json()["chunks"]
+        ]
+        assert len(read) == len(set(read)) == total
+
+    @pytest.mark.parametrize("asked", ["limit=0", "limit=101", "offset=x"])
+    def test_wrong_numbers_are_refused(self, client: FlaskClient, uploaded: str, asked: str) -> None:
+        assert fields_of(client.get(f"/api/documents/{uploaded}/chunks?{asked}")) == [asked.partition("=")[0]]
+
+    class TestWithSummary:
+        @pytest.fixture
+        def settings(self, settings: Settings) -> Settings:
+            return settings.override(summaries="extractive")
+
+        def test_the_summary_is_one_of_the_passages(self, client: FlaskClient, uploaded: str) -> None:
+            """R-D7."""
+            page = client.get(f"/api/documents/{uploaded}/chunks").get_json()
+            assert page["total"] == len(page["chunks"]) == 4
+            assert [chunk["section"] for chunk in page["chunks"]][-1] == "Summary"
+            last = client.get(f"/api/documents/{uploaded}/chunks?limit=2&offset=2").get_json()["chunks"]
+            assert [chunk["section"].rpartition(" ")[2] for chunk in last] == ["Location", "Summary"]
+
+
+class TestEdit:
+    def edit(self, client: FlaskClient, document_id: str, **fields: Any) -> dict[str, Any]:
+        response = client.patch(f"/api/documents/{document_id}", json=fields)
+        assert response.status_code == 200, response.get_data(as_text=True)
+        found: dict[str, Any] = response.get_json()
+        assert {**get(client, document_id), "updated_at": ""} == {**found, "updated_at": ""}
+        return found
+
+    @pytest.mark.parametrize(
+        ("field", "value", "stored"),
+        [
+            ("title", "A new  title", "A new title"),
+            ("country_name", "ml", "Mali"),
+            ("country_name", None, None),
+            ("year", "2020", 2020),
+            ("year", None, None),
+            ("type", "year_in_review", "year_in_review"),
+            ("type", None, None),
+            ("labels", ["x", "y", "x"], ["x", "y"]),
+            ("labels", "x, y", ["x", "y"]),
+            ("labels", [], []),
+            ("labels", None, []),
+            ("description", "Other words.", "Other words."),
+            ("description", None, ""),
+        ],
+    )
+    def test_each_field(self, client: FlaskClient, uploaded: str, field: str, value: Any, stored: Any) -> None:
+        before = get(client, uploaded)
+        after = self.edit(client, uploaded, **{field: value})
+        assert after[field] == stored
+        same = DOCUMENT - {field, "updated_at", *({"document_name"} if field == "title" else ())}
+        assert {name: after[name] for name in same} == {name: before[name] for name in same}
+
+    def test_the_passages_follow(self, client: FlaskClient, uploaded: str) -> None:
+        self.edit(client, uploaded, title="Renamed", country_name="Mali", year=2020)
+        hits = client.post("/api/search", json={"query": "population", "filters": {"year": 2020}}).get_json()["hits"]
+        assert {(hit["title"], hit["country_name"], hit["year"]) for hit in hits} == {("Renamed", "Mali", 2020)}
+        assert fields_of(client.get("/api/documents?country_name=Kenya")) == ["filters.country_name"]
+
+    def test_it_holds_when_the_same_file_comes_again(self, client: FlaskClient, uploaded: str) -> None:
+        self.edit(client, uploaded, title="Mine", year=None)
+        added(client, (KENYA, KENYA_2023 + "\n\n## More\n\nNew text.\n"))
+        assert (get(client, uploaded)["title"], get(client, uploaded)["year"]) == ("Mine", None)
+        assert found_texts(client, "New text")[0].endswith("New text.")
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"country_name": "Narnia"}, "country_name"),
+            ({"country_name": 5}, "country_name"),
+            ({"year": "soon"}, "year"),
+            ({"year": True}, "year"),
+            ({"year": 2023.5}, "year"),
+            ({"year": 999}, "year"),
+            ({"title": ""}, "title"),
+            ({"title": ["x"]}, "title"),
+            ({"title": "x" * 301}, "title"),
+            ({"labels": {"a": 1}}, "labels"),
+            ({"labels": ["x"] * 31}, "labels"),
+            ({"description": "x" * 2001}, "description"),
+            ({"collection": "chatbot_data"}, "collection"),
+            ({"chunk_size": 200}, "chunk_size"),
+            ({"document_id": "x"}, "document_id"),
+            ({"title": "fine", "$set": {}}, "$set"),
+        ],
+    )
+    def test_what_is_wrong_is_named_and_changes_nothing(
+        self, client: FlaskClient, uploaded: str, body: dict[str, Any], field: str
+    ) -> None:
+        before = get(client, uploaded)
+        assert fields_of(client.patch(f"/api/documents/{uploaded}", json=body)) == [field]
+        assert get(client, uploaded) == before
+
+    @pytest.mark.parametrize("data", [b"[]", b"x", b"", b'{"title": "\\ud800"}', b'{"a":' * 100_000])
+    def test_a_body_that_is_no_object_of_texts(self, client: FlaskClient, uploaded: str, data: bytes) -> None:
+        path = f"/api/documents/{uploaded}"
+        error_of(client.patch(path, data=data, content_type="application/json"), 400)
+        error_of(client.patch(path, data=b'{"title": "x"}', content_type="text/plain"), 400)
+        assert get(client, uploaded)["title"] == "Kenya: Country Report 2023"
+
+    def test_an_unknown_report(self, client: FlaskClient) -> None:
+        error_of(client.patch(f"/api/documents/{'a' * 20}", json={"title": "x"}), 404, "not_found")
+
+
+class TestDelete:
+    def test_it_is_gone_at_once_and_so_are_its_passages(
+        self, client: FlaskClient, uploaded: str, mali: Ingested
+    ) -> None:
+        assert found_texts(client, "growth rate")
+        response = client.delete(f"/api/documents/{uploaded}")
+        assert (response.status_code, response.data) == (204, b"")
+        assert found_texts(client, "growth rate") == []
+        assert titles(client) == ["Mali: Country Report 2021"]
+        for path in ("", "/chunks", "/file"):
+            error_of(client.get(f"/api/documents/{uploaded}{path}"), 404, "not_found")
+        error_of(client.delete(f"/api/documents/{uploaded}"), 404, "not_found")
+
+    def test_no_row_of_it_stays(self, client: FlaskClient, uploaded: str, settings: Settings) -> None:
+        client.delete(f"/api/documents/{uploaded}")
+        after = rows(settings)
+        assert after.get("documents", 0) == after.get("report_chatting", 0) == after.get("chatbot_data", 0) == 0
+
+    def test_the_same_file_can_be_added_again(self, client: FlaskClient, uploaded: str) -> None:
+        client.delete(f"/api/documents/{uploaded}")
+        assert added(client, (KENYA, KENYA_2023)) == [uploaded]
+        assert found_texts(client, "growth rate")
+
+
+class TestOriginal:
+    @pytest.mark.parametrize("content", [KENYA_2023.encode(), ("# T\n\n" + "größe " * 500_000).encode()])
+    def test_byte_for_byte_with_its_name(self, client: FlaskClient, content: bytes) -> None:
+        (document_id,) = added(client, ("länder/kenya 1.md", content), chunk_size="100000")
+        response = client.get(f"/api/documents/{document_id}/file")
+        assert response.data == content
+        assert response.headers["Content-Disposition"] == 'attachment; filename="kenya 1.md"'
+        assert response.mimetype == "application/octet-stream"
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+    @pytest.mark.parametrize(
+        ("name", "disposition"),
+        [
+            ("中国 1.md", "attachment; filename=\" 1.md\"; filename*=UTF-8''%E4%B8%AD%E5%9B%BD%201.md"),
+            ("länder.md", "attachment; filename=\"lander.md\"; filename*=UTF-8''l%C3%A4nder.md"),
+        ],
+    )
+    def test_a_name_in_another_script_over_a_real_socket(
+        self, app: Flask, client: FlaskClient, name: str, disposition: str
+    ) -> None:
+        """WSGI headers are Latin-1, which Flask's client does not mind."""
+        (document_id,) = added(client, (name, "# China\n\ntext"))
+        with served(app) as port, urlopen(f"http://127.0.0.1:{port}/api/documents/{document_id}/file") as response:
+            assert response.headers["Content-Disposition"] == disposition
+            assert response.read() == b"# China\n\ntext"
+
+    @pytest.mark.parametrize("name", ["line\nbreak", "a\r\nX-Evil: 1", 'quo"te', "semi; filename=x"])
+    def test_the_name_of_a_local_file_cannot_write_headers(
+        self, client: FlaskClient, services: Services, tmp_path: Path, name: str
+    ) -> None:
+        path = write_report(tmp_path / "local", KENYA_2023, name)
+        found = services.ingestion.ingest(Source(path, path.as_posix()))
+        response = client.get(f"/api/documents/{found.document_id}/file")
+        assert response.status_code == 200
+        assert response.data == KENYA_2023.encode()
+        assert "X-Evil" not in response.headers
+        assert response.headers["Content-Disposition"].isprintable()
+        assert response.headers["Content-Disposition"].count('"') == 2
+
+    class TestNotKept:
+        @pytest.fixture
+        def settings(self, settings: Settings) -> Settings:
+            return settings.override(keep_files=False)
+
+        def test_it_says_so(self, client: FlaskClient, uploaded: str) -> None:
+            document = get(client, uploaded)
+            assert (document["has_file"], document["can_reingest"]) == (False, False)
+            error = error_of(client.get(f"/api/documents/{uploaded}/file"), 404, "not_found")
+            assert error["message"] == "The original of 'Kenya: Country Report 2023' is not kept."
+            error = error_of(client.post(f"/api/documents/{uploaded}/reingest"), 404, "not_found")
+            assert "add the file again" in error["message"]
+
+
+class TestReingest:
+    def test_cut_in_another_way(self, client: FlaskClient) -> None:
+        (document_id,) = added(client, ("ghana.md", LONG), labels="cocoa")
+        before = get(client, document_id)
+        cut = {"chunk_strategy": "sliding_window", "chunk_size": 200, "chunk_overlap": 40}
+        started = client.post(f"/api/documents/{document_id}/reingest", json=cut)
+        job = ended(client, started)
+        assert started.headers["Location"] == f"/api/ingestions/{job['ingestion_id']}"
+        assert [(file["name"], file["outcome"]) for file in job["files"]] == [("ghana.md", "replaced")]
+        after = get(client, document_id)
+        assert after["chunking"] == {
+            "strategy": "sliding_window",
+            "size": 200,
+            "used": 200,
+            "unit": "characters",
+            "overlap": 40,
+        }
+        assert after["chunks"] > before["chunks"]
+        assert (after["labels"], after["title"]) == (["cocoa"], before["title"])
+        page = client.get(f"/api/documents/{document_id}/chunks?limit=100").get_json()
+        assert max(len(chunk["text"]) for chunk in page["chunks"]) <= 200
+
+    @pytest.mark.parametrize("body", [{"json": {}}, {}])
+    def test_as_before_changes_nothing(self, client: FlaskClient, uploaded: str, body: dict[str, Any]) -> None:
+        job = ended(client, client.post(f"/api/documents/{uploaded}/reingest", **body))
+        assert [file["outcome"] for file in job["files"]] == ["unchanged"]
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"chunk_strategy": "magic"}, "chunk_strategy"),
+            ({"chunk_size": 1}, "chunk_size"),
+            ({"chunk_overlap": 5000}, "chunk_overlap"),
+            ({"title": "x"}, "title"),
+            ({"colour": "red"}, "colour"),
+        ],
+    )
+    def test_what_is_wrong_is_named(
+        self, client: FlaskClient, uploaded: str, body: dict[str, Any], field: str, settings: Settings
+    ) -> None:
+        before = rows(settings)["ingestions"]
+        response = client.post(f"/api/documents/{uploaded}/reingest", json=body)
+        code = "unknown_name" if field == "chunk_strategy" else "invalid_request"
+        assert [detail["field"] for detail in error_of(response, 400, code)["details"]] == [field]
+        assert rows(settings)["ingestions"] == before
+
+    def test_a_local_file_is_read_where_it_was_and_not_found_once_it_is_gone(
+        self, client: FlaskClient, services: Services, tmp_path: Path
+    ) -> None:
+        path = write_report(tmp_path / "local", KENYA_2023, "kenya-2023")
+        found = services.ingestion.ingest(Source(path, path.as_posix()))
+        path.write_text(KENYA_2023 + "\n\n## Added\n\nSince then.\n", encoding="utf-8")
+        job = ended(client, client.post(f"/api/documents/{found.document_id}/reingest", json={}))
+        assert [file["outcome"] for file in job["files"]] == ["replaced"]
+        assert found_texts(client, "Since then")
+        path.unlink()
+        assert get(client, found.document_id)["can_reingest"] is False
+        error_of(client.post(f"/api/documents/{found.document_id}/reingest", json={}), 404, "not_found")
+
+    def test_an_unknown_report(self, client: FlaskClient) -> None:
+        error_of(client.post("/api/documents/nope/reingest", json={}), 404, "not_found")
+
+
+def test_formats_say_what_can_be_added(client: FlaskClient, kenya: Ingested) -> None:
+    body = client.get("/api/formats").get_json()
+    assert {".pdf", ".docx", ".csv", ".md", ".txt", ".html", ".xlsx", ".json"} <= set(body["suffixes"])
+    assert body["max_bytes"] == 50 * 1024 * 1024
+    assert {"sections", "recursive", "sliding_window", "sentence", "paragraph", "max_length"} == set(
+        body["chunk_strategies"]
+    )
+    assert (body["chunk_size"], body["chunk_overlap"]) == (900, 0)
+    assert body["types"] == ["country_report"]

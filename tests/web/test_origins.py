@@ -1,0 +1,106 @@
+"""Another site's page changes nothing: a form with a file needs no preflight, so the server itself has to refuse."""
+
+from __future__ import annotations
+
+import pytest
+from flask.testing import FlaskClient
+
+from chatbot.settings import Settings
+from tests.conftest import KENYA_2023
+from tests.web.conftest import error_of
+from tests.web.knowledge import KENYA, form, rows
+
+HERE = "http://localhost"  # what the test client asks
+FRIEND = "https://app.example.com"
+FOREIGN = [
+    {"Origin": "https://evil.example"},
+    {"Origin": "https://localhost.evil.example"},
+    {"Origin": "http://localhost:3000"},
+    {"Origin": "null"},
+    {"Origin": ""},
+    {"Origin": "http://[::1"},
+    {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"},
+    {"Origin": "http://localhost:3000", "Sec-Fetch-Site": "same-site"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+]
+OWN = [
+    {},
+    {"Origin": HERE},
+    {"Origin": "HTTP://LOCALHOST"},
+    {"Origin": HERE, "Sec-Fetch-Site": "same-origin"},
+    {"Sec-Fetch-Site": "same-origin"},
+    {"Sec-Fetch-Site": "none"},
+    {"Origin": "https://reports.example.org", "Sec-Fetch-Site": "same-origin"},  # behind a proxy of another name
+]
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+def test_an_upload_of_another_site_is_refused_and_nothing_is_stored(
+    client: FlaskClient, settings: Settings, headers: dict[str, str]
+) -> None:
+    body, content_type = form((KENYA, KENYA_2023))
+    response = client.post("/api/documents", data=body, content_type=content_type, headers=headers)
+    error = error_of(response, 403, "forbidden_origin")
+    assert "CORS_ORIGINS" in error["message"]
+    assert (headers.get("Origin") or "another site") in error["message"]
+    assert rows(settings).get("ingestions", 0) == 0
+    assert "Access-Control-Allow-Origin" not in response.headers
+
+
+@pytest.mark.parametrize("headers", OWN)
+def test_the_own_page_and_programs_may(client: FlaskClient, headers: dict[str, str]) -> None:
+    body, content_type = form((KENYA, KENYA_2023))
+    response = client.post("/api/documents", data=body, content_type=content_type, headers=headers)
+    assert response.status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/query"),
+        ("POST", "/api/chat"),
+        ("POST", "/api/search"),
+        ("PATCH", "/api/documents/x"),
+        ("PUT", "/api/documents/x"),
+        ("DELETE", "/api/documents/x"),
+        ("POST", "/api/documents/x/reingest"),
+        ("DELETE", "/api/ingestions/x"),
+        ("POST", "/api/ingestions/x/retry"),
+        ("POST", "/nowhere"),
+    ],
+)
+def test_every_way_to_change_something_is_closed(client: FlaskClient, method: str, path: str) -> None:
+    response = client.open(path, method=method, json={}, headers={"Origin": "https://evil.example"})
+    error_of(response, 403, "forbidden_origin")
+
+
+@pytest.mark.parametrize("path", ["/", "/documents", "/api/documents", "/api/reports", "/health"])
+@pytest.mark.parametrize("headers", FOREIGN)
+def test_reading_is_the_browsers_business(client: FlaskClient, path: str, headers: dict[str, str]) -> None:
+    assert client.get(path, headers=headers).status_code == 200
+    assert client.head(path, headers=headers).status_code == 200
+
+
+class TestAllowed:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.override(cors_origins=(FRIEND,))
+
+    def test_an_origin_of_the_setting_may(self, client: FlaskClient) -> None:
+        body, content_type = form((KENYA, KENYA_2023))
+        headers = {"Origin": FRIEND, "Sec-Fetch-Site": "cross-site"}
+        response = client.post("/api/documents", data=body, content_type=content_type, headers=headers)
+        assert response.status_code == 202
+        assert response.headers["Access-Control-Allow-Origin"] == FRIEND
+
+    @pytest.mark.parametrize("origin", ["http://app.example.com", f"{FRIEND}.evil.example", f"{FRIEND}:444"])
+    def test_another_still_may_not(self, client: FlaskClient, origin: str) -> None:
+        response = client.post("/query", json={"query": "x"}, headers={"Origin": origin})
+        error_of(response, 403, "forbidden_origin")
+
+    def test_its_preflight_is_answered(self, client: FlaskClient) -> None:
+        asked = {"Origin": FRIEND, "Access-Control-Request-Method": "DELETE"}
+        response = client.options("/api/documents/x", headers=asked)
+        assert response.status_code == 200
+        assert "DELETE" in response.headers["Access-Control-Allow-Methods"]
