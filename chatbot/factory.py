@@ -23,8 +23,8 @@ from .web.documents import documents
 from .web.errors import register_error_handlers
 from .web.health import health
 from .web.ingestions import ingestions
-from .web.origins import refuse_foreign_origins
 from .web.metrics import metrics
+from .web.origins import refuse_foreign_origins
 from .web.pages import pages
 from .web.startup import Startup
 

@@ -15,11 +15,11 @@ from chatbot.database import Database, decode_vector
 from chatbot.database.mongo import MongoBackend
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.errors import ChatbotError, DatabaseError, EmbedderMismatchError, EmbeddingError, SearchEngineError
+from chatbot.ingestion.watch import Watch
 from chatbot.migration.reembed import Reembedding
 from chatbot.migration.reembed_state import SIGN_OF_LIFE_SECONDS, ReembedState
 from chatbot.migration.slot_indexes import AtlasSlotIndexes, NoSlotIndexes
 from chatbot.repositories.changes import CorpusFacts, StoredEmbedder
-from chatbot.ingestion.watch import Watch
 from chatbot.schema import AnswerEvent, Document, Matrix, Question, Scope, Section
 from chatbot.services import Services
 from chatbot.settings import Settings
