@@ -142,33 +142,34 @@ class ModelBound(Lazy):
             embedding_field=embedding_field(self._stored.slot if self._stored else ""),
         )
 
-    @property
-    def retriever(self) -> Retriever:
-        return self._once("retriever", self._build_retriever)
+    def retriever_for(self, preset: str) -> Retriever:
+        """With the query-time figures of a preset; "" = as the settings are. Raises UnknownNameError."""
+        return self._once(f"retriever:{preset}", lambda: self._build_retriever(preset))
 
-    def _build_retriever(self) -> Retriever:
-        settings = self._services.settings
+    def _build_retriever(self, preset: str) -> Retriever:
+        services, settings = self._services, self._services.query_settings(preset)
         return Retriever(
             store=self.store,
             embedder=self.embedder,
-            methods=self._services.retrieval_method,
+            methods=lambda name: services.retrieval_method(name, preset),
             threshold=ThresholdSettings(settings.threshold_start, settings.threshold_step, settings.threshold_floor),
-            unsettled=self._services.documents.unsettled,
+            unsettled=services.documents.unsettled,
+            reranker=lambda: services.reranker(preset),
         )
 
-    def agent(self, mode: str) -> Agent:
-        floor = self._relevance_floor()  # asked each time: `calibrate` may have run in another process
-        return self._once(f"agent:{mode}:{floor}", lambda: self._build_agent(mode, floor))
+    def agent(self, mode: str, preset: str = "") -> Agent:
+        floor = self._relevance_floor(preset)  # asked each time: `calibrate` may have run in another process
+        return self._once(f"agent:{mode}:{preset}:{floor}", lambda: self._build_agent(mode, preset, floor))
 
-    def _relevance_floor(self) -> float:
-        setting, model_id = self._services.settings.relevance_floor, self.embedder.model_id
+    def _relevance_floor(self, preset: str) -> float:
+        setting, model_id = self._services.query_settings(preset).relevance_floor, self.embedder.model_id
         stored = CalibrationRepository(self._services.database).get(model_id) if setting == "auto" else None
         return relevance_floor(setting, model_id, stored)
 
-    def _build_agent(self, mode: str, floor: float) -> Agent:
-        services, settings = self._services, self._services.settings
+    def _build_agent(self, mode: str, preset: str, floor: float) -> Agent:
+        services, settings = self._services, self._services.query_settings(preset)
         agent = AGENTS.builder(mode)(
-            retriever=self.retriever,
+            retriever=self.retriever_for(preset),
             compressor=self.compressor,
             store=self.store,
             catalog=services.documents,

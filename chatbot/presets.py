@@ -37,6 +37,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "hybrid": {
         "retrieval_method": "hybrid",
         "vector_weight": 0.7,
+        "fusion": "bounded",
+        "reranker": "diversity",
         "top_k": 3,
         "threshold_start": 0.0,
         "threshold_floor": 0.0,

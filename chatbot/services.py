@@ -21,7 +21,7 @@ from .conversation.service import ChatService
 from .database import Database, open_database
 from .embedders import EMBEDDERS
 from .engine import Engine, choose_engine, index_plans
-from .errors import InvalidRequestError
+from .errors import InvalidRequestError, UnknownNameError
 from .ingestion.editor import Editor
 from .ingestion.jobs import IngestionWorker
 from .ingestion.overrides import check_overrides
@@ -34,6 +34,7 @@ from .loaders.isolated import IsolatedLoader
 from .migration.schema import migrate
 from .model_bound import SAMPLE_DATA, WARM_CACHE, ModelBound
 from .originals import Originals
+from .presets import PRESETS, query_time
 from .protocols import Agent, ChatModel, Chunker, Embedder, Store
 from .repositories.caches import CacheRepository
 from .repositories.changes import CorpusChanges, CorpusFacts, StoredEmbedder
@@ -43,7 +44,10 @@ from .repositories.files import FileRepository
 from .repositories.ingestions import IngestionRepository
 from .repositories.older_reports import OlderReports
 from .repositories.usage import UsageRepository, seconds_to_reset
+from .rerankers import RERANKERS
+from .rerankers.reranker import Reranker
 from .retrieval import RETRIEVAL_METHODS
+from .retrieval.fusion import fusion_named
 from .retrieval.method import RetrievalMethod
 from .retrieval.pipeline import Retriever
 from .retrieval.scope import ScopeResolver
@@ -180,19 +184,44 @@ class Services(Lazy):
     def usage(self) -> UsageRepository:
         return self._once("usage", lambda: UsageRepository(self.database))
 
-    def retrieval_method(self, name: str) -> RetrievalMethod:
+    def query_settings(self, preset: str) -> Settings:
+        """The settings of one question: with the query-time figures of a preset, "" = as they are.
+
+        Raises:
+            UnknownNameError: no such preset.
+        """
+        if not preset:
+            return self.settings
+        if preset not in PRESETS:
+            valid = sorted(PRESETS)
+            message = f"{preset!r} is not a preset. Valid: {', '.join(valid)}."
+            raise UnknownNameError.for_field("preset", message, valid)
+        return self._once(f"settings:{preset}", lambda: self.settings.override(**query_time(preset)))
+
+    def retrieval_method(self, name: str, preset: str = "") -> RetrievalMethod:
         """Raises UnknownNameError."""
         RETRIEVAL_METHODS.check(name, field="retrieval_method")
-        return self._once(f"method:{name}", lambda: RETRIEVAL_METHODS.builder(name)(self.settings))
+        settings = self.query_settings(preset)
+        return self._once(f"method:{name}:{preset}", lambda: RETRIEVAL_METHODS.builder(name)(settings))
+
+    def reranker(self, preset: str = "") -> Reranker | None:
+        """The one that the settings name, None for none. Raises UnknownNameError, MissingPackageError."""
+        name = RERANKERS.check(self.query_settings(preset).reranker, field="RERANKER")
+        if name == "none":
+            return None
+        return self._once(
+            f"reranker:{name}",
+            lambda: RERANKERS.builder(name)(chat_model=lambda: self.chat_model, language=self.settings.language),
+        )
 
     @property
     def retriever(self) -> Retriever:
-        return self.model_bound.retriever
+        return self.model_bound.retriever_for("")
 
-    def agent(self, mode: str) -> Agent:
+    def agent(self, mode: str, preset: str = "") -> Agent:
         """Raises UnknownNameError."""
         AGENTS.check(mode, field="mode")
-        return self.model_bound.agent(mode)
+        return self.model_bound.agent(mode, preset)
 
     @property
     def chat(self) -> ChatService:
@@ -353,6 +382,8 @@ class Services(Lazy):
         settings = self.settings
         analyzer(settings.language)
         RETRIEVAL_METHODS.check(settings.retrieval_method, field="RETRIEVAL_METHOD")
+        fusion_named(settings.fusion)
+        self.reranker()
         STORES.check(settings.vector_search, field="VECTOR_SEARCH", also=("auto",))
         if settings.embedding_provider is not None:
             EMBEDDERS.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")

@@ -125,6 +125,12 @@ class Settings(BaseModel):
     auto_scope: bool = Field(
         False, description="Apply the countries and years found in a question as its scope; else they are offered."
     )
+    fusion: str = Field(
+        "zscore", description="How hybrid retrieval merges both searches: zscore, minmax, bounded (seed 001) or rrf."
+    )
+    reranker: str = Field(
+        "none", description="none, diversity, mmr, llm, or cross_encoder (package sentence-transformers)."
+    )
     top_k: int = Field(5, ge=1, le=50, description="Passages an answer stands on.")
     threshold_start: Fraction = Field(0.7, description="Score above which a passage counts as close (adaptive).")
     threshold_step: float = Field(0.1, gt=0, le=1, description="Step by which the threshold descends.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pycountry
 import pytest
 
-from chatbot.countries import ALIASES, country_code, normalise
+from chatbot.countries import ALIASES, country_code, country_names, normalise, usual_name
 
 SAME = {
     "KEN": ("Kenya", "kenya", "KE", "ke", "KEN", " Kenya ", "Republic of Kenya"),
@@ -67,3 +67,10 @@ def test_normalise_folds_case_accents_and_punctuation() -> None:
     assert normalise("The  São-Tomé & Príncipe!") == "sao tome and principe"
     assert normalise("The") == "the"
     assert normalise("Gambia, The") == normalise("The Gambia") == "gambia"
+
+
+def test_names_without_the_codes() -> None:
+    names = country_names()
+    assert (names["kenya"], names["drc"], names["ivory coast"]) == ("KEN", "COD", "CIV")
+    assert not {"ke", "ken", "saint", "us", "xk"} & set(names)
+    assert {usual_name(code) for code in names.values()} >= {"Kenya", "Bolivia", "Kosovo"}

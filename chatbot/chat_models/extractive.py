@@ -68,13 +68,10 @@ class ExtractiveChatModel:
         # A term that every passage has says little about which one answers.
         weights = {term: log(1 + len(passages) / found[term]) for term in found}
         quotes = [self._quote(p, weights, sum(weights[t] for t in texts[p.number] & question)) for p in passages]
-        best = sorted(quotes, key=lambda quote: (-quote.weight, quote.passage.number))[:PASSAGES]
         closest = max((_cosine(passage) for passage in passages), default=0.0)
-        return [
-            quote
-            for quote in best
-            if quote.weight >= RELATED * best[0].weight and _cosine(quote.passage) >= CLOSE * closest
-        ]
+        near = [quote for quote in quotes if _cosine(quote.passage) >= CLOSE * closest]
+        best = sorted(near, key=lambda quote: (-quote.weight, quote.passage.number))[:PASSAGES]
+        return [quote for quote in best if quote.weight >= RELATED * best[0].weight]
 
     def _telling(self, passages: Sequence[Passage], question: set[str]) -> list[Passage]:
         """Those with a sentence, or under a heading, that has a word of the question; else all that say anything."""

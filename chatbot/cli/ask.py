@@ -23,6 +23,8 @@ from ..services import Services
 @click.option("--mode", default="direct", show_default=True, help="How the answer is found.")
 @click.option("--retrieval-method", help="vector, bm25 or hybrid. Default: RETRIEVAL_METHOD.")
 @click.option("--vector-weight", type=click.FloatRange(0, 1), help="Weight of the vectors in hybrid retrieval.")
+@click.option("--no-reranking", is_flag=True, help="Leave the hits in the order of the search: RERANKER=none.")
+@click.option("--preset", default="", help="adaptive, compression, hybrid, deep or deterministic.")
 @click.option(
     "--auto-scope/--no-auto-scope", default=None, help="Apply countries and years of the question. Default: AUTO_SCOPE."
 )
@@ -38,6 +40,8 @@ def ask(
     mode: str,
     retrieval_method: str | None,
     vector_weight: float | None,
+    no_reranking: bool,
+    preset: str,
     auto_scope: bool | None,
     as_json: bool,
 ) -> None:
@@ -45,20 +49,23 @@ def ask(
 
     Example: python -m chatbot ask "What is the population growth rate?" --country KE --year 2023
     """
-    if vector_weight is not None:
-        services = click.get_current_context().with_resource(
-            Services(services.settings.override(vector_weight=vector_weight))
-        )
+    changed: dict[str, Any] = {} if vector_weight is None else {"vector_weight": vector_weight}
+    if no_reranking:
+        changed["reranker"] = "none"
+    if changed:
+        services = click.get_current_context().with_resource(Services(services.settings.override(**changed)))
     chosen = {"country_name": country, "year": year, "type": report_type}
     filters: dict[str, Any] = {name: list(values) for name, values in chosen.items() if values}
-    method = retrieval_method or services.settings.retrieval_method
+    settings = services.query_settings(preset)
+    method = retrieval_method or settings.retrieval_method
     services.retrieval_method(method)
     asked = Question(
         query=question,
         scope=services.scopes.resolve(filters),
-        top_k=limit or services.settings.top_k,
+        top_k=limit or settings.top_k,
         retrieval_method=method,
         mode=mode,
+        preset=preset,
         auto_scope=services.settings.auto_scope if auto_scope is None else auto_scope,
     )
     for event in services.chat.stream(asked, cancel=Cancellation()):

@@ -37,13 +37,13 @@ class Saved:
 
 
 class ChatService:
-    """Answers questions and remembers them. ``agents(mode)`` gives the agent of a mode."""
+    """Answers questions and remembers them. ``agents(mode, preset)`` gives the agent."""
 
     def __init__(
         self,
         *,
         conversations: Conversations,
-        agents: Callable[[str], Agent],
+        agents: Callable[[str, str], Agent],
         condenser: Condenser,
         understanding: Understanding,
     ) -> None:
@@ -68,7 +68,7 @@ class ChatService:
         """
         if conversation_id is not None and not self._conversations.exists(conversation_id):
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
-        agent = self._agents(question.mode)
+        agent = self._agents(question.mode, question.preset)
         history = self._history(question, conversation_id, previous_messages)
         question = replace(question, history=history)
         if history:

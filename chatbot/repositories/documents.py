@@ -13,6 +13,9 @@ from ..schema import Chunking, DocumentRecord, Part, Scope, Value
 from .changes import CatalogClock
 from .older_reports import OlderReports
 
+Records = dict[str, DocumentRecord]
+_NONE: Records = {}
+
 
 class DocumentRepository:
     """Collection `documents`. Small enough to be kept whole until it changes: filtering happens here, in one place.
@@ -26,10 +29,12 @@ class DocumentRepository:
         self._read: tuple[int, dict[str, DocumentRecord]] = (-1, {})
         self._fields = tuple(filter_fields)
         self._older = older
+        self._known: tuple[Records, Records, dict[str, list[Value]]] = (_NONE, _NONE, {})
+        """The values by field of these registered and older reports: asked for several times with each question."""
 
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
         """Reports in the scope, by title."""
-        records = {**(self._older.records() if self._older else {}), **self._registered()}
+        records = {**self._older_records(), **self._registered()}
         kept = (record for record in records.values() if scope is None or self._inside(record, scope))
         return sorted(kept, key=lambda record: (record.title, record.id))
 
@@ -86,7 +91,18 @@ class DocumentRepository:
 
     def values(self, field: str) -> list[Value]:
         """Every value the data has for a filter field, sorted."""
-        return sorted({value for record in self.all() for value in self._values(record, field, Scope())}, key=str)
+        registered, older = self._registered(), self._older_records()
+        memo = self._known
+        if memo[0] is not registered or memo[1] is not older:
+            memo = self._known = (registered, older, {})
+        known = memo[2]
+        if field not in known:
+            found = (self._values(record, field, Scope()) for record in (older | registered).values())
+            known[field] = sorted(set().union(*found), key=str)
+        return list(known[field])
+
+    def _older_records(self) -> Records:
+        return self._older.records() if self._older else _NONE
 
     def _inside(self, record: DocumentRecord, scope: Scope) -> bool:
         return any(scope.matches(_seen(record, part)) for part in record.parts)

@@ -57,7 +57,6 @@ def rrf(near: Scores, worded: Scores, vector: Scores, *, vector_weight: float) -
 
 
 FUSIONS: Mapping[str, Fusion] = {"bounded": bounded, "minmax": minmax, "rrf": rrf, "zscore": zscore}
-DEFAULT = "zscore"
 
 
 def fusion_named(name: str) -> Fusion:

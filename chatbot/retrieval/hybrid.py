@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..schema import Match
 from ..settings import Settings
-from .fusion import DEFAULT, Fusion, fusion_named
+from .fusion import Fusion, fusion_named
 
 CANDIDATES = 100
 
@@ -35,4 +35,4 @@ class HybridMethod:
 
 
 def build(settings: Settings) -> HybridMethod:
-    return HybridMethod(settings.vector_weight, fusion_named(DEFAULT))
+    return HybridMethod(settings.vector_weight, fusion_named(settings.fusion))

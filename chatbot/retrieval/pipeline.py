@@ -51,13 +51,15 @@ class Retriever:
         methods: Callable[[str], RetrievalMethod],
         threshold: ThresholdSettings,
         unsettled: Unsettled = dict,
+        reranker: Callable[[], Reranker | None] = lambda: None,
     ) -> None:
-        """``unsettled``: see `protocols.Catalog`."""
+        """``unsettled``: see `protocols.Catalog`. ``reranker`` is the one where a call names no other."""
         self._store = store
         self._embedder = embedder
         self._methods = methods
         self._threshold = threshold
         self._unsettled = unsettled
+        self._reranker = reranker
 
     def retrieve(
         self,
@@ -76,6 +78,7 @@ class Retriever:
             DependencyError: the embedder, the search or the reranker failed.
         """
         chosen = self._methods(method)
+        reranker = reranker or self._reranker()
         fetched = reranker.candidates(top_k) if reranker else top_k
         clock = _Clock()
         vector = self._embedder.embed_query(query)

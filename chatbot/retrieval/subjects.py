@@ -11,7 +11,7 @@ from ..schema import Scope, Value, Values
 from ..text import escape_markdown
 from .country_names import NamedCountry, country_key
 from .mentions import COUNTRY, YEAR, Mentions
-from .scope import describe, nearest_scope, summarise
+from .scope import describe, nearest_scope
 
 MOST_NAMED = 12
 
@@ -43,9 +43,11 @@ def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope |
     narrowed = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog)
     years = [year for year in catalog.values(YEAR) if any(named.condition.matches(year) for named in mentions.years)]
     narrowed = _narrowed(narrowed, YEAR, years, catalog)
-    before, after = summarise(catalog, scope), summarise(catalog, narrowed)
-    same = (before.documents, before.chunks) == (after.documents, after.chunks)
-    return narrowed if after.documents and not same else None
+    if narrowed == scope:
+        return None
+    before, after = catalog.all(scope), catalog.all(narrowed)
+    narrower = len(after) < len(before) or catalog.chunks_inside(after, narrowed) < catalog.chunks_inside(before, scope)
+    return narrowed if after and narrower else None
 
 
 def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalog) -> Scope:

@@ -59,8 +59,10 @@ def _answers() -> Callable[[Cancellation], Iterator[Event | Saved]]:
 def search() -> Response:
     """Hits without an answer."""
     question = parse(SearchRequest, json_body()).question(services())
-    retrieval = services().retriever.retrieve(
-        question.query, top_k=question.top_k, scope=question.scope, method=question.retrieval_method
+    retrieval = (
+        services()
+        .model_bound.retriever_for(question.preset)
+        .retrieve(question.query, top_k=question.top_k, scope=question.scope, method=question.retrieval_method)
     )
     facets = services().documents.facets(question.scope)
     summary = ScopeSummary(question.scope, facets["documents"], facets["chunks"])

@@ -83,19 +83,22 @@ class SearchRequest(BaseModel):
     filters: Mapping[str, Filter] | None = None
     limit: StrictInt | None = Field(None, ge=1, le=50)
     retrieval_method: StrictStr | None = None
+    preset: StrictStr = ""
 
     def question(self, services: Services, *, mode: str = "direct", history: tuple[Message, ...] = ()) -> Question:
         """Raises InvalidRequestError, UnknownNameError."""
         context = (self.report_context.type, self.report_context.value) if self.report_context else None
-        method = self.retrieval_method or services.settings.retrieval_method
+        settings = services.query_settings(self.preset)
+        method = self.retrieval_method or settings.retrieval_method
         services.retrieval_method(method)
         return Question(
             query=self.query,
             scope=services.scopes.resolve(self.filters, context),
-            top_k=self.limit or services.settings.top_k,
+            top_k=self.limit or settings.top_k,
             retrieval_method=method,
             mode=mode,
             history=history,
+            preset=self.preset,
         )
 
 

@@ -208,3 +208,9 @@ def test_it_calls_no_model() -> None:
 def test_an_empty_passage_is_not_quoted(empty: str) -> None:
     blank: Passage = passage(1, empty)
     assert quotes(answer(prompt("people of Kenya", blank, passage(2, "Kenya people")))) == [("Kenya people", 2)]
+
+
+def test_a_passage_with_all_the_words_but_far_in_meaning_does_not_drive_out_the_near_ones() -> None:
+    far = passage(1, "The population of bees does grow fast.", score=0.55)
+    near = passage(2, "Growth rate 2.09% of people a year.", section="Population growth", score=0.9)
+    assert "2.09%" in answer(prompt("How fast does the population grow?", far, near))

@@ -148,6 +148,7 @@ def settings_for(uri: str, folder: Path, **values: Any) -> Settings:
         "sample_data": "off",
         "data_dir": str(folder),
         "create_indexes": False,
+        "cache_seconds": 0,
     }
     return Settings.from_env({}, **{**fixed, "mongodb_uri": uri, **values})
 

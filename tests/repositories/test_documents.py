@@ -120,6 +120,15 @@ def test_values_are_those_the_data_has_sorted(documents: DocumentRepository) -> 
     assert documents.values("planet") == []
 
 
+def test_values_follow_the_reports(documents: DocumentRepository) -> None:
+    documents.values("country_name").append("Narnia")
+    assert documents.values("country_name") == ["Kenya", "Mali"]
+    documents.put(record("Peru 2021", {"country_name": "Peru", "year": 2021}, 1))
+    assert documents.values("country_name") == ["Kenya", "Mali", "Peru"]
+    documents.delete("mali-2023")
+    assert documents.values("country_name") == ["Kenya", "Peru"]
+
+
 # Parts: a table's rows have countries and years of their own
 
 TABLE = (
