@@ -71,7 +71,7 @@ class IsolatedLoader:
             self._turn.release()
 
     def _ask(self, path: Path, name: str, cancel: Cancellation) -> dict[str, Any]:
-        child = self._running()
+        child, used = self._running()
         watch = self._watch = _Watch(child)
         timer = threading.Timer(self._time_limit, watch.stop, ("time",))
         timer.daemon = True
@@ -90,6 +90,8 @@ class IsolatedLoader:
                 child.wait(timeout=5)
         if reason or answer is None or "last" in answer:
             self._discard()
+        if used and answer is None and not reason:
+            return self._ask(path, name, cancel)  # it may have died before it got this file: a new one will tell
         if reason or answer is None or "out_of_memory" in answer:
             raise self._failure(path, reason, answer, child.returncode)
         return _loaded(path, answer)
@@ -107,12 +109,14 @@ class IsolatedLoader:
             return LoadError(f"{path.name} needs more memory to be read than is allowed. {advice}")
         return LoadError(f"{path.name} crashed the reader. {advice}")
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> tuple[subprocess.Popen[bytes], bool]:
+        """The child, and whether it has read other files before."""
         if self._child is not None and self._child.poll() is not None:
             self._discard()
-        if self._child is None:
-            self._child = _start(self._worker)
-        return self._child
+        if self._child is not None:
+            return self._child, True
+        self._child = _start(self._worker)
+        return self._child, False
 
     def _discard(self) -> None:
         if self._child is not None:

@@ -87,7 +87,7 @@ def test_a_busy_port_is_a_message_not_a_traceback(process_environment: dict[str,
 
 
 WRONG = {
-    "EMBEDDING_PROVIDER": ("magic", "hashing, minilm, openai"),
+    "EMBEDDING_PROVIDER": ("magic", "hashing, huggingface, minilm"),
     "RETRIEVAL_METHOD": ("magic", "bm25, hybrid, vector"),
     "CHAT_MODEL": ("magic:x", "echo, extractive, openai"),
     "VECTOR_SEARCH": ("magic", "atlas, auto, faiss, pgvector"),
