@@ -61,7 +61,8 @@ def unsupported_json(sentence: Unsupported) -> Json:
 
 
 def scope_json(scope: ScopeSummary) -> Json:
-    return {"filters": scope.scope.to_json(), "documents": scope.documents, "chunks": scope.chunks}
+    shown = {"filters": scope.scope.to_json(), "documents": scope.documents, "chunks": scope.chunks}
+    return shown if scope.page is None else {**shown, "page": scope.page}
 
 
 def trace_json(trace: Trace) -> Json:
@@ -74,6 +75,7 @@ def trace_json(trace: Trace) -> Json:
         "steps": [asdict(step) for step in trace.steps],
         "usage": asdict(trace.usage),
         "cached": trace.cached,
+        "caches": dict(trace.caches),
         "truncated": trace.truncated,
     }
 

@@ -12,7 +12,19 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "chatbot"
 LAYERS = (
     ("schema", "errors"),
-    ("protocols", "settings", "presets", "registry", "prompts", "text", "countries", "cancellation", "legacy", "lazy"),
+    (
+        "protocols",
+        "settings",
+        "presets",
+        "registry",
+        "prompts",
+        "text",
+        "countries",
+        "cancellation",
+        "cache_counts",
+        "legacy",
+        "lazy",
+    ),
     ("database", "openai_client", "breakable"),
     ("stores", "embedders", "chat_models", "rerankers", "loaders", "chunkers", "caches", "repositories"),
     ("retrieval", "generation", "ingestion", "evaluation"),

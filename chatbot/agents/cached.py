@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from pydantic import TypeAdapter
 
+from ..cache_counts import begin_counting
 from ..caches.keys import cache_key, normalised
 from ..cancellation import Cancellation
 from ..protocols import Agent, Cache
@@ -32,15 +33,18 @@ class CachedAgent:
         if question.attachments or not question.cache:
             yield from self._inner.run(question, cancel=cancel)
             return
-        started = time.perf_counter()
+        started, counts = time.perf_counter(), begin_counting()
         key = self._key(question)
         if (found := self._cache.get("query", key)) is not None:
-            yield from _replayed(_ANSWER.validate_python(found), started)
+            yield from _replayed(_ANSWER.validate_python(found), started, counts)
             return
         for event in self._inner.run(question, cancel=cancel):
-            if isinstance(event, AnswerEvent) and event.answer.answered and not cancel.cancelled:
+            if not isinstance(event, AnswerEvent):
+                yield event
+                continue
+            if event.answer.answered and not cancel.cancelled:
                 self._cache.put("query", key, _ANSWER.dump_python(event.answer, mode="json"))
-            yield event
+            yield AnswerEvent(_counted(event.answer, counts))
 
     def _key(self, question: Question) -> str:
         # Taken before the answer is made: what changes meanwhile makes it an entry that nobody finds.
@@ -48,8 +52,13 @@ class CachedAgent:
         return cache_key(self._generation(), _QUESTION.dump_python(asked, mode="json"))
 
 
-def _replayed(answer: Answer, started: float) -> Iterator[Event]:
+def _counted(answer: Answer, counts: Mapping[str, int]) -> Answer:
+    return replace(answer, trace=replace(answer.trace, caches=dict(counts)))
+
+
+def _replayed(answer: Answer, started: float, counts: Mapping[str, int]) -> Iterator[Event]:
     yield SourcesEvent(tuple(citation.hit for citation in answer.citations), answer.scope)
     yield TokenEvent(answer.response)
     step = StepTiming("cache", round((time.perf_counter() - started) * 1000, 2))
-    yield AnswerEvent(replace(answer, trace=replace(answer.trace, cached=True, steps=(step,), usage=Usage())))
+    replayed = replace(answer, trace=replace(answer.trace, cached=True, steps=(step,), usage=Usage()))
+    yield AnswerEvent(_counted(replayed, counts))

@@ -73,7 +73,11 @@ class DirectAgent:
             return
         yield StepEvent("search", f"Searching {scope.chunks:,} passages")
         retrieval = self._retriever.retrieve(
-            question.search_text, top_k=question.top_k, scope=question.scope, method=question.retrieval_method
+            question.search_text,
+            top_k=question.top_k,
+            scope=question.scope,
+            method=question.retrieval_method,
+            page=question.page,
         )
         if self._nothing_found(retrieval):
             yield from self._when_empty(question, scope, retrieval, cancel)
@@ -107,7 +111,8 @@ class DirectAgent:
             left = f"{pending} of {len(records)} to go"
             raise IngestingError(f"The reports for {describe(question.scope)} are still being indexed: {left}.")
         ready = [record for record in records if record.status == "ready"]
-        return ScopeSummary(question.scope, len(ready), self._catalog.chunks_inside(ready, question.scope))
+        passages = self._catalog.chunks_inside(ready, question.scope)
+        return ScopeSummary(question.scope, len(ready), passages, question.page)
 
     def _nothing_found(self, retrieval: Retrieval) -> bool:
         if not retrieval.hits:

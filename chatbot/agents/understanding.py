@@ -17,10 +17,11 @@ from ..protocols import Agent, Catalog, ChatModel
 from ..retrieval.mentions import COUNTRY, Mentions, find_mentions
 from ..retrieval.scope import summarise
 from ..retrieval.subjects import Missing, missing_subject, suggest_scope
-from ..schema import AnswerEvent, Event, Question, Scope, SourcesEvent, StepEvent, TokenEvent
+from ..schema import AnswerEvent, Event, Question, Scope, ScopeSummary, SourcesEvent, StepEvent, TokenEvent
 from .collection import Topic, collection_answer, collection_topic
 
 OnEmpty = Literal["abstain", "relax", "general"]
+_PAGE = re.compile(r"\b(?:page|p\.) ?(\d{1,4})\b", re.IGNORECASE)
 _BEST = r"(?:most|least|fewest|best|worst|top|(?!interest|forest|harvest|arrest|west\b|protest|invest)\w{3,}est)"
 _RANKING = re.compile(
     rf"\b(?:which|what)\s+(?:\w+\s+)?(?:countr(?:y|ies)|nations?|states?)\b.*\b{_BEST}\b"
@@ -53,12 +54,20 @@ class Understanding:
         if topic := collection_topic(question.search_text, mentions):
             yield from self._about_the_collection(question, topic, suggestion or question.scope, missing)
             return
-        if suggestion is not None and question.auto_scope:
-            question, suggestion = replace(question, scope=suggestion), None
+        page = question.page or page_in(question.search_text, self._catalog)
+        if question.auto_scope:
+            question, suggestion = replace(question, scope=suggestion or question.scope, page=page), None
+        offered = self._offer(question, suggestion, page)
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
         notes = [missing.text] if missing else []
         ranking = self._is_ranking(question, mentions)
-        yield from self._annotated(agent.run(question, cancel=cancel), notes, suggestion, ranking)
+        yield from self._annotated(agent.run(question, cancel=cancel), notes, offered, ranking)
+
+    def _offer(self, question: Question, suggestion: Scope | None, page: int | None) -> ScopeSummary | None:
+        """What the question might be asked about instead; None where that is what it is asked about."""
+        if suggestion is None and page == question.page:
+            return None
+        return replace(summarise(self._catalog, suggestion or question.scope), page=page)
 
     def _nothing(self, question: Question, missing: Missing, cancel: Cancellation) -> Iterator[Event]:
         """ON_EMPTY for a subject that the data does not have."""
@@ -90,7 +99,7 @@ class Understanding:
         return _RANKING.search(question.search_text) is not None
 
     def _annotated(
-        self, events: Iterator[Event], notes: Sequence[str], suggestion: Scope | None, ranking: bool
+        self, events: Iterator[Event], notes: Sequence[str], offered: ScopeSummary | None, ranking: bool
     ) -> Iterator[Event]:
         """The events with what has to be said before the answer, and the scope that it might be asked under."""
         before = list(notes)
@@ -106,9 +115,15 @@ class Understanding:
             if not isinstance(event, AnswerEvent):
                 yield event
                 continue
-            offered = summarise(self._catalog, suggestion) if suggestion else None
             response = said + event.answer.response
             yield AnswerEvent(replace(event.answer, response=response, suggested_scope=offered))
+
+
+def page_in(text: str, catalog: Catalog) -> int | None:
+    """The one page a question names ("on page 4"), where there are reports that long."""
+    pages = {int(number) for number in _PAGE.findall(text)}
+    longest = max((record.pages or 0 for record in catalog.all()), default=0)
+    return pages.pop() if len(pages) == 1 and 1 <= min(pages) <= longest else None
 
 
 def _of_some_reports(found: int, all_of_them: int) -> str:

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from typing import Any, Literal
 
+from ..cache_counts import count
 from ..database import Database
 
 Level = Literal["embedding", "response", "query"]
@@ -41,6 +42,7 @@ class CacheRepository:
             return None
         found = self._cache.find_one({"_id": f"{level}:{key}"})
         fresh = found is not None and found["at"] > time.time() - self._seconds
+        count(level, hit=fresh)
         with self._lock:
             (self.hits if fresh else self.misses)[level] += 1
         return found["value"] if found is not None and fresh else None

@@ -14,6 +14,7 @@ from .method import RetrievalMethod
 from .threshold import adaptive_threshold
 from .visibility import TRIES, Unsettled, settled_search
 
+PAGE_CANDIDATES = 1000
 KEYWORD_EXEMPT = 10
 """The first keyword matches stay whatever their vector score (R-D5)."""
 
@@ -68,10 +69,13 @@ class Retriever:
         top_k: int,
         scope: Scope,
         method: str,
+        page: int | None = None,
         reranker: Reranker | None = None,
         cancel: Cancellation | None = None,
     ) -> Retrieval:
-        """Up to ``top_k`` hits inside ``scope``; ``reranker`` orders them anew, among as many as it asks for.
+        """Up to ``top_k`` hits inside ``scope``, and on ``page`` of their report where one is given.
+
+        ``reranker`` orders them anew, among as many as it asks for.
 
         Raises:
             UnknownNameError: no such method.
@@ -83,7 +87,10 @@ class Retriever:
         clock = _Clock()
         vector = self._embedder.embed_query(query)
         clock.lap("embed")
-        hits, threshold = self._find(query, vector, chosen, scope, fetched, clock)
+        # No index knows pages, so as many are looked through as the nearest may be spread over.
+        hits, threshold = self._find(query, vector, chosen, scope, PAGE_CANDIDATES if page else fetched, clock)
+        if page:
+            hits = _with_rank([hit for hit in hits if hit.chunk.page == page][:fetched])
         usage = Usage(embedding_tokens=self._embedder.count_tokens(query))
         if reranker:
             reranked = reranker.rerank(query, hits, top_k=top_k, cancel=cancel or Cancellation())

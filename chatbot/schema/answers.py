@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .chat import Usage
@@ -56,11 +57,12 @@ class StepTiming:
 
 @dataclass(frozen=True, slots=True)
 class ScopeSummary:
-    """What the scope holds: repeated under each answer."""
+    """What the scope holds: repeated under each answer. ``page``: only passages that begin on it."""
 
     scope: Scope
     documents: int
     chunks: int
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class Trace:
     steps: tuple[StepTiming, ...] = ()
     usage: Usage = field(default_factory=Usage)
     cached: bool = False
+    caches: Mapping[str, int] = field(default_factory=dict)
+    """What the caches did, e.g. ``{"embedding hit": 1, "query miss": 1}``."""
     truncated: bool = False
     """The answer ends where its token limit did."""
 

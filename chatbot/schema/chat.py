@@ -53,6 +53,8 @@ class Question:
     attachments: tuple[Document, ...] = ()
     standalone: str = ""
     auto_scope: bool = False
+    page: int | None = None
+    """Only passages of this page."""
     preset: str = ""
     """A seed's query-time figures for this question, "" = those of the settings."""
     cache: bool = True

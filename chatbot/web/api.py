@@ -62,10 +62,16 @@ def search() -> Response:
     retrieval = (
         services()
         .model_bound.retriever_for(question.preset)
-        .retrieve(question.query, top_k=question.top_k, scope=question.scope, method=question.retrieval_method)
+        .retrieve(
+            question.query,
+            top_k=question.top_k,
+            scope=question.scope,
+            method=question.retrieval_method,
+            page=question.page,
+        )
     )
     facets = services().documents.facets(question.scope)
-    summary = ScopeSummary(question.scope, facets["documents"], facets["chunks"])
+    summary = ScopeSummary(question.scope, facets["documents"], facets["chunks"], question.page)
     return jsonify(search_json(question, retrieval, summary))
 
 

@@ -84,6 +84,7 @@ class SearchRequest(BaseModel):
     limit: StrictInt | None = Field(None, ge=1, le=50)
     retrieval_method: StrictStr | None = None
     preset: StrictStr = ""
+    page: StrictInt | None = Field(None, ge=1, le=100_000)
 
     def question(self, services: Services, *, mode: str = "direct", history: tuple[Message, ...] = ()) -> Question:
         """Raises InvalidRequestError, UnknownNameError."""
@@ -99,6 +100,7 @@ class SearchRequest(BaseModel):
             mode=mode,
             history=history,
             preset=self.preset,
+            page=self.page,
         )
 
 

@@ -11,11 +11,12 @@ const scope = new Scope();
 let conversationId = null;
 let streaming = null;
 
-function payloadFor({ question, filters, addresses }) {
+function payloadFor({ question, filters, page, addresses }) {
   return {
     query: question,
     ...(addresses.length && { attachments: addresses.map((url) => ({ url })) }),
     ...(Object.keys(filters).length && { filters }),
+    ...(page && { page }),
     ...(conversationId && { conversation_id: conversationId }),
   };
 }
@@ -49,22 +50,22 @@ async function answer(turn) {
   returnToComposer();
 }
 
-function ask(question) {
+function ask(question, page) {
   if (streaming) return false;
   byId("welcome").hidden = true;
   byId("new-chat").hidden = false;
   const onRetry = (turn) => streaming || answer(turn);
   answer(new Turn(byId("log"), {
-    question, filters: scope.filters(), attachments: takeAttachments(), onRetry, onNarrow: askNarrowed,
+    question, filters: scope.filters(), page, attachments: takeAttachments(), onRetry, onNarrow: askNarrowed,
   }));
   return true;
 }
 
 /** The same question once more, in the scope that was found in it. */
-function askNarrowed({ question }, filters) {
+function askNarrowed({ question }, { filters, page }) {
   if (streaming) return;
   scope.replace(filters);
-  ask(question);
+  ask(question, page);
 }
 
 function newChat() {

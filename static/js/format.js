@@ -21,12 +21,15 @@ function filterLabel(field, filter) {
 
 export function scopeLine(scope) {
   const names = Object.entries(scope.filters ?? {}).map(([field, filter]) => filterLabel(field, filter));
+  if (scope.page) names.push(`page ${scope.page}`);
   return `Scope: ${names.join(" · ") || "All reports"} — ${scopeSize(scope)}`;
 }
 
 /** The scope found in a question, as an offer: all that it names, in one line. */
-export const suggestionLabel = ({ filters }) =>
-  `Ask again about ${Object.entries(filters).map(([field, filter]) => filterLabel(field, filter)).join(", ")} only`;
+export function suggestionLabel({ filters, page }) {
+  const names = Object.entries(filters).map(([field, filter]) => filterLabel(field, filter));
+  return `Ask again about ${[...names, page && `page ${page}`].filter(Boolean).join(", ")} only`;
+}
 
 export const decimal = (number, digits) => number.toLocaleString("en", { maximumFractionDigits: digits });
 

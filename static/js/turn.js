@@ -28,14 +28,14 @@ export class Turn {
   #blankAnswer = this.#answer.cloneNode(true);
   #suggested = null;
 
-  constructor(log, { question, filters, attachments, onRetry, onNarrow }) {
-    Object.assign(this, { question, filters, attachments });
+  constructor(log, { question, filters, page, attachments, onRetry, onNarrow }) {
+    Object.assign(this, { question, filters, page, attachments });
     const heading = this.#root.querySelector(".question");
     heading.textContent = question;
     heading.classList.toggle("long", question.length > LONG_QUESTION);
     this.#root.addEventListener("click", (event) => {
       if (event.target.closest(".retry")) onRetry(this);
-      if (event.target.closest(".suggestion")) onNarrow(this, this.#suggested.filters);
+      if (event.target.closest(".suggestion")) onNarrow(this, this.#suggested);
     });
     this.#showAttached("With", attachments.map(({ name }) => name));
     log.append(this.#root);

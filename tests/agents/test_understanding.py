@@ -10,7 +10,17 @@ import pytest
 
 from chatbot.agents.understanding import Understanding
 from chatbot.cancellation import Cancellation
-from chatbot.schema import Answer, AnswerEvent, Document, Question, ScopeSummary, SourcesEvent, TokenEvent
+from chatbot.schema import (
+    Answer,
+    AnswerEvent,
+    Document,
+    Question,
+    ScopeSummary,
+    Section,
+    SourcesEvent,
+    TokenEvent,
+    lay_out,
+)
 from chatbot.services import Services
 from tests.agents.conftest import question, scope
 from tests.fakes.openai_server import CHAT, Reply
@@ -165,3 +175,34 @@ class TestRanking:
     def test_other_questions_get_no_notice(self, services, server, agent, asked: str, country: str) -> None:
         chosen = {"country_name": country} if country else {}
         assert "No ranking" not in answer(run(services, agent, question(asked, **chosen))).response
+
+
+WEATHER = "Weather 2023"
+
+
+@pytest.fixture
+def paged(services: Services) -> None:
+    sections = lay_out(Section(("Weather",), f"Rain on place number {page}.", page=page) for page in range(1, 6))
+    document = Document("paged", WEATHER, WEATHER, "test", {}, sections, pages=5)
+    services.ingestor.ingest(document)
+
+
+@pytest.mark.usefixtures("paged")
+class TestPages:
+    def test_a_page_that_is_named_is_offered(self, services: Services, agent: Recorder) -> None:
+        found = answer(run(services, agent, question("Where is the rain on page 4?", document_name=WEATHER)))
+        assert found.suggested_scope == ScopeSummary(scope(document_name=WEATHER), 1, 5, page=4)
+        assert found.scope.page is None
+        assert len({hit.chunk.page for hit in found.trace.hits}) > 1
+
+    def test_with_auto_scope_it_is_applied(self, services: Services, agent: Recorder) -> None:
+        asked = replace(question("Where is the rain on page 4?", document_name=WEATHER), auto_scope=True)
+        found = answer(run(services, agent, asked))
+        assert (found.scope.page, found.suggested_scope) == (4, None)
+        assert {hit.chunk.page for hit in found.trace.hits} == {4}
+
+    @pytest.mark.parametrize("query", ["Where is the rain on page 9?", "Compare the rain of page 1 and page 2."])
+    def test_a_page_that_no_report_has_or_several_are_not(
+        self, services: Services, agent: Recorder, query: str
+    ) -> None:
+        assert answer(run(services, agent, question(query, document_name=WEATHER))).suggested_scope is None

@@ -14,7 +14,8 @@ CONTRACT: dict[str, set[str]] = {
     | {"conversation_id", "message_id"},
     "citation": SOURCE | {"number", "snippet", "score", "supported"},
     "scope": {"filters", "documents", "chunks"},
-    "trace": {"mode", "retrieval_method", "query", "threshold", "hits", "steps", "usage", "cached", "truncated"},
+    "trace": {"mode", "retrieval_method", "query", "threshold", "hits", "steps", "usage", "cached", "caches"}
+    | {"truncated"},
     "threshold": {"start", "used", "relaxed"},
     "hit": SOURCE | {"rank", "text", "score", "keyword_score", "fused_score", "found_by"},
     "step": {"name", "ms"},

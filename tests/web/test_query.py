@@ -89,6 +89,7 @@ def test_the_trace_tells_how_the_answer_came_about(query: Post) -> None:
         "steps",
         "usage",
         "cached",
+        "caches",
         "truncated",
     }
     assert (trace["mode"], trace["retrieval_method"], trace["query"]) == ("direct", "hybrid", QUESTION)
