@@ -236,3 +236,10 @@ def test_a_name_that_is_no_unicode_can_be_sent(loader: IsolatedLoader, tmp_path:
     path = Path(os.fsdecode(bytes(tmp_path) + b"/\xff \n.html"))
     path.write_text("<html>Hello", encoding="utf-8")
     assert loader.load(path).title == "Hello"
+
+
+def test_a_server_that_has_used_much_memory_does_not_wear_its_children_out(loader: IsolatedLoader, page: Page) -> None:
+    ballast = bytearray(700 * 1024**2)
+    ballast[::4096] = b"x" * len(ballast[::4096])
+    del ballast
+    assert pid(loader, page) == pid(loader, page)
