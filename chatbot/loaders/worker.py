@@ -60,8 +60,9 @@ def _is_worn() -> bool:
     if sys.platform != "linux":
         return False
     # Not ru_maxrss: a child begins with what its parent, the server, had used when it started it.
-    resident = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return resident * os.sysconf("SC_PAGE_SIZE") > MAX_MEMORY // 4
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    peak = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0)
+    return peak * 1024 > MAX_MEMORY // 4
 
 
 def encode(loaded: Loaded) -> dict[str, Any]:
