@@ -83,6 +83,7 @@ class _Atomic:
         return found
 
 
+CLOSE_SECONDS = 5.0
 GRIDFS = ("_files", "_chunks")
 """NeoSQLite takes collections with such names for GridFS: an update says that it matched, and changes nothing."""
 
@@ -97,6 +98,9 @@ class EmbeddedBackend:
         self._local = threading.local()
         self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
         self._lock = threading.Lock()
+        self._idle = threading.Condition()
+        self._active = 0
+        self._closing = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -123,6 +127,9 @@ class EmbeddedBackend:
 
     @contextmanager
     def translated(self) -> Iterator[None]:
+        with self._idle:
+            self._idle.wait_for(lambda: not self._closing)
+            self._active += 1
         try:
             yield
         except sqlite3.Error as error:
@@ -132,6 +139,10 @@ class EmbeddedBackend:
                 remedy="Another process is writing; try again." if busy else "Check the disk and the file's rights.",
                 retry_after=2 if busy else None,
             ) from error
+        finally:
+            with self._idle:
+                self._active -= 1
+                self._idle.notify_all()
 
     def deadline(self, milliseconds: int | None) -> AbstractContextManager[None]:
         return nullcontext()  # SQLite has none; its waits are bounded by BUSY_SECONDS
@@ -166,7 +177,16 @@ class EmbeddedBackend:
         return f"embedded database {self._path}"
 
     def close(self) -> None:
-        with self._lock:
-            for handle in list(self._handles):
-                handle.close()
-        self._local = threading.local()
+        """Calls under way are waited for: SQLite crashes where a connection is closed while another thread uses it.
+
+        May be used again afterwards.
+        """
+        with self._idle:
+            self._closing = True
+            self._idle.wait_for(lambda: self._active == 0, timeout=CLOSE_SECONDS)
+            with self._lock:
+                for handle in list(self._handles):
+                    handle.close()
+                self._local = threading.local()
+            self._closing = False
+            self._idle.notify_all()

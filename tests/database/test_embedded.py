@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -204,3 +205,27 @@ def test_a_name_that_the_file_would_take_for_gridfs_is_refused(database: Databas
     """Updates there are lost without a word."""
     with pytest.raises(DatabaseError, match="Choose a name that does not end in _files or _chunks"):
         database[name].update_one({"_id": 1}, {"$set": {"a": 1}})
+
+
+def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
+    """A connection that is closed while another thread uses it takes the process with it."""
+    database = Database(EmbeddedBackend(tmp_path / "x.sqlite"))
+    ended = threading.Event()
+    written = [0] * 4
+
+    def write(place: int) -> None:
+        while not ended.is_set():
+            database[f"c{written[place] % 50}"].insert_one({"_id": f"{place}-{written[place]}"})
+            written[place] += 1
+
+    threads = [threading.Thread(target=write, args=(place,)) for place in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(5):
+        time.sleep(0.1)
+        database.close()
+    ended.set()
+    for thread in threads:
+        thread.join()
+    assert sum(database[f"c{n}"].count({}) for n in range(50)) == sum(written) > 0
+    database.close()
