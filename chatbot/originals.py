@@ -8,6 +8,7 @@ from pathlib import Path
 from .cancellation import Cancellation
 from .errors import NotFoundError
 from .ingestion.fetch import fetch
+from .ingestion.samples import PREFIX
 from .model_bound import SAMPLE_DATA
 from .repositories.documents import DocumentRepository
 from .repositories.files import PIECE_BYTES, FileRepository
@@ -18,7 +19,7 @@ from .settings import Settings
 
 WEB = ("http://", "https://")
 UPLOADS = "uploads/"
-SAMPLES = "sample_data/"
+SAMPLES = f"{PREFIX}/"
 
 
 class Originals:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-INGESTION = ("chunk_strategy", "chunk_size", "chunk_overlap")
+CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 """What a preset named in a request does not change: the reports are cut already."""
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -63,4 +63,4 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 def query_time(name: str) -> dict[str, Any]:
     """The figures of a preset that a single request can have."""
-    return {field: value for field, value in PRESETS[name].items() if field not in INGESTION}
+    return {field: value for field, value in PRESETS[name].items() if field not in CHUNKING}

@@ -21,10 +21,10 @@ from .conversation.service import ChatService
 from .database import Database, open_database
 from .embedders import EMBEDDERS
 from .engine import Engine, choose_engine, index_plans
-from .errors import InvalidRequestError, UnknownNameError
+from .errors import UnknownNameError
 from .ingestion.editor import Editor
 from .ingestion.jobs import IngestionWorker
-from .ingestion.overrides import check_overrides
+from .ingestion.overrides import check_collection, check_overrides
 from .ingestion.pipeline import Ingestor
 from .ingestion.service import IngestionService
 from .ingestion.sources import document_id
@@ -34,7 +34,7 @@ from .loaders.isolated import IsolatedLoader
 from .migration.schema import migrate
 from .model_bound import SAMPLE_DATA, WARM_CACHE, ModelBound
 from .originals import Originals
-from .presets import PRESETS, query_time
+from .presets import CHUNKING, PRESETS, query_time
 from .protocols import Agent, ChatModel, Chunker, Embedder, Store
 from .repositories.caches import CacheRepository
 from .repositories.changes import CorpusChanges, CorpusFacts, StoredEmbedder
@@ -258,12 +258,9 @@ class Services(Lazy):
             countries=self.documents.values("country_name"),
             strategies=lambda name: CHUNKERS.check(name, field="chunk_strategy"),
         )
-        if any(name.startswith("chunk_") for name in checked):
+        if not checked.keys().isdisjoint(CHUNKING):
             self.ingestor_for(checked)
-        collection = checked.get("collection")
-        if collection is not None and collection not in self.chunk_collections:
-            message = f"{collection!r} is not searched. Valid: {', '.join(self.chunk_collections)}."
-            raise InvalidRequestError.for_field("collection", message, self.chunk_collections)
+        check_collection(checked.get("collection"), self.chunk_collections)
         return checked
 
     @property

@@ -122,8 +122,11 @@ class Understanding:
 def page_in(text: str, catalog: Catalog) -> int | None:
     """The one page a question names ("on page 4"), where there are reports that long."""
     pages = {int(number) for number in _PAGE.findall(text)}
+    if len(pages) != 1:
+        return None
+    page = pages.pop()
     longest = max((record.pages or 0 for record in catalog.all()), default=0)
-    return pages.pop() if len(pages) == 1 and 1 <= min(pages) <= longest else None
+    return page if 1 <= page <= longest else None
 
 
 def _of_some_reports(found: int, all_of_them: int) -> str:

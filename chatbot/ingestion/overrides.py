@@ -50,6 +50,13 @@ def check_country(field: str, value: Any, countries: Sequence[Value]) -> str:
     return name
 
 
+def check_collection(name: str | None, searched: Sequence[str]) -> None:
+    """Raises InvalidRequestError: no question searches it, so nobody would find what is put there."""
+    if name is not None and name not in searched:
+        message = f"{name!r} is not searched. Valid: {', '.join(searched)}."
+        raise InvalidRequestError.for_field("collection", message, searched)
+
+
 def check_year(field: str, value: Any) -> int:
     """Raises InvalidRequestError."""
     digits = str(value).strip() if isinstance(value, (int, str)) and not isinstance(value, bool) else ""

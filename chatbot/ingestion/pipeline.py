@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from ..errors import ChatbotError, InvalidRequestError, LoadError
+from ..errors import ChatbotError, LoadError
 from ..protocols import Chunker, Embedder, Store
 from ..schema import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Section, Value, lay_out
+from .overrides import check_collection
 from .versions import Registrations, VersionWriter
 from .watch import IMPATIENT, Patience, Watch
 
@@ -78,8 +79,9 @@ class Ingestor:
 
     def register(self, document: Document, about: Registration = PLAIN) -> bool:
         """Announce a document before its passages; False when this very version is already searchable."""
-        known = self._documents.get(document.id)
-        record = self._record(document, about)
+        return self._register(self._record(document, about), self._documents.get(document.id))
+
+    def _register(self, record: DocumentRecord, known: DocumentRecord | None) -> bool:
         if known is None:
             self._documents.put(record)
         elif known.status != "ready":
@@ -113,10 +115,10 @@ class Ingestor:
         """
         watch = watch or Watch()
         known = self._documents.get(document.id)
-        if not self.register(document, about):
+        record = self._record(document, about)
+        if not self._register(record, known):
             assert known is not None
             return Ingested(document.id, "unchanged", known.chunks)
-        record = self._record(document, about)
         try:
             chunks = self.cut(document, self._patience.run(lambda: summarise(document), watch), record)
         except ChatbotError as error:
@@ -170,9 +172,7 @@ class Ingestor:
 
     def _record(self, document: Document, about: Registration) -> DocumentRecord:
         searched = (self._general, self._reports)
-        if about.collection is not None and about.collection not in searched:
-            message = f"{about.collection!r} is not searched. Valid: {', '.join(searched)}."
-            raise InvalidRequestError.for_field("collection", message, searched)
+        check_collection(about.collection, searched)
         scoped = any(
             name in metadata
             for metadata in (document.metadata, *(section.metadata for section in document.sections))

@@ -92,12 +92,12 @@ class VersionWriter:
     def _embed(self, batch: Sequence[Chunk], reusable: Mapping[str, Vector], watch: Watch) -> Matrix:
         texts = [chunk.search_text for chunk in batch]
         new = list(dict.fromkeys(text for text in texts if text not in reusable))
-        vectors = dict(reusable)
+        made: dict[str, Vector] = {}
         if new:
-            made = self._patience.run(lambda: self._embedder.embed_documents(new), watch)
-            vectors.update(zip(new, made, strict=True))
+            vectors = self._patience.run(lambda: self._embedder.embed_documents(new), watch)
+            made = dict(zip(new, vectors, strict=True))
         watch.check()
-        return np.stack([vectors[text] for text in texts])
+        return np.stack([made[text] if text in made else reusable[text] for text in texts])
 
     def _show(self, shown: DocumentRecord, known: DocumentRecord | None, chunks: Sequence[Chunk]) -> None:
         """The step in which questions see the new version; then the old one is removed."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..cancellation import Cancellation
 from ..errors import CancelledError, LoadError
 from ..protocols import Chunker, Embedder
 from ..schema import ATTACHMENTS, Chunk, Document, Matrix, SearchHit, StepTiming, Threshold, Usage
-from .pipeline import Retrieval
+from .pipeline import Retrieval, with_rank
 
 MOST_PASSAGES = 2000
 """What can be embedded while somebody waits; more belongs into the knowledge base."""
@@ -64,7 +63,9 @@ class Compressor:
         least = (1 + self._least) / 2
         tokens = sum(map(self._embedder.count_tokens, texts)) + self._embedder.count_tokens(query)
         step = StepTiming("compress", round((time.perf_counter() - started) * 1000, 2))
-        return Retrieval(_ranked(hits), Threshold(least, least, False), (step,), Usage(embedding_tokens=tokens)), chunks
+        return Retrieval(
+            with_rank(hits), Threshold(least, least, False), (step,), Usage(embedding_tokens=tokens)
+        ), chunks
 
     def _split(self, documents: Sequence[Document]) -> list[Chunk]:
         chunks = [c for d in documents for c in self._chunker.chunk(d, version="", collection=ATTACHMENTS)]
@@ -106,7 +107,3 @@ def _of_each_in_turn(chunks: Sequence[Chunk]) -> list[int]:
         by_document.setdefault(chunk.document_id, []).append(place)
     longest = max(map(len, by_document.values()), default=0)
     return [own[n] for n in range(longest) for own in by_document.values() if n < len(own)]
-
-
-def _ranked(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
-    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))

@@ -90,11 +90,11 @@ class Retriever:
         # No index knows pages, so as many are looked through as the nearest may be spread over.
         hits, threshold = self._find(query, vector, chosen, scope, PAGE_CANDIDATES if page else fetched, clock)
         if page:
-            hits = _with_rank([hit for hit in hits if hit.chunk.page == page][:fetched])
+            hits = with_rank([hit for hit in hits if hit.chunk.page == page][:fetched])
         usage = Usage(embedding_tokens=self._embedder.count_tokens(query))
         if reranker:
             reranked = reranker.rerank(query, hits, top_k=top_k, cancel=cancel or Cancellation())
-            hits, usage = _with_rank(reranked.hits), usage + reranked.usage
+            hits, usage = with_rank(reranked.hits), usage + reranked.usage
             clock.lap("rerank")
         return Retrieval(hits, threshold, tuple(clock.laps), usage)
 
@@ -174,7 +174,7 @@ class Retriever:
             for chunk_id, fused in ranked
             if chunk_id in chunks
         ]
-        return _with_rank(hits)
+        return with_rank(hits)
 
 
 def _survivors(threshold: Threshold | None, worded: Sequence[Match], scores: dict[str, float]) -> set[str]:
@@ -185,7 +185,8 @@ def _survivors(threshold: Threshold | None, worded: Sequence[Match], scores: dic
     return close | {match.chunk_id for match in worded[:KEYWORD_EXEMPT]}
 
 
-def _with_rank(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
+def with_rank(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
+    """The hits, ranked as they come."""
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))
 
 

@@ -15,6 +15,7 @@ from ..errors import InvalidRequestError, NotFoundError
 from ..ingestion.pipeline import passages
 from ..loaders import suffixes
 from ..originals import UPLOADS
+from ..presets import CHUNKING
 from ..schema import DocumentRecord, SearchHit, Status
 from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import document_json, hit_json, ingestion_json
@@ -35,7 +36,6 @@ from .uploads import (
 
 documents = Blueprint("documents", __name__)
 DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
-CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 STATUSES = get_args(Status)
 EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
 
@@ -103,9 +103,7 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
 def edit(document_id: str) -> Response:
     """Change what is said of a report; passages are embedded again only where that changes their text."""
     body = json_object()
-    for name in body:
-        if name not in EDITABLE:
-            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(EDITABLE)}.", EDITABLE)
+    _require_known(body, EDITABLE)
     return jsonify(_json(services().editor.edit(_record(document_id).id, services().check_overrides(body))))
 
 
@@ -161,11 +159,16 @@ def _record(document_id: str) -> DocumentRecord:
     return found
 
 
+def _require_known(values: Mapping[str, Any], fields: tuple[str, ...]) -> None:
+    for name in values:
+        if name not in fields:
+            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(fields)}.", fields)
+
+
 def _said(values: Mapping[str, Any], *, single: bool, fields: tuple[str, ...] = ()) -> dict[str, Any]:
     """The checked fields; what cannot be is refused now, not in the job."""
-    for name in values:
-        if fields and name not in fields:
-            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(fields)}.", fields)
+    if fields:
+        _require_known(values, fields)
     if "title" in values and not single:
         raise InvalidRequestError.for_field("title", "is possible for one file only.")
     return services().check_overrides(values)
