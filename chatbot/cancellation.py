@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 
 class Cancellation:
@@ -12,10 +13,13 @@ class Cancellation:
     Callbacks run in the cancelling thread: they break a blocking read (a model that is silent).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Cancellation | None = None) -> None:
+        """Cancelled with its ``parent``, not the other way round: a part of the work may be given up alone."""
         self._event = threading.Event()
         self._lock = threading.Lock()
         self._callbacks: list[Callable[[], None]] = []
+        if parent is not None:
+            parent.on_cancel(self.cancel)
 
     @property
     def cancelled(self) -> bool:
@@ -35,3 +39,19 @@ class Cancellation:
                 self._callbacks.append(callback)
                 return
         callback()
+
+
+@contextmanager
+def time_limit(cancel: Cancellation, seconds: float | None) -> Iterator[Cancellation]:
+    """A cancellation for what may take so long, None = as long as it likes; it is cancelled with ``cancel``, too."""
+    limited = Cancellation(cancel)
+    if seconds is None:
+        yield limited
+        return
+    timer = threading.Timer(max(0.0, seconds), limited.cancel)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield limited
+    finally:
+        timer.cancel()

@@ -44,7 +44,7 @@ def choose_engine(settings: Settings, database: Database) -> Engine:
 def index_plans(settings: Settings, *, dimensions: int, slot: str = "") -> list[IndexPlan]:
     """The search indexes that $vectorSearch and $search need, for the vectors in ``slot``."""
     return plan_indexes(
-        collections=(settings.mongodb_collection, settings.report_collection),
+        collections=settings.chunk_collections,
         filter_fields=settings.filter_fields,
         dimensions=dimensions,
         language=settings.language,

@@ -30,6 +30,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+TIMEOUT = "timeout"
+"""A `DependencyError.reason`: no answer in time; what was asked may still have been done, and be paid for."""
+
 
 class ChatbotError(Exception):
     """Base of the tree. ``details`` is JSON-serialisable and safe to show."""

@@ -27,6 +27,7 @@ from .web.metrics import metrics
 from .web.origins import refuse_foreign_origins
 from .web.pages import pages
 from .web.startup import Startup
+from .web.usage import usage
 
 log = logging.getLogger("chatbot.requests")
 MAX_BODY_BYTES = 1_000_000
@@ -56,6 +57,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.register_blueprint(documents)
     app.register_blueprint(metrics)
     app.register_blueprint(ingestions)
+    app.register_blueprint(usage)
     app.extensions["run_worker"] = lambda: _run_worker(app)
     register_error_handlers(app)
     CORS(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .agents import AGENTS
 from .agents.cached import CachedAgent
+from .agents.parts import Parts
 from .caches.embeddings import StoredVectors
 from .caches.warm import WarmCache
 from .chunkers import CHUNKERS
@@ -32,6 +33,7 @@ from .retrieval.pipeline import Retriever, ThresholdSettings
 from .schema import Chunking
 from .stores import STORES
 from .stores.chunks import embedding_field
+from .text import analyzer
 
 if TYPE_CHECKING:
     from .services import Services
@@ -159,6 +161,13 @@ class ModelBound(Lazy):
 
     def agent(self, mode: str, preset: str = "") -> Agent:
         floor = self._relevance_floor(preset)  # asked each time: `calibrate` may have run in another process
+        return self._once(f"cached:{mode}:{preset}:{floor}", lambda: self._cached_agent(mode, preset, floor))
+
+    def _cached_agent(self, mode: str, preset: str, floor: float) -> Agent:
+        agent = self._agent(mode, preset, floor)
+        return CachedAgent(agent, self._services.cache, lambda: f"{self._generation()}:{floor}")
+
+    def _agent(self, mode: str, preset: str, floor: float) -> Agent:
         return self._once(f"agent:{mode}:{preset}:{floor}", lambda: self._build_agent(mode, preset, floor))
 
     def _relevance_floor(self, preset: str) -> float:
@@ -168,18 +177,30 @@ class ModelBound(Lazy):
 
     def _build_agent(self, mode: str, preset: str, floor: float) -> Agent:
         services, settings = self._services, self._services.query_settings(preset)
-        agent = AGENTS.builder(mode)(
+        parts = Parts(
             retriever=self.retriever_for(preset),
             compressor=self.compressor,
             store=self.store,
             catalog=services.documents,
             chat_model=services.chat_model,
+            language_model=services.has_language_model,
+            quoter=services.quoter,
+            embedder=self.embedder,
+            analyzer=analyzer(settings.language),
+            collections=services.collections,
+            agent=lambda name: self._agent(name, preset, floor),
             context_tokens=settings.context_tokens,
+            deep_context_tokens=settings.deep_context_tokens,
             context_margin=settings.context_margin,
+            answer_tokens=settings.max_answer_tokens,
             relevance_floor=floor,
             on_empty=settings.on_empty,
+            deep_rounds=settings.deep_rounds,
+            chain_rounds=settings.chain_rounds,
+            search_threads=settings.search_threads,
+            search_seconds=settings.search_seconds,
         )
-        return CachedAgent(agent, services.cache, lambda: f"{self._generation()}:{floor}")
+        return AGENTS.builder(mode)(parts)
 
     def _generation(self) -> str:
         """Changes with the reports, the models and the settings."""
@@ -241,7 +262,7 @@ class ModelBound(Lazy):
             chunker=chunker,
             chunking=replace(chunking, used=chunker.limits.used),
             documents=services.documents,
-            collections=(settings.mongodb_collection, settings.report_collection),
+            collections=settings.chunk_collections,
             settings_key=":".join(map(str, key)),
             require_current=self.require_current,
             patience=Patience(),

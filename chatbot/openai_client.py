@@ -11,7 +11,7 @@ from typing import Any
 
 import openai
 
-from .errors import ChatModelError, ContextLengthError, EmbeddingError, SettingsError
+from .errors import TIMEOUT, ChatModelError, ContextLengthError, EmbeddingError, SettingsError
 from .settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -87,7 +87,9 @@ def translated(
             ) from error
         raise kind(f"The endpoint of {model} refused the request: {_reason(error)}.") from error
     except openai.APITimeoutError as error:
-        raise kind(f"The endpoint of {model} did not answer in time.", remedy="Try again.", retry_after=5) from error
+        raise kind(
+            f"The endpoint of {model} did not answer in time.", remedy="Try again.", retry_after=5, reason=TIMEOUT
+        ) from error
     except openai.APIConnectionError as error:
         raise kind(
             f"The endpoint of {model} cannot be reached.",

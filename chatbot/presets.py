@@ -47,9 +47,17 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "chunk_overlap": 200,
     },
     # Seed 002, DeepSearcher: its configuration cuts at 1500/100.
-    "deep": {"chunk_strategy": "recursive", "chunk_size": 1500, "chunk_overlap": 100},
+    "deep": {
+        "mode": "deep",
+        "deep_rounds": 3,
+        "chain_rounds": 4,
+        "chunk_strategy": "recursive",
+        "chunk_size": 1500,
+        "chunk_overlap": 100,
+    },
     # Seed 004: cosine above .5 (score .75), three passages, chunks of up to 1500 characters at paragraph breaks.
     "deterministic": {
+        "mode": "direct",
         "retrieval_method": "vector",
         "top_k": 3,
         "threshold_start": 0.75,

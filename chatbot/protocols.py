@@ -16,8 +16,10 @@ from .schema import (
     Loaded,
     Match,
     Matrix,
+    Passage,
     Prompt,
     Question,
+    Quotation,
     Scope,
     Value,
     Vector,
@@ -69,6 +71,13 @@ class ChatModel(Protocol):
 
     def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
         """Yield the answer piece by piece; ends early once ``cancel`` is set. Raises ChatModelError."""
+
+
+class Quoter(Protocol):
+    """Says what passages say in their own words: where no language model is configured, or it failed."""
+
+    def quotes(self, question: str, passages: Sequence[Passage]) -> list[Quotation]:
+        """The best sentences of the best passages, best first; none for no passages."""
 
 
 class Store(Protocol):

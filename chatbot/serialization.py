@@ -6,8 +6,19 @@ from dataclasses import asdict
 from typing import Any
 
 from .conversation.service import Saved
+from .retrieval.collections import KnowledgeCollection
 from .retrieval.pipeline import Retrieval
-from .schema import Citation, DocumentRecord, Question, ScopeSummary, SearchHit, Trace, Unsupported
+from .schema import (
+    Citation,
+    DocumentRecord,
+    LedgerRow,
+    Question,
+    ScopeSummary,
+    SearchHit,
+    StepEvent,
+    Trace,
+    Unsupported,
+)
 from .schema.ingestions import Ingestion
 
 Json = dict[str, Any]
@@ -61,8 +72,28 @@ def unsupported_json(sentence: Unsupported) -> Json:
 
 
 def scope_json(scope: ScopeSummary) -> Json:
-    shown = {"filters": scope.scope.to_json(), "documents": scope.documents, "chunks": scope.chunks}
+    shown: Json = {"filters": scope.scope.to_json(), "documents": scope.documents, "chunks": scope.chunks}
+    if scope.scope.collections:
+        shown["collections"] = list(scope.scope.collections)
     return shown if scope.page is None else {**shown, "page": scope.page}
+
+
+def collection_json(collection: KnowledgeCollection, holds: ScopeSummary) -> Json:
+    return {**asdict(collection), "documents": holds.documents, "chunks": holds.chunks}
+
+
+def step_json(step: StepEvent) -> Json:
+    return {
+        "name": step.name,
+        "detail": step.detail,
+        "items": list(step.items),
+        "sources": [source_json(hit) for hit in step.hits],
+        "failed": step.failed,
+    }
+
+
+def ledger_json(row: LedgerRow) -> Json:
+    return {"stage": row.stage, "runs": row.runs, "ms": row.ms, **asdict(row.usage), "cost": row.cost}
 
 
 def trace_json(trace: Trace) -> Json:
@@ -72,11 +103,15 @@ def trace_json(trace: Trace) -> Json:
         "query": trace.query,
         "threshold": asdict(trace.threshold) if trace.threshold else None,
         "hits": [hit_json(hit) for hit in trace.hits],
-        "steps": [asdict(step) for step in trace.steps],
+        "steps": [{"name": step.name, "ms": step.ms} for step in trace.steps],
         "usage": asdict(trace.usage),
         "cached": trace.cached,
         "caches": dict(trace.caches),
         "truncated": trace.truncated,
+        "stopped_by": trace.stopped_by,
+        "path": [step_json(step) for step in trace.path],
+        "ledger": [ledger_json(row) for row in trace.ledger],
+        "cost": trace.cost,
     }
 
 
@@ -94,6 +129,7 @@ def answer_json(saved: Saved) -> Json:
         "trace": trace_json(answer.trace),
         "conversation_id": saved.conversation_id,
         "message_id": saved.message_id,
+        "conversation_usage": saved.conversation_usage.to_json(),
     }
 
 
@@ -105,7 +141,6 @@ def search_json(question: Question, retrieval: Retrieval, scope: ScopeSummary) -
         query=question.query,
         threshold=retrieval.threshold,
         steps=retrieval.steps,
-        usage=retrieval.usage,
     )
     shown = {name: value for name, value in trace_json(trace).items() if name != "hits"}
     return {"hits": [hit_json(hit) for hit in retrieval.hits], "scope": scope_json(scope), "trace": shown}

@@ -8,20 +8,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from .agents import AGENTS
+from .agents import AGENTS, NEED_LANGUAGE_MODEL
 from .agents.understanding import Understanding
 from .caches.responses import CachedChatModel
 from .cancellation import Cancellation
 from .chat_models import CHAT_MODELS, FREE
+from .chat_models.extractive import ExtractiveChatModel
 from .chat_models.metered import MeteredChatModel
 from .chunkers import CHUNKERS
+from .conversation.books import Books
 from .conversation.condense import Condenser
 from .conversation.follow_up import FollowUps
+from .conversation.ledger import Prices
 from .conversation.service import ChatService
 from .database import Database, open_database
-from .embedders import EMBEDDERS
+from .embedders import EMBEDDERS, LOCAL
 from .engine import Engine, choose_engine, index_plans
-from .errors import UnknownNameError
+from .errors import InvalidRequestError, UnknownNameError
 from .ingestion.editor import Editor
 from .ingestion.jobs import IngestionWorker
 from .ingestion.overrides import check_collection, check_overrides
@@ -35,7 +38,7 @@ from .migration.schema import migrate
 from .model_bound import SAMPLE_DATA, WARM_CACHE, ModelBound
 from .originals import Originals
 from .presets import CHUNKING, PRESETS, query_time
-from .protocols import Agent, ChatModel, Chunker, Embedder, Store
+from .protocols import Agent, ChatModel, Chunker, Embedder, Quoter, Store
 from .repositories.caches import CacheRepository
 from .repositories.changes import CorpusChanges, CorpusFacts, StoredEmbedder
 from .repositories.conversations import ConversationRepository
@@ -47,11 +50,12 @@ from .repositories.usage import UsageRepository, seconds_to_reset
 from .rerankers import RERANKERS
 from .rerankers.reranker import Reranker
 from .retrieval import RETRIEVAL_METHODS
+from .retrieval.collections import KnowledgeCollection, knowledge_collections
 from .retrieval.fusion import fusion_named
 from .retrieval.method import RetrievalMethod
 from .retrieval.pipeline import Retriever
 from .retrieval.scope import ScopeResolver
-from .schema import Document, DocumentRecord, Loaded
+from .schema import Budget, Document, DocumentRecord, Loaded
 from .settings import Settings
 from .stores import STORES
 from .stores.search_indexes import IndexPlan, ensure_ordinary_indexes
@@ -94,8 +98,14 @@ class Services(Lazy):
         return DocumentRepository(self.database, fields, older)
 
     @property
-    def chunk_collections(self) -> tuple[str, str]:
-        return self.settings.mongodb_collection, self.settings.report_collection
+    def chunk_collections(self) -> tuple[str, ...]:
+        """The collections of passages: the general one, that of the reports, the others."""
+        return self.settings.chunk_collections
+
+    @property
+    def collections(self) -> tuple[KnowledgeCollection, ...]:
+        """The same with their descriptions, each once."""
+        return knowledge_collections(self.chunk_collections, dict(self.settings.collections))
 
     @property
     def conversations(self) -> ConversationRepository:
@@ -103,7 +113,8 @@ class Services(Lazy):
 
     @property
     def scopes(self) -> ScopeResolver:
-        return self._once("scopes", lambda: ScopeResolver(self.documents, self.settings.filter_fields))
+        fields = self.settings.filter_fields
+        return self._once("scopes", lambda: ScopeResolver(self.documents, fields, self.chunk_collections))
 
     @property
     def model_bound(self) -> ModelBound:
@@ -173,6 +184,15 @@ class Services(Lazy):
         return CachedChatModel(metered, self.cache, parameters=parameters)
 
     @property
+    def has_language_model(self) -> bool:
+        """False where answers are quotations, or those of a test double: nothing can be planned or written then."""
+        return self.chat_model.model_id not in FREE
+
+    @property
+    def quoter(self) -> Quoter:
+        return self._once("quoter", lambda: ExtractiveChatModel(self.settings.language))
+
+    @property
     def cache(self) -> CacheRepository:
         settings = self.settings
         return self._once(
@@ -223,6 +243,36 @@ class Services(Lazy):
         AGENTS.check(mode, field="mode")
         return self.model_bound.agent(mode, preset)
 
+    def check_mode(self, mode: str | None, preset: str = "") -> str:
+        """The mode of a question: as asked for, else as the preset or the settings say.
+
+        Raises:
+            UnknownNameError: no such mode, or no language model for it.
+        """
+        mode = AGENTS.check(mode or self.query_settings(preset).mode, field="mode")
+        if mode in NEED_LANGUAGE_MODEL and not self.has_language_model:
+            valid = [name for name in AGENTS.names() if name not in NEED_LANGUAGE_MODEL]
+            message = (
+                f"{mode!r} needs a language model: set OPENAI_API_KEY, or CHAT_MODEL and OPENAI_BASE_URL. "
+                f"Without one: {', '.join(valid)}."
+            )
+            raise UnknownNameError.for_field("mode", message, valid)
+        return mode
+
+    def agent_modes(self) -> list[tuple[str, bool, str]]:
+        """Each mode, whether it can be used here, and why not."""
+        needs = "needs a language model"
+        usable = {name: name not in NEED_LANGUAGE_MODEL or self.has_language_model for name in AGENTS.names()}
+        return [(name, can, "" if can else needs) for name, can in usable.items()]
+
+    def budget(self, asked: Mapping[str, Any]) -> Budget:
+        """What one question may cost: as the settings allow, or less. Raises InvalidRequestError."""
+        most = {name: getattr(self.settings, f"budget_{name}") for name in ("calls", "tokens", "seconds")}
+        for name, value in asked.items():
+            if not 1 <= value <= most[name]:
+                raise InvalidRequestError.for_field(f"budget.{name}", f"must be from 1 to {most[name]:g}.")
+        return Budget(**{**most, **asked})
+
     @property
     def chat(self) -> ChatService:
         return self._once("chat", self._build_chat)
@@ -236,6 +286,13 @@ class Services(Lazy):
             condenser=Condenser(follow_ups=follow_ups, chat_model=self.chat_model, analyzer=words),
             understanding=Understanding(
                 catalog=self.documents, chat_model=self.chat_model, on_empty=self.settings.on_empty
+            ),
+            books=Books(
+                prices=Prices(self.settings.model_prices, free=FREE | LOCAL),
+                chat_model_id=self.chat_model.model_id,
+                embedder_id=lambda: self.embedder.model_id,
+                days=self.usage,
+                conversations=self.conversations,
             ),
         )
 
@@ -385,7 +442,7 @@ class Services(Lazy):
         if settings.embedding_provider is not None:
             EMBEDDERS.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")
         _ = self.chat_model
-        self.agent("direct")
+        self.agent(self.check_mode(None))
         if (verify := getattr(self.model_bound.embedder.uncached, "verify", None)) is not None:
             verify()
 

@@ -19,6 +19,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 
 from .errors import SettingsError
 from .presets import PRESETS
+from .schema.collections import check_names, read_collections
+from .schema.prices import ModelPrice, read_prices
 
 
 def _split(value: object) -> object:
@@ -27,8 +29,10 @@ def _split(value: object) -> object:
     return value
 
 
+Collections = Annotated[tuple[tuple[str, str], ...], BeforeValidator(read_collections)]
 CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
+Prices = Annotated[tuple[ModelPrice, ...], BeforeValidator(read_prices)]
 
 
 class Settings(BaseModel):
@@ -57,6 +61,11 @@ class Settings(BaseModel):
     mongodb_collection: str = Field("chatbot_data", min_length=1, description="Collection of general documents.")
     report_collection: str = Field(
         "report_chatting", min_length=1, description="Collection of what has a country or a year."
+    )
+    collections: Collections = Field(
+        (),
+        description="More collections: name: description; name: description. A model may choose among the described "
+        "ones (REPORT_COLLECTION may be one); the others and MONGODB_COLLECTION are always searched.",
     )
     mongodb_timeout: float = Field(
         5.0,
@@ -144,6 +153,23 @@ class Settings(BaseModel):
     language: str = Field("english", description="Language of stemming and stop words in the keyword search.")
     context_tokens: int = Field(3000, ge=200, description="Tokens of passages in one prompt.")
     context_margin: int = Field(300, ge=0, description="Characters shown around a passage.")
+
+    # Answers in several steps
+    mode: str = Field(
+        "direct", description="How a question is answered: direct, auto, deep, chain, compare, report (README, Modes)."
+    )
+    deep_context_tokens: int = Field(
+        6000, ge=200, description="Tokens of passages in one prompt of the modes with several searches."
+    )
+    deep_rounds: int = Field(3, ge=1, le=10, description="Rounds of searches in mode deep (seed 002: max_iter 3).")
+    chain_rounds: int = Field(4, ge=1, le=10, description="Follow-up questions in mode chain (seed 002: 4).")
+    search_threads: int = Field(8, ge=1, le=64, description="Searches of one question at the same time.")
+    search_seconds: float = Field(
+        20.0, gt=0, le=600, description="Seconds that one of several searches may take; the others go on without it."
+    )
+    budget_calls: int = Field(30, ge=1, description="Calls of the chat model that one question may take.")
+    budget_tokens: int = Field(100_000, ge=500, description="Tokens of the chat model that one question may take.")
+    budget_seconds: float = Field(180.0, gt=0, description="Seconds that one question may take; then the best so far.")
     mlflow_tracking_uri: SecretStr | None = Field(
         None, description="Where `evaluate` logs its runs with MLflow; needs the package mlflow-skinny or mlflow."
     )
@@ -151,6 +177,12 @@ class Settings(BaseModel):
     # Costs
     daily_token_limit: int | None = Field(
         None, ge=1, description="Tokens of the chat model that all workers may use in a day (UTC). Not set: no limit."
+    )
+    model_prices: Prices = Field(
+        (),
+        description="Price of a million tokens by provider:model, prompt/completion, or one figure for all: "
+        "openai:gpt-4o=2.50/10; openai:text-embedding-3-small=0.02. Costs are in the currency of this table. "
+        "None is known by default: prices change.",
     )
     cache_seconds: float = Field(
         86400.0, ge=0, description="How long answers, completions and vectors of questions are kept. 0: no caches."
@@ -203,6 +235,20 @@ class Settings(BaseModel):
             raise ValueError("THRESHOLD_FLOOR must not be above THRESHOLD_START")
         return self
 
+    @model_validator(mode="after")
+    def _usable_collections(self) -> Settings:
+        names = [name for name, _ in self.collections]
+        if len(set(names)) < len(names):
+            raise ValueError("COLLECTIONS names one of them twice")
+        check_names(self.chunk_collections, embedded=self.mongodb_uri is None)
+        return self
+
+    @property
+    def chunk_collections(self) -> tuple[str, ...]:
+        """The collections of passages: the general one, that of the reports, then the others in their order."""
+        standard = (self.mongodb_collection, self.report_collection)
+        return (*standard, *(name for name, _ in self.collections if name not in standard))
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
         """Settings from `.env` and the environment (which wins); ``overrides`` win over both.
@@ -225,7 +271,7 @@ class Settings(BaseModel):
     def fingerprint(self) -> str:
         """Changes with every setting that may change an answer; holds no secret."""
         shown = self.model_dump(
-            mode="json", exclude={"host", "port", "threads", "log_level", "cors_origins", "data_dir"}
+            mode="json", exclude={"host", "port", "threads", "log_level", "cors_origins", "data_dir", "model_prices"}
         )
         return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
 

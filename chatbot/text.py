@@ -10,6 +10,7 @@ import Stemmer
 from bm25s import stopwords
 
 from .errors import SettingsError
+from .schema import Quotation
 
 _WORD = re.compile(r"\w+(?:[.,]\d+)*", re.UNICODE)
 _COMPOUND = re.compile(r"\b\w*?(?:[a-z0-9][A-Z]|_)\w*")
@@ -107,6 +108,16 @@ def estimate_tokens(text: str) -> int:
     signs = len(_SIGN.findall(text))
     parts = 22 * (ascii_only - digits - signs) + 50 * digits + 85 * signs + 42 * beyond
     return max(parts // 100, text.count(" ")) + 1
+
+
+def quoted(quotation: Quotation) -> str:
+    """Markdown of a quotation with its citation."""
+    return f"“{escape_markdown(quotation.text)}” [{quotation.number}]"
+
+
+def quoted_line(quotation: Quotation) -> str:
+    """The same as an item of a list, with the place it comes from."""
+    return f"- **{escape_markdown(quotation.where)}:** {quoted(quotation)}"
 
 
 def escape_markdown(text: str) -> str:

@@ -24,6 +24,7 @@ LAYERS = (
         "cache_counts",
         "legacy",
         "lazy",
+        "model_output",
     ),
     ("database", "openai_client", "breakable"),
     ("stores", "embedders", "chat_models", "rerankers", "loaders", "chunkers", "caches", "repositories"),

@@ -17,7 +17,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
 ROOT = Path(__file__).parent.parent
 CHROMIUM = shutil.which("chromium")
@@ -81,20 +81,26 @@ def wait_for_samples(url: str, log: Path, server: subprocess.Popen[bytes]) -> No
     pytest.fail(f"the sample reports are not searchable: {state}\n{log.read_text(encoding='utf-8')}")
 
 
-@pytest.fixture
-def page(chromium: str) -> Iterator[tuple[Page, list[str]]]:
-    """A page, and what went wrong in it: errors of scripts, the console, the content security policy, requests."""
-    problems: list[str] = []
+@pytest.fixture(scope="module")
+def launched(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        opened = browser.new_page(viewport={"width": 1360, "height": 860})
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(launched: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """A page of a fresh profile, and what went wrong in it: scripts, console, content security policy, requests."""
+    problems: list[str] = []
+    with launched.new_context(viewport={"width": 1360, "height": 860}) as context:
+        opened = context.new_page()
         opened.on("console", lambda m: problems.append(m.text) if m.type in {"error", "warning"} else None)
         opened.on("pageerror", lambda error: problems.append(f"page error: {error}"))
         opened.on("requestfailed", lambda r: None if left_on_purpose(r) else problems.append(f"{r.url}: {r.failure}"))
         opened.on("response", lambda r: problems.append(f"{r.status} {r.url}") if r.status >= 400 else None)
         opened.on("request", lambda r: problems.append(f"foreign: {r.url}") if "//127.0.0.1:" not in r.url else None)
         yield opened, problems
-        browser.close()
 
 
 def left_on_purpose(request: Request) -> bool:

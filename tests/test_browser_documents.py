@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
-from tests.test_browser import address, chromium, page
+from tests.test_browser import address, chromium, launched, page
 
-__all__ = ["address", "chromium", "page"]
+__all__ = ["address", "chromium", "launched", "page"]
 
 TITLE = "Vanilla Report"
 REPORT: FilePayload = {

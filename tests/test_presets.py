@@ -12,7 +12,7 @@ FIGURES = {
     "adaptive": {"retrieval_method": "vector", "top_k": 5, "threshold_start": 0.7, "on_empty": "relax"},
     "compression": {"threshold_start": (1 + 0.35) / 2, "chunk_size": 1000, "chunk_overlap": 200},
     "hybrid": {"vector_weight": 0.7, "top_k": 3, "retrieval_method": "hybrid"},
-    "deep": {"chunk_strategy": "recursive", "chunk_size": 1500, "chunk_overlap": 100},
+    "deep": {"mode": "deep", "deep_rounds": 3, "chunk_strategy": "recursive", "chunk_size": 1500, "chunk_overlap": 100},
     "deterministic": {"threshold_start": (1 + 0.5) / 2, "top_k": 3, "chunk_strategy": "max_length", "chunk_size": 1500},
 }
 
@@ -47,6 +47,7 @@ def test_an_unknown_preset_stops_the_start() -> None:
 def test_a_request_changes_no_chunks() -> None:
     assert "chunk_size" not in query_time("hybrid")
     assert query_time("deterministic") == {
+        "mode": "direct",
         "retrieval_method": "vector",
         "top_k": 3,
         "threshold_start": 0.75,

@@ -3,4 +3,17 @@
 from ..protocols import Agent
 from ..registry import Registry
 
-AGENTS: Registry[Agent] = Registry("mode", {"direct": "chatbot.agents.direct"})
+AGENTS: Registry[Agent] = Registry(
+    "mode",
+    {
+        "auto": "chatbot.agents.auto",
+        "chain": "chatbot.agents.chain",
+        "compare": "chatbot.agents.compare",
+        "deep": "chatbot.agents.deep",
+        "direct": "chatbot.agents.direct",
+        "report": "chatbot.agents.report",
+    },
+)
+DEFAULT = "direct"
+NEED_LANGUAGE_MODEL = frozenset({"chain", "report"})
+"""What these do is writing: without a model they would have nothing to say."""

@@ -12,14 +12,14 @@ from ..cache_counts import begin_counting
 from ..caches.keys import cache_key, normalised
 from ..cancellation import Cancellation
 from ..protocols import Agent, Cache
-from ..schema import Answer, AnswerEvent, Event, Question, SourcesEvent, StepTiming, TokenEvent, Usage
+from ..schema import Answer, AnswerEvent, Event, Question, SourcesEvent, StepTiming, TokenEvent
 
 _ANSWER = TypeAdapter(Answer)
 _QUESTION = TypeAdapter(Question)
 
 
 class CachedAgent:
-    """Implements `protocols.Agent`. Abstentions and failures are never kept.
+    """Implements `protocols.Agent`. Abstentions, failures and answers that ended early are never kept.
 
     ``generation`` changes with everything else an answer depends on: the reports, the models, the settings.
     """
@@ -42,7 +42,7 @@ class CachedAgent:
             if not isinstance(event, AnswerEvent):
                 yield event
                 continue
-            if event.answer.answered and not cancel.cancelled:
+            if event.answer.answered and not event.answer.trace.stopped_by and not cancel.cancelled:
                 self._cache.put("query", key, _ANSWER.dump_python(event.answer, mode="json"))
             yield AnswerEvent(_counted(event.answer, counts))
 
@@ -59,6 +59,6 @@ def _counted(answer: Answer, counts: Mapping[str, int]) -> Answer:
 def _replayed(answer: Answer, started: float, counts: Mapping[str, int]) -> Iterator[Event]:
     yield SourcesEvent(tuple(citation.hit for citation in answer.citations), answer.scope)
     yield TokenEvent(answer.response)
-    step = StepTiming("cache", round((time.perf_counter() - started) * 1000, 2))
-    replayed = replace(answer, trace=replace(answer.trace, cached=True, steps=(step,), usage=Usage()))
+    step = StepTiming.since("cache", started)
+    replayed = replace(answer, trace=replace(answer.trace, cached=True, steps=(step,)))
     yield AnswerEvent(_counted(replayed, counts))

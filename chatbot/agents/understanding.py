@@ -6,6 +6,7 @@ One place for all modes. What it finds is answered here, or said above the agent
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -17,7 +18,7 @@ from ..protocols import Agent, Catalog, ChatModel
 from ..retrieval.mentions import COUNTRY, Mentions, find_mentions
 from ..retrieval.scope import summarise
 from ..retrieval.subjects import Missing, missing_subject, suggest_scope
-from ..schema import AnswerEvent, Event, Question, Scope, ScopeSummary, SourcesEvent, StepEvent, TokenEvent
+from ..schema import AnswerEvent, Event, Question, Scope, ScopeSummary, SourcesEvent, StepEvent, StepTiming, TokenEvent
 from .collection import Topic, collection_answer, collection_topic
 
 OnEmpty = Literal["abstain", "relax", "general"]
@@ -75,8 +76,10 @@ class Understanding:
         yield SourcesEvent((), scope)
         if self._on_empty == "general":
             yield StepEvent("generate", "Writing the answer")
+            started = time.perf_counter()
             done = yield from completion(self._chat_model, general_prompt(question), cancel)
-            answer = assemble(question, done.text, scope=scope, usage=done.usage, truncated=done.truncated)
+            steps = (StepTiming.since("generate", started, done.usage),)
+            answer = assemble(question, done.text, scope=scope, steps=steps, truncated=done.truncated)
             yield AnswerEvent(answer)
             return
         yield TokenEvent(missing.text)

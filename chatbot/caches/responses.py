@@ -28,9 +28,9 @@ class CachedChatModel:
             yield from self._inner.stream(prompt, cancel=cancel)
             return
         messages = [[message.role, message.content] for message in prompt.messages]
-        key = cache_key(self.model_id, self._parameters, messages)
+        key = cache_key(self.model_id, self._parameters, messages, prompt.json_schema)
         if (text := self._cache.get("response", key)) is not None:
-            yield Delta(text, Usage())
+            yield Delta(text, Usage(cached_calls=1))
             return
         pieces: list[str] = []
         truncated = False

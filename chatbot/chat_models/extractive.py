@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from math import log
 
 from ..cancellation import Cancellation
-from ..schema import SECTION_SEPARATOR, Delta, Passage, Prompt, Usage
+from ..schema import SECTION_SEPARATOR, Delta, Passage, Prompt, Quotation, Usage
 from ..settings import Settings
-from ..text import Analyzer, analyzer, escape_markdown, sentences
+from ..text import Analyzer, analyzer, quoted_line, sentences
 
 PASSAGES = 3
 SENTENCES = 3
@@ -41,7 +41,7 @@ class _Quote:
 
 
 class ExtractiveChatModel:
-    """Implements `protocols.ChatModel`. Deterministic."""
+    """Implements `protocols.ChatModel` and `protocols.Quoter`. Deterministic."""
 
     model_id = "extractive"
 
@@ -49,7 +49,7 @@ class ExtractiveChatModel:
         self._analyzer: Analyzer = analyzer(language)
 
     def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
-        quotes = self._quotes(prompt)
+        quotes = self.quotes(prompt.question, prompt.context.passages)
         if not quotes:
             yield Delta("No passage was given to quote from.")
             return
@@ -57,12 +57,15 @@ class ExtractiveChatModel:
         for quote in quotes:
             if cancel.cancelled:
                 return
-            yield Delta(f"\n{_render(quote)}\n")
+            yield Delta(f"\n{quoted_line(quote)}\n")
         yield Delta(usage=Usage())
 
-    def _quotes(self, prompt: Prompt) -> list[_Quote]:
-        question = set(self._analyzer.terms(prompt.question))
-        passages = self._telling(prompt.context.passages, question)
+    def quotes(self, question: str, passages: Sequence[Passage]) -> list[Quotation]:
+        return [_quotation(quote) for quote in self._best(question, passages)]
+
+    def _best(self, asked: str, passages: Sequence[Passage]) -> list[_Quote]:
+        question = set(self._analyzer.terms(asked))
+        passages = self._telling(passages, question)
         texts = {p.number: set(self._analyzer.terms(p.hit.chunk.search_text)) for p in passages}
         found = Counter(term for terms in texts.values() for term in terms & question)
         # A term that every passage has says little about which one answers.
@@ -108,7 +111,7 @@ def _cosine(passage: Passage) -> float:
     return 0.0 if score is None else 2 * score - 1
 
 
-def _render(quote: _Quote) -> str:
+def _quotation(quote: _Quote) -> Quotation:
     chunk = quote.passage.hit.chunk
     text = " ".join(" … ".join(quote.sentences).split())
     if len(text) > LONGEST_QUOTE:
@@ -116,7 +119,7 @@ def _render(quote: _Quote) -> str:
     section = chunk.section.rpartition(SECTION_SEPARATOR)[2]
     where = f"{chunk.title}, {section}" if section else chunk.title
     page = f", page {chunk.page}" if chunk.page is not None else ""
-    return f"- **{escape_markdown(where)}{page}:** “{escape_markdown(text)}” [{quote.passage.number}]"
+    return Quotation(quote.passage.number, f"{where}{page}", text)
 
 
 def build(settings: Settings, *, model: str) -> ExtractiveChatModel:

@@ -1,12 +1,14 @@
-"""A chat model under a daily budget (R-D9)."""
+"""A chat model under a daily budget (R-D9), whose calls can be recorded for one question (R-C7)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Protocol
 
 from ..cancellation import Cancellation
-from ..errors import BudgetExhaustedError
+from ..errors import TIMEOUT, BudgetExhaustedError, ChatModelError
 from ..protocols import ChatModel
 from ..schema import Delta, Prompt, Usage
 from ..text import estimate_tokens
@@ -18,6 +20,33 @@ class Meter(Protocol):
     def add(self, tokens: int) -> None: ...
 
     def today(self) -> int: ...
+
+
+class Spent:
+    """What has reached the metered model since `begin_recording`. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._usage = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        with self._lock:
+            return self._usage
+
+    def add(self, usage: Usage) -> None:
+        with self._lock:
+            self._usage += usage
+
+
+_spent: ContextVar[Spent | None] = ContextVar("spent", default=None)
+
+
+def begin_recording() -> Spent:
+    """From now on in this context, and in the copies of it that threads work in."""
+    spent = Spent()
+    _spent.set(spent)
+    return spent
 
 
 class MeteredChatModel:
@@ -37,19 +66,35 @@ class MeteredChatModel:
         """Raises BudgetExhaustedError, ChatModelError."""
         if self._limit is not None and (used := self._meter.today()) >= self._limit:
             raise BudgetExhaustedError(used=used, limit=self._limit, retry_after=self._reset())
-        usage: Usage | None = None
+        counted: Usage | None = None
         pieces: list[str] = []
+        failed = refused = False
         try:
             for delta in self._inner.stream(prompt, cancel=cancel):
                 pieces.append(delta.text)
-                usage = delta.usage or usage
+                counted = delta.usage or counted
                 yield delta
+        except ChatModelError as error:
+            failed, refused = True, not pieces and error.reason != TIMEOUT
+            raise
         finally:
-            # Also what was broken off has been paid for; where nobody counted it, it is estimated.
-            asked = sum(estimate_tokens(message.content) for message in prompt.messages)
-            counted = usage.prompt_tokens + usage.completion_tokens if usage else 0
-            self._meter.add(counted or asked + estimate_tokens("".join(pieces)))
+            self._book(_used(prompt, pieces, counted, failed=failed, refused=refused))
+
+    def _book(self, usage: Usage) -> None:
+        if (spent := _spent.get()) is not None:
+            spent.add(usage)
+        self._meter.add(usage.tokens)
 
     def close(self) -> None:
         if close := getattr(self._inner, "close", None):
             close()
+
+
+def _used(prompt: Prompt, pieces: Sequence[str], counted: Usage | None, *, failed: bool, refused: bool) -> Usage:
+    """As the server counted it, else estimated: what broke off has been paid for, too, what was refused has not."""
+    if counted is not None and counted.tokens:
+        return Usage(counted.prompt_tokens, counted.completion_tokens, calls=1, failed_calls=int(failed))
+    if refused:
+        return Usage(calls=1, failed_calls=1)
+    asked = sum(estimate_tokens(message.content) for message in prompt.messages)
+    return Usage(asked, estimate_tokens("".join(pieces)), calls=1, failed_calls=int(failed))

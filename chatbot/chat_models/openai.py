@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from openai import OpenAI, Stream
+from openai import BadRequestError, OpenAI, Stream, UnprocessableEntityError
 
 from ..breakable import Abandoned, breakable, breakable_http_client
 from ..cancellation import Cancellation
-from ..errors import ChatModelError, SettingsError
+from ..errors import ChatModelError, ContextLengthError, SettingsError
 from ..openai_client import openai_client, translated
 from ..schema import Delta, Prompt, Usage
 from ..settings import Settings
 
 DEFAULT_MODEL = "gpt-4o"
+REFUSED = (BadRequestError, UnprocessableEntityError)
+"""Servers that copy the API answer 400 or 422 to what they do not know."""
 
 
 class OpenAIChatModel:
@@ -25,6 +28,7 @@ class OpenAIChatModel:
         self._model = model
         self._temperature = temperature
         self._max_answer = max_answer
+        self._refuses_schemas = threading.Event()
         self.model_id = f"openai:{model}"
 
     def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
@@ -70,6 +74,22 @@ class OpenAIChatModel:
         self._client.close()
 
     def _open(self, prompt: Prompt) -> Stream[Any]:
+        """With the prompt's schema, unless this server refuses schemas: the first refusal is remembered."""
+        if prompt.json_schema is None or self._refuses_schemas.is_set():
+            return self._send(prompt, None)
+        try:
+            with translated(ChatModelError, self.model_id):
+                return self._send(prompt, prompt.json_schema)
+        except ContextLengthError:
+            raise
+        except ChatModelError as error:
+            if not isinstance(error.__cause__, REFUSED):
+                raise
+        stream = self._send(prompt, None)
+        self._refuses_schemas.set()  # only now: a request that is wrong otherwise is refused again
+        return stream
+
+    def _send(self, prompt: Prompt, schema: Mapping[str, Any] | None) -> Stream[Any]:
         # The SDK has one type for each role; ours is one dataclass.
         messages: Any = [{"role": message.role, "content": message.content} for message in prompt.messages]
         return self._client.chat.completions.create(
@@ -78,8 +98,13 @@ class OpenAIChatModel:
             temperature=self._temperature,
             stream=True,
             stream_options={"include_usage": True},
-            extra_body=self._max_answer,
+            extra_body={**self._max_answer, **({"response_format": _response_format(schema)} if schema else {})},
         )
+
+
+def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    named = {"name": schema.get("title", "reply"), "strict": True, "schema": dict(schema)}
+    return {"type": "json_schema", "json_schema": named}
 
 
 def build(settings: Settings, *, model: str) -> OpenAIChatModel:

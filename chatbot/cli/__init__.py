@@ -23,6 +23,7 @@ from .ingest import ingest
 from .migrate import migrate
 from .reembed import reembed
 from .serve import serve
+from .usage import usage
 from .warm_cache import warm_cache
 
 USAGE, FAILED = 2, 1
@@ -43,7 +44,21 @@ def cli(context: click.Context) -> None:
     context.obj = context.with_resource(Services(settings))
 
 
-for command in (serve, ingest, ask, documents, evaluate, calibrate, warm_cache, index, doctor, copy, reembed, migrate):
+for command in (
+    serve,
+    ingest,
+    ask,
+    documents,
+    evaluate,
+    calibrate,
+    warm_cache,
+    index,
+    doctor,
+    copy,
+    reembed,
+    migrate,
+    usage,
+):
     cli.add_command(command)
 
 

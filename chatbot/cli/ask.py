@@ -19,8 +19,9 @@ from ..services import Services
 @click.option("--country", multiple=True, help="Country, by name, ISO code or alias; repeat for several.")
 @click.option("--year", multiple=True, help="Year; repeat for several.")
 @click.option("--type", "report_type", multiple=True, help="Report type; repeat for several.")
+@click.option("--collection", multiple=True, help="Collection to search; repeat for several. Default: all.")
 @click.option("--limit", type=click.IntRange(1, 50), help="Passages the answer stands on. Default: TOP_K.")
-@click.option("--mode", default="direct", show_default=True, help="How the answer is found.")
+@click.option("--mode", help="direct, auto, deep, chain, compare or report. Default: MODE.")
 @click.option("--retrieval-method", help="vector, bm25 or hybrid. Default: RETRIEVAL_METHOD.")
 @click.option("--vector-weight", type=click.FloatRange(0, 1), help="Weight of the vectors in hybrid retrieval.")
 @click.option("--no-reranking", is_flag=True, help="Leave the hits in the order of the search: RERANKER=none.")
@@ -36,8 +37,9 @@ def ask(
     country: tuple[str, ...],
     year: tuple[str, ...],
     report_type: tuple[str, ...],
+    collection: tuple[str, ...],
     limit: int | None,
-    mode: str,
+    mode: str | None,
     retrieval_method: str | None,
     vector_weight: float | None,
     no_reranking: bool,
@@ -61,10 +63,11 @@ def ask(
     services.retrieval_method(method)
     asked = Question(
         query=question,
-        scope=services.scopes.resolve(filters),
+        scope=services.scopes.resolve(filters, collections=collection or None),
         top_k=limit or settings.top_k,
         retrieval_method=method,
-        mode=mode,
+        mode=services.check_mode(mode, preset),
+        budget=services.budget({}),
         preset=preset,
         auto_scope=services.settings.auto_scope if auto_scope is None else auto_scope,
     )

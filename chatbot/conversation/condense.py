@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..cancellation import Cancellation
 from ..errors import ChatModelError
 from ..generation.answer import latest
-from ..generation.completion import Completion, completion
+from ..generation.completion import completed
+from ..model_output.thoughts import without_thoughts
 from ..prompts import render
 from ..protocols import ChatModel
 from ..schema import Context, Message, Prompt, Question, StepTiming, Usage
@@ -22,7 +23,6 @@ LONGEST = 500
 """Characters of a rewritten question; a model that writes more has answered instead."""
 SHOWN = 600
 """Characters of an answer that the model sees: what it was about stands at its beginning."""
-_THOUGHTS = re.compile(r"^.*</think>|<think>.*$", re.DOTALL | re.IGNORECASE)
 _LABEL = re.compile(r"^\W*(?:(?:rewritten|standalone|last)\s+)?question\s*:\s*", re.IGNORECASE)
 _DELIMITER = re.compile(r"<\s*/?\s*conversation\s*>?", re.IGNORECASE)
 _ERROR = re.compile(
@@ -37,7 +37,6 @@ class Condensed:
 
     text: str = ""
     steps: tuple[StepTiming, ...] = ()
-    usage: Usage = field(default_factory=Usage)
 
 
 class Condenser:
@@ -52,33 +51,29 @@ class Condenser:
             return Condensed()
         started = time.perf_counter()
         ruled = self._follow_ups.by_rule(question.query, question.history, question.scope)
-        by_rule = _step("condense_rule", started)
+        by_rule = StepTiming.since("condense_rule", started)
         if ruled == question.query:
             return Condensed()
         if self._chat_model.model_id in NO_LANGUAGE_MODEL:
             return Condensed(ruled, (by_rule,))
         started = time.perf_counter()
         written, usage = self._rewritten(question, cancel)
-        by_model = _step("condense_model", started)
-        return Condensed(written, (by_model,), usage) if written else Condensed(ruled, (by_model, by_rule), usage)
+        by_model = StepTiming.since("condense_model", started, usage)
+        return Condensed(written, (by_model,)) if written else Condensed(ruled, (by_model, by_rule))
 
     def _rewritten(self, question: Question, cancel: Cancellation) -> tuple[str, Usage]:
         """The model's words; "" where it failed or wrote something else."""
         talk = "\n".join(f"{message.role}: {_shortened(message.content)}" for message in latest(question.history))
         asked = render("condense_user", conversation=talk, question=question.query)
         messages = (Message("system", render("condense_system")), Message("user", asked))
-        writing = completion(self._chat_model, Prompt(messages, question.query, Context()), cancel)
         try:
-            while True:
-                next(writing)
-        except StopIteration as ended:
-            done: Completion = ended.value
+            done = completed(self._chat_model, Prompt(messages, question.query, Context()), cancel)
         except ChatModelError:
-            return "", Usage()
+            return "", Usage(calls=1, failed_calls=1)
         return self._checked(done.text, talk, question.query), done.usage
 
     def _checked(self, text: str, talk: str, query: str) -> str:
-        lines = [line.strip() for line in _THOUGHTS.sub("", text).splitlines() if line.strip()]
+        lines = [line.strip() for line in without_thoughts(text).splitlines() if line.strip()]
         written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
         known = set(self._analyzer.terms(f"{query} {talk}"))
         shares_words = not known.isdisjoint(self._analyzer.terms(written))
@@ -96,7 +91,3 @@ def without_errors(messages: Sequence[Message]) -> list[Message]:
 def _shortened(text: str) -> str:
     text = _DELIMITER.sub("", " ".join(text.split()))
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} …"
-
-
-def _step(name: str, started: float) -> StepTiming:
-    return StepTiming(name, round((time.perf_counter() - started) * 1000, 2))

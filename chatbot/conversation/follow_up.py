@@ -9,9 +9,8 @@ import re
 from collections.abc import Sequence
 
 from ..protocols import Catalog
-from ..retrieval.country_names import NamedCountry
 from ..retrieval.mentions import COUNTRY, YEAR, Mentions, find_mentions
-from ..retrieval.years import NamedYears
+from ..retrieval.names import ALL_COUNTRIES, Named, exchanged
 from ..schema import Message, Scope
 from ..text import Analyzer
 
@@ -41,7 +40,6 @@ _COMPLETE = re.compile(
     r"|had|may|might|am|tell|give|list|show|describe|explain|summari[sz]e|compare)\b",
     _I,
 )
-_ALL_COUNTRIES = re.compile(r"\b(?:countr(?:y|ies)|nations?|world(?:wide)?|global\w*|continents?)\b", _I)
 SMALL_TALK = """
 please thanks thank ok okay oh hi hello help tell know want like think mean meant said say got get see sure yes yeah no
 sorry let give provide more information info detail details something anything thing things could would may might shall
@@ -50,7 +48,6 @@ must interested really actually wait understand good great nice right bit little
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _RELATION = re.compile(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$", _I)
-Named = NamedCountry | NamedYears
 
 
 class FollowUps:
@@ -79,7 +76,8 @@ class FollowUps:
     def _continued(self, query: str, before: str, scope: Scope) -> str:
         mentions = find_mentions(query, self._catalog)
         if self.is_elliptic(query):
-            return self._exchanged(query, mentions, before) or self._carried(query, mentions, before, scope)
+            other = exchanged(query, mentions, before, self._catalog, self._words)
+            return other or self._carried(query, mentions, before, scope)
         if not self._lacks_country(query, before, scope):
             return query
         earlier = find_mentions(before, self._catalog)
@@ -104,32 +102,9 @@ class FollowUps:
 
     def _lacks_country(self, query: str, before: str, scope: Scope) -> bool:
         """Whether the conversation is about a country and the question, complete as it is, names none."""
-        if scope.get(COUNTRY) is not None or not self._catalog.values(COUNTRY) or _ALL_COUNTRIES.search(query):
+        if scope.get(COUNTRY) is not None or not self._catalog.values(COUNTRY) or ALL_COUNTRIES.search(query):
             return False
         return not find_mentions(query, self._catalog).countries and bool(find_mentions(before, self._catalog).about)
-
-    def _exchanged(self, query: str, mentions: Mentions, before: str) -> str:
-        """The earlier question with the new country or year in the place of the old; "" where more than that is new."""
-        named: list[Named] = [*mentions.countries, *mentions.years]
-        if not named or self._words(_without(query, named)):
-            return ""
-        if mentions.countries:
-            earlier = find_mentions(before, self._catalog)
-            in_passing = [country for country in earlier.countries if country not in earlier.about]
-            old = (earlier.about or in_passing) if mentions.about else in_passing
-            before = self._replaced(before, old, _written(query, mentions.countries))
-        if mentions.years and before:
-            years = find_mentions(before, self._catalog).years
-            before = self._replaced(before, years, _written(query, mentions.years))
-        return before
-
-    def _replaced(self, text: str, old: Sequence[Named], new: str) -> str:
-        """The text with the new names; "" where the old ones stand apart from each other."""
-        if not old:
-            return f"{text.rstrip(' ?.!')} in {new}?"
-        start, end = old[0].start, old[-1].end
-        between = _without(text, old)[start : end - sum(name.end - name.start - 1 for name in old)]
-        return "" if self._words(between) else f"{text[:start]}{new}{text[end:]}"
 
     def _carried(self, query: str, mentions: Mentions, before: str, scope: Scope) -> str:
         """The question, and behind it the words of the earlier one that it does not have."""
@@ -171,16 +146,6 @@ class FollowUps:
 
 def _questions(history: Sequence[Message]) -> list[str]:
     return [message.content[:LONGEST] for message in history if message.role == "user"]
-
-
-def _without(text: str, names: Sequence[Named]) -> str:
-    for name in sorted(names, key=lambda name: -name.start):
-        text = f"{text[: name.start]} {text[name.end :]}"
-    return text
-
-
-def _written(text: str, names: Sequence[Named]) -> str:
-    return " and ".join(text[name.start : name.end] for name in names)
 
 
 def _ended(query: str) -> str:

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from ..agents import DEFAULT
 from ..agents.understanding import Understanding
 from ..cancellation import Cancellation
 from ..errors import NotFoundError
 from ..generation.answer import latest
 from ..protocols import Agent
-from ..schema import AnswerEvent, Event, Message, Question, Role, StepEvent
+from ..schema import AnswerEvent, Event, Message, Question, Role, Scope, StepEvent
+from ..schema.sums import Sums
+from .books import Books
 from .condense import Condensed, Condenser, without_errors
 
 
@@ -29,11 +32,12 @@ class Conversations(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The last thing a stream yields: the answer and where it was kept."""
+    """The last thing a stream yields: the answer, where it was kept, and what this conversation has taken so far."""
 
     event: AnswerEvent
     conversation_id: str
     message_id: str
+    conversation_usage: Sums
 
 
 class ChatService:
@@ -46,11 +50,13 @@ class ChatService:
         agents: Callable[[str, str], Agent],
         condenser: Condenser,
         understanding: Understanding,
+        books: Books,
     ) -> None:
         self._conversations = conversations
         self._agents = agents
         self._condenser = condenser
         self._understanding = understanding
+        self._books = books
 
     def stream(
         self,
@@ -68,20 +74,24 @@ class ChatService:
         """
         if conversation_id is not None and not self._conversations.exists(conversation_id):
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
+        if question.attachments and question.mode != DEFAULT:
+            question = replace(question, mode=DEFAULT)
+            yield StepEvent("mode", "What is attached to a question is answered from directly.")
         agent = self._agents(question.mode, question.preset)
         history = self._history(question, conversation_id, previous_messages)
         question = replace(question, history=history)
         if history:
             yield StepEvent("condense", "Reading the conversation")
-        condensed = self._condenser.condense(question, cancel)
-        question = replace(question, standalone=condensed.text)
-        for event in self._understanding.run(agent, question, cancel=cancel):
-            if cancel.cancelled:
-                return
-            if isinstance(event, AnswerEvent):
-                yield self._save(question, _with_trace(event, condensed), conversation_id)
-            else:
-                yield event
+        with self._books.open(conversation_id) as bill:
+            condensed = self._condenser.condense(question, cancel)
+            question = replace(question, standalone=condensed.text)
+            for event in self._understanding.run(agent, question, cancel=cancel):
+                if cancel.cancelled:
+                    return
+                if isinstance(event, AnswerEvent):
+                    yield self._save(question, bill.settle(_with_trace(event, condensed)), conversation_id)
+                else:
+                    yield event
 
     def _history(
         self, question: Question, conversation_id: str | None, previous: Sequence[Message]
@@ -97,7 +107,7 @@ class ChatService:
     def _save(self, question: Question, event: AnswerEvent, conversation_id: str | None) -> Saved:
         answer = event.answer
         kept_in = conversation_id or self._conversations.create(question.query)
-        self._conversations.add(kept_in, "user", question.query, scope=question.scope.to_json())
+        self._conversations.add(kept_in, "user", question.query, **_kept(question.scope))
         message_id = self._conversations.add(
             kept_in,
             "assistant",
@@ -107,11 +117,15 @@ class ChatService:
                 {"number": c.number, "chunk_id": c.hit.chunk.id, "supported": c.supported} for c in answer.citations
             ],
         )
-        return Saved(event, kept_in, message_id)
+        return Saved(event, kept_in, message_id, self._books.add(kept_in, event))
+
+
+def _kept(scope: Scope) -> dict[str, Any]:
+    return {"scope": scope.to_json(), "collections": list(scope.collections)}
 
 
 def _with_trace(event: AnswerEvent, condensed: Condensed) -> AnswerEvent:
     """What condensing took is part of the answer's trace."""
     trace = event.answer.trace
-    trace = replace(trace, steps=(*condensed.steps, *trace.steps), usage=condensed.usage + trace.usage)
+    trace = replace(trace, steps=(*condensed.steps, *trace.steps))
     return AnswerEvent(replace(event.answer, trace=trace))

@@ -16,6 +16,7 @@ import neosqlite
 
 from ..errors import DatabaseError
 from ..schema import Vector
+from ..schema.collections import GRIDFS
 from .core import Json
 from .vectors import VECTOR_SUBTYPE, encode_payload
 
@@ -84,8 +85,6 @@ class _Atomic:
 
 
 CLOSE_SECONDS = 5.0
-GRIDFS = ("_files", "_chunks")
-"""NeoSQLite takes collections with such names for GridFS: an update says that it matched, and changes nothing."""
 
 
 class EmbeddedBackend:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..database import Collection, decode_vector
+from ..repositories.older_reports import SEVERAL
 from ..schema import Scope
 from ..services import Services
 from ..stores.chunks import EMBEDDING_FIELD
@@ -37,6 +38,15 @@ def check_data(services: Services) -> Iterator[Finding]:
             f"{len(records)} reports are registered, but {services.engine.store} holds no passage of them.",
             "They were ingested with another VECTOR_SEARCH: ingest them again, or set the one they were written with.",
         )
+    left = {record.collection for record in records} - {SEVERAL, *collection_names(services)}
+    for name in sorted(left):
+        yield Finding(
+            "warning",
+            "data",
+            "collection_not_searched",
+            f"reports are in the collection {name!r}, which no setting names, so searches may not find them.",
+            "Name it in COLLECTIONS, or ingest them again.",
+        )
     if pending:
         yield Finding(
             "warning",
@@ -48,7 +58,7 @@ def check_data(services: Services) -> Iterator[Finding]:
 
 
 def collection_names(services: Services) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((services.settings.mongodb_collection, services.settings.report_collection)))
+    return tuple(dict.fromkeys(services.chunk_collections))
 
 
 def _check_collection(services: Services, collection: Collection) -> Iterator[Finding]:

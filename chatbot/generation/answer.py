@@ -15,9 +15,10 @@ from ..schema import (
     Question,
     ScopeSummary,
     SearchHit,
+    StepEvent,
     StepTiming,
+    Stopper,
     Trace,
-    Usage,
 )
 from ..text import escape_markdown, estimate_tokens
 from .citations import check
@@ -35,9 +36,17 @@ def grounded_prompt(question: Question, context: Context) -> Prompt:
 
     Names from documents (a scope may hold some) never stand in the system message.
     """
+    return prompt_for(question, context)
+
+
+def prompt_for(
+    question: Question, context: Context, *, rules: str = "answer_system", asked: str = "answer_user", **values: str
+) -> Prompt:
+    """The same with other templates; ``values`` are those of ``asked`` besides passages, scope and question."""
     passages = "\n\n".join(render_passage(passage) for passage in in_prompt_order(context))
-    asked = render("answer_user", passages=passages, scope=describe(question.scope), question=question.query)
-    return _prompt(question, render("answer_system"), asked, context)
+    scope = describe(question.scope)
+    text = render(asked, passages=passages, scope=scope, question=question.query, **values)
+    return _prompt(question, render(rules), text, context)
 
 
 def general_prompt(question: Question) -> Prompt:
@@ -86,7 +95,8 @@ def assemble(
     context: Context = Context(),  # noqa: B008  # frozen and empty
     retrieval: Retrieval | None = None,
     steps: Sequence[StepTiming] = (),
-    usage: Usage = Usage(),  # noqa: B008  # frozen and zero
+    path: Sequence[StepEvent] = (),
+    stopped_by: Stopper = "",
     truncated: bool = False,
 ) -> Answer:
     """The answer with its citations and trace. It counts as answered when it cites at least one passage."""
@@ -98,7 +108,8 @@ def assemble(
         threshold=retrieval.threshold if retrieval else None,
         hits=retrieval.hits if retrieval else (),
         steps=(*(retrieval.steps if retrieval else ()), *steps),
-        usage=(retrieval.usage if retrieval else Usage()) + usage,
+        path=tuple(path),
+        stopped_by=stopped_by,
         truncated=truncated,
     )
     return Answer(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from ..cancellation import Cancellation
 from ..errors import ChatModelError, ContextLengthError
+from ..model_output.thoughts import Spoken, without_thoughts
 from ..protocols import ChatModel
 from ..schema import Prompt, TokenEvent, Usage
+from ..text import estimate_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,22 +23,24 @@ class Completion:
 
 
 def completion(model: ChatModel, prompt: Prompt, cancel: Cancellation) -> Generator[TokenEvent, None, Completion]:
-    """Yields tokens; returns the whole.
+    """Yields tokens; returns the whole. What a model thinks aloud is neither (R-C8).
 
     Raises:
         ContextLengthError: the prompt is too long; nothing was written yet.
         ChatModelError: the model failed.
     """
     pieces: list[str] = []
-    usage = Usage()
+    usage: Usage | None = None
     truncated = False
     try:
+        spoken = Spoken()
         for delta in model.stream(prompt, cancel=cancel):
             if delta.text:
                 pieces.append(delta.text)
-                yield TokenEvent(delta.text)
+            if delta.text and (heard := spoken.hear(delta.text)):
+                yield TokenEvent(heard)
             if delta.usage is not None:
-                usage = usage + delta.usage
+                usage = (usage or Usage()) + delta.usage
             truncated = truncated or delta.truncated
     except ContextLengthError as error:
         if not pieces:
@@ -44,4 +48,23 @@ def completion(model: ChatModel, prompt: Prompt, cancel: Cancellation) -> Genera
         raise ChatModelError(
             f"{model.model_id} had no room left in the middle of its answer.", remedy="Lower CONTEXT_TOKENS."
         ) from error
-    return Completion("".join(pieces).strip(), usage, truncated)
+    if rest := spoken.rest():
+        yield TokenEvent(rest)
+    return Completion(without_thoughts("".join(pieces)), usage or _estimated(prompt, pieces), truncated)
+
+
+def completed(model: ChatModel, prompt: Prompt, cancel: Cancellation) -> Completion:
+    """The same at once, for what nobody reads while it is written."""
+    writing = completion(model, prompt, cancel)
+    while True:
+        try:
+            next(writing)
+        except StopIteration as ended:
+            done: Completion = ended.value
+            return done
+
+
+def _estimated(prompt: Prompt, pieces: Sequence[str]) -> Usage:
+    """For a server that does not count, or was stopped before it said what it had counted."""
+    asked = sum(estimate_tokens(message.content) for message in prompt.messages)
+    return Usage(asked, estimate_tokens("".join(pieces)), calls=1)

@@ -8,6 +8,7 @@ each with its share of it: nothing stands there twice, and what is between two h
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection as AnyOf
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -18,7 +19,7 @@ from ..text import estimate_tokens
 from .rendering import render_passage
 from .windows import WHOLE, shared, wider_text, window
 
-__all__ = ["Neighbourhood", "build_context", "in_prompt_order", "shortened", "wider_text"]
+__all__ = ["Neighbourhood", "build_context", "in_prompt_order", "shortened", "wider_text", "within"]
 
 
 class Neighbourhood(Protocol):
@@ -70,9 +71,25 @@ def in_prompt_order(context: Context) -> list[Passage]:
 
 def shortened(context: Context, keep: int) -> Context:
     """The ``keep`` best passages."""
-    passages = context.passages[:keep]
+    return _only(context, context.passages[:keep])
+
+
+def within(context: Context, chunk_ids: AnyOf[str], *, budget_tokens: int) -> Context:
+    """Only these passages, under their numbers, the best first until the budget is used; one always fits."""
+    passages: list[Passage] = []
+    for passage in context.passages:
+        if passage.hit.chunk.id not in chunk_ids:
+            continue
+        passages.append(passage)
+        if len(passages) > 1 and _tokens(Context(tuple(passages))) > budget_tokens:
+            passages.pop()
+            break
+    return _only(context, passages)
+
+
+def _only(context: Context, passages: Sequence[Passage]) -> Context:
     numbers = {passage.number for passage in passages}
-    return Context(passages, tuple(number for number in context.order if number in numbers))
+    return Context(tuple(passages), tuple(number for number in context.order if number in numbers))
 
 
 def _tokens(context: Context) -> int:

@@ -35,6 +35,11 @@ def cited_numbers(response: str) -> list[int]:
     return list(dict.fromkeys(found))
 
 
+def without_numbers(text: str) -> str:
+    """The text without what it cites."""
+    return _NUMBERS.sub("", text)
+
+
 def cited_sentences(response: str) -> list[Sentence]:
     """Those that cite something. A quotation is never cut; numbers after a full stop belong to what precedes them."""
     text = _LIST_MARK.sub("", _STRONG_MARK.sub("", _LINK.sub(r"\1", response)))

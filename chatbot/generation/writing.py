@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from ..cancellation import Cancellation
 from ..errors import ContextLengthError
 from ..protocols import ChatModel
-from ..schema import Context, Question, StepEvent, StepTiming, TokenEvent, Usage
+from ..schema import Context, Prompt, Question, StepEvent, StepTiming, TokenEvent, Usage
 from .answer import grounded_prompt
 from .completion import completion
 from .context import shortened
@@ -26,13 +26,17 @@ class Written:
 
     text: str
     context: Context
-    usage: Usage
     steps: tuple[StepTiming, ...]
     truncated: bool = False
 
 
 def write(
-    model: ChatModel, question: Question, context: Context, cancel: Cancellation
+    model: ChatModel,
+    question: Question,
+    context: Context,
+    cancel: Cancellation,
+    *,
+    prompt: Callable[[Question, Context], Prompt] = grounded_prompt,
 ) -> Generator[StepEvent | TokenEvent, None, Written]:
     """One generation call. A prompt that is too long is tried again with the better half of its passages.
 
@@ -41,23 +45,17 @@ def write(
         ChatModelError: the model failed.
     """
     steps: list[StepTiming] = []
-    usage = Usage()
     while True:
         started = time.perf_counter()
         try:
-            done = yield from completion(model, grounded_prompt(question, context), cancel)
+            done = yield from completion(model, prompt(question, context), cancel)
         except ContextLengthError:
             keep = (len(context.passages) + 1) // 2
             if keep == len(context.passages) or len(steps) == SHORTENED_AT_MOST:
                 raise
-            steps.append(_step("shorten", started))
-            usage = usage + Usage(calls=1)
+            steps.append(StepTiming.since("shorten", started, Usage(calls=1, failed_calls=1)))
             context = shortened(context, keep)
             yield StepEvent("shorten", f"Too much for the model: once more with the best {keep} of the passages")
             continue
-        steps.append(_step("generate", started))
-        return Written(done.text, context, usage + done.usage, tuple(steps), done.truncated)
-
-
-def _step(name: str, started: float) -> StepTiming:
-    return StepTiming(name, round((time.perf_counter() - started) * 1000, 2))
+        steps.append(StepTiming.since("generate", started, done.usage))
+        return Written(done.text, context, tuple(steps), done.truncated)

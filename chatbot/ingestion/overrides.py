@@ -53,8 +53,9 @@ def check_country(field: str, value: Any, countries: Sequence[Value]) -> str:
 def check_collection(name: str | None, searched: Sequence[str]) -> None:
     """Raises InvalidRequestError: no question searches it, so nobody would find what is put there."""
     if name is not None and name not in searched:
-        message = f"{name!r} is not searched. Valid: {', '.join(searched)}."
-        raise InvalidRequestError.for_field("collection", message, searched)
+        valid = list(dict.fromkeys(searched))
+        message = f"{name!r} is not searched. Valid: {', '.join(valid)}."
+        raise InvalidRequestError.for_field("collection", message, valid)
 
 
 def check_year(field: str, value: Any) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -50,6 +50,7 @@ def no_summary(document: Document) -> str:
 class Ingestor:
     """Writes documents into one store, cut in one way.
 
+    ``collections``: that of what has no country and no year, that of what has, and the others that are searched.
     ``settings_key`` = everything besides the document that shapes the passages. ``require_current`` raises once the
     database has another embedding model than this ingestor's.
     """
@@ -62,7 +63,7 @@ class Ingestor:
         chunker: Chunker,
         chunking: Chunking,
         documents: Registrations,
-        collections: tuple[str, str],
+        collections: Sequence[str],
         settings_key: str,
         require_current: Callable[[], None] = lambda: None,
         patience: Patience = IMPATIENT,
@@ -73,7 +74,7 @@ class Ingestor:
         self._chunker = chunker
         self.chunking = chunking
         self._documents = documents
-        self._general, self._reports = collections
+        self._general, self._reports, *_ = self._collections = tuple(collections)
         self.settings_key = settings_key
         self._patience = patience
 
@@ -171,8 +172,7 @@ class Ingestor:
         return chunks + [replace(chunk, id=chunk_id, ordinal=SUMMARY_ORDINAL, start=0, end=0) for chunk in ends]
 
     def _record(self, document: Document, about: Registration) -> DocumentRecord:
-        searched = (self._general, self._reports)
-        check_collection(about.collection, searched)
+        check_collection(about.collection, self._collections)
         scoped = any(
             name in metadata
             for metadata in (document.metadata, *(section.metadata for section in document.sections))

@@ -8,6 +8,8 @@ from typing import Any
 
 from ..database import Database
 from ..schema import Message, Role
+from ..schema.sums import Sums
+from .sums import increments, read_sums
 
 
 class ConversationRepository:
@@ -45,6 +47,11 @@ class ConversationRepository:
         row = {"_id": message_id, "conversation_id": conversation_id, "ordinal": ordinal, "created_at": _now()}
         self._messages.insert_one({**row, "role": role, "content": content, **extra})
         return message_id
+
+    def book(self, conversation_id: str, sums: Sums) -> Sums:
+        """Add to what the conversation has taken, atomically; returns all of it."""
+        updated = self._conversations.find_one_and_update({"_id": conversation_id}, {"$inc": increments(sums)})
+        return read_sums(updated) if updated else sums
 
 
 def _now() -> str:

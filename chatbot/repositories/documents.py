@@ -11,7 +11,7 @@ from typing import Any
 from ..database import Database, Json
 from ..schema import Chunking, DocumentRecord, Part, Scope, Value
 from .changes import CatalogClock
-from .older_reports import OlderReports
+from .older_reports import SEVERAL, OlderReports
 
 Records = dict[str, DocumentRecord]
 _NONE: Records = {}
@@ -87,7 +87,8 @@ class DocumentRepository:
 
     def chunks_inside(self, records: Iterable[DocumentRecord], scope: Scope) -> int:
         """Passages of these reports that the scope admits."""
-        return sum(part.chunks for record in records for part in record.parts if scope.matches(_seen(record, part)))
+        inside = (record for record in records if _held(record, scope))
+        return sum(part.chunks for record in inside for part in record.parts if scope.matches(_seen(record, part)))
 
     def values(self, field: str) -> list[Value]:
         """Every value the data has for a filter field, sorted."""
@@ -105,12 +106,19 @@ class DocumentRepository:
         return self._older.records() if self._older else _NONE
 
     def _inside(self, record: DocumentRecord, scope: Scope) -> bool:
-        return any(scope.matches(_seen(record, part)) for part in record.parts)
+        return _held(record, scope) and any(scope.matches(_seen(record, part)) for part in record.parts)
 
     def _values(self, record: DocumentRecord, field: str, scope: Scope) -> set[Value]:
         """The report's values of a field, of those parts that the scope admits."""
+        if not _held(record, scope):
+            return set()
         seen = (_seen(record, part) for part in record.parts)
         return {values[field] for values in seen if values.get(field) is not None and scope.matches(values)}
+
+
+def _held(record: DocumentRecord, scope: Scope) -> bool:
+    """Whether the scope's collections have the report. One in several is in any of them: nobody counted which."""
+    return record.collection == SEVERAL or scope.holds(record.collection)
 
 
 def _seen(record: DocumentRecord, part: Part) -> dict[str, Value]:

@@ -12,6 +12,8 @@ from ..schema import DocumentRecord
 from .changes import CorpusChanges
 
 NAMELESS = "Without a name"
+SEVERAL = ""
+"""The collection of a report whose rows are in more than one."""
 
 
 class OlderReports:
@@ -42,7 +44,10 @@ class OlderReports:
             for row in collection.find(UNREGISTERED, wanted):
                 document_id = document_id_of(row)
                 counts[document_id] = counts.get(document_id, 0) + 1
-                if document_id not in examples:
+                known = examples.get(document_id)
+                if known is not None and known.collection != collection.name:
+                    examples[document_id] = replace(known, collection=SEVERAL)
+                if known is None:
                     name = str(row.get("document_name") or NAMELESS)
                     examples[document_id] = DocumentRecord(
                         id=document_id,

@@ -6,18 +6,17 @@ import re
 from collections.abc import Callable, Sequence
 
 from ..cancellation import Cancellation
+from ..model_output.shapes import Shape, numbers
 from ..prompts import render
 from ..protocols import ChatModel
 from ..schema import Context, Message, Prompt, SearchHit, Usage
 from .reranker import Reranked
-from .verdicts import chosen_numbers
 
 BATCH = 20
 FETCHED = 20
 LONGEST = 2000
 """Characters of a passage that are judged."""
 _CLOSING = re.compile(r"<(?=\s*/?\s*passage)", re.IGNORECASE)
-_REPAIR = "That was no JSON list of passage numbers. Write only the list, for example [3, 1], or []."
 
 
 class LlmReranker:
@@ -41,30 +40,34 @@ class LlmReranker:
         usage = Usage()
         for start in range(0, len(hits), BATCH):
             batch = hits[start : start + BATCH]
-            numbers, cost = self._judge(query, batch, cancel)
+            helpful, cost = self._judge(query, batch, cancel)
             usage += cost
-            kept = [number - 1 for number in numbers]
+            kept = [number - 1 for number in helpful]
             named += [batch[place] for place in kept]
             others += [hit for place, hit in enumerate(batch) if place not in kept]
         return Reranked(tuple([*named, *others][:top_k]), usage)
 
     def _judge(self, query: str, hits: Sequence[SearchHit], cancel: Cancellation) -> tuple[list[int], Usage]:
+        shape = numbers(len(hits))
         messages = [Message("system", render("rerank_system")), Message("user", _request(query, hits))]
         usage = Usage()
         for _ in range(2):
             if cancel.cancelled:
                 break
-            reply, cost = self._ask(query, messages, cancel)
+            reply, cost = self._ask(query, messages, shape, cancel)
             usage += cost
-            if (numbers := chosen_numbers(reply, len(hits))) is not None:
-                return numbers, usage
-            messages += [Message("assistant", reply), Message("user", _REPAIR)]
+            if (helpful := shape.read(reply)) is not None:
+                return helpful, usage
+            messages += [Message("assistant", reply), Message("user", shape.repair)]
         return list(range(1, len(hits) + 1)), usage
 
-    def _ask(self, query: str, messages: Sequence[Message], cancel: Cancellation) -> tuple[str, Usage]:
+    def _ask(
+        self, query: str, messages: Sequence[Message], shape: Shape[list[int]], cancel: Cancellation
+    ) -> tuple[str, Usage]:
         pieces: list[str] = []
         usage = Usage()
-        for delta in self._chat_model().stream(Prompt(tuple(messages), query, Context()), cancel=cancel):
+        prompt = Prompt(tuple(messages), query, Context(), json_schema=shape.schema)
+        for delta in self._chat_model().stream(prompt, cancel=cancel):
             pieces.append(delta.text)
             usage += delta.usage or Usage()
         return "".join(pieces), usage

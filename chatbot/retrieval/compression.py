@@ -62,10 +62,8 @@ class Compressor:
         hits = [SearchHit(chunks[place], score=float(scores[place]), found_by=(by,)) for place, by in found.items()]
         least = (1 + self._least) / 2
         tokens = sum(map(self._embedder.count_tokens, texts)) + self._embedder.count_tokens(query)
-        step = StepTiming("compress", round((time.perf_counter() - started) * 1000, 2))
-        return Retrieval(
-            with_rank(hits), Threshold(least, least, False), (step,), Usage(embedding_tokens=tokens)
-        ), chunks
+        step = StepTiming.since("compress", started, Usage(embedding_tokens=tokens))
+        return Retrieval(with_rank(hits), Threshold(least, least, False), (step,)), chunks
 
     def _split(self, documents: Sequence[Document]) -> list[Chunk]:
         chunks = [c for d in documents for c in self._chunker.chunk(d, version="", collection=ATTACHMENTS)]

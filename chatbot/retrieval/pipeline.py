@@ -26,7 +26,10 @@ class Retrieval:
     hits: tuple[SearchHit, ...]
     threshold: Threshold | None
     steps: tuple[StepTiming, ...]
-    usage: Usage
+
+    @property
+    def usage(self) -> Usage:
+        return Usage.total(step.usage for step in self.steps)
 
     @property
     def best_score(self) -> float:
@@ -86,17 +89,16 @@ class Retriever:
         fetched = reranker.candidates(top_k) if reranker else top_k
         clock = _Clock()
         vector = self._embedder.embed_query(query)
-        clock.lap("embed")
+        clock.lap("embed", Usage(embedding_tokens=self._embedder.count_tokens(query)))
         # No index knows pages, so as many are looked through as the nearest may be spread over.
         hits, threshold = self._find(query, vector, chosen, scope, PAGE_CANDIDATES if page else fetched, clock)
         if page:
             hits = with_rank([hit for hit in hits if hit.chunk.page == page][:fetched])
-        usage = Usage(embedding_tokens=self._embedder.count_tokens(query))
         if reranker:
             reranked = reranker.rerank(query, hits, top_k=top_k, cancel=cancel or Cancellation())
-            hits, usage = with_rank(reranked.hits), usage + reranked.usage
-            clock.lap("rerank")
-        return Retrieval(hits, threshold, tuple(clock.laps), usage)
+            hits = with_rank(reranked.hits)
+            clock.lap("rerank", reranked.usage)
+        return Retrieval(hits, threshold, tuple(clock.laps))
 
     def _find(
         self, query: str, vector: Vector, method: RetrievalMethod, scope: Scope, count: int, clock: _Clock
@@ -195,7 +197,7 @@ class _Clock:
         self.laps: list[StepTiming] = []
         self._last = time.perf_counter()
 
-    def lap(self, name: str) -> None:
+    def lap(self, name: str, usage: Usage = Usage()) -> None:  # noqa: B008  # frozen and zero
         now = time.perf_counter()
-        self.laps.append(StepTiming(name, round((now - self._last) * 1000, 2)))
+        self.laps.append(StepTiming(name, round((now - self._last) * 1000, 2), usage))
         self._last = now

@@ -18,23 +18,31 @@ REPORT_CONTEXT_FIELDS = {"country": "country_name", YEAR_IN_REVIEW: "year"}
 """The seed's `report_context.type`, and the field each one filters."""
 YEAR_DIGITS = 6
 """What is longer is no year, and may be more than the database's integers hold."""
+EMPTY = "an empty list would match nothing; leave the field out instead."
 FilterValue = Value | Sequence[Value] | Mapping[Any, Value]
 
 
 class ScopeResolver:
-    """Builds scopes over the filter fields of one catalog."""
+    """Builds scopes over the filter fields of one catalog. ``collections`` = those that are searched."""
 
-    def __init__(self, catalog: Catalog, filter_fields: Sequence[str]) -> None:
+    def __init__(self, catalog: Catalog, filter_fields: Sequence[str], collections: Sequence[str] = ()) -> None:
         self._catalog = catalog
         self._fields = tuple(filter_fields)
+        self._collections = tuple(dict.fromkeys(collections))
 
     def resolve(
-        self, filters: Mapping[str, FilterValue] | None = None, report_context: tuple[str, Value] | None = None
+        self,
+        filters: Mapping[str, FilterValue] | None = None,
+        report_context: tuple[str, Value] | None = None,
+        collections: Sequence[str] | None = None,
     ) -> Scope:
         """The scope of a request: OR within a field, AND across fields and with ``report_context``.
 
+        ``collections``: only in these; None = in all.
+
         Raises:
-            InvalidRequestError: a field, type or value is unknown, a list is empty, or nothing can satisfy both.
+            InvalidRequestError: a field, type, value or collection is unknown, a list is empty, or nothing can
+                satisfy both.
         """
         conditions: dict[str, Condition] = {}
         for field, value in (filters or {}).items():
@@ -46,7 +54,18 @@ class ScopeResolver:
         if report_context is not None:
             for field, condition in self._of_context(*report_context).items():
                 conditions[field] = _both(field, conditions.get(field), condition)
-        return Scope.of(conditions)
+        return Scope.of(conditions).within(self._known_collections(collections))
+
+    def _known_collections(self, names: Sequence[str] | None) -> Sequence[str]:
+        if names is None:
+            return ()
+        if not names:
+            raise InvalidRequestError.for_field("collections", EMPTY)
+        for name in names:
+            if name not in self._collections:
+                message = f"unknown collection {name!r}. Valid: {', '.join(self._collections)}."
+                raise InvalidRequestError.for_field("collections", message, self._collections)
+        return names
 
     def _of_context(self, context_type: str, value: Value) -> dict[str, Condition]:
         field = REPORT_CONTEXT_FIELDS.get(context_type)
@@ -65,7 +84,7 @@ class ScopeResolver:
             return self._range(name, field, value)
         values = [value] if isinstance(value, (str, int)) else list(value)
         if not values:
-            raise InvalidRequestError.for_field(name, "an empty list would match nothing; leave the field out instead.")
+            raise InvalidRequestError.for_field(name, EMPTY)
         known = self._catalog.values(field)
         return Values(tuple(dict.fromkeys(_known_value(name, field, item, known) for item in values)))
 
@@ -131,10 +150,10 @@ def _listed(values: Sequence[Value]) -> str:
 def nearest_scope(catalog: Catalog, scope: Scope) -> tuple[Scope, str]:
     """For a scope without reports: the widest part of it that has some, and a sentence that names what there is.
 
-    Drops one condition at a time, keeping the country before the year.
+    Drops one condition at a time, keeping the country before the collections, and these before the year.
     """
-    for dropped in ("year", "type", "document_name", "country_name"):
-        rest = scope.without(dropped)
+    parts_of = [scope.without(name) for name in ("year", "type", "document_name")]
+    for rest in (*parts_of, scope.within(()), scope.without("country_name")):
         if rest == scope or not rest:
             continue
         if records := catalog.all(rest):
@@ -158,8 +177,8 @@ def _there_are(count: int) -> str:
 
 
 def describe(scope: Scope) -> str:
-    """The scope in words: "Kenya or Mali, 2023"."""
-    parts = []
+    """The scope in words: "Kenya or Mali, 2023 in the collection news"."""
+    parts: list[str] = []
     for _, condition in scope.conditions:
         if isinstance(condition, Values):
             parts.append(" or ".join(str(value) for value in condition.values))
@@ -169,4 +188,7 @@ def describe(scope: Scope) -> str:
             parts.append(f"up to {condition.lte}" if condition.gte is None else f"from {condition.gte}")
         else:
             parts.append(f"{condition.gte} to {condition.lte}")
-    return ", ".join(parts) or "all reports"
+    if not scope.collections:
+        return ", ".join(parts) or "all reports"
+    where = f"the collection{'s' if len(scope.collections) > 1 else ''} {' and '.join(scope.collections)}"
+    return f"{', '.join(parts)} in {where}" if parts else where

@@ -52,13 +52,23 @@ def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope |
 
 def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalog) -> Scope:
     """The scope with only these values of a field, as far as it admits them."""
-    kept = [value for value in catalog.values(field) if value in values and _admits(scope, field, value)]
-    return Scope.of({**dict(scope.conditions), field: Values(tuple(kept))}) if kept else scope
+    kept = [value for value in catalog.values(field) if value in values and _admits(scope, field, value, catalog)]
+    if not kept:
+        return scope
+    return Scope.of({**dict(scope.conditions), field: Values(tuple(kept))}).within(scope.collections)
 
 
-def _admits(scope: Scope, field: str, value: Value) -> bool:
+def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:
     condition = scope.get(field)
-    return condition is None or condition.matches(value)
+    if condition is not None and not condition.matches(value):
+        return False
+    return not scope.collections or value in _held(scope, field, catalog, otherwise=value)
+
+
+def _held(scope: Scope, field: str, catalog: Catalog, *, otherwise: Value) -> set[Value]:
+    """The values that the scope's collections have; where they have none at all, nobody can say what they leave out."""
+    records = catalog.all(Scope().within(scope.collections))
+    return {part.metadata[field] for r in records for part in r.parts if field in part.metadata} or {otherwise}
 
 
 def _in_data(countries: Sequence[NamedCountry], catalog: Catalog) -> list[Value]:
@@ -71,7 +81,7 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Mi
     if not catalog.values(COUNTRY) or (scope.get(COUNTRY) is not None and mentions.refers):
         return None
     absent = [country for country in mentions.about if not _in_data([country], catalog)]
-    left_out = [value for value in _in_data(mentions.about, catalog) if not _admits(scope, COUNTRY, value)]
+    left_out = [value for value in _in_data(mentions.about, catalog) if not _admits(scope, COUNTRY, value, catalog)]
     if not absent and not left_out:
         return None
     parts = []
@@ -79,7 +89,7 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Mi
         parts.append(f"There is no report on {_joined([_shown(country) for country in absent])}.")
     if left_out:
         parts.append(f"The scope chosen ({describe(scope)}) leaves out {_joined(left_out)}.")
-    usable = [value for value in _in_data(mentions.countries, catalog) if _admits(scope, COUNTRY, value)]
+    usable = [value for value in _in_data(mentions.countries, catalog) if _admits(scope, COUNTRY, value, catalog)]
     if usable:
         return Missing(" ".join(parts), everything=False)
     return Missing(" ".join([*parts, _what_there_is(scope, catalog)]), everything=True)

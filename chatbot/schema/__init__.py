@@ -9,16 +9,18 @@ from .answers import (
     AnswerEvent,
     Citation,
     Event,
+    LedgerRow,
     ScopeSummary,
     SourcesEvent,
     StepEvent,
     StepTiming,
+    Stopper,
     Threshold,
     TokenEvent,
     Trace,
     Unsupported,
 )
-from .chat import Delta, Message, Prompt, Question, Role, Usage
+from .chat import Budget, Delta, Message, Prompt, Question, Role, Usage
 from .documents import (
     ATTACHMENTS,
     SECTION_SEPARATOR,
@@ -34,7 +36,7 @@ from .documents import (
     document_text,
     lay_out,
 )
-from .hits import Context, Match, Matrix, Passage, SearchHit, Vector
+from .hits import Context, Match, Matrix, Passage, Quotation, SearchHit, Vector
 from .scope import Condition, Range, Scope, Value, Values
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "SUMMARY_ORDINAL",
     "Answer",
     "AnswerEvent",
+    "Budget",
     "Chunk",
     "Chunking",
     "Citation",
@@ -52,6 +55,7 @@ __all__ = [
     "Document",
     "DocumentRecord",
     "Event",
+    "LedgerRow",
     "Loaded",
     "Match",
     "Matrix",
@@ -60,6 +64,7 @@ __all__ = [
     "Passage",
     "Prompt",
     "Question",
+    "Quotation",
     "Range",
     "Role",
     "Scope",
@@ -70,6 +75,7 @@ __all__ = [
     "Status",
     "StepEvent",
     "StepTiming",
+    "Stopper",
     "Threshold",
     "TokenEvent",
     "Trace",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from .chat import Usage
 from .hits import SearchHit
@@ -51,8 +53,27 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class StepTiming:
+    """One piece of work, and what it took of the models."""
+
     name: str
     ms: float
+    usage: Usage = field(default_factory=Usage)
+
+    @classmethod
+    def since(cls, name: str, started: float, usage: Usage = Usage()) -> StepTiming:  # noqa: B008  # frozen and zero
+        """What has gone on since ``started``, a reading of `time.perf_counter`."""
+        return cls(name, round((time.perf_counter() - started) * 1000, 2), usage)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """All of an answer's steps of one name. ``cost`` is in the price table's currency, None without a price."""
+
+    stage: str
+    runs: int
+    ms: float
+    usage: Usage
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +87,24 @@ class ScopeSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class StepEvent:
+    """Something began, or came back: shown to the person who waits.
+
+    ``items`` are what a step came up with (sub-questions, sections), ``hits`` what it found.
+    """
+
+    name: str
+    detail: str = ""
+    items: tuple[str, ...] = ()
+    hits: tuple[SearchHit, ...] = ()
+    failed: bool = False
+
+
+Stopper = Literal["", "calls", "tokens", "seconds", "model"]
+"""What ended an answer early: a part of its budget, or a model that failed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """How an answer came about."""
 
@@ -75,12 +114,25 @@ class Trace:
     threshold: Threshold | None = None
     hits: tuple[SearchHit, ...] = ()
     steps: tuple[StepTiming, ...] = ()
-    usage: Usage = field(default_factory=Usage)
+    path: tuple[StepEvent, ...] = ()
+    """What was done, in order, as it was shown while it happened."""
+    ledger: tuple[LedgerRow, ...] = ()
+    stopped_by: Stopper = ""
     cached: bool = False
     caches: Mapping[str, int] = field(default_factory=dict)
     """What the caches did, e.g. ``{"embedding hit": 1, "query miss": 1}``."""
     truncated: bool = False
     """The answer ends where its token limit did."""
+
+    @property
+    def usage(self) -> Usage:
+        return Usage.total(step.usage for step in self.steps)
+
+    @property
+    def cost(self) -> float | None:
+        """None where a price is missing."""
+        costs = [row.cost for row in self.ledger]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +145,6 @@ class Answer:
     suggested_scope: ScopeSummary | None = None
     """The scope found in the question, where it is narrower and was not applied."""
     unsupported: tuple[Unsupported, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StepEvent:
-    """Something began: shown to the person who waits."""
-
-    name: str
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)

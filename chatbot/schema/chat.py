@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 from .documents import Document
 from .hits import Context
@@ -20,20 +21,38 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and model calls. Added up per stage and per answer."""
+    """Tokens and calls of the chat model. Added up per stage and per answer.
+
+    ``calls`` reached the model; of these ``failed_calls`` brought nothing. ``cached_calls`` were answered before.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     embedding_tokens: int = 0
     calls: int = 0
+    cached_calls: int = 0
+    failed_calls: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """What the chat model read and wrote."""
+        return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.embedding_tokens + other.embedding_tokens,
-            self.calls + other.calls,
-        )
+        return Usage(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(Usage)))
+
+    @classmethod
+    def total(cls, usages: Iterable[Usage]) -> Usage:
+        return sum(usages, cls())
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one question may cost: calls of the chat model, its tokens, seconds. None: no limit."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +78,8 @@ class Question:
     """A seed's query-time figures for this question, "" = those of the settings."""
     cache: bool = True
     """Whether an answer given before may be given again."""
+    budget: Budget = field(default_factory=Budget)
+    """What may be spent on it."""
 
     @property
     def search_text(self) -> str:
@@ -73,6 +94,8 @@ class Prompt:
     messages: tuple[Message, ...]
     question: str
     context: Context
+    json_schema: Mapping[str, Any] | None = None
+    """What the reply should be, with its name as ``title``; None = prose. A model need not keep to it."""
 
 
 @dataclass(frozen=True, slots=True)

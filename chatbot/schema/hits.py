@@ -46,6 +46,15 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Quotation:
+    """Sentences of a passage, word for word; ``number`` is the passage's, ``where`` its report, section and page."""
+
+    number: int
+    where: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """The numbered passages that fit the token budget, by number. ``order``: how a prompt shows them, () = so, too."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 Value = str | int
@@ -50,22 +50,34 @@ Condition = Values | Range
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The metadata filter a person chose: AND across fields. Hashable; no conditions = everything."""
+    """The metadata filter a person chose: AND across fields. Hashable; no conditions = everything.
+
+    ``collections``: only passages of these, sorted; none = of all. No metadata, so no part of `to_mql` and `to_json`.
+    """
 
     conditions: tuple[tuple[str, Condition], ...] = ()
+    collections: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, conditions: Mapping[str, Condition]) -> Scope:
         return cls(tuple(sorted(conditions.items())))
 
     def __bool__(self) -> bool:
-        return bool(self.conditions)
+        """Whether it leaves anything out."""
+        return bool(self.conditions or self.collections)
 
     def get(self, name: str) -> Condition | None:
         return dict(self.conditions).get(name)
 
     def without(self, name: str) -> Scope:
-        return Scope(tuple(item for item in self.conditions if item[0] != name))
+        return replace(self, conditions=tuple(item for item in self.conditions if item[0] != name))
+
+    def within(self, collections: Iterable[str]) -> Scope:
+        """The same conditions in these collections; none = in all."""
+        return replace(self, collections=tuple(sorted(set(collections))))
+
+    def holds(self, collection: str) -> bool:
+        return not self.collections or collection in self.collections
 
     def matches(self, metadata: Mapping[str, Value | None]) -> bool:
         return all(condition.matches(metadata.get(name)) for name, condition in self.conditions)

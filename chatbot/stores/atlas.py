@@ -66,7 +66,7 @@ class AtlasStore(MongoChunks):
         self._rank_fusion: bool | None = None
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
-        """Nearest chunks of all collections, best first, ties by id.
+        """Nearest chunks of the scope's collections, best first, ties by id.
 
         Raises:
             SearchEngineError: no engine, an index is missing or not ready, a field is not declared, overload.
@@ -80,17 +80,17 @@ class AtlasStore(MongoChunks):
                 stage = self._shapes.stage(collection, index=target.index, vector=query, scope=scope, limit=limit)
             return vector_pipeline(stage)
 
-        return self._search(self._vector_targets, pipeline, top_k)
+        return self._search(self._vector_targets, pipeline, top_k, scope)
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
-        """Best chunks of all collections by the engine's BM25, ties by id. An empty query finds nothing."""
+        """Best chunks of the scope's collections by the engine's BM25, ties by id. An empty query finds nothing."""
         if not query.strip():
             return []
 
         def pipeline(target: SearchTarget, limit: int) -> list[Json]:
             return keyword_pipeline(index=target.index, query=query, scope=scope, limit=limit)
 
-        return self._search(self._text_targets, pipeline, top_k)
+        return self._search(self._text_targets, pipeline, top_k, scope)
 
     def hybrid_search(self, query: str, vector: Vector, *, top_k: int, scope: Scope) -> tuple[list[Match], list[Match]]:
         """What `vector_search` and `keyword_search` find, in one round trip where the server has `$rankFusion`."""
@@ -104,6 +104,8 @@ class AtlasStore(MongoChunks):
         worded: list[Match] = []
         empty: list[SearchTarget] = []
         for target, text_target in zip(self._vector_targets, self._text_targets, strict=True):
+            if not scope.holds(target.collection):
+                continue
             collection = self._database[target.collection]
             with explained(target):
                 stage = self._shapes.stage(collection, index=target.index, vector=numbers, scope=scope, limit=top_k)
@@ -122,7 +124,8 @@ class AtlasStore(MongoChunks):
     def _has_rank_fusion(self) -> bool:
         """Asked of the server once."""
         if self._rank_fusion is None:
-            self._rank_fusion = probe_search(self._database, self._names[-1]).rank_fusion
+            reports = self._names[:2][-1]  # what is sure to have a text index, where any collection has
+            self._rank_fusion = probe_search(self._database, reports).rank_fusion
         return self._rank_fusion
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
@@ -145,13 +148,19 @@ class AtlasStore(MongoChunks):
         return f"{answer}; $vectorSearch on {', '.join(self._names)}"
 
     def _search(
-        self, targets: Sequence[SearchTarget], pipeline: Callable[[SearchTarget, int], list[Json]], top_k: int
+        self,
+        targets: Sequence[SearchTarget],
+        pipeline: Callable[[SearchTarget, int], list[Json]],
+        top_k: int,
+        scope: Scope,
     ) -> list[Match]:
         if top_k < 1:
             return []
         matches: list[Match] = []
         empty: list[SearchTarget] = []
         for target in targets:
+            if not scope.holds(target.collection):
+                continue
             rows = self._best_rows(target, pipeline, top_k)
             matches += [
                 Match(str(row["_id"]), float(row["score"]), self._chunk(row, target.collection)) for row in rows
@@ -209,7 +218,7 @@ def build(
     return AtlasStore(
         database=database,
         changes=changes,
-        collections=(settings.mongodb_collection, settings.report_collection),
+        collections=settings.chunk_collections,
         filter_fields=settings.filter_fields,
         dimensions=dimensions,
         embedding_field=embedding_field,

@@ -67,8 +67,8 @@ def plan_indexes(
 ) -> list[IndexPlan]:
     """A vector and a text index for each collection, the most needed first.
 
-    ``collections`` starts with the general one, whose text index comes last and is optional: the free tier allows
-    three search indexes.
+    ``collections`` starts with the general one and that of the reports. A text index is optional but for the reports:
+    the free tier allows three search indexes. The general one's comes last.
     """
     names, fields = list(dict.fromkeys(collections)), tuple(filter_fields)
     vector = vector_index_definition(dimensions, fields, quantization, embedding_field)
@@ -77,8 +77,8 @@ def plan_indexes(
     return [
         *(IndexPlan(SearchTarget(name, vector_name, "vectorSearch", vector)) for name in names),
         *(
-            IndexPlan(SearchTarget(name, text_index_name, "search", text), optional=len(names) > 1 and name == names[0])
-            for name in reversed(names)
+            IndexPlan(SearchTarget(name, text_index_name, "search", text), optional=place > 0)
+            for place, name in enumerate((*names[1:], names[0]))
         ),
     ]
 

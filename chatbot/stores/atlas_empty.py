@@ -24,17 +24,18 @@ class EmptyAnswers:
         self._trusted: dict[tuple[str, str], float] = {}
         self._warned: set[str] = set()
 
-    def check(self, empty: Sequence[SearchTarget], searched: Sequence[SearchTarget]) -> None:
+    def check(self, empty: Sequence[SearchTarget], all_alike: Sequence[SearchTarget]) -> None:
         """Raise where an index that was searched is missing or cannot answer, and its collection has documents.
 
-        A text index may be missing as long as another collection has one: the free tier has no room for all.
+        ``all_alike``: the indexes of this kind in all collections, searched or not. A text index may be missing as
+        long as another collection has one: the free tier has no room for all.
 
         Raises:
             SearchEngineError: names the index and its state.
         """
         missing = [target for target in empty if self._missing(target)]
         for target in missing:
-            if target.kind == "vectorSearch" or not any(self._exists(other) for other in searched if other != target):
+            if target.kind == "vectorSearch" or not any(self._exists(other) for other in all_alike if other != target):
                 raise self._missing_error(target)
             if target.collection not in self._warned:
                 self._warned.add(target.collection)

@@ -52,7 +52,7 @@ def exact_stage(*, index: str, vector: Sequence[float], scope: Scope, limit: int
 
 def _query(index: str, path: str, vector: Sequence[float], scope: Scope) -> Json:
     query: Json = {"index": index, "path": path, "queryVector": list(vector)}
-    return {**query, "filter": scope.to_mql()} if scope else query
+    return {**query, "filter": scope.to_mql()} if scope.conditions else query
 
 
 def vector_pipeline(stage: Json) -> list[Json]:
@@ -63,7 +63,7 @@ def vector_pipeline(stage: Json) -> list[Json]:
 def text_stage(*, index: str, query: str, scope: Scope) -> Json:
     """`$search` for any word of ``query``, inside the scope. The filter does not count in the score."""
     compound: Json = {"must": [{"text": {"query": query, "path": list(TEXT_PATHS)}}]}
-    if scope:
+    if scope.conditions:
         compound["filter"] = [_clause(name, condition) for name, condition in scope.conditions]
     return {"$search": {"index": index, "compound": compound}}
 

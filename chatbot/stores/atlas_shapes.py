@@ -40,7 +40,7 @@ class ShapeChooser:
         total = self._count(collection, Scope())
         if total < EXACT_BELOW:
             return None
-        share = self._count(collection, scope) / total if scope else 1.0
+        share = self._count(collection, scope) / total if scope.conditions else 1.0
         return share if share >= EXACT_SHARE else None
 
     def _count(self, collection: Collection, scope: Scope) -> int:
@@ -48,7 +48,7 @@ class ShapeChooser:
         remembered = self._counts.get(key)
         if remembered and self._clock() - remembered[0] < REMEMBERED_SECONDS:
             return remembered[1]
-        count = collection.count(scope.to_mql()) if scope else collection.estimated_count()
+        count = collection.count(scope.to_mql()) if scope.conditions else collection.estimated_count()
         if len(self._counts) >= REMEMBERED_COUNTS:
             self._counts.clear()
         self._counts[key] = (self._clock(), count)

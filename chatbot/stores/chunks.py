@@ -35,7 +35,7 @@ def embedding_field(slot: str) -> str:
 
 
 class MongoChunks:
-    """Chunks in the general and the report collection. Base of the stores that search these collections."""
+    """Chunks in the knowledge collections. Base of the stores that search these collections."""
 
     def __init__(
         self,
@@ -113,7 +113,8 @@ class MongoChunks:
         return near or [chunk]
 
     def count(self, scope: Scope) -> int:
-        return sum(collection.count(scope.to_mql()) for collection in self._collections())
+        inside = (collection for collection in self._collections() if scope.holds(collection.name))
+        return sum(collection.count(scope.to_mql()) for collection in inside)
 
     def _chunk(self, row: Mapping[str, Any], collection: str) -> Chunk:
         return chunk_from_json(row, collection=collection, fields=self._fields)

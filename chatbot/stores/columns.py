@@ -12,6 +12,8 @@ from ..schema import Value
 
 Codes = NDArray[np.int32]
 Mask = NDArray[np.bool_]
+COLLECTION = "$collection"
+"""The column beside those of the filter fields, none of which can have this name: where the row was read from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,7 @@ def build(
     return FaissStore(
         database=database,
         changes=changes,
-        collections=(settings.mongodb_collection, settings.report_collection),
+        collections=settings.chunk_collections,
         filter_fields=settings.filter_fields,
         dimensions=dimensions,
         language=settings.language,

@@ -41,6 +41,9 @@ def scope_sql(scope: Scope, fields: Iterable[str]) -> tuple[sql.Composable, dict
         parameters[name] = value
         return sql.Placeholder(name)
 
+    if scope.collections:
+        collections = [clean(name) for name in scope.collections]
+        parts.append(sql.SQL("collection = ANY({}::text[])").format(bound(collections)))
     for name, condition in scope.conditions:
         if name not in known:
             return sql.SQL("FALSE"), {}

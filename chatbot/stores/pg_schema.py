@@ -138,6 +138,7 @@ class Schema:
         """Index name to the statement that makes it."""
         parts: dict[str, sql.Composable] = {
             "document_id_idx": sql.SQL("(document_id)"),
+            "collection_idx": sql.SQL("(collection)"),
             "terms_idx": sql.SQL("USING gin (terms)"),
             **{f"by_{name}": sql.SQL("({})").format(field_sql(name)) for name in self.filter_fields},
         }

@@ -194,7 +194,7 @@ def build(
     return PgvectorStore(
         uri=settings.postgres_uri.get_secret_value(),
         changes=changes,
-        collections=(settings.mongodb_collection, settings.report_collection),
+        collections=settings.chunk_collections,
         filter_fields=settings.filter_fields,
         dimensions=dimensions,
         language=settings.language,

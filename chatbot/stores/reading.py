@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..errors import EmbedderMismatchError
 from ..legacy import document_id_of, filter_value
 from ..schema import Value, Vector
 from .chunks import TEXT_FIELD
-from .columns import Column
+from .columns import COLLECTION, Column
 from .rows import Rows
 
 
@@ -34,20 +33,21 @@ class RowReader:
         Raises:
             EmbedderMismatchError: a stored vector has other dimensions than the configured model.
         """
-        return self._rows(chain.from_iterable(collection.find(filter) for collection in collections))
+        return self._rows((collection.name, row) for collection in collections for row in collection.find(filter))
 
     def read_documents(self, collections: Sequence[Collection], document_ids: Sequence[str]) -> Rows | None:
         """The chunks of some documents. One query each: only equality uses the index on every database."""
-        queries = ({"document_id": document_id} for document_id in document_ids)
-        return self._rows(chain.from_iterable(c.find(query) for query in queries for c in collections))
+        queries = [{"document_id": document_id} for document_id in document_ids]
+        return self._rows((c.name, row) for query in queries for c in collections for row in c.find(query))
 
-    def _rows(self, found: Iterable[Json]) -> Rows | None:
-        columns = _Columns({name: [] for name in self.fields})
-        for row in found:
+    def _rows(self, found: Iterable[tuple[str, Json]]) -> Rows | None:
+        columns = _Columns({name: [] for name in (*self.fields, COLLECTION)})
+        for collection, row in found:
             columns.ids.append(str(row["_id"]))
             columns.documents.append(document_id_of(row))
-            for name, column in columns.values.items():
-                column.append(filter_value(name, row.get(name)))
+            for name in self.fields:
+                columns.values[name].append(filter_value(name, row.get(name)))
+            columns.values[COLLECTION].append(collection)
             columns.vectors.append(self._vector(row))
             columns.terms.append(np.asarray(self.term_ids(self.terms_of(_indexed_text(row))), dtype=np.int32))
         if not columns.ids:

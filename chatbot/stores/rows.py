@@ -17,8 +17,8 @@ from .postings import Ints
 class Rows:
     """What a segment is made of, one entry per chunk, ordered by chunk id.
 
-    ``terms`` holds every row's term ids one after another, ``lengths`` how many belong to each row. A row of
-    zeros in ``vectors`` means that the chunk has no embedding.
+    ``values`` holds the filter fields and COLLECTION. ``terms`` holds every row's term ids one after another,
+    ``lengths`` how many belong to each row. A row of zeros in ``vectors`` means that the chunk has no embedding.
     """
 
     ids: NDArray[np.object_]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..schema import Scope, Vector
 from .clusters import Clusters
-from .columns import Column, Mask
+from .columns import COLLECTION, Column, Mask
 from .postings import Floats, Ints, Postings, WeightedTerm, bm25_scores
 from .rows import Rows
 
@@ -97,6 +97,8 @@ class Segment:
         cached = self._masks.get(scope)
         if cached is None:
             cached = self.alive.copy()
+            if scope.collections:
+                cached &= self.values[COLLECTION].where(scope.collections.__contains__)
             for name, condition in scope.conditions:
                 column = self.values.get(name)
                 cached &= column.where(condition.matches) if column is not None else False

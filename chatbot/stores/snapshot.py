@@ -26,7 +26,7 @@ from .rows import Rows
 from .segment import Segment
 
 log = logging.getLogger(__name__)
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True, slots=True)

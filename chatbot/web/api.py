@@ -11,10 +11,11 @@ from ..cancellation import Cancellation
 from ..conversation.service import Saved
 from ..errors import NotFoundError
 from ..generation.context import wider_text
-from ..schema import Event, Question, ScopeSummary, SearchHit
-from ..serialization import answer_json, hit_json, report_json, search_json
+from ..retrieval.scope import summarise
+from ..schema import Event, Question, Scope, ScopeSummary, SearchHit
+from ..serialization import answer_json, collection_json, hit_json, report_json, search_json
 from .attachments import Attachments
-from .filters import query_filters
+from .filters import query_collections, query_filters
 from .payloads import MOST_ATTACHMENTS, ChatRequest, SearchRequest, json_body, parse
 from .streaming import EventStream
 from .uploads import form_json, is_form, services
@@ -78,14 +79,27 @@ def search() -> Response:
 @api.get("/api/reports")
 def reports() -> Response:
     """The reports in scope, by title."""
-    found = [report_json(record) for record in services().documents.all(services().scopes.resolve(query_filters()))]
+    found = [report_json(record) for record in services().documents.all(_scope())]
     return jsonify({"reports": found, "total": len(found)})
 
 
 @api.get("/api/facets")
 def facets() -> Response:
     """Values with counts, each field counted under the rest of the scope."""
-    return jsonify(services().documents.facets(services().scopes.resolve(query_filters())))
+    return jsonify(services().documents.facets(_scope()))
+
+
+def _scope() -> Scope:
+    """The query string's. Raises InvalidRequestError."""
+    return services().scopes.resolve(query_filters(), collections=query_collections())
+
+
+@api.get("/api/collections")
+def collections() -> Response:
+    """The knowledge collections, with what can be searched in each."""
+    catalog = services().documents
+    found = [collection_json(one, summarise(catalog, Scope().within([one.name]))) for one in services().collections]
+    return jsonify({"collections": found})
 
 
 @api.get("/api/chunks/<path:chunk_id>")

@@ -19,7 +19,7 @@ from ..presets import CHUNKING
 from ..schema import DocumentRecord, SearchHit, Status
 from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import document_json, hit_json, ingestion_json
-from .filters import query_filters, query_number
+from .filters import query_collections, query_filters, query_number
 from .payloads import json_object, web_pages
 from .uploads import (
     MEGABYTE,
@@ -47,7 +47,8 @@ def list_documents() -> Response:
     status, wanted = request.args.get("status"), request.args.get("q", "").casefold()
     if status is not None and status not in STATUSES:
         raise InvalidRequestError.for_field("status", f"unknown. Valid: {', '.join(STATUSES)}.", STATUSES)
-    scope = services().scopes.resolve(query_filters(leave_out=("limit", "offset", "status", "q")))
+    filters = query_filters(leave_out=("limit", "offset", "status", "q"))
+    scope = services().scopes.resolve(filters, collections=query_collections())
     found = [
         record
         for record in services().documents.all(scope)

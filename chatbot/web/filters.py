@@ -14,12 +14,20 @@ DIGITS = 9
 """Of a number; Python refuses to read thousands of them."""
 
 
+COLLECTIONS = "collections"
+
+
+def query_collections() -> list[str] | None:
+    """The collections of the query string, a repeated key; None = it names none."""
+    return request.args.getlist(COLLECTIONS) or None
+
+
 def query_filters(*, leave_out: Collection[str] = ()) -> dict[str, Any]:
     """Filters from the query string: repeated keys are alternatives, ``year.gte``/``year.lte`` a range."""
     filters: dict[str, Any] = {}
     ranges: dict[str, dict[str, str]] = {}
     for name, values in request.args.lists():
-        if name in leave_out:
+        if name == COLLECTIONS or name in leave_out:
             continue
         field, _, end = name.partition(".")
         if end in RANGE_ENDS:

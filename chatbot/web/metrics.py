@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from flask import Blueprint, Response
 
+from ..schema.sums import DayUsage, Sums
 from ..services import Services
 from .uploads import services
 
 metrics = Blueprint("metrics", __name__)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+NOTHING = DayUsage("", 0, Sums(), ())
 
 
 @metrics.get("/metrics")
@@ -28,16 +30,30 @@ def _lines(found: Services) -> Iterator[str]:
     passages = {"": sum(record.chunks for record in records)}
     yield from _metric("report_chat_passages", "gauge", "Passages of all reports.", passages)
     yield from _metric("report_chat_ingestion_files", "gauge", "Files to be read.", {"": found.ingestions.active()})
-    yield from _metric(
-        "report_chat_tokens_today", "gauge", "Tokens used since midnight UTC.", {"": found.usage.today()}
-    )
+    yield from _today(next(iter(found.usage.days(1)), NOTHING))
+
+
+def _today(day: DayUsage) -> Iterator[str]:
+    """Since midnight UTC, of all processes."""
+    sums, usage = day.sums, day.sums.usage
+    calls = {"ok": usage.calls - usage.failed_calls, "failed": usage.failed_calls, "cached": usage.cached_calls}
+    kinds = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens, "embedding": usage.embedding_tokens}
+    yield from _metric("report_chat_tokens_today", "gauge", "Tokens used since midnight UTC.", {"": day.metered_tokens})
+    yield from _metric("report_chat_questions_today", "gauge", "Questions since midnight UTC.", {"": sums.questions})
+    labelled = {f'{{result="{result}"}}': count for result, count in calls.items()}
+    yield from _metric("report_chat_model_calls_today", "gauge", "Calls of the chat model for questions.", labelled)
+    labelled = {f'{{kind="{kind}"}}': count for kind, count in kinds.items()}
+    yield from _metric("report_chat_question_tokens_today", "gauge", "Tokens used for questions.", labelled)
+    yield from _metric("report_chat_cost_today", "gauge", "Cost of questions, by MODEL_PRICES.", {"": sums.cost})
+    unpriced = {"": sums.unpriced_tokens}
+    yield from _metric("report_chat_unpriced_tokens_today", "gauge", "Tokens that no price is known of.", unpriced)
 
 
 def _cache(found: Services, which: str) -> dict[str, int]:
     return {f'{{level="{level}"}}': counts[which] for level, counts in found.cache.statistics().items()}
 
 
-def _metric(name: str, kind: str, text: str, values: Mapping[str, int]) -> Iterator[str]:
+def _metric(name: str, kind: str, text: str, values: Mapping[str, float]) -> Iterator[str]:
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} {kind}"
     for labels, value in values.items():

@@ -1,8 +1,10 @@
-"""The chat page."""
+"""The HTML pages."""
 
 from __future__ import annotations
 
 from flask import Blueprint, render_template
+
+from .uploads import services
 
 pages = Blueprint("pages", __name__)
 
@@ -22,13 +24,39 @@ EXAMPLES = (
 )
 """Questions that the sample reports can answer."""
 
+MODES = {
+    "direct": ("Quick", "One search, one answer."),
+    "auto": ("Let it choose", "Looks at the question and picks the way that suits it."),
+    "deep": ("Deep search", "Searches for the parts of the question at once, then for what is still missing."),
+    "chain": ("Step by step", "Each search builds on what the one before it found."),
+    "compare": ("Compare", "One search for each country, year or report, side by side in a table."),
+    "report": ("Write a report", "An outline first, then section by section, with the sources at the end."),
+}
+"""In the order offered, what people read instead of a mode's name: label and description.
+
+A mode that is not here comes last and goes by its name.
+"""
+
 
 @pages.get("/")
 def chat() -> str:
-    return render_template("chat.html", examples=EXAMPLES)
+    """Where questions are asked."""
+    return render_template("chat.html", examples=EXAMPLES, modes=modes(), mode=services().settings.mode)
 
 
 @pages.get("/documents")
 def documents() -> str:
     """The knowledge base."""
     return render_template("documents.html")
+
+
+def modes() -> list[dict[str, str | bool]]:
+    """The ways of answering, for the page; ``reason`` says why one is not available."""
+    known = {name: (available, reason) for name, available, reason in services().agent_modes()}
+    offered: list[dict[str, str | bool]] = []
+    for name in [*(name for name in MODES if name in known), *(name for name in known if name not in MODES)]:
+        label, description = MODES.get(name, (name.replace("_", " ").capitalize(), ""))
+        available, reason = known[name]
+        words = {"name": name, "label": label, "description": description, "reason": reason}
+        offered.append({**words, "available": available})
+    return offered

@@ -14,6 +14,7 @@ from pydantic import (
     ConfigDict,
     Field,
     StrictBool,
+    StrictFloat,
     StrictInt,
     StrictStr,
     StringConstraints,
@@ -81,12 +82,13 @@ class SearchRequest(BaseModel):
     query: Query
     report_context: ReportContext | None = None
     filters: Mapping[str, Filter] | None = None
+    collections: list[StrictStr] | None = Field(None, max_length=300)
     limit: StrictInt | None = Field(None, ge=1, le=50)
     retrieval_method: StrictStr | None = None
     preset: StrictStr = ""
     page: StrictInt | None = Field(None, ge=1, le=100_000)
 
-    def question(self, services: Services, *, mode: str = "direct", history: tuple[Message, ...] = ()) -> Question:
+    def question(self, services: Services, *, mode: str = "direct") -> Question:
         """Raises InvalidRequestError, UnknownNameError."""
         context = (self.report_context.type, self.report_context.value) if self.report_context else None
         settings = services.query_settings(self.preset)
@@ -94,14 +96,23 @@ class SearchRequest(BaseModel):
         services.retrieval_method(method)
         return Question(
             query=self.query,
-            scope=services.scopes.resolve(self.filters, context),
+            scope=services.scopes.resolve(self.filters, context, self.collections),
             top_k=self.limit or settings.top_k,
             retrieval_method=method,
             mode=mode,
-            history=history,
             preset=self.preset,
             page=self.page,
         )
+
+
+class BudgetLimits(BaseModel):
+    """Less than the settings allow one question."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    calls: StrictInt | None = None
+    tokens: StrictInt | None = None
+    seconds: StrictInt | StrictFloat | None = None
 
 
 class ChatRequest(SearchRequest):
@@ -109,7 +120,8 @@ class ChatRequest(SearchRequest):
 
     previous_messages: list[PreviousMessage] = Field(default_factory=list, max_length=200)
     conversation_id: Identifier | None = Field(None, validation_alias=AliasChoices("conversation_id", "chatId"))
-    mode: StrictStr = "direct"
+    mode: StrictStr | None = None
+    budget: BudgetLimits = Field(default_factory=BudgetLimits)
     cache: StrictBool = True
     auto_scope: StrictBool | None = None
     attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
@@ -119,8 +131,9 @@ class ChatRequest(SearchRequest):
     def asked(self, services: Services) -> Question:
         """Raises InvalidRequestError, UnknownNameError."""
         auto_scope = services.settings.auto_scope if self.auto_scope is None else self.auto_scope
-        question = self.question(services, mode=self.mode)
-        return replace(question, cache=self.cache, auto_scope=auto_scope)
+        question = self.question(services, mode=services.check_mode(self.mode, self.preset))
+        budget = services.budget(self.budget.model_dump(exclude_none=True))
+        return replace(question, cache=self.cache, auto_scope=auto_scope, budget=budget)
 
     def messages(self) -> tuple[Message, ...]:
         return tuple(Message(message.role, message.content) for message in self.previous_messages)

@@ -13,7 +13,7 @@ from ..cancellation import Cancellation
 from ..conversation.service import Saved
 from ..errors import ChatbotError
 from ..schema import Event, SourcesEvent, StepEvent, TokenEvent
-from ..serialization import answer_json, hit_json, scope_json
+from ..serialization import answer_json, hit_json, scope_json, step_json
 from .errors import error_body, unexpected
 
 SILENCE_SECONDS = 1.0
@@ -98,7 +98,7 @@ def encode(name: str, data: dict[str, Any]) -> str:
 
 def _payload(event: Event | Saved) -> tuple[str, dict[str, Any]]:
     if isinstance(event, StepEvent):
-        return "step", {"name": event.name, "detail": event.detail}
+        return "step", step_json(event)
     if isinstance(event, SourcesEvent):
         return "sources", {"hits": [hit_json(hit) for hit in event.hits], "scope": scope_json(event.scope)}
     if isinstance(event, TokenEvent):

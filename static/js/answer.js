@@ -1,7 +1,11 @@
+import { announceNow } from "./announcer.js";
 import { linkCitations, plainSources, sourceItem } from "./citations.js";
-import { announce, element } from "./dom.js";
+import { element } from "./dom.js";
+import { saveMarkdown } from "./download.js";
 import { countSources, decimal, scopeLine } from "./format.js";
+import { showLedger, stoppedText } from "./ledger.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
+import { StepsView } from "./steps.js";
 import { explainUnsupported, markUnsupported, missingIn } from "./unsupported.js";
 
 const COPIED_MS = 2000;
@@ -9,14 +13,18 @@ const COPIED_MS = 2000;
 /** One answer on the page: fed by the events of its stream, then complete. */
 export class AnswerView {
   #root;
+  #question;
+  #steps;
   #text = "";
   #frame = 0;
   #sources = new Map();
   #showMarkdown;
 
-  constructor(root) {
+  constructor(root, question) {
     this.#root = root;
-    root.setAttribute("aria-busy", "true");
+    this.#question = question;
+    this.#steps = new StepsView(this.#find(".steps"));
+    this.#find(".answer").setAttribute("aria-busy", "true");
     this.#showMarkdown = markdownView(this.#find(".answer-body"),
       (fragment) => linkCitations(fragment, (number) => this.source(number)));
     this.#progress("Searching the reports");
@@ -26,8 +34,16 @@ export class AnswerView {
     return this.#sources.get(number);
   }
 
-  step({ name, detail }) {
-    this.#progress(detail || name);
+  /** What stands behind the button of a citation, or of a passage among the steps. */
+  sourceOf(button) {
+    if (button.dataset.citation) return { ...this.source(Number(button.dataset.citation)), number: button.dataset.citation };
+    const found = this.#steps.source(button);
+    return { ...found, ...this.#hitOf(found) };
+  }
+
+  step(step) {
+    this.#steps.add(step);
+    this.#progress(step.detail || step.name);
   }
 
   hits(hits) {
@@ -38,6 +54,7 @@ export class AnswerView {
   token(text) {
     this.#text += text;
     this.#progress("");
+    this.#steps.fold();
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
       this.#showMarkdown(withholdOpenBracket(this.#text));
@@ -51,20 +68,24 @@ export class AnswerView {
     }
     this.#text = answer.response;
     this.#settle();
+    this.#steps.finish({ path: answer.trace?.path, citations: answer.citations });
+    this.#steps.fold();
     markUnsupported(this.#find(".answer-body"), answer.unsupported);
     this.#showFooter(answer);
-    const outcome = answer.answered ? `Answer with ${countSources(answer.citations.length)}` : "Not found";
-    announce(`${outcome}. ${this.#find(".answer-body").textContent}`);
+    const outcome = answer.answered ? `Answer with ${countSources(answer.citations.length)}.` : "Not found.";
+    const stopped = stoppedText(answer.trace?.stopped_by);
+    announceNow(`${[outcome, stopped].filter(Boolean).join(" ")} ${this.#find(".answer-body").textContent}`);
   }
 
   /** An answer without an end: what has arrived stays, with the reason and a way to try again. */
   interrupt(message, details = []) {
     this.#settle();
+    this.#steps.finish();
     this.#find(".notice").hidden = false;
     this.#find(".notice-message").textContent = message;
     this.#find(".notice-details").hidden = details.length === 0;
     this.#find(".notice-details").replaceChildren(...details.map((text) => element("li", { text })));
-    announce([message, ...details].join(" "));
+    announceNow([message, ...details].join(" "));
   }
 
   #find(selector) {
@@ -77,30 +98,47 @@ export class AnswerView {
 
   #progress(text) {
     this.#find(".progress-line").textContent = text;
-    this.#find(".progress-line").hidden = !text;
+    this.#find(".progress-line").hidden = !text || this.#steps.isShown;
   }
 
   #settle() {
     cancelAnimationFrame(this.#frame);
     this.#showMarkdown(this.#text);
     this.#progress("");
-    this.#root.removeAttribute("aria-busy");
+    this.#find(".answer").removeAttribute("aria-busy");
   }
 
-  #showFooter({ response, answered, citations: cited, unsupported, scope, trace }) {
+  #showFooter(answer) {
+    const { response, answered, citations: cited, unsupported, scope, trace } = answer;
     // As they stand in the list: the text may cite 4 before 2.
     const citations = cited.toSorted((one, other) => one.number - other.number);
-    this.#root.classList.toggle("not-found", !answered);
+    const isReport = answered && trace?.mode === "report";
+    this.#find(".answer").classList.toggle("not-found", !answered);
     this.#find(".not-found-label").hidden = answered;
     this.#find(".answer-footer").hidden = false;
-    this.#find(".sources-title").hidden = citations.length === 0;
-    this.#find(".sources").replaceChildren(...citations.map(sourceItem));
+    // A report ends with its sources: they are part of what is kept of it.
+    this.#find(".sources-title").hidden = isReport || citations.length === 0;
+    this.#find(".sources").replaceChildren(...(isReport ? [] : citations.map(sourceItem)));
     this.#find(".scope-line").textContent = scopeLine(scope);
     this.#showThreshold(trace?.threshold);
     this.#find(".truncated-line").hidden = !trace?.truncated;
     this.#find(".unsupported-lines").replaceChildren(
       ...unsupported.map((sentence) => element("li", { text: explainUnsupported(sentence) })));
-    this.#wireCopy([response, plainSources(citations)].filter(Boolean).join("\n\n"));
+    this.#showStopped(trace?.stopped_by);
+    showLedger(this.#find(".ledger"), answer);
+    this.#wireCopy([response, !isReport && plainSources(citations)].filter(Boolean).join("\n\n"));
+    if (isReport) this.#wireDownload(response);
+  }
+
+  #showStopped(by) {
+    this.#find(".stopped-line").hidden = !by;
+    this.#find(".stopped-line").textContent = stoppedText(by);
+  }
+
+  #wireDownload(response) {
+    const button = this.#find(".download");
+    button.hidden = false;
+    button.addEventListener("click", () => saveMarkdown(response, this.#question));
   }
 
   #showThreshold(threshold) {
@@ -118,7 +156,7 @@ export class AnswerView {
     button.addEventListener("click", async () => {
       const copied = await navigator.clipboard.writeText(text).then(() => true, () => false);
       label.textContent = copied ? "Copied" : "Not copied";
-      announce(label.textContent);
+      announceNow(label.textContent);
       setTimeout(() => { label.textContent = "Copy"; }, COPIED_MS);
     });
   }

@@ -2,6 +2,7 @@ import { returnAttachments, takeAttachments, wireAttachments } from "./attachmen
 import { focusComposer, offerAgain, returnToComposer, setStreaming, wireComposer } from "./composer.js";
 import { announce, byId } from "./dom.js";
 import { closeEvidence } from "./evidence.js";
+import { chosenMode, wireMode } from "./modes.js";
 import { watchIndexing } from "./readiness.js";
 import { showScope } from "./scope-view.js";
 import { Scope } from "./scope.js";
@@ -11,9 +12,10 @@ const scope = new Scope();
 let conversationId = null;
 let streaming = null;
 
-function payloadFor({ question, filters, page, addresses }) {
+function payloadFor({ question, mode, filters, page, addresses }) {
   return {
     query: question,
+    mode,
     ...(addresses.length && { attachments: addresses.map((url) => ({ url })) }),
     ...(Object.keys(filters).length && { filters }),
     ...(page && { page }),
@@ -56,7 +58,8 @@ function ask(question, page) {
   byId("new-chat").hidden = false;
   const onRetry = (turn) => streaming || answer(turn);
   answer(new Turn(byId("log"), {
-    question, filters: scope.filters(), page, attachments: takeAttachments(), onRetry, onNarrow: askNarrowed,
+    question, mode: chosenMode(), filters: scope.filters(), page, attachments: takeAttachments(), onRetry,
+    onNarrow: askNarrowed,
   }));
   return true;
 }
@@ -94,6 +97,7 @@ function wireExamples() {
 }
 
 const countScope = showScope(scope);
+wireMode();
 wireComposer({ onAsk: ask, onStop: () => streaming?.abort() });
 wireAttachments();
 wireExamples();

@@ -38,7 +38,11 @@ function showPassage(text, widerText) {
 
 async function loadWiderText(source) {
   pending?.abort();
-  if (isAttachment(source)) return;
+  if (isAttachment(source)) {
+    const isShown = source.text || source.snippet;
+    byId("evidence-error").textContent = isShown ? "" : "This passage was attached to the question and is not stored.";
+    return;
+  }
   pending = new AbortController();
   const { signal } = pending;
   try {
@@ -58,11 +62,12 @@ function show() {
   else dialog.showModal();
 }
 
-export function openEvidence(number, source, button) {
+/** `source.number` is the one it is cited by; what was found only has none. */
+export function openEvidence(source, button) {
   opener?.removeAttribute("aria-current");
   opener = button;
   button.setAttribute("aria-current", "true");
-  byId("evidence-number").textContent = `Source ${number}`;
+  byId("evidence-number").textContent = source.number ? `Source ${source.number}` : "Found on the way";
   byId("evidence-title").textContent = sourceTitle(source);
   byId("evidence-unsupported").hidden = source.supported !== false;
   byId("evidence-missing").textContent = source.missing ?? "";

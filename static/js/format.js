@@ -33,6 +33,13 @@ export function suggestionLabel({ filters, page }) {
 
 export const decimal = (number, digits) => number.toLocaleString("en", { maximumFractionDigits: digits });
 
+/** Milliseconds as people count time. */
+export const seconds = (ms) => (ms < 1000 ? `${decimal(ms, ms < 10 ? 1 : 0)} ms` : `${decimal(ms / 1000, 1)} s`);
+
+/** In the currency of the server's price table; a fraction of a cent stays readable. */
+export const cost = (amount) =>
+  amount.toLocaleString("en", amount >= 1 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
+
 export const sourceTitle = (source) => source.title || source.document_name;
 
 export const sourcePlace = (source) =>

@@ -37,10 +37,33 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
 export const withholdOpenBracket = (text) =>
   text.replace(/\[[^[\]\n]{0,120}$|\[[^[\]\n]{1,120}\]\([^()\s]*$/, "");
 
+/** A row is named by its first cell, unless that states something itself: what is stated has a citation. */
+function nameCells(fragment) {
+  for (const header of fragment.querySelectorAll("thead th")) header.setAttribute("scope", "col");
+  for (const cell of fragment.querySelectorAll("tbody td:first-child")) {
+    if (cell.querySelector("button") || !cell.textContent.trim()) continue;
+    const header = document.createElement("th");
+    header.setAttribute("scope", "row");
+    if (cell.hasAttribute("align")) header.setAttribute("align", cell.getAttribute("align"));
+    header.append(...cell.childNodes);
+    cell.replaceWith(header);
+  }
+}
+
 function renderBlock(block, decorate) {
   const fragment = DOMPurify.sanitize(parser.parser([block]), ALLOWED);
   decorate(fragment);
+  nameCells(fragment);
   return fragment;
+}
+
+/** A wide table scrolls in a box of its own; with the keyboard, too. */
+function describeBox(holder, { type }) {
+  const attributes = { role: "region", "aria-label": "Table", tabindex: "0" };
+  for (const [name, value] of Object.entries(attributes)) {
+    if (type === "table") holder.setAttribute(name, value);
+    else holder.removeAttribute(name);
+  }
 }
 
 /**
@@ -56,6 +79,7 @@ export function markdownView(container, decorate) {
       if (shown[index] === raw) return;
       const holder = container.children[index] ?? container.appendChild(document.createElement("div"));
       holder.replaceChildren(renderBlock(block, decorate));
+      describeBox(holder, block);
       shown[index] = raw;
     });
     while (container.children.length > blocks.length) container.lastElementChild.remove();

@@ -25,11 +25,11 @@ function explain(error) {
 /** One question with its answer; a retry answers the same question in the same place. */
 export class Turn {
   #root = cloneTemplate("turn-template");
-  #blankAnswer = this.#answer.cloneNode(true);
+  #blankReply = this.#reply.cloneNode(true);
   #suggested = null;
 
-  constructor(log, { question, filters, page, attachments, onRetry, onNarrow }) {
-    Object.assign(this, { question, filters, page, attachments });
+  constructor(log, { question, mode, filters, page, attachments, onRetry, onNarrow }) {
+    Object.assign(this, { question, mode, filters, page, attachments });
     const heading = this.#root.querySelector(".question");
     heading.textContent = question;
     heading.classList.toggle("long", question.length > LONG_QUESTION);
@@ -48,8 +48,8 @@ export class Turn {
 
   /** For an answer that needs another question first. */
   withdrawRetry() {
-    this.#answer.querySelector(".retry").hidden = true;
-    this.#answer.querySelector(".notice-again").hidden = false;
+    this.#reply.querySelector(".retry").hidden = true;
+    this.#reply.querySelector(".notice-again").hidden = false;
   }
 
   #showAttached(verb, names) {
@@ -67,13 +67,13 @@ export class Turn {
   #suggest(scope) {
     this.#suggested = scope;
     if (!scope) return;
-    const button = this.#answer.querySelector(".suggestion");
+    const button = this.#reply.querySelector(".suggestion");
     button.textContent = suggestionLabel(scope);
     button.hidden = false;
   }
 
-  get #answer() {
-    return this.#root.querySelector(".answer");
+  get #reply() {
+    return this.#root.querySelector(".reply");
   }
 
   /** Resolves to the `done` response, or to the error that ended the stream early. */
@@ -99,14 +99,12 @@ export class Turn {
   }
 
   #startAnswer() {
-    const answer = this.#blankAnswer.cloneNode(true);
-    this.#answer.replaceWith(answer);
-    const view = new AnswerView(answer);
-    answer.addEventListener("click", ({ target }) => {
-      const button = target.closest("[data-citation]");
-      if (!button) return;
-      const number = Number(button.dataset.citation);
-      openEvidence(number, view.source(number), button);
+    const reply = this.#blankReply.cloneNode(true);
+    this.#reply.replaceWith(reply);
+    const view = new AnswerView(reply, this.question);
+    reply.addEventListener("click", ({ target }) => {
+      const button = target.closest("[data-citation], [data-chunk]");
+      if (button) openEvidence(view.sourceOf(button), button);
     });
     return view;
   }

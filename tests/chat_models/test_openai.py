@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +16,7 @@ from chatbot.errors import ChatModelError, ContextLengthError, SettingsError
 from chatbot.schema import Delta, Usage
 from chatbot.settings import Settings
 from tests.chat_models.conftest import prompt
-from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Reply
+from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Recorded, Reply
 
 KEY = "sk-secret-4711"
 NO_WAIT = {"Retry-After": "0"}
@@ -94,6 +96,91 @@ class TestStreaming:
     def test_neither_key_nor_server_is_a_settings_error_naming_the_key(self) -> None:
         with pytest.raises(SettingsError, match="OPENAI_API_KEY"):
             build(Settings(), model="gpt-4o")
+
+
+SCHEMA = {
+    "title": "queries",
+    "type": "object",
+    "properties": {"queries": {"type": "array", "items": {"type": "string"}}},
+    "required": ["queries"],
+    "additionalProperties": False,
+}
+
+
+class TestSchemas:
+    """R-C9: JSON schema output where the server has it."""
+
+    REFUSED = Reply(status=400, error={"message": "Unknown parameter: 'response_format'"})
+
+    def ask(self, model: OpenAIChatModel) -> str:
+        asked = replace(prompt(), json_schema=SCHEMA)
+        return "".join(delta.text for delta in model.stream(asked, cancel=Cancellation()))
+
+    def schemas(self, server: FakeOpenAI) -> list[bool]:
+        return ["response_format" in request.body for request in server.received(CHAT)]
+
+    def test_a_schema_is_sent_as_openai_wants_it(self, model, server) -> None:
+        self.ask(model())
+        (request,) = server.received(CHAT)
+        assert request.body["response_format"] == {
+            "type": "json_schema",
+            "json_schema": {"name": "queries", "strict": True, "schema": SCHEMA},
+        }
+        assert request.body["max_tokens"]
+
+    @pytest.mark.parametrize("status", [400, 422])
+    def test_a_server_that_refuses_schemas_is_asked_without_and_not_with_one_again(self, model, server, status) -> None:
+        server.chat(replace(self.REFUSED, status=status), Reply(["[1]"]), Reply(["[2]"]))
+        used = model(model_retries=2)
+        assert [self.ask(used), self.ask(used)] == ["[1]", "[2]"]
+        assert self.schemas(server) == [True, False, False]
+
+    def test_another_model_finds_out_for_itself(self, model, server) -> None:
+        server.chat(self.REFUSED, Reply(["[1]"]), Reply(["{}"]))
+        assert [self.ask(model()), self.ask(model())] == ["[1]", "{}"]
+        assert self.schemas(server) == [True, False, True]
+
+    def test_a_refusal_costs_nothing(self, model, server) -> None:
+        server.chat(self.REFUSED, Reply(["[1]"]))
+        deltas = list(model().stream(replace(prompt(), json_schema=SCHEMA), cancel=Cancellation()))
+        assert [delta.usage for delta in deltas if delta.usage] == [Usage(PROMPT_TOKENS, 1, calls=1)]
+
+    def test_a_request_that_is_wrong_otherwise_says_nothing_about_schemas(self, model, server) -> None:
+        server.chat(*[Reply(status=400, error={"message": "Unsupported value: 'temperature'"})] * 2, Reply(["{}"]))
+        used = model()
+        with pytest.raises(ChatModelError, match="Unsupported value: 'temperature'"):
+            self.ask(used)
+        assert self.ask(used) == "{}"
+        assert self.schemas(server) == [True, False, True]
+
+    def test_a_prompt_that_is_too_long_is_not_sent_twice(self, model, server) -> None:
+        server.chat(Reply(status=400, error={"message": "too many tokens", "code": "context_length_exceeded"}))
+        with pytest.raises(ContextLengthError):
+            self.ask(model())
+        assert server.calls(CHAT) == 1
+
+    @pytest.mark.parametrize("status", [401, 404, 429, 500])
+    def test_other_failures_are_not_asked_again_without_a_schema(self, model, server, status) -> None:
+        server.always(CHAT, Reply(status=status, headers=NO_WAIT))
+        with pytest.raises(ChatModelError):
+            self.ask(model())
+        assert self.schemas(server) == [True]
+
+    def test_several_threads_that_are_refused_at_once_are_all_answered(self, model) -> None:
+        with WithoutSchemas() as server, ThreadPoolExecutor(4) as threads:
+            used = model(openai_base_url=server.url)
+            assert list(threads.map(lambda _: self.ask(used), range(4))) == ["[1]"] * 4
+            before = server.calls(CHAT)
+            assert self.ask(used) == "[1]"
+            assert self.schemas(server)[before:] == [False]
+
+
+class WithoutSchemas(FakeOpenAI):
+    """Refuses every schema, slowly enough for several requests to be on their way."""
+
+    def next_reply(self, request: Recorded) -> Reply:
+        super().next_reply(request)
+        return replace(TestSchemas.REFUSED, silent_before=0.2) if "response_format" in request.body else Reply(["[1]"])
 
 
 class TestLimit:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from chatbot.errors import EmbedderMismatchError
-from chatbot.protocols import Store
+from chatbot.protocols import HybridStore, Store
 from chatbot.schema import Chunk, Condition, Match, Matrix, Range, Scope, Values, Vector
 from tests.contracts.conftest import DIMENSIONS, GENERAL, REPORTS, Harness
 
@@ -171,6 +171,61 @@ def test_filters(harness: Harness, store: Store, conditions: dict[str, Condition
     assert set(ids(store.vector_search(direction(), top_k=10, scope=scope))) == wanted
     assert set(ids(store.keyword_search("population", top_k=10, scope=scope))) == wanted
     assert store.count(scope) == len(wanted)
+
+
+WITHIN: list[tuple[str, tuple[str, ...], dict[str, Condition], str]] = [
+    ("the general one", (GENERAL,), {}, "ef"),
+    ("that of the reports", (REPORTS,), {}, "abcd"),
+    ("both", (GENERAL, REPORTS), {}, "abcdef"),
+    ("one there is not", ("elsewhere",), {}, ""),
+    ("one there is and one there is not", (GENERAL, "elsewhere"), {}, "ef"),
+    ("and a filter", (GENERAL,), {"year": Values((2023,))}, "e"),
+    ("and a filter that only the other one fulfils", (GENERAL,), {"country_name": Values(("Kenya",))}, ""),
+    ("both and a filter", (GENERAL, REPORTS), {"year": Values((2023,))}, "ace"),
+]
+
+
+@pytest.mark.parametrize(
+    ("collections", "conditions", "expected"), [row[1:] for row in WITHIN], ids=[row[0] for row in WITHIN]
+)
+def test_only_the_collections_of_the_scope_are_searched(
+    harness: Harness, store: Store, collections: tuple[str, ...], conditions: dict[str, Condition], expected: str
+) -> None:
+    """R-C5, R-D7."""
+    chunks = [replace(chunk, text="The population grows.") for chunk in corpus()]
+    fill(harness, store, chunks, vectors(len(chunks)))
+    scope = Scope.of(conditions).within(collections)
+    wanted = {Chunk.make_id(name, "v1", 0) for name in expected}
+    assert set(ids(store.vector_search(direction(), top_k=10, scope=scope))) == wanted
+    assert set(ids(store.keyword_search("population", top_k=10, scope=scope))) == wanted
+    assert store.count(scope) == len(wanted)
+    if isinstance(store, HybridStore):
+        near, worded = store.hybrid_search("population", direction(), top_k=10, scope=scope)
+        assert set(ids(near)) == set(ids(worded)) == wanted
+
+
+def test_a_collection_never_shortens_the_result(harness: Harness, store: Store) -> None:
+    chunks = [chunk("near", ordinal, "Population.") for ordinal in range(300)]
+    chunks += [chunk("far", ordinal, "One word about population.", collection=GENERAL) for ordinal in range(5)]
+    rows = np.vstack([direction(0)] * 300 + [-direction(0)] * 5)
+    fill(harness, store, chunks, rows)
+    scope = Scope().within([GENERAL])
+    wanted = [chunk.id for chunk in chunks[300:]]
+    assert ids(store.vector_search(direction(0), top_k=5, scope=scope)) == wanted
+    assert ids(store.keyword_search("population", top_k=5, scope=scope)) == wanted
+
+
+def test_a_report_that_moves_is_found_in_its_new_collection_only(harness: Harness, store: Store) -> None:
+    fill(harness, store, [chunk("a", text="Coffee.")], vectors(1))
+    assert store.count(Scope().within([REPORTS])) == 1
+    moved = replace(chunk("a", text="Coffee.", collection=GENERAL), id=Chunk.make_id("a", "v2", 0))
+    store.upsert([moved], vectors(1))
+    store.delete_document("a", keep=[moved.id])
+    harness.settle()
+    for collection, wanted in ((GENERAL, [moved.id]), (REPORTS, [])):
+        scope = Scope().within([collection])
+        assert ids(store.keyword_search("coffee", top_k=5, scope=scope)) == wanted
+        assert ids(store.vector_search(direction(), top_k=5, scope=scope)) == wanted
 
 
 @pytest.mark.parametrize("top_k", [1, 4, 5, 20])

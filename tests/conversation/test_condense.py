@@ -37,7 +37,7 @@ class TestByModel:
         server.chat(Reply(["Why is the growth rate of Kenya so high?"]))
         condensed = condense(services)
         assert condensed.text == "Why is the growth rate of Kenya so high?"
-        assert (steps(condensed), condensed.usage.calls) == (["condense_model"], 1)
+        assert (steps(condensed), condensed.steps[0].usage.calls) == (["condense_model"], 1)
         (request,) = server.received(CHAT)
         asked = request.body["messages"][-1]["content"]
         assert "user: What is the growth rate of Kenya?\nassistant: It is 2.09% [1].\n</conversation>" in asked

@@ -45,7 +45,7 @@ class FakeOpenAI:
         self.dimensions = dimensions
         self.base64 = base64
         self.requests: list[Recorded] = []
-        self.default: dict[str, Reply] = {}
+        self.default: dict[str, Reply | Callable[[Recorded], Reply]] = {}
         self.stopping = threading.Event()
         self._scripted: dict[str, deque[Reply]] = defaultdict(deque)
         self._lock = threading.Lock()
@@ -64,8 +64,8 @@ class FakeOpenAI:
         """The next embedding requests get these, in order."""
         self._scripted[EMBEDDINGS].extend(replies)
 
-    def always(self, path: str, reply: Reply) -> None:
-        """Every request that is not scripted gets this."""
+    def always(self, path: str, reply: Reply | Callable[[Recorded], Reply]) -> None:
+        """Every request that is not scripted gets this, or what it says to the request."""
         self.default[path] = reply
 
     def received(self, path: str) -> list[Recorded]:
@@ -94,7 +94,8 @@ class FakeOpenAI:
         with self._lock:
             self.requests.append(request)
             scripted = self._scripted[request.path]
-            return scripted.popleft() if scripted else self.default.get(request.path, Reply())
+            reply = scripted.popleft() if scripted else self.default.get(request.path, Reply())
+        return reply(request) if callable(reply) else reply
 
     def __enter__(self) -> FakeOpenAI:
         self._thread.start()

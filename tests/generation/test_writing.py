@@ -52,7 +52,7 @@ def test_what_fits_is_written_in_one_call() -> None:
     model = SmallModel(5)
     events, written = run(model, texts(5))
     assert events == [TokenEvent("Fast [1].")]
-    assert (written.text, written.usage, written.truncated) == ("Fast [1].", Usage(10, 2, calls=1), False)
+    assert (written.text, Usage.total(step.usage for step in written.steps), written.truncated) == ("Fast [1].", Usage(10, 2, calls=1), False)
     assert [step.name for step in written.steps] == ["generate"]
     assert written.context == texts(5)
 
@@ -70,7 +70,8 @@ def test_what_does_not_fit_is_halved_the_best_first(count: int, reads: int, kept
     assert written.context.passages == texts(count).passages[: kept[-1]]
     assert [step.name for step in written.steps] == ["shorten"] * len(kept) + ["generate"]
     assert [event.name for event in events if isinstance(event, StepEvent)] == ["shorten"] * len(kept)
-    assert written.usage == Usage(10, 2, calls=1 + len(kept))
+    spent = Usage.total(step.usage for step in written.steps)
+    assert spent == Usage(10, 2, calls=1 + len(kept), failed_calls=len(kept))
 
 
 @pytest.mark.parametrize(("count", "calls"), [(0, 1), (1, 1), (2, 2), (4, 3), (8, 4), (50, 1 + SHORTENED_AT_MOST)])

@@ -178,3 +178,17 @@ def test_a_collection_that_is_never_searched_is_refused(services: Services, tmp_
     assert services.documents.all() == []
     assert services.ingestor.ingest(document, Registration("report_chatting")).outcome == "added"
     assert len(found(services, "zebra")) == 1
+
+
+def test_a_further_collection_is_written_and_searched(settings: Settings) -> None:
+    """R-D7: what has a country goes to the reports all the same, unless it is said otherwise."""
+    document = Document("d1", "n", "t", "s", KENYA, (Section((), "zebra", 0),))
+    with Services(settings.override(collections={"news": "Daily news."})) as services:
+        services.ingestor.ingest(document)
+        assert services.store.count(Scope().within(["report_chatting"])) == 1
+        assert services.ingestor.ingest(document, Registration("news")).outcome == "replaced"
+        assert services.store.count(Scope().within(["report_chatting"])) == 0
+        assert services.store.count(Scope().within(["news"])) == 1
+        assert len(found(services, "zebra")) == 1
+        with pytest.raises(InvalidRequestError, match="Valid: chatbot_data, report_chatting, news"):
+            services.ingestor.ingest(document, Registration("elsewhere"))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+from chatbot.database import Database
 from chatbot.repositories.conversations import ConversationRepository
-from chatbot.schema import Message
+from chatbot.schema import Message, Usage
+from chatbot.schema.sums import Sums
 from chatbot.services import Services
 from chatbot.settings import Settings
 
@@ -61,3 +63,23 @@ def test_a_conversation_outlives_the_process(settings: Settings, services: Servi
     services.conversations.add(conversation, "user", "hello")
     with Services(settings) as other:
         assert ConversationRepository(other.database).messages(conversation) == [Message("user", "hello")]
+
+
+def test_what_a_conversation_took_adds_up_whoever_adds_at_the_same_time(database: Database) -> None:
+    """R-C7."""
+    repository = ConversationRepository(database)
+    conversation, other = repository.create("a"), repository.create("b")
+    repository.add(conversation, "user", "hello")
+    one = Sums(1, Usage(100, 10, 5, calls=2, cached_calls=1, failed_calls=1), 0.25, 3)
+    assert repository.book(other, one) == one
+    with ThreadPoolExecutor(8) as pool:
+        sums = list(pool.map(lambda _: repository.book(conversation, one), range(32)))
+    assert sorted(found.questions for found in sums) == list(range(1, 33))
+    assert max(sums, key=lambda found: found.questions) == Sums.total([one] * 32)
+    assert repository.messages(conversation) == [Message("user", "hello")]
+
+
+def test_a_conversation_that_is_gone_took_what_it_takes_now(database: Database) -> None:
+    repository = ConversationRepository(database)
+    assert repository.book("gone", Sums(questions=1)) == Sums(questions=1)
+    assert not repository.exists("gone")

@@ -108,6 +108,31 @@ def test_an_empty_scope_has_no_reports_but_still_its_neighbours(documents: Docum
     assert counts(facets, "country_name") == {"Kenya": 1}
 
 
+def test_collections_narrow_the_list_the_counts_and_the_facets(documents: DocumentRepository) -> None:
+    documents.put(record("News of Mali", {"country_name": "Mali", "year": 2024}, 5, collection="news"))
+    news = Scope().within(["news"])
+    assert [found.title for found in documents.all(news)] == ["News of Mali"]
+    facets = documents.facets(news)
+    assert counts(facets, "country_name") == {"Mali": 1}
+    assert counts(facets, "year") == {2024: 1}
+    assert (facets["documents"], facets["chunks"]) == (1, 5)
+    assert documents.chunks_inside(documents.all(), news) == 5
+    both = documents.facets(Scope.of({"country_name": Values(("Mali",))}).within(["news", "c"]))
+    assert (both["documents"], both["chunks"]) == (2, 45)
+
+
+def test_an_older_report_with_rows_in_two_collections_is_in_both(services: Services) -> None:
+    for name, rows in (("chatbot_data", 1), ("report_chatting", 2)):
+        for number in range(rows):
+            row = {"_id": f"{name}{number}", "document_name": "Old", "year": "2020", "data": "text"}
+            services.database[name].insert_one(row)
+    services.database["chatbot_data"].insert_one({"_id": "x", "document_name": "Other", "data": "text"})
+    reports, general = (
+        [r.name for r in services.documents.all(Scope().within([name]))] for name in ("report_chatting", "chatbot_data")
+    )
+    assert (reports, general) == (["Old"], ["Old", "Other"])
+
+
 def test_facets_follow_the_filter_fields(services: Services, documents: DocumentRepository) -> None:
     facets = DocumentRepository(services.database, ("year",)).facets(Scope())
     assert set(facets) == {"year", "documents", "chunks"}

@@ -6,9 +6,9 @@ import pytest
 
 from chatbot.cancellation import Cancellation
 from chatbot.errors import ChatModelError
+from chatbot.model_output.shapes import numbers
 from chatbot.rerankers.llm import BATCH, LlmReranker
 from chatbot.rerankers.reranker import Reranked
-from chatbot.rerankers.verdicts import chosen_numbers, without_thoughts
 from chatbot.schema import Usage
 from tests.rerankers.hits import Scripted, hit, ids
 
@@ -48,11 +48,20 @@ def test_none_that_helps_leaves_the_order() -> None:
     assert found.usage.calls == 1
 
 
+def test_the_prompt_has_the_schema_of_the_list() -> None:
+    """R-C9: a server that knows schemas is held to it."""
+    model = Scripted('{"numbers": [3]}')
+    assert ids(judged(model).hits)[0] == "h3"
+    assert model.prompts[0].json_schema == numbers(5).schema
+
+
 def test_an_unreadable_reply_is_asked_for_once_more() -> None:
     """R-C9: one repair try, with what was wrong."""
     model = Scripted("I like the third one best.", "[3]")
     assert ids(judged(model).hits) == ["h3", "h1", "h2", "h4", "h5"]
     assert [message.role for message in model.prompts[1].messages] == ["system", "user", "assistant", "user"]
+    assert model.prompts[1].messages[-1].content == numbers(5).repair
+    assert model.prompts[1].json_schema is not None
 
 
 def test_after_the_second_unreadable_reply_all_are_kept() -> None:
@@ -89,40 +98,3 @@ def test_a_model_that_fails_is_an_error() -> None:
 
     with pytest.raises(ChatModelError, match="down"):
         judged(Broken())
-
-
-REPLIES = {
-    "a JSON list": ("[3, 1]", [3, 1]),
-    "a fence": ("```json\n[3, 1]\n```", [3, 1]),
-    "an object": ('{"passages": [2, 4]}', [2, 4]),
-    "words around it": ("The passages are [2,5], I think.", [2, 5]),
-    "numbers as text": ('["2", "4"]', [2, 4]),
-    "Python's quotes": ("['2', '4']", [2, 4]),
-    "bulleted lines": ("- 3\n- 1", [3, 1]),
-    "numbered passages": ("Passage 3\nPassage [1].", [3, 1]),
-    "thoughts before it": ("<think>maybe [1]</think>[4]", [4]),
-    "thoughts without their beginning": ("maybe [1] </think> [4]", [4]),
-    "thoughts in capitals": ("<THINK>[1]</THINK>\n[4]", [4]),
-    "a number twice": ("[2, 2, 1]", [2, 1]),
-    "some out of range": ("[0, 6, -1, 2]", [2]),
-    "none": ("[]", []),
-    "nothing but out of range": ("[9]", None),
-    "no number": ("all of them", None),
-    "a number in a sentence": ("There are 3 that help.", None),
-    "yes and no": ("[true, false]", None),
-    "thoughts that never end": ("<think>[1] or [2]", None),
-    "an empty reply": ("", None),
-    "an endless number": (f'["{"9" * 5000}"]', None),
-    "endless brackets": ("[" * 30_000, None),
-}
-
-
-@pytest.mark.parametrize(("reply", "expected"), REPLIES.values(), ids=REPLIES)
-def test_numbers_are_read_from_any_reply(reply: str, expected: list[int] | None) -> None:
-    """R-C9: parsing never crashes."""
-    assert chosen_numbers(reply, 5) == expected
-
-
-def test_what_is_said_around_thoughts_stays() -> None:
-    """R-C8."""
-    assert without_thoughts("Yes.<think>hm</think> No.") == "Yes. No."

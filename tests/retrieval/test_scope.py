@@ -9,7 +9,7 @@ import pytest
 
 from chatbot.errors import InvalidRequestError
 from chatbot.repositories.documents import DocumentRepository
-from chatbot.retrieval.scope import ScopeResolver, describe, nearest_scope
+from chatbot.retrieval.scope import ScopeResolver, describe, nearest_scope, summarise
 from chatbot.schema import DocumentRecord, Range, Scope, Values
 from chatbot.services import Services
 
@@ -27,7 +27,8 @@ Resolve = Callable[..., Scope]
 
 def register(documents: DocumentRepository, reports: list[tuple[str, dict[str, Any]]]) -> DocumentRepository:
     for number, (title, metadata) in enumerate(reports):
-        documents.put(DocumentRecord(f"d{number}", title, title, "s", "c", "ready", "v", metadata, chunks=1))
+        collection = "chatbot_data" if "country_name" not in metadata else "report_chatting"
+        documents.put(DocumentRecord(f"d{number}", title, title, "s", collection, "ready", "v", metadata, chunks=1))
     return documents
 
 
@@ -102,6 +103,7 @@ TITLES = sorted(title for title, _ in REPORTS)
 CONTEXTS = ["country", "year_in_review"]
 VALUE = "report_context.value"
 CONTRADICTS = "contradicts report_context"
+SEARCHED = ["chatbot_data", "report_chatting"]
 FIELDS = ["country_name", "year", "document_name", "type"]
 NAME, YEAR, TYPE = "filters.country_name", "filters.year", "filters.type"
 WRONG: dict[str, tuple[str, tuple[Any, ...], str, list[Any] | None]] = {
@@ -133,6 +135,9 @@ WRONG: dict[str, tuple[str, tuple[Any, ...], str, list[Any] | None]] = {
     "contradiction": (NAME, ({"country_name": "Mali"}, ("country", "KE")), CONTRADICTS, ["Kenya"]),
     "contradicting years": (YEAR, ({"year": {"lte": 2021}}, ("year_in_review", 2023)), CONTRADICTS, [2023]),
     "contradicting types": (TYPE, ({"type": "country_report"}, ("year_in_review", 2023)), CONTRADICTS, CONTEXTS[1:]),
+    "no collection": ("collections", (None, None, []), "empty list", None),
+    "unknown collection": ("collections", (None, None, ["report_chatting", "x"]), "unknown collection 'x'", SEARCHED),
+    "another collection of the program": ("collections", (None, None, ["messages"]), "Valid: chatbot_data,", SEARCHED),
 }
 
 
@@ -172,6 +177,16 @@ def test_filter_fields_decide_what_can_be_named(catalog: DocumentRepository) -> 
         resolver.resolve({"country_name": "Kenya"})
 
 
+def test_collections_are_part_of_the_scope_but_not_of_its_filters(resolve: Resolve) -> None:
+    found = resolve({"year": 2023}, None, ["report_chatting", "chatbot_data", "chatbot_data"])
+    assert found == resolve({"year": 2023}, None, ["chatbot_data", "report_chatting"])
+    assert found.collections == ("chatbot_data", "report_chatting")
+    assert found.to_mql() == {"year": {"$eq": 2023}}
+    assert found.to_json() == {"year": [2023]}
+    assert found != resolve({"year": 2023})
+    assert resolve({}, None, ["chatbot_data"])
+
+
 def test_an_empty_database_says_so(services: Services) -> None:
     with pytest.raises(InvalidRequestError, match=r"no report for 2023\. Years: none yet\."):
         services.scopes.resolve({"year": 2023})
@@ -192,8 +207,44 @@ def test_nearest_scope_of_a_single_condition_is_everything(catalog: DocumentRepo
 
 
 @pytest.mark.parametrize(
+    ("asked", "rest", "text"),
+    [
+        (
+            Scope.of({"country_name": Values(("Kenya",)), "year": Values((2025,))}).within(["report_chatting"]),
+            Scope.of({"country_name": Values(("Kenya",))}).within(["report_chatting"]),
+            "There are 2 reports for Kenya in the collection report_chatting, of 2021, 2023.",
+        ),
+        (
+            Scope.of({"country_name": Values(("Kenya",))}).within(["chatbot_data"]),
+            Scope.of({"country_name": Values(("Kenya",))}),
+            "There are 2 reports for Kenya, of 2021, 2023.",
+        ),
+        (
+            Scope.of({"country_name": Values(("Peru",))}).within(["chatbot_data"]),
+            Scope().within(["chatbot_data"]),
+            "There is one report for the collection chatbot_data, of 2023.",
+        ),
+        (Scope().within(["empty"]), Scope(), "There are 5 reports without a scope."),
+    ],
+)
+def test_nearest_scope_gives_up_collections_before_the_country(
+    catalog: DocumentRepository, asked: Scope, rest: Scope, text: str
+) -> None:
+    assert catalog.all(asked) == []
+    assert nearest_scope(catalog, asked) == (rest, text)
+
+
+def test_a_summary_counts_the_scopes_collections_only(catalog: DocumentRepository) -> None:
+    scope = Scope.of({"year": Values((2023,))})
+    found = [summarise(catalog, scope.within(names)) for names in ((), ["chatbot_data"], ["report_chatting"])]
+    assert [(summary.documents, summary.chunks) for summary in found] == [(3, 3), (1, 1), (2, 2)]
+
+
+@pytest.mark.parametrize(
     ("scope", "words"),
     [
+        (Scope().within(["news"]), "the collection news"),
+        (Scope.of({"year": Values((2023,))}).within(["news", "laws"]), "2023 in the collections laws and news"),
         (Scope(), "all reports"),
         (Scope.of({"country_name": Values(("Kenya", "Mali")), "year": Values((2023,))}), "Kenya or Mali, 2023"),
         (Scope.of({"year": Range(2021, 2023)}), "2021 to 2023"),

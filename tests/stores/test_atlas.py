@@ -336,6 +336,29 @@ def test_a_collection_without_room_for_a_text_index_is_skipped_with_a_warning(
     assert len(setup.store.vector_search(QUERY, top_k=10, scope=Scope())) == 6
 
 
+def test_only_the_collections_of_the_scope_are_asked_and_no_filter_is_sent(setup: Setup) -> None:
+    """R-D3: a filter that is empty is left out."""
+    setup.write(collection="reports")
+    setup.write(collection="general")
+    setup.engine.asked.clear()
+    scope = Scope().within(["general"])
+    setup.store.vector_search(QUERY, top_k=2, scope=scope)
+    setup.store.keyword_search("coffee", top_k=2, scope=scope)
+    assert {name for name, _, _ in setup.engine.asked} == {"general"}
+    assert "filter" not in setup.engine.asked[0][1][0]["$vectorSearch"]
+    assert "filter" not in setup.engine.asked[-1][1][0]["$search"]["compound"]
+
+
+def test_a_search_of_a_collection_without_a_text_index_alone_finds_no_words_and_fails_not() -> None:
+    setup = Setup(indexed=False)
+    setup.engine.room = 3
+    ensure_indexes(setup.database, setup.plans())
+    setup.write(collection="general")
+    scope = Scope().within(["general"])
+    assert setup.store.keyword_search("coffee", top_k=10, scope=scope) == []
+    assert len(setup.store.vector_search(QUERY, top_k=10, scope=scope)) == 3
+
+
 class TestHybridSearch:
     """`$rankFusion` as transport: both lists in one round trip, the same as from two searches."""
 
@@ -354,7 +377,7 @@ class TestHybridSearch:
         setup.store.upsert(chunks, vectors)
         return np.asarray([0.5, 0.5, 0.5, 0.5], dtype=np.float32)
 
-    @pytest.mark.parametrize("scope", [Scope(), SCOPE])
+    @pytest.mark.parametrize("scope", [Scope(), SCOPE, Scope().within(["reports"])])
     def test_both_lists_are_those_of_two_searches(self, setup: Setup, scope: Scope) -> None:
         vector = self.filled(setup)
         near, worded = setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=scope)
@@ -371,6 +394,8 @@ class TestHybridSearch:
 
         stages = [next(iter(pipeline[0])) for _, pipeline, _ in setup.engine.asked]
         assert stages == ["$rankFusion", "$rankFusion"]
+        setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope().within(["reports"]))
+        assert [name for name, _, _ in setup.engine.asked[2:]] == ["reports"]
 
     def test_two_searches_where_the_server_lacks_it(self, setup: Setup) -> None:
         vector = self.filled(setup)

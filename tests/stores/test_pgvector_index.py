@@ -168,16 +168,20 @@ def test_ties_are_ordered_by_id_through_the_index_too(store: Any, top_k: int) ->
     assert len(found) == top_k
 
 
-def test_filters_use_their_own_index(store: Any) -> None:
+@pytest.mark.parametrize(
+    ("narrow", "index"),
+    [(scope("Kenya"), "chunks_by_country_name"), (Scope().within(["small"]), "chunks_collection_idx")],
+)
+def test_filters_use_their_own_index(store: Any, narrow: Scope, index: str) -> None:
     from psycopg import sql
 
     from chatbot.stores.pg_filters import scope_sql
 
-    condition, parameters = scope_sql(scope("Kenya"), ("country_name",))
+    condition, parameters = scope_sql(narrow, ("country_name",))
     with postgres.connect() as connection:
         connection.execute("ANALYZE chunks")
         plan = connection.execute(sql.SQL("EXPLAIN SELECT 1 FROM chunks WHERE {}").format(condition), parameters)
-        assert "chunks_by_country_name" in str(plan.fetchall())
+        assert index in str(plan.fetchall())
 
 
 @pytest.mark.parametrize(("dimensions", "kind"), [(2000, " vector_cosine_ops"), (2001, "halfvec"), (4001, None)])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chatbot.database import open_database
+from chatbot.engine import index_plans
 from chatbot.errors import DatabaseError, SearchEngineError
 from chatbot.settings import Settings
 from chatbot.stores.atlas_probe import PROBE_INDEX
@@ -80,6 +81,26 @@ def test_plans_put_what_is_needed_most_first(setup: Setup) -> None:
         ("reports", "text_index", False),
         ("general", "text_index", True),
     ]
+
+
+def test_only_the_reports_need_a_text_index_however_many_collections() -> None:
+    settings = Settings(mongodb_uri="mongodb://localhost", collections={"news": "Daily.", "laws": ""})
+    plans = index_plans(settings, dimensions=4)
+    assert [(plan.target.collection, plan.target.kind, plan.optional) for plan in plans] == [
+        ("chatbot_data", "vectorSearch", False),
+        ("report_chatting", "vectorSearch", False),
+        ("news", "vectorSearch", False),
+        ("laws", "vectorSearch", False),
+        ("report_chatting", "search", False),
+        ("news", "search", True),
+        ("laws", "search", True),
+        ("chatbot_data", "search", True),
+    ]
+
+
+def test_a_single_collection_has_no_optional_index() -> None:
+    settings = Settings(mongodb_uri="mongodb://localhost", report_collection="chatbot_data")
+    assert [plan.optional for plan in index_plans(settings, dimensions=4)] == [False, False]
 
 
 # Creation

@@ -71,6 +71,8 @@ def answers(store: FaissStore) -> list[list[Match]]:
         store.vector_search(question, top_k=20, scope=scope),
         store.keyword_search("word7 shared", top_k=20, scope=Scope()),
         store.keyword_search("shared", top_k=20, scope=scope),
+        store.vector_search(question, top_k=20, scope=scope.within(["chatbot_data"])),
+        store.vector_search(question, top_k=20, scope=scope.within(["report_chatting"])),
     ]
 
 
@@ -80,7 +82,9 @@ def test_answers_from_a_snapshot_are_those_of_the_database(tmp_path: Path, datab
     path.unlink()
 
     assert from_snapshot == answers(open_store(tmp_path, database))
+    assert from_snapshot[1] == from_snapshot[-2]
     assert from_snapshot[1]
+    assert from_snapshot[-1] == []
 
 
 def test_a_snapshot_is_really_used(tmp_path: Path, database: Database) -> None:

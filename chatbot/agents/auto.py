@@ -1,0 +1,85 @@
+"""The router (seed 002, R-C1): the model picks the way that suits the question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+
+from ..cancellation import Cancellation
+from ..model_output.shapes import choice
+from ..retrieval.decomposition import sub_questions
+from ..retrieval.scope import describe
+from ..retrieval.sides import sides
+from ..schema import AnswerEvent, Event, Question, StepEvent
+from . import DEFAULT
+from .parts import Parts
+from .run import Run
+
+WAYS = {
+    "direct": "one search and one answer: for a question about one fact, one topic or one report",
+    "deep": "several searches at once, and more for what is missing: for a question with several parts, an overview, "
+    "causes and consequences",
+    "chain": "one simple question after the other: for a question whose parts depend on each other, where one answer "
+    "is needed to ask the next",
+    "compare": "the same search in each country, year or report, side by side in a table: for a comparison",
+}
+
+_COMPARES = re.compile(
+    r"\b(?:compar\w+|contrast\w*|differ\w*|versus|vs|unlike|(?:more|less|\w+er) than)\b",
+    re.IGNORECASE,
+)
+
+
+class AutoAgent:
+    """Implements `protocols.Agent`: one call more than the agent it picks; by rule without a language model."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
+        run = Run(self._parts, question, cancel)
+        mode = yield from self._picked(run)
+        if cancel.cancelled:
+            return
+        picked = replace(question, mode=mode, budget=run.spending.left())
+        for event in self._parts.agent(mode).run(picked, cancel=cancel):
+            if isinstance(event, AnswerEvent):
+                trace = event.answer.trace
+                trace = replace(trace, steps=(*run.spending.steps, *trace.steps), path=(*run.path, *trace.path))
+                yield AnswerEvent(replace(event.answer, trace=trace))
+            else:
+                yield event
+
+    def _picked(self, run: Run) -> Generator[StepEvent, None, str]:
+        if not self._parts.language_model:
+            mode, why = self._by_rule(run.question)
+            yield run.step("mode", f"Chosen: {mode}, because {why}")
+            return mode
+        names = list(WAYS)
+        ways = "\n".join(f"{number}. {name}: {WAYS[name]}." for number, name in enumerate(names, start=1))
+        question = run.question
+        picked = yield from run.ask(
+            "auto",
+            choice(names),
+            f"Answered in mode {DEFAULT}",
+            ways=ways,
+            question=question.search_text,
+            scope=describe(question.scope),
+        )
+        if picked is None:
+            return DEFAULT
+        yield run.step("mode", f"Chosen by the model: {names[picked - 1]}")
+        return names[picked - 1]
+
+    def _by_rule(self, question: Question) -> tuple[str, str]:
+        """Mode and reason."""
+        text, scope, catalog = question.search_text, question.scope, self._parts.catalog
+        if _COMPARES.search(text) and sides(text, scope, catalog).compared:
+            return "compare", "it compares"
+        if len(sub_questions(text, scope, catalog)) > 1:
+            return "deep", "it has several parts"
+        return DEFAULT, "it is one question"
+
+
+build = AutoAgent

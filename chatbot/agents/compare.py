@@ -1,0 +1,114 @@
+"""One search for each country, year or report, the same for all; an answer with a table, every cell with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..cancellation import Cancellation
+from ..generation.answer import prompt_for
+from ..generation.tables import quotes_table, with_sources
+from ..retrieval.pipeline import Retrieval
+from ..retrieval.sides import Side, Sides, sides
+from ..schema import Context, Event, Prompt, Question, SearchHit
+from ..text import escape_markdown
+from .answering import Way, grounded, is_empty, opened, when_empty, without_model
+from .collections import routed
+from .evidence import in_turn
+from .parts import Parts
+from .run import Run, Search
+
+QUOTES = 2
+"""Quotations of each side where no model writes."""
+NOTHING_TO_COMPARE = (
+    "There is nothing to compare: name at least two countries, years or reports in the question, or choose them as the "
+    "scope."
+)
+
+
+class CompareAgent:
+    """Implements `protocols.Agent`. One generation call; without a language model, quotations side by side."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
+        run = Run(self._parts, question, cancel)
+        if (scope := (yield from opened(run))) is None:
+            return
+        yield from routed(run)
+        compared = sides(question.search_text, run.question.scope, self._parts.catalog)
+        ready = [side for side in compared.compared if side.ready]
+        if not ready:
+            yield from without_model(run, NOTHING_TO_COMPARE, scope)
+            return
+        yield run.step("plan", "What is compared", items=[side.name for side in ready])
+        yield run.step("search", f"{len(ready)} searches at once")
+        searches = [Search(side.name, side.query, side.scope, question.top_k) for side in ready]
+        found = yield from run.search(searches)
+        if cancel.cancelled:
+            return
+        hits = balanced(found)
+        if is_empty(run, hits):
+            yield from when_empty(run, scope, hits)
+            return
+        comparison = _Comparison(run, compared, ready, found)
+        way = Way(comparison.prompt, comparison.quoting, comparison.finish)
+        yield from grounded(run, scope, hits, way, tokens=self._parts.deep_context_tokens)
+
+
+def balanced(found: Sequence[Retrieval | None]) -> list[SearchHit]:
+    """The best of each side, then the second best, ...: cut anywhere, each side has its share. Each passage once."""
+    hits = in_turn([one.hits if one else () for one in found])
+    return list({hit.chunk.id: hit for hit in hits}.values())
+
+
+class _Comparison:
+    """What is written of the sides."""
+
+    def __init__(self, run: Run, every: Sides, ready: Sequence[Side], found: Sequence[Retrieval | None]) -> None:
+        self._run = run
+        self._every = every
+        self._chunks = {
+            side.name: {hit.chunk.id for hit in one.hits} if one else set()
+            for side, one in zip(ready, found, strict=True)
+        }
+
+    def prompt(self, question: Question, context: Context) -> Prompt:
+        numbers = self._numbers(context)
+        lines = [f"- {name}: {', '.join(map(str, own)) or 'none'}" for name, own in numbers.items()]
+        return prompt_for(question, context, rules="compare_system", asked="compare_user", sides="\n".join(lines))
+
+    def quoting(self, context: Context) -> str:
+        asked, quoter = self._run.question.search_text, self._run.parts.quoter
+        quotes = {
+            name: quoter.quotes(asked, [p for p in context.passages if p.number in own])[:QUOTES]
+            for name, own in self._numbers(context).items()
+        }
+        return quotes_table(quotes)
+
+    def finish(self, text: str, context: Context) -> str:
+        """Cells without a source are emptied; an answer without a table gets one of quotations."""
+        checked = with_sources(text, self._numbers(context))
+        parts = [checked.text]
+        if not checked.tables:
+            parts.append(f"Side by side, quoted from the reports:\n\n{self.quoting(context)}")
+        if checked.dropped:
+            parts.append(f"Left out of the table for want of a source: {_listed(checked.dropped)}.")
+        if absent := [side.name for side in self._every.compared if not side.ready]:
+            parts.append(f"There is no report for {_listed(absent)}.")
+        if self._every.left_out:
+            parts.append(f"Too many to compare at once; left out: {_listed(self._every.left_out)}.")
+        return "\n\n".join(parts)
+
+    def _numbers(self, context: Context) -> dict[str, list[int]]:
+        return {
+            name: [passage.number for passage in context.passages if passage.hit.chunk.id in own]
+            for name, own in self._chunks.items()
+        }
+
+
+def _listed(names: Sequence[str]) -> str:
+    return "; ".join(escape_markdown(name) for name in names)
+
+
+build = CompareAgent

@@ -1,0 +1,45 @@
+"""Questions that an agent makes up: searched where they belong, and none twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..retrieval.mentions import find_mentions
+from ..retrieval.scope import describe
+from ..retrieval.subjects import suggest_scope
+from .run import Run, Search
+
+
+def whole(run: Run) -> Search:
+    """The question itself, in the scope chosen."""
+    question = run.question
+    return Search(question.search_text, question.search_text, question.scope, question.top_k)
+
+
+def narrowed(run: Run, query: str) -> Search:
+    """Under the countries and years that a part of the question is about, inside the scope chosen."""
+    if query == run.question.search_text:
+        return whole(run)
+    scope, catalog = run.question.scope, run.parts.catalog
+    inside = suggest_scope(find_mentions(query, catalog), scope, catalog) or scope
+    label = query if inside == scope else f"{query} ({describe(inside)})"
+    return Search(label, query, inside, run.question.top_k)
+
+
+def fresh(candidates: Sequence[str], asked: Sequence[str]) -> list[str]:
+    """Each once, without those already asked, whatever their case, spacing and full stop."""
+    known = {_key(query) for query in asked}
+    new: dict[str, str] = {}
+    for query in candidates:
+        if _key(query) not in known:
+            new.setdefault(_key(query), query)
+    return list(new.values())
+
+
+def listed(queries: Sequence[str]) -> str:
+    """For a prompt."""
+    return "\n".join(f"- {query}" for query in queries)
+
+
+def _key(query: str) -> str:
+    return " ".join(query.casefold().split()).rstrip("?.! ")

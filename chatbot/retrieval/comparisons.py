@@ -1,0 +1,170 @@
+"""A question without the words that only compare.
+
+Names are held by a mark each while the words around them change. The rules know English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .names import Named
+from .years import NamedYears
+
+NAME, PEOPLE, YEARS = "\ue000", "\ue001", "\ue002"
+"""Marks for a country by name, by what belongs to it, and for years: private characters, in no question."""
+_ANY = f"[{NAME}{PEOPLE}{YEARS}]"
+_DROPPED = str.maketrans(dict.fromkeys((NAME, PEOPLE, YEARS), " "))
+_I = re.IGNORECASE
+_JOIN = (
+    r"(?:['’]s)?(?:\s|[,;/&+]|\b(?:and|or|vs|versus|with|to|as well as|both|in|of|for|the|that of|those of"
+    r"|compared (?:with|to)|against)\b\.?)*"
+)
+_LISTS = (
+    re.compile(rf"(?:\b(?:both|either)\s+)?[{NAME}{PEOPLE}](?:{_JOIN}([{NAME}{PEOPLE}]))+"),
+    re.compile(rf"(?:\b(?:both|either)\s+)?{YEARS}(?:{_JOIN}({YEARS}))+"),
+)
+_WHO = rf"([{NAME}{YEARS}](?:['’]s)?(?:,?\s+(?:(?:in|for|of)\s+)?[{NAME}{YEARS}])?)"
+"""The names of a comparison: countries, years, or countries in years."""
+_IN = (
+    r"(?:in terms of|with (?:regard|respect) to|when it comes to|regarding|concerning|as to|based on"
+    r"|(?:on|by|in|for)(?: their)?)"
+)
+_EACH_OTHER = r"(?:\s+(?:from|with|to)\s+(?:each other|one another))?"
+_ASKED = (
+    r"(?:(?:what|which|how (?:big|large|great|wide))(?:\s+(?:is|are|was|were)|['’]s)\s+|(?:is|are|was|were) there\s+"
+    r"|explain\s+|describe\s+|discuss\s+|show\s+(?:me\s+)?|give\s+(?:me\s+)?|tell me\s+(?:about\s+)?)?"
+)
+_DIFFERENCE = (
+    r"(?:the\s+|any\s+|an?\s+)?(?:(?:main|key|biggest|major|most important)\s+)?(?:differences?|gap|similarit\w+)"
+)
+_POLITE = re.compile(
+    r"^\W*(?:(?:please|(?:can|could|would) you(?: please)?|i(?: want| would like|['’]d like)(?: you)? to)\s+)+"
+    r"(?=(?:compare|contrast|explain|describe|show|tell|give)\b)",
+    _I,
+)
+_ABOUT_NAMES = (
+    re.compile(rf"^\W*(?:compare(?: and contrast)?|contrast|(?:a )?comparison (?:of|between))\s+{_WHO}\s*[,:]?\s*", _I),
+    re.compile(rf"^\W*{_ASKED}{_DIFFERENCE}\s+(?:between|among)\s+{_WHO}\s*,?\s*", _I),
+    re.compile(
+        rf"^\W*how\s+(?:do|does|did|are|is|were|was)\s+{_WHO}\s+(?:differ(?:ent)?|compare|vary){_EACH_OTHER}\s*,?\s*",
+        _I,
+    ),
+)
+"""Ways to begin after which only the thing compared is left; the names go behind it."""
+_OWNS = re.compile(r"['’]s$")
+_FIRST_IN = re.compile(rf"^{_IN}\s+", _I)
+_OTHER = r"(?:\s+(?:from|with|to)\s+(?:each other|one another))?"
+_ASKED = (
+    r"(?:(?:what|which|how (?:big|large|great|wide))(?:\s+(?:is|are|was|were)|['’]s)\s+|(?:is|are|was|were) there\s+"
+    r"|explain\s+|describe\s+|discuss\s+|show\s+(?:me\s+)?|give\s+(?:me\s+)?|tell me\s+(?:about\s+)?)?"
+)
+_DIFFERENCE = (
+    r"(?:the\s+|any\s+|an?\s+)?(?:(?:main|key|biggest|major|most important)\s+)?(?:differences?|gap|similarit\w+)"
+)
+_POLITE = re.compile(
+    r"^\W*(?:(?:please|(?:can|could|would) you(?: please)?|i(?: want| would like|['’]d like)(?: you)? to)\s+)+"
+    r"(?=(?:compare|contrast|explain|describe|show|tell|give)\b)",
+    _I,
+)
+_ABOUT_NAMES = (
+    re.compile(rf"^\W*(?:compare(?: and contrast)?|contrast|(?:a )?comparison (?:of|between))\s+{_WHO}\s*[,:]?\s*", _I),
+    re.compile(rf"^\W*{_ASKED}{_DIFFERENCE}\s+(?:between|among)\s+{_WHO}\s*,?\s*", _I),
+    re.compile(
+        rf"^\W*how\s+(?:do|does|did|are|is|were|was)\s+{_WHO}\s+(?:differ(?:ent)?|compare|vary){_EACH_OTHER}\s*,?\s*",
+        _I,
+    ),
+)
+"""Ways to begin after which only the thing compared is left; the names go behind it."""
+_OWNS = re.compile(r"['’]s$")
+_FIRST_IN = re.compile(rf"^{_IN}\s+", _I)
+_HOW = re.compile(rf"^\W*how\s+(?:do|does|did)\s+(.*?)\s*\b(?:differ|compare|vary)\b{_EACH_OTHER}\s*", _I)
+_OTHER = r"\s+(?:(?:in|of|for|that|those|the|one|ones|figures?)\s+)*"
+_HOW = re.compile(
+    rf"^\W*how\s+(?:do|does|did)\s+(.*?)\s*\b(?:differ|compare|vary)\b{_EACH_OTHER}"
+    rf"(?:\s+(?:from|with|to){_OTHER}{_ANY}(?:['’]s)?(?:\s+ones?\b)?)?",
+    _I,
+)
+_REMOVED: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"^\W*(?:compare(?: and contrast)?|contrast|(?:a )?comparison (?:of|between))\s+", _I), ""),
+    (re.compile(rf"^\W*{_ASKED}{_DIFFERENCE}\s+(?:between|among|in|of|as to|regarding)\s+", _I), ""),
+    (
+        re.compile(
+            r",?\s*\band\s+(?:then\s+)?(?:explain|describe|discuss|say|tell me|show)\s+(?:(?:why|what|is|are|the"
+            r"|causes?|any|their|main|for|reasons?|behind)\s+)*(?:differences?|gap|they differ)\b",
+            _I,
+        ),
+        "",
+    ),
+    (
+        re.compile(
+            rf"\s*,?\s*\b(?:compar(?:ed|e|es|ison)|relative|as opposed)\s+(?:to|with|against){_OTHER}{_ANY}"
+            r"(?:['’]s)?",
+            _I,
+        ),
+        "",
+    ),
+    (re.compile(rf"\s*\bthan{_OTHER}{_ANY}(?:['’]s)?", _I), ""),
+    (re.compile(r"^\W*(?:is|are|was|were)\s+(.+?)\s+(?:higher|lower|greater)\b", _I), r"\1 "),
+    (
+        re.compile(
+            r"\b(?:the\s+)?(?:higher|lower|greater|highest|lowest|fewer)\b"
+            r"(?!\s+(?:education|secondary|schools?|courts?|house|chamber|incomes?))",
+            _I,
+        ),
+        "",
+    ),
+    (re.compile(rf"\b(?:between|among|across)\s+(?=[{NAME}{YEARS}])", _I), "in "),
+)
+_BARE = re.compile(
+    r"(?:\b(?:in|of|for|between|among|across|from|about|on|at|within|to|with|by|and|both|either|than|versus|the)\s+)*"
+    rf"[{NAME}{YEARS}](?:['’]s)?",
+    _I,
+)
+_REPORT = re.compile(r"^\W*(?:country\s+)?(?:reports?|editions?|reviews?)\s*:\s*", _I)
+_EDGES = re.compile(r"^(?:[\s,;:.?!/–—-]|\b(?:and|or|but)\s)+|(?:[\s,;:/–—-]|\s(?:and|or)\b)+(?=[?.!]*\s*$)", _I)
+
+
+def marked(text: str, names: Sequence[Named]) -> str:
+    """The text with a mark for each name, and one for names that only follow each other."""
+    pieces, done = [], 0
+    for name in sorted(names, key=lambda name: name.start):
+        pieces += [text[done : name.start].translate(_DROPPED), _mark(name)]
+        done = name.end
+    held = "".join([*pieces, text[done:].translate(_DROPPED)])
+    for several in _LISTS:
+        held = several.sub(lambda match: match[1], held)
+    return held
+
+
+def plain(held: str) -> str:
+    """A marked question without the words that only compare: "Compare the area of X and Y" asks for the area."""
+    held = _POLITE.sub("", held)
+    for pattern in _ABOUT_NAMES:
+        if match := pattern.match(held):
+            rest = _FIRST_IN.sub("", held[match.end() :]).rstrip(" ?.!")
+            held = f"{rest} in {_OWNS.sub('', match[1])}" if rest else match[1]
+            break
+    else:
+        if match := _HOW.match(held):
+            held = f"{match[1]} {held[match.end() :]}"
+    for pattern, instead in _REMOVED:
+        held = pattern.sub(instead, held)
+    return tidy(held)
+
+
+def bare(held: str) -> str:
+    """Without its marks and the words that only lead to them."""
+    return tidy(_REPORT.sub("", _BARE.sub(" ", held).replace(PEOPLE, " ")))
+
+
+def tidy(text: str) -> str:
+    """Single spaces, no sign or "and" left over at either end."""
+    text = re.sub(r"\s+", " ", text)
+    return _EDGES.sub("", re.sub(r"\s+(?=[?.!,;:])", "", text)).strip()
+
+
+def _mark(name: Named) -> str:
+    if isinstance(name, NamedYears):
+        return YEARS
+    return PEOPLE if name.by_people else NAME

@@ -1,0 +1,142 @@
+"""Sub-questions by rule: for answers without a language model, and where a model's plan cannot be read.
+
+Splitting wrongly is worse than not splitting: what the rules do not know stays whole. They know English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..protocols import Catalog
+from ..schema import Scope
+from .clauses import ASKS, ended, joined, questions
+from .compared import compared_countries, compared_years
+from .comparisons import NAME, PEOPLE, YEARS, marked, plain
+from .country_names import NamedCountry
+from .enumerations import things
+from .mentions import COUNTRY, YEAR, Mentions, find_mentions
+from .names import values_of
+from .years import NamedYears
+
+MOST = 4
+_EACH_ITS_OWN = re.compile(
+    rf"^([^{NAME}{PEOPLE}]*[{NAME}{PEOPLE}])\s*,?\s+and\s+((?:the\s+)?(?:[\w-]+\s+){{1,5}}(?:of|in|for)\s+(?:the\s+)?"
+    rf"{NAME}[^{NAME}{PEOPLE}]*)$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A question with marks for its names, and those it names several of, as they are written."""
+
+    text: str
+    held: str
+    countries: tuple[str, ...]
+    years: tuple[str, ...]
+    all_countries: str
+    all_years: str
+
+    def parts(self, countries: Sequence[str], years: Sequence[str]) -> list[str]:
+        """The question for each country in each year; none = all of them together."""
+        if not countries and not years:
+            return [ended(self.text)]
+        return [
+            ended(self.held.replace(NAME, country).replace(PEOPLE, country).replace(YEARS, year))
+            for year in years or [self.all_years]
+            for country in countries or [self.all_countries]
+        ]
+
+
+def sub_questions(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> list[str]:
+    """The question in parts that can each be searched alone, at most ``most``; ``[text]`` where it is one.
+
+    By question, by thing, by country and by year; where all of that is too many, by less of it, so that nothing is
+    left out. Each thing is asked of all countries before the next.
+    """
+    asked = questions(text, catalog)
+    asked = [*asked[: most - 1], " ".join(asked[most - 1 :])] if len(asked) > most else asked
+    found: list[str] = []
+    for place, question in enumerate(asked, start=1):
+        found += _parts(question, scope, catalog, most - len(found) - (len(asked) - place))
+    several = list(dict.fromkeys(found))
+    return several if len(several) > 1 else [text]
+
+
+def _parts(question: str, scope: Scope, catalog: Catalog, most: int) -> list[str]:
+    """The finest split of one question that is no more than ``most``."""
+    mentions = find_mentions(question, catalog)
+    if pair := _pair(question, mentions):
+        return pair if most > 1 else [question]
+    whole = _named(question, scope, catalog)
+    listed = things(question, [*mentions.countries, *mentions.years])
+    by_thing = [_named(thing, scope, catalog) for thing in listed]
+    for found in _ways(by_thing, whole):
+        if 1 < len(found) <= most:
+            return found
+    if len(whole.countries) > most > 1:
+        return whole.parts([*whole.countries[: most - 1], joined(whole.countries[most - 1 :])], ())
+    return [question]
+
+
+def _ways(by_thing: Sequence[_Named], whole: _Named) -> Iterator[list[str]]:
+    """Ways to split a question, the finest first; countries are parted before things and things before years."""
+    yield [part for named in by_thing for part in named.parts(named.countries, named.years)]
+    yield [part for named in by_thing for part in named.parts(named.countries, ())]
+    yield whole.parts(whole.countries, whole.years)
+    yield whole.parts(whole.countries, ())
+    yield [part for named in by_thing for part in named.parts((), named.years)]
+    yield [ended(named.text) for named in by_thing]
+    yield whole.parts((), whole.years)
+
+
+def _pair(question: str, mentions: Mentions) -> list[str]:
+    """Two questions for "the population of Kenya and the inflation of Mali"."""
+    countries = compared_countries(question, mentions)
+    match = _EACH_ITS_OWN.match(marked(question, countries)) if len(countries) == 2 else None
+    if match is None or countries[0].keys == countries[1].keys or ASKS.search(match[2]):
+        return []
+    return [ended(re.sub(f"[{NAME}{PEOPLE}]", c.text, part)) for c, part in zip(countries, match.groups(), strict=True)]
+
+
+def _named(question: str, scope: Scope, catalog: Catalog) -> _Named:
+    countries = compared_countries(question, find_mentions(question, catalog))
+    years = compared_years(question)
+    held = plain(marked(question, [*countries, *years]))
+    texts = tuple(dict.fromkeys(c.text for c in countries if _usable(c, scope, catalog)))
+    spans = _spans(question, years, scope, catalog)
+    return _Named(
+        question,
+        held,
+        texts if len(texts) > 1 and held.count(NAME) + held.count(PEOPLE) == 1 else (),
+        spans if len(spans) > 1 and held.count(YEARS) == 1 else (),
+        joined([country.text for country in countries]),
+        joined([question[named.start : named.end] for named in years]),
+    )
+
+
+def _usable(country: NamedCountry, scope: Scope, catalog: Catalog) -> bool:
+    """Whether the scope's reports may be about it; where the data has no countries, its texts may."""
+    condition = scope.get(COUNTRY)
+    if not catalog.values(COUNTRY):
+        return True
+    return any(condition is None or condition.matches(value) for value in values_of([country], catalog))
+
+
+def _spans(question: str, years: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> tuple[str, ...]:
+    """The years as they are written; of a range from one year to another those of the data."""
+    chosen = scope.get(YEAR)
+    found: list[str] = []
+    for named in years:
+        written = question[named.start : named.end]
+        if named.lte is None or named.gte == named.lte:
+            found.append(written)
+        else:
+            inside = sorted(
+                year for year in catalog.values(YEAR) if isinstance(year, int) and named.condition.matches(year)
+            )
+            lead = "" if written[:1].isdigit() else "in "
+            found += [f"{lead}{year}" for year in inside if chosen is None or chosen.matches(year)]
+    return tuple(dict.fromkeys(found))

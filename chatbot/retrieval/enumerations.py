@@ -1,0 +1,67 @@
+"""Lists of things asked of one country: "inflation, unemployment and GDP of Kenya", by a vocabulary.
+
+A wrong split is worse than none ("health and education ministry"), so that only figures and facts that stand on their
+own are known here, and only where a list begins and ends as one does. The rules know English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from .names import Named
+
+_HELD = "\ue000"
+"""What names are covered with while a list is looked for: a private character."""
+_MODIFIER = (
+    r"real|nominal|total|annual|average|median|gross|net|public|external|foreign|national|urban|rural|youth|adult|consumer"
+    r"|price|population|economic|gdp|life|land|literacy|birth|death|fertility|poverty|growth|inflation|unemployment|exchange"
+    r"|military|government|budget|electricity|internet|infant|main|official|chief|largest|current"
+)
+_THING = (
+    r"population|inflation|unemployment|employment|gdp(?:\s+per\s+(?:capita|person))?|growth|rates?|exports?|imports?|debt"
+    r"|deficit|budget|revenues?|expenditures?|spending|capital|president|prime minister|chief of state|head of (?:state"
+    r"|government)|area|climate|terrain|coastline|currency|languages?|religions?|life expectancy(?:\s+at\s+birth)?"
+    r"|literacy|poverty|urbani[sz]ation|age|access|users|refugees|remittances|natural resources|industries|export goods"
+)
+_ITEM = rf"(?:(?:the|its|their)\s+)?(?:(?:{_MODIFIER})\s+)*(?:{_THING})\b(?!-)"
+_LIST = re.compile(
+    rf"(?P<both>\bboth\s+)?\b(?P<items>{_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s*(?:\band\b|&)\s*{_ITEM})"
+    r"(?=\s*(?:$|[?.!:;]|,(?!\s*(?:and|or|&)\b)|\b(?:of|in|for|at|by|across|since|from|during|over|is|are|was|were|has|have"
+    r"|had|do|does|did|will|differ|compare|compared|than|changed?|changing|develop(?:ed)?|grow[ns]?|grew|evolved?|rise[ns]?"
+    r"|rose|fall(?:en|s)?|fell|like)\b|[\ue000]))",
+    re.IGNORECASE,
+)
+_SEPARATOR = re.compile(rf"\s*,?\s*\band\b\s*(?={_ITEM}$)|\s*&\s*|\s*,\s*", re.IGNORECASE)
+_BEGINS = re.compile(
+    r"(?:^|['’]s|[\ue000:?.!]|\b(?:what|which|how|(?:what|how) about|is|are|was|were|do|does|did|has|have|had"
+    r"|the|its|their|me|tell|give|show|list|describe|explain|summari[sz]e|compare|find|of|in|on|about|for|by"
+    r"|affects?|know|high|large))\s*$",
+    re.IGNORECASE,
+)
+_TOGETHER = re.compile(
+    r"(?:\b(?:between|ratio|balance|sum|total|combination|combined|product|mix|together|relation\w*|link|correlat\w+)\b"
+    r"[^,?.!]*|[,&]|\b(?:and|or))\s*(?:the\s+)?$",
+    re.IGNORECASE,
+)
+"""Before a list that is one thing, or whose beginning is not known."""
+_ARTICLE = re.compile(r"^(?:the|its|their)\s+", re.IGNORECASE)
+
+
+def things(text: str, names: Iterable[Named]) -> list[str]:
+    """The question once for each thing that it lists; ``names``: the countries and years in it."""
+    covered = text
+    for name in names:
+        covered = covered[: name.start] + _HELD * (name.end - name.start) + covered[name.end :]
+    for match in _LIST.finditer(covered):
+        before = covered[: match.start()]
+        if _BEGINS.search(before) and not _TOGETHER.search(before):
+            return [f"{text[: match.start()]}{item}{text[match.end() :]}" for item in _items(match["items"])]
+    return [text]
+
+
+def _items(listed: str) -> list[str]:
+    """The things, each with the article of the first."""
+    items = _SEPARATOR.split(listed)
+    article = _ARTICLE.match(listed)
+    return [item if _ARTICLE.match(item) or article is None else article[0] + item for item in items]

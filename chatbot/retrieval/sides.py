@@ -1,0 +1,186 @@
+"""What a comparison compares: a scope of its own for each country, year or report, and the question asked there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ..protocols import Catalog
+from ..schema import Condition, Range, Scope, Value, Values
+from ..text import analyzer
+from .compared import compared_countries, compared_years
+from .comparisons import bare, marked, plain
+from .country_names import country_key
+from .mentions import COUNTRY, YEAR, Mentions, find_mentions
+from .names import Named, values_of
+from .years import NamedYears
+
+DOCUMENT = "document_name"
+MOST = 8
+_SAYS_NOTHING = "report country compare comparison difference differ figure year overview"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """``query``: what is searched inside ``scope``. ``ready``: there is a report that can be searched."""
+
+    name: str
+    scope: Scope
+    query: str
+    ready: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """At least two ``compared``, or none. ``left_out``: names of those that were too many."""
+
+    compared: tuple[Side, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """One side before its question is known."""
+
+    name: str
+    scope: Scope
+
+
+def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
+    """The sides of a question, at most ``most``.
+
+    What the scope has several of, or, within it, what the question names: countries, years, or each in each where
+    that is few enough. Then documents, then single reports. A country or year that the question names alone narrows
+    every side. A side without a report that is ready is there too, marked so.
+    """
+    mentions = find_mentions(text, catalog)
+    countries = _chosen(scope, COUNTRY, _named_countries(text, mentions, scope, catalog), catalog)
+    narrowed = _with(scope, COUNTRY, countries)
+    years = _chosen(scope, YEAR, _named_years(text, mentions, narrowed, catalog), catalog)
+    narrowed = _with(narrowed, YEAR, years)
+    cuts, left_out = _cuts(scope, narrowed, countries, years, catalog, most)
+    if len(cuts) < 2:
+        return Sides()
+    names = _said_by_scope(text, mentions, narrowed, catalog)
+    query = bare(plain(marked(text, names)))
+    asks = _content(query)
+    compared = (Side(cut.name, cut.scope, query if asks else cut.name, _ready(cut.scope, catalog)) for cut in cuts)
+    return Sides(tuple(compared), tuple(left_out))
+
+
+def _cuts(
+    scope: Scope, narrowed: Scope, countries: Sequence[Value], years: Sequence[Value], catalog: Catalog, most: int
+) -> tuple[list[_Cut], list[str]]:
+    """The sides without their questions, and the names of those that are too many."""
+    documents = scope.get(DOCUMENT)
+    chosen = [field for field in (COUNTRY, YEAR) if len(_inside(scope, field, catalog)) > 1]
+    if isinstance(documents, Values) and len(documents.values) > 1 and not chosen:
+        found = [_Cut(str(name), _with(narrowed, DOCUMENT, [name])) for name in documents.values]
+    elif len(countries) > 1 and 1 < len(years) <= most // len(countries):
+        pairs = [(country, year) for country in countries for year in years]
+        found = [_Cut(f"{c}, {y}", _with(_with(narrowed, COUNTRY, [c]), YEAR, [y])) for c, y in pairs]
+    elif len(countries) > 1:
+        found = [_Cut(str(country), _with(narrowed, COUNTRY, [country])) for country in countries]
+    elif len(years) > 1:
+        found = [_Cut(str(year), _with(narrowed, YEAR, [year])) for year in years]
+    else:
+        found = _by_report(narrowed, catalog)
+        found = found if len(found) <= most else []
+    return found[:most], [cut.name for cut in found[most:]]
+
+
+def _by_report(scope: Scope, catalog: Catalog) -> list[_Cut]:
+    """A side for each report, by its title; by its file name where several have the title."""
+    titles = {record.name: record.title for record in catalog.all(scope)}
+    shared = [title for title in titles.values() if list(titles.values()).count(title) > 1]
+    return [
+        _Cut(name if not title or title in shared else title, _with(scope, DOCUMENT, [name]))
+        for name, title in titles.items()
+    ]
+
+
+def _chosen(scope: Scope, field: str, named: Sequence[Value], catalog: Catalog) -> list[Value]:
+    """Several that the question names, else what the scope has, else the one that the question names."""
+    inside = _inside(scope, field, catalog)
+    return list(named) if len(named) > 1 or not inside else inside
+
+
+def _inside(scope: Scope, field: str, catalog: Catalog) -> list[Value]:
+    """The values that the scope gives a field; of a range those in the data. None where it says nothing of it."""
+    condition = scope.get(field)
+    if isinstance(condition, Range):
+        return _present(scope, field, condition, catalog)
+    return list(condition.values) if condition else []
+
+
+def _present(scope: Scope, field: str, condition: Condition, catalog: Catalog) -> list[Value]:
+    """The values inside a condition that the scope's reports have, in order."""
+    about = scope.without(DOCUMENT)
+    parts = (part.metadata for record in catalog.all(scope) for part in record.parts if about.matches(part.metadata))
+    found = {part[field] for part in parts if field in part and condition.matches(part[field])}
+    return _sorted(found)
+
+
+def _sorted(values: Iterable[Value]) -> list[Value]:
+    return sorted(values, key=lambda value: (isinstance(value, str), value))
+
+
+def _named_countries(text: str, mentions: Mentions, scope: Scope, catalog: Catalog) -> list[Value]:
+    """Those that are compared; a single one only where the question is about it."""
+    condition = scope.get(COUNTRY)
+    for named in (compared_countries(text, mentions), mentions.about):
+        values = [v for v in values_of(named, catalog) if condition is None or condition.matches(v)]
+        if len(values) > 1:
+            break
+    return values
+
+
+def _named_years(text: str, mentions: Mentions, scope: Scope, catalog: Catalog) -> list[Value]:
+    """The same; of a range only those that the scope's reports have."""
+    condition = scope.get(YEAR)
+    for named in (compared_years(text), mentions.years):
+        values = _years_of(named, scope, catalog)
+        values = [value for value in values if condition is None or condition.matches(value)]
+        if len(values) > 1:
+            break
+    return values
+
+
+def _years_of(named: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> list[Value]:
+    found: set[Value] = set()
+    for years in named:
+        if isinstance(years.condition, Range):
+            found.update(_present(scope, YEAR, years.condition, catalog))
+        else:
+            found.update(value for value in catalog.values(YEAR) if years.condition.matches(value))
+    return _sorted(found)
+
+
+def _said_by_scope(text: str, mentions: Mentions, narrowed: Scope, catalog: Catalog) -> list[Named]:
+    """The names in the text that the scopes of the sides say already, each or among them."""
+    countries, years = narrowed.get(COUNTRY), narrowed.get(YEAR)
+    keys = {country_key(str(value)) for value in countries.values} if isinstance(countries, Values) else set()
+    names: list[Named] = [name for name in compared_countries(text, mentions) if keys.intersection(name.keys)]
+    for named in compared_years(text):
+        inside = [year for year in catalog.values(YEAR) if named.condition.matches(year)]
+        if years is not None and any(map(years.matches, inside)):
+            names.append(named)
+    return names
+
+
+def _with(scope: Scope, field: str, values: Sequence[Value]) -> Scope:
+    """The scope with these values of a field; itself where there are none."""
+    if not values:
+        return scope
+    conditions = {**dict(scope.conditions), field: Values(tuple(values))}
+    return replace(scope, conditions=tuple(sorted(conditions.items())))
+
+
+def _content(query: str) -> bool:
+    """Whether there is something to search for."""
+    terms = analyzer("english").terms
+    return not set(terms(_SAYS_NOTHING)).issuperset(terms(query))
+
+
+def _ready(scope: Scope, catalog: Catalog) -> bool:
+    return any(record.status == "ready" for record in catalog.all(scope))

@@ -1,0 +1,75 @@
+"""The names of the knowledge collections: how a setting writes them, and which names there cannot be."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping
+
+OWN = frozenset(
+    {
+        "cache",
+        "conversations",
+        "documents",
+        "file_pieces",
+        "files",
+        "ingestion_items",
+        "ingestions",
+        "messages",
+        "meta",
+        "usage",
+    }
+)
+"""Collections of the product itself: passages among them would be taken for something else."""
+GRIDFS = ("_files", "_chunks")
+"""NeoSQLite takes collections with such names for GridFS: an update says that it matched, and changes nothing."""
+LONGEST = 120
+_TABLE = re.compile(r"(?!sqlite_)[A-Za-z_][A-Za-z0-9_]*")
+
+
+def read_collections(value: object) -> object:
+    """``name: description; name: description``, or a mapping, as pairs. Anything else is left to be refused."""
+    if isinstance(value, str):
+        entries = (entry.partition(":") for entry in value.split(";") if entry.strip())
+        return tuple((name.strip(), " ".join(description.split())) for name, _, description in entries)
+    return tuple(value.items()) if isinstance(value, Mapping) else value
+
+
+def check_names(names: Iterable[str], *, embedded: bool) -> None:
+    """``embedded``: they have to be tables of SQLite. Raises ValueError: names the wrong one and what would be right.
+
+    SQLite, and whoever types a name, does not tell capitals apart, so no two names may differ by them only.
+    """
+    known: dict[str, str] = {}
+    for name in names:
+        _check_name(name, embedded=embedded)
+        if known.setdefault(name.casefold(), name) != name:
+            raise ValueError(f"the collections {known[name.casefold()]!r} and {name!r} differ in capital letters only")
+
+
+def _check_name(name: str, *, embedded: bool) -> None:
+    what = f"{name!r} cannot be the name of a collection of passages"
+    if name.casefold() in OWN:
+        raise ValueError(f"{what}: the program keeps its own {name.casefold()} there. Taken: {', '.join(sorted(OWN))}")
+    if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > LONGEST:
+        raise ValueError(f"{what}: it must have 1 to {LONGEST} characters, without spaces around them")
+    if "$" in name or name.startswith("system."):
+        raise ValueError(f"{what}: MongoDB takes none with a $ or with system. in front")
+    if embedded and not _is_table(name):
+        raise ValueError(
+            f"{what} in the embedded database: letters, digits and _ only, no word of SQL, not ending in "
+            f"{' or '.join(GRIDFS)}"
+        )
+
+
+def _is_table(name: str) -> bool:
+    if not _TABLE.fullmatch(name) or name.endswith(GRIDFS):
+        return False
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute(f"CREATE TABLE {name} (id)")  # the pattern lets nothing else through than a word
+    except sqlite3.OperationalError:  # a word of SQL
+        return False
+    finally:
+        connection.close()
+    return True

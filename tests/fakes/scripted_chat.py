@@ -1,0 +1,146 @@
+"""The real pages over answers that a test writes: each event is sent when the test lets it go."""
+
+from __future__ import annotations
+
+import json
+import queue
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from flask import Flask, Response, jsonify, request
+
+from chatbot.factory import SECURITY_HEADERS
+from chatbot.web.pages import pages
+from tests.web.live import served
+
+Json = dict[str, Any]
+NO_MODEL = "needs a language model"
+SCOPE: Json = {"filters": {}, "documents": 77, "chunks": 12345}
+STEP: Json = {"detail": "", "items": [], "sources": [], "failed": False}
+ROW: Json = {
+    "runs": 1,
+    "calls": 0,
+    "cached_calls": 0,
+    "failed_calls": 0,
+    "prompt_tokens": 0,
+    "completion_tokens": 0,
+    "embedding_tokens": 0,
+    "ms": 1.0,
+    "cost": None,
+}
+END = object()
+
+
+def source(number: int, country: str = "Kenya", year: int = 2023) -> Json:
+    return {
+        "chunk_id": f"chunk-{number}",
+        "document_id": f"{country}-{year}",
+        "document_name": f"{country.lower()}-{year}.pdf",
+        "title": f"{country}: Country Report {year}",
+        "country_name": country,
+        "year": year,
+        "page": number,
+        "section": "Economy > Agriculture",
+    }
+
+
+def hit(rank: int, **of_source: Any) -> Json:
+    found = {"text": f"Text of passage {rank}.", "score": 0.8, "keyword_score": None, "found_by": ["vector"]}
+    return {"rank": rank, **source(rank, **of_source), **found}
+
+
+def step(name: str, **fields: Any) -> tuple[str, Json]:
+    return "step", {"name": name, **STEP, **fields}
+
+
+def token(text: str) -> tuple[str, Json]:
+    return "token", {"text": text}
+
+
+def done(response: str, *cited: Json, mode: str = "deep", **trace: Any) -> tuple[str, Json]:
+    """The end of an answer that cites these sources as [1], [2], ..."""
+    answer = {
+        "response": response,
+        "answered": True,
+        "citations": [
+            {**one, "number": number, "snippet": f"Text of passage {number}.", "supported": True, "score": 0.8}
+            for number, one in enumerate(cited, start=1)
+        ],
+        "unsupported": [],
+        "scope": SCOPE,
+        "suggested_scope": None,
+        "trace": {"mode": mode, "threshold": None, "truncated": False, "cached": False, "stopped_by": "", **trace},
+        "conversation_id": "conversation-1",
+        "message_id": "message-1",
+    }
+    for name in ("conversation_usage", "answered"):
+        if name in trace:
+            answer[name] = answer["trace"].pop(name)
+    return "done", answer
+
+
+@dataclass
+class ScriptedChat:
+    """``say`` sends events of the answer in hand, ``hang_up`` ends it. ``asked`` are the requests so far."""
+
+    address: str = ""
+    modes: list[tuple[str, bool, str]] = field(default_factory=list)
+    mode: str = "direct"
+    asked: list[Json] = field(default_factory=list)
+    _events: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue)
+
+    def say(self, *events: tuple[str, Json]) -> None:
+        for event in events:
+            self._events.put(event)
+
+    def hang_up(self) -> None:
+        self._events.put(END)
+
+    def answer(self) -> Iterator[str]:
+        while (event := self._events.get(timeout=30)) is not END:
+            name, data = event
+            yield f"event: {name}\ndata: {json.dumps(data)}\n\n"
+            if name == "done":
+                return
+
+    def app(self) -> Flask:
+        app = Flask("chatbot", template_folder="../templates", static_folder="../static")
+        services = SimpleNamespace(settings=self, agent_modes=lambda: self.modes)
+        app.extensions["services"] = services
+        app.register_blueprint(pages)
+
+        @app.post("/api/chat")
+        def chat() -> Response:
+            self.asked.append(request.get_json())
+            return Response(self.answer(), mimetype="text/event-stream")
+
+        @app.get("/api/facets")
+        def facets() -> Response:
+            return jsonify({"documents": 77, "chunks": 12345, "country_name": [], "year": [], "type": []})
+
+        @app.get("/ready")
+        def ready() -> Response:
+            return jsonify({"ready": True, "ingesting": False})
+
+        @app.get("/api/chunks/<chunk_id>")
+        def chunk(chunk_id: str) -> Response:
+            found = hit(int(chunk_id.split("-")[1]))
+            return jsonify({**found, "wider_text": f"Before it. {found['text']} After it."})
+
+        @app.after_request
+        def secure(response: Response) -> Response:
+            response.headers.update(SECURITY_HEADERS)
+            return response
+
+        return app
+
+
+@contextmanager
+def scripted_chat() -> Iterator[ScriptedChat]:
+    chat = ScriptedChat(modes=[(name, True, "") for name in ("direct", "auto", "deep", "chain", "compare", "report")])
+    with served(chat.app()) as port:
+        chat.address = f"http://127.0.0.1:{port}"
+        yield chat

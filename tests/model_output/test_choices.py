@@ -1,0 +1,89 @@
+"""One of several, and yes or no (R-C1, R-C9)."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatbot.model_output.shapes import choice, yes_no
+
+NAMES = ("direct", "deep", "chain of questions")
+CHOICES = {
+    "a number": ("2", 2),
+    "in brackets": ("[2]", 2),
+    "in bold": ("**2**", 2),
+    "with a dot": ("2.", 2),
+    "the schema's object": ('{"choice": "deep"}', 2),
+    "an object with a number": ('{"choice": 2}', 2),
+    "an object with a reason": ('{"reason": "1 or 2 steps", "choice": 2}', 2),
+    "a fence": ('```json\n{"choice": 3}\n```', 3),
+    "a number as text": ('{"index": "2"}', 2),
+    "a name": ("deep", 2),
+    "a name in other letters": ('"Deep".', 2),
+    "a name of several words": ("Chain of questions", 3),
+    "number and name": ("2. deep", 2),
+    "a name in prose": ("The deep agent fits best.", 2),
+    "a number in prose": ("I would pick 2 because the question is broad.", 2),
+    "a number against another": ("I would pick 2 rather than 1.", 2),
+    "a year beside it": ("Option 2, since it asks about 2023 only.", 2),
+    "the first line": ("2\n\nBecause 1 is for simple questions.", 2),
+    "the last line": ("Agent 1 is for simple questions, this is broad.\n\n**2**", 2),
+    "the answer": ("It could be 1 or 2. Answer: 2", 2),
+    "thoughts": ("<think>1? No.</think>2", 2),
+    "thoughts without their beginning": ("1? No.</think>2", 2),
+    "nought, which was the last one": ("0", None),
+    "one too many": ("4", None),
+    "ten is not one and nought": ("10", None),
+    "minus one": ("-1", None),
+    "an object out of range": ('{"choice": 7}', None),
+    "two": ("1 or 2", None),
+    "two names": ("direct or deep", None),
+    "denied": ("Not 1 but 2", None),
+    "all": ("1. direct\n2. deep\n3. chain of questions", None),
+    "a truth": ('{"choice": true}', None),
+    "prose": ("It depends.", None),
+    "a part of a word": ("Deeply interesting, indeed.", None),
+    "a refusal": ("I'm sorry, I can't choose.", None),
+    "nothing": ("", None),
+}
+
+
+@pytest.mark.parametrize(("reply", "expected"), CHOICES.values(), ids=CHOICES)
+def test_a_choice_is_read_from_any_reply(reply: str, expected: int | None) -> None:
+    """Deep-searcher 99: int() of a reasoning answer, "0" as the last agent, "10" as 0."""
+    assert choice(NAMES).read(reply) == expected
+
+
+def test_the_repair_names_what_may_be_chosen() -> None:
+    assert "one of: direct, deep, chain of questions" in choice(NAMES).repair
+
+
+VERDICTS = {
+    "yes": ("Yes", True),
+    "with a full stop": ("yes.", True),
+    "in capitals": ("YES", True),
+    "in bold": ("**YES**", True),
+    "a note": ("YES, NOTE that it is old.", True),
+    "not after it": ("YES ... NOT all of it", True),
+    "no": ("No, it tells nothing about Kenya. YES would be wrong.", False),
+    "labelled": ("Answer: **No**", False),
+    "the final answer": ("The final answer is yes", True),
+    "JSON's truth": ("true", True),
+    "an object": ('{"answer": "yes"}', True),
+    "an object's truth": ('{"relevant": false}', False),
+    "an object with a reason": ('{"reason": "No doubt", "answer": "Yes."}', True),
+    "a list": ('["yes"]', True),
+    "thoughts": ("<think>No?</think>\n\nYes", True),
+    "thoughts without their beginning": ("No?</think>Yes", True),
+    "neither": ("Maybe", None),
+    "not": ("Not relevant", None),
+    "nothing": ("", None),
+    "known": ("KNOWN: perhaps", None),
+    "now": ("Now then", None),
+    "both": ('{"a": "yes", "b": "no"}', None),
+}
+
+
+@pytest.mark.parametrize(("reply", "expected"), VERDICTS.values(), ids=VERDICTS)
+def test_yes_and_no_are_read_by_the_first_word(reply: str, expected: bool | None) -> None:
+    """002 items 5 and 7: case, markup and what follows do not count."""
+    assert yes_no().read(reply) is expected

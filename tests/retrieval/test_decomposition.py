@@ -1,0 +1,172 @@
+"""Sub-questions by rule: what is split, into what, and what stays whole."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from chatbot.retrieval.decomposition import sub_questions
+from chatbot.schema import Scope, Values
+from tests.retrieval.reports import Reports
+
+COUNTRIES = ("Kenya", "Mali", "Somalia", "Peru", "Chile")
+REPORTS = Reports(*((country, year) for country in COUNTRIES for year in (2021, 2023, 2025)))
+
+
+def split(text: str, scope: Scope = Scope(), most: int = 4, reports: Reports = REPORTS) -> list[str]:  # noqa: B008
+    return sub_questions(text, scope, reports, most)
+
+
+class TestQuestions:
+    @pytest.mark.parametrize(
+        ("text", "second"),
+        [
+            ("What is the population of Kenya? And its inflation?", "Kenya's inflation?"),
+            ("What is the population of Kenya? And in Mali?", "What is the population of Mali?"),
+            ("What is the area of Kenya? Who is the president?", "Who is the president in Kenya?"),
+            ("What is Kenya's GDP in 2021? How high is debt?", "How high is debt in Kenya in 2021?"),
+            ("What changed in Kenya since 2021? Who is the president?", "Who is the president in Kenya since 2021?"),
+            ("What is the capital of Mali and who is its president?", "Who is Mali's president?"),
+            ("What is the area of Mali? Which countries border Chile?", "Which countries border Chile?"),
+            ("What is the area of Mali? Which country is the largest?", "Which country is the largest?"),
+        ],
+    )
+    def test_each_is_one_with_the_names_of_those_before(self, text: str, second: str) -> None:
+        found = split(text)
+        assert len(found) == 2
+        assert found[1] == second
+
+    def test_what_is_no_question_stays_with_one(self) -> None:
+        text = "I was born in Kenya. What is the population of Mali? Thanks!"
+        assert split(text) == [text]
+
+    def test_too_many_are_asked_together_at_the_end(self) -> None:
+        text = " ".join(f"What is the {thing} of Mali?" for thing in ("area", "capital", "climate", "debt", "terrain"))
+        found = split(text, most=3)
+        assert found[:2] == ["What is the area of Mali?", "What is the capital of Mali?"]
+        assert found[2].count("?") == 3
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("How do Kenya and Somalia differ in life expectancy?", "Life expectancy in {}?"),
+            ("Compare the area of Kenya and Somalia", "The area of {}?"),
+            ("Compare Kenya with Somalia in terms of GDP", "GDP in {}?"),
+            ("What is the difference between Kenya and Somalia in area?", "Area in {}?"),
+            ("What is the difference in debt between Kenya and Somalia?", "Debt in {}?"),
+            ("Is inflation higher in Kenya than in Somalia?", "Inflation in {}?"),
+            ("Who is the president of Kenya and of Somalia?", "Who is the president of {}?"),
+            (
+                "Compare food insecurity in Kenya and Somalia since 2021 and explain the difference",
+                "Food insecurity in {} since 2021?",
+            ),
+        ],
+    )
+    def test_one_for_each_country(self, text: str, expected: str) -> None:
+        assert split(text) == [expected.format("Kenya"), expected.format("Somalia")]
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("What was Kenya's debt in 2021 and in 2023?", "What was Kenya's debt in {}?"),
+            ("How did the debt of Kenya change between 2021 and 2023?", "How did the debt of Kenya change in {}?"),
+            ("Compare Kenya's debt in 2021 with 2023", "Kenya's debt in {}?"),
+        ],
+    )
+    def test_one_for_each_year(self, text: str, expected: str) -> None:
+        assert split(text) == [expected.format(2021), expected.format(2023)]
+
+    def test_each_country_has_its_own_thing(self) -> None:
+        found = split("What is the population of Kenya and the inflation of Mali?")
+        assert found == ["What is the population of Kenya?", "The inflation of Mali?"]
+
+    def test_countries_in_passing_without_a_report_or_outside_the_scope_are_none(self) -> None:
+        kenya = Scope.of({"country_name": Values(("Kenya",))})
+        for text, scope in (
+            ("What does Kenya import from Mali and Peru?", Scope()),
+            ("What is the population of Kenya, compared with France?", Scope()),
+            ("Compare the area of Kenya and Mali", kenya),
+        ):
+            assert split(text, scope) == [text]
+
+    def test_more_countries_than_questions(self) -> None:
+        found = split("Compare the area of Kenya, Mali, Somalia, Peru and Chile", most=3)
+        assert found == ["The area of Kenya?", "The area of Mali?", "The area of Somalia, Peru and Chile?"]
+
+    def test_data_without_countries_may_be_about_any(self) -> None:
+        assert len(split("Compare the area of France and Mali", reports=Reports(("", 2021)))) == 2
+
+
+class TestThings:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("inflation, unemployment and GDP of Kenya", ["Inflation", "Unemployment", "GDP"]),
+            ("What are the population growth rate and the capital of Kenya?", ["population growth rate", "capital"]),
+            ("What is Kenya's inflation, debt, and area?", ["inflation", "debt", "area"]),
+            ("How have inflation and unemployment changed in Kenya?", ["inflation", "unemployment"]),
+        ],
+    )
+    def test_one_for_each(self, text: str, expected: list[str]) -> None:
+        found = split(text)
+        assert len(found) == len(expected)
+        for question, thing in zip(found, expected, strict=True):
+            assert thing in question
+            assert "Kenya" in question
+            assert not any(other in question for other in expected if other != thing)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "What does the health and education ministry do in Kenya?",
+            "people and society of Kenya",
+            "oil and gas exports of Kenya",
+            "How high are wheat exports and imports of Kenya?",
+            "health, inflation and debt of Kenya",
+            "inflation and unemployment benefits in Kenya",
+            "What is the relationship between inflation and unemployment in Kenya?",
+            "What are the birth and death rates of Kenya?",
+            "What share of people who live in cities and who have electricity is there?",
+            "Which research and development is done in Kenya?",
+            "What is the unemployment rate in Kenya and who and when?",
+            "What is the population?",
+            "and",
+            "?",
+            "",
+        ],
+    )
+    def test_what_stays_whole(self, text: str) -> None:
+        assert split(text) == [text]
+
+
+class TestBoth:
+    def test_each_thing_of_all_countries_before_the_next(self) -> None:
+        found = split("Compare inflation and unemployment in Kenya and Mali")
+        assert found == ["Inflation in Kenya?", "Inflation in Mali?", "Unemployment in Kenya?", "Unemployment in Mali?"]
+
+    def test_where_that_is_too_many_the_things_stay_together(self) -> None:
+        found = split("What are the languages and religions in Peru, Chile and Mali?")
+        assert found == [f"What are the languages and religions in {name}?" for name in ("Peru", "Chile", "Mali")]
+
+    def test_clauses_and_countries(self) -> None:
+        found = split("Who is president of Kenya and Mali and what is their population?")
+        assert found[2:] == ["What is Kenya's population?", "What is Mali's population?"]
+
+    @pytest.mark.parametrize("most", [1, 2, 3, 4, 8])
+    def test_never_more_than_asked_for(self, most: int) -> None:
+        text = (
+            "Compare inflation, debt and area of Kenya, Mali and Peru in 2021 and 2023? And their exports and imports?"
+        )
+        assert len(split(text, most=most)) <= most
+
+
+@pytest.mark.parametrize(
+    "piece", ["Kenya and ", "in ", ", and ", "between ", "inflation and ", "how do ", "than ", "2021 and ", "\ue000 "]
+)
+def test_a_long_text_takes_no_longer_than_a_search(piece: str) -> None:
+    started = time.perf_counter()
+    split(piece * (4000 // len(piece)))
+    assert time.perf_counter() - started < 2
