@@ -9,7 +9,7 @@ import click
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
-from ..schema import Question, TokenEvent, Unsupported
+from ..schema import Question, StepEvent, TokenEvent, Unsupported
 from ..serialization import answer_json
 from ..services import Services
 
@@ -74,8 +74,18 @@ def ask(
     for event in services.chat.stream(asked, cancel=Cancellation()):
         if isinstance(event, TokenEvent) and not as_json:
             click.echo(event.text, nl=False)
+        elif isinstance(event, StepEvent) and not as_json:
+            _show(event)
         elif isinstance(event, Saved):
             _finish(event, as_json)
+
+
+def _show(step: StepEvent) -> None:
+    """On the error stream: what is piped on is the answer."""
+    found = f": {len(step.hits)} passages" if step.hits else ""
+    click.secho(f"{step.detail or step.name}{found}", err=True, dim=not step.failed, fg="yellow" if step.failed else None)
+    for item in step.items:
+        click.secho(f"  - {item}", err=True, dim=True)
 
 
 def _finish(saved: Saved, as_json: bool) -> None:
@@ -90,6 +100,8 @@ def _finish(saved: Saved, as_json: bool) -> None:
         click.secho(f"[{citation.number}] {chunk.title}: {chunk.section}{page}", dim=True)
     for sentence in answer.unsupported:
         click.secho(_doubt(sentence), fg="yellow")
+    if answer.trace.stopped_by:
+        click.secho(f"Stopped early ({answer.trace.stopped_by}): the best answer so far.", fg="yellow")
     if answer.trace.truncated:
         click.secho("The answer was cut off at MAX_ANSWER_TOKENS.", fg="yellow")
 
