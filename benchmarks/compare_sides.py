@@ -91,7 +91,7 @@ def report(services: Services, queries: Sequence[EvaluationQuery]) -> None:
     }
     pairs = [pair for found in kinds.values() for pair in found]
     print(f"{len(pairs)} questions: {', '.join(f'{len(found)} of two {kind}' for kind, found in kinds.items())}")
-    print(f"{'both sides in the context':44}{'all':>8}{'countries':>11}{'years':>8}{'passages':>10}")
+    print(f"{'both sides in the context':50}{'all':>8}{'countries':>11}{'years':>8}{'passages':>10}")
     ways: tuple[tuple[str, Search], ...] = (
         ("one search, top_k 5", plainly(5)),
         ("one search, top_k 10", plainly(10)),
@@ -104,7 +104,7 @@ def report(services: Services, queries: Sequence[EvaluationQuery]) -> None:
             passages = mean([count for measured in found.values() for _, count in measured])
             label = f"{name}, {'with filters' if filtered else 'names only'}"
             figures = f"{mean(both['countries'] + both['years']):8.3f}{mean(both['countries']):11.3f}"
-            print(f"{label:44}{figures}{mean(both['years']):8.3f}{passages:10.1f}")
+            print(f"{label:50}{figures}{mean(both['years']):8.3f}{passages:10.1f}")
 
 
 def measure(services: Services, pair: Pair, search: Search, filtered: bool) -> tuple[bool, int]:

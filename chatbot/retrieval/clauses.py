@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from ..countries import usual_name
 from ..protocols import Catalog
+from ..schema import Scope
 from ..text import analyzer
 from .comparisons import tidy
-from .mentions import find_mentions
+from .country_names import NamedCountry
+from .mentions import COUNTRY, find_mentions
 from .names import ALL_COUNTRIES, exchanged
 
 SHORTEST = 3
-"""Words of a clause that is a question of its own."""
+"""Words of a sentence that is a question of its own."""
 _I = re.IGNORECASE
 _WH = r"what|which|who|whom|whose|when|where|why|how"
 _TELL = r"tell|give|show|list|describe|explain|summari[sz]e|compare"
@@ -25,14 +29,47 @@ ASKS = re.compile(rf"\b(?:{_WH}|{_TELL}|is|are|was|were|do|does|did|has|have|had
 _RELATIVE = re.compile(r"(?<=\w)\s+(?:who|whom|which|whose|that|where|when)\b", _I)
 """A clause about a noun: an "and who" behind it may go on with that."""
 _LEAD = re.compile(r"^\W*(?:(?:and|but|or|so|also|then)\b,?\s*)+", _I)
+_CLAUSE = re.compile(
+    rf"(?:{_WH})\b(?!\s+(?:other|else)\b)(?:\s+\S+){{0,4}}?\s+(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would"
+    r"|should|may|might|must)\b(?:\s+\S+)",
+    _I,
+)
+"""A clause that asks something: with a verb, and something behind it."""
+_POINTS_BACK = re.compile(
+    r"\b(?:it|itself|they|them|this(?! (?:country|year)\b)|these|those|he|him|his|she|hers?|such|so|same)\b", _I
+)
+"""Words for something other than a country: it is only in the question before."""
 _ITS = re.compile(r"\b(?:its|their)\b", _I)
 _SINCE = re.compile(r"(?:since|from|between)\b", _I)
 _COMMAND = re.compile(rf"^(?:{_TELL})\b", _I)
 
 
-def questions(text: str, catalog: Catalog) -> list[str]:
-    """Sentences, and clauses joined by "and" with a question word; one that names no country has those before it."""
-    return _carried(_asked(text), catalog)
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A question as it was written, and what stood before it."""
+
+    text: str
+    lead: str
+
+    @property
+    def is_clause(self) -> bool:
+        return bool(self.lead.strip(" ,"))
+
+
+def questions(text: str, scope: Scope, catalog: Catalog) -> list[str]:
+    """Each question with the countries and years of those before it; what needs more than that stays with them."""
+    first, *rest = _asked(text)
+    found = [first.text]
+    countries = years = ""
+    for piece in rest:
+        named = find_mentions(found[-1], catalog)
+        countries = joined([country_text(country) for country in named.about]) or countries
+        years = joined([found[-1][year.start : year.end] for year in named.years]) or years
+        if whole := _understood(piece, found[-1], (countries, years), scope, catalog):
+            found.append(whole)
+        else:
+            found[-1] += piece.lead + piece.text
+    return [ended(question) for question in found] if len(found) > 1 else found
 
 
 def ended(text: str) -> str:
@@ -47,46 +84,43 @@ def joined(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def _asked(text: str) -> list[str]:
-    """The questions as they follow each other: sentences, and clauses joined by "and" with a question word."""
-    found: list[str] = []
+def _asked(text: str) -> Iterator[_Piece]:
+    """Sentences with a question mark, and their clauses joined by "and" with a question word."""
     for sentence in _SENTENCE_END.split(text.strip()):
-        if found and not (_words(sentence) and (sentence.endswith("?") or ASKS.match(sentence))):
-            found[-1] = f"{found[-1]} {sentence}"
-        else:
-            found += _clauses(sentence)
-    return found
+        start, lead = 0, " "
+        for match in _AND.finditer(sentence):
+            before, after = sentence[start : match.start()], sentence[match.end() :]
+            asks = ASKS.search(before) is not None and not _RELATIVE.search(before) and _words(before)
+            if asks and _CLAUSE.match(after) and _words(after):
+                yield _Piece(before, lead)
+                start, lead = match.end(), match[0]
+        yield _Piece(sentence[start:], lead)
 
 
-def _clauses(sentence: str) -> Iterator[str]:
-    start = 0
-    for match in _AND.finditer(sentence):
-        before, after = sentence[start : match.start()], sentence[match.end() :]
-        is_whole = ASKS.search(before) is not None and not _RELATIVE.search(before) and len(after.split()) >= SHORTEST
-        if is_whole and _words(before) and _words(after):
-            yield before
-            start = match.end()
-    yield sentence[start:]
+def _understood(piece: _Piece, before: str, names: tuple[str, str], scope: Scope, catalog: Catalog) -> str:
+    """The question with what it needs of those ``before``; "" where it cannot be asked without them.
+
+    ``names``: the countries and the years of those before.
+    """
+    countries, years = names
+    mentions = find_mentions(piece.text, catalog)
+    if whole := exchanged(piece.text, mentions, before, catalog, _words):
+        return whole
+    whole = _LEAD.sub("", piece.text)
+    if not (piece.is_clause or whole.endswith("?") or ASKS.match(whole)):
+        return ""
+    is_placed = bool(mentions.countries) or scope.get(COUNTRY) is not None
+    if countries and not is_placed and not ALL_COUNTRIES.search(whole):
+        whole, is_placed = _with_country(whole, countries), True
+    is_sentence = not piece.is_clause and ASKS.match(whole) is not None and len(whole.split()) >= SHORTEST
+    if not _words(whole) or _POINTS_BACK.search(whole) or not (is_placed or (is_sentence and not mentions.refers)):
+        return ""
+    return _with_name(whole, years) if years and not mentions.years else whole
 
 
-def _carried(asked: Sequence[str], catalog: Catalog) -> list[str]:
-    """Each question with the countries and years of those before it, where it has none."""
-    found: list[str] = []
-    countries = years = ""
-    for number, question in enumerate(asked):
-        mentions = find_mentions(question, catalog)
-        whole = exchanged(question, mentions, found[-1], catalog, _words) if number else ""
-        if not whole and number:
-            whole = _LEAD.sub("", question)
-            if countries and not mentions.countries and not ALL_COUNTRIES.search(question):
-                whole = _with_country(whole, countries)
-            if years and not mentions.years:
-                whole = _with_name(whole, years)
-        found.append(ended(whole or question))
-        named = find_mentions(found[-1], catalog)
-        countries = joined([country.text for country in named.about]) or countries
-        years = joined([found[-1][year.start : year.end] for year in named.years]) or years
-    return found if len(found) > 1 else list(asked)
+def country_text(country: NamedCountry) -> str:
+    """Its name as it was written, or the usual one instead of its people's."""
+    return usual_name(country.keys[0]) if country.by_people else country.text
 
 
 def _with_country(question: str, country: str) -> str:

@@ -19,7 +19,7 @@ LONGEST_LEAD = 200
 """Characters before a name that say whether it is compared."""
 N = TypeVar("N", NamedCountry, NamedYears)
 _COMPARED = re.compile(
-    r"\b(?:than|(?:compar(?:ed|e|es|ison)|relative|as opposed)\s+(?:to|with|against)|versus|vs\.?)"
+    r"\b(?:than|(?:compar(?:ed|e|es|ison)|relative|as opposed)\s+(?:to|with|against)|differ\w*\s+from|versus|vs\.?)"
     r"\s+(?:(?:in|of|for|that|those|the|one|ones|figures?)\s+)*$"
     r"|\b(?:differences?|differ|gap|comparison)\b[^.?!]*\b(?:between|among)\s+(?:the\s+)?$",
     _I,

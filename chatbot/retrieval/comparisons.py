@@ -17,9 +17,10 @@ _ANY = f"[{NAME}{PEOPLE}{YEARS}]"
 _DROPPED = str.maketrans(dict.fromkeys((NAME, PEOPLE, YEARS), " "))
 _I = re.IGNORECASE
 _JOIN = (
-    r"(?:['’]s)?(?:\s|[,;/&+]|\b(?:and|or|vs|versus|with|to|as well as|both|in|of|for|the|that of|those of"
-    r"|compared (?:with|to)|against)\b\.?)*"
+    r"(?:['’]s)?\s*(?:[,;/&+]|\b(?:and|or|vs\.?|versus|with|to|as well as|compared (?:with|to)|against)(?!\w))"
+    r"(?:[\s,/&+]|\b(?:and|or|in|of|for|the|both|that of|those of)\b)*"
 )
+_ARTICLE = re.compile(rf"\bthe\s+(?={NAME})", _I)
 _LISTS = (
     re.compile(rf"(?:\b(?:both|either)\s+)?[{NAME}{PEOPLE}](?:{_JOIN}([{NAME}{PEOPLE}]))+"),
     re.compile(rf"(?:\b(?:both|either)\s+)?{YEARS}(?:{_JOIN}({YEARS}))+"),
@@ -125,13 +126,18 @@ _REPORT = re.compile(r"^\W*(?:country\s+)?(?:reports?|editions?|reviews?)\s*:\s*
 _EDGES = re.compile(r"^(?:[\s,;:.?!/–—-]|\b(?:and|or|but)\s)+|(?:[\s,;:/–—-]|\s(?:and|or)\b)+(?=[?.!]*\s*$)", _I)
 
 
+def unmarked(text: str) -> str:
+    """A person's text as the rules expect it: with single spaces, and without the characters that are marks here."""
+    return " ".join(text.translate(_DROPPED).split())
+
+
 def marked(text: str, names: Sequence[Named]) -> str:
-    """The text with a mark for each name, and one for names that only follow each other."""
+    """An `unmarked` text with a mark for each name, and one for names that only follow each other."""
     pieces, done = [], 0
     for name in sorted(names, key=lambda name: name.start):
-        pieces += [text[done : name.start].translate(_DROPPED), _mark(name)]
+        pieces += [text[done : name.start], _mark(name)]
         done = name.end
-    held = "".join([*pieces, text[done:].translate(_DROPPED)])
+    held = _ARTICLE.sub("", "".join([*pieces, text[done:]]))
     for several in _LISTS:
         held = several.sub(lambda match: match[1], held)
     return held

@@ -13,7 +13,7 @@ from ..protocols import Catalog
 from ..schema import Scope
 from .clauses import ASKS, ended, joined, questions
 from .compared import compared_countries, compared_years
-from .comparisons import NAME, PEOPLE, YEARS, marked, plain
+from .comparisons import NAME, PEOPLE, YEARS, marked, plain, tidy, unmarked
 from .country_names import NamedCountry
 from .enumerations import things
 from .mentions import COUNTRY, YEAR, Mentions, find_mentions
@@ -22,10 +22,19 @@ from .years import NamedYears
 
 MOST = 4
 _EACH_ITS_OWN = re.compile(
-    rf"^([^{NAME}{PEOPLE}]*[{NAME}{PEOPLE}])\s*,?\s+and\s+((?:the\s+)?(?:[\w-]+\s+){{1,5}}(?:of|in|for)\s+(?:the\s+)?"
+    rf"^([^{NAME}{PEOPLE}]*[{NAME}{PEOPLE}])\s*,?\s+and\s+((?:the\s+)?(?:(?!than\b)[\w-]+\s+){{1,5}}(?:of|in|for)\s+(?:the\s+)?"
     rf"{NAME}[^{NAME}{PEOPLE}]*)$",
     re.IGNORECASE,
 )
+_WITH_OTHERS = re.compile(
+    rf"{NAME}(?:\s*,|,?\s+(?:and|or))\s+(?:the\s+)?[A-Z]|\b[A-Z]\w+(?:\s*,|,?\s+(?:and|or))\s+(?:the\s+)?{NAME}"
+)
+"""A name in a list with something that is no country."""
+_CHANGES = re.compile(
+    r"\b(?:chang|develop|evol|gr[eo]w|r[io]se|rising|fall|fell|trend|differ|compar|increas|decreas|declin)\w*",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,7 @@ def sub_questions(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -
     By question, by thing, by country and by year; where all of that is too many, by less of it, so that nothing is
     left out. Each thing is asked of all countries before the next.
     """
-    asked = questions(text, catalog)
+    asked = questions(unmarked(text), scope, catalog)
     asked = [*asked[: most - 1], " ".join(asked[most - 1 :])] if len(asked) > most else asked
     found: list[str] = []
     for place, question in enumerate(asked, start=1):
@@ -104,17 +113,27 @@ def _pair(question: str, mentions: Mentions) -> list[str]:
 def _named(question: str, scope: Scope, catalog: Catalog) -> _Named:
     countries = compared_countries(question, find_mentions(question, catalog))
     years = compared_years(question)
-    held = plain(marked(question, [*countries, *years]))
-    texts = tuple(dict.fromkeys(c.text for c in countries if _usable(c, scope, catalog)))
+    held = marked(question, [*countries, *years])
+    asked = plain(held)
+    texts = tuple(dict.fromkeys(_own(question, c) for c in countries if _usable(c, scope, catalog)))
     spans = _spans(question, years, scope, catalog)
+    # "The French and Indian War" is one thing: peoples are parted only where they are compared.
+    is_open = asked.count(NAME) == 1 or (asked.count(PEOPLE) == 1 and asked != tidy(held))
+    is_alone = asked.count(NAME) + asked.count(PEOPLE) == 1 and not _WITH_OTHERS.search(asked)
     return _Named(
         question,
-        held,
-        texts if len(texts) > 1 and held.count(NAME) + held.count(PEOPLE) == 1 else (),
-        spans if len(spans) > 1 and held.count(YEARS) == 1 else (),
-        joined([country.text for country in countries]),
+        asked,
+        texts if len(texts) > 1 and is_open and is_alone else (),
+        spans if len(spans) > 1 and asked.count(YEARS) == 1 else (),
+        joined([_own(question, country) for country in countries]),
         joined([question[named.start : named.end] for named in years]),
     )
+
+
+def _own(question: str, country: NamedCountry) -> str:
+    """The country as it is written, with its article."""
+    article = _ARTICLE.search(question[: country.start])
+    return f"the {country.text}" if article and not country.by_people else country.text
 
 
 def _usable(country: NamedCountry, scope: Scope, catalog: Catalog) -> bool:
@@ -126,17 +145,11 @@ def _usable(country: NamedCountry, scope: Scope, catalog: Catalog) -> bool:
 
 
 def _spans(question: str, years: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> tuple[str, ...]:
-    """The years as they are written; of a range from one year to another those of the data."""
-    chosen = scope.get(YEAR)
-    found: list[str] = []
-    for named in years:
-        written = question[named.start : named.end]
-        if named.lte is None or named.gte == named.lte:
-            found.append(written)
-        else:
-            inside = sorted(
-                year for year in catalog.values(YEAR) if isinstance(year, int) and named.condition.matches(year)
-            )
-            lead = "" if written[:1].isdigit() else "in "
-            found += [f"{lead}{year}" for year in inside if chosen is None or chosen.matches(year)]
-    return tuple(dict.fromkeys(found))
+    """The years as they are written; of one range in which something changed those of the data."""
+    if all(named.gte == named.lte for named in years):
+        return tuple(dict.fromkeys(question[named.start : named.end] for named in years))
+    if len(years) > 1 or years[0].lte is None or not _CHANGES.search(question):
+        return ()
+    chosen, lead = scope.get(YEAR), "" if question[years[0].start].isdigit() else "in "
+    inside = [year for year in catalog.values(YEAR) if years[0].condition.matches(year)]
+    return tuple(f"{lead}{year}" for year in inside if chosen is None or chosen.matches(year))

@@ -9,7 +9,7 @@ from ..protocols import Catalog
 from ..schema import Condition, Range, Scope, Value, Values
 from ..text import analyzer
 from .compared import compared_countries, compared_years
-from .comparisons import bare, marked, plain
+from .comparisons import bare, marked, plain, unmarked
 from .country_names import country_key
 from .mentions import COUNTRY, YEAR, Mentions, find_mentions
 from .names import Named, values_of
@@ -53,6 +53,7 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
     that is few enough. Then documents, then single reports. A country or year that the question names alone narrows
     every side. A side without a report that is ready is there too, marked so.
     """
+    text = unmarked(text)
     mentions = find_mentions(text, catalog)
     countries = _chosen(scope, COUNTRY, _named_countries(text, mentions, scope, catalog), catalog)
     narrowed = _with(scope, COUNTRY, countries)

@@ -37,6 +37,15 @@ class TestQuestions:
         assert len(found) == 2
         assert found[1] == second
 
+    def test_a_scope_says_which_country_is_meant(self) -> None:
+        kenya = Scope.of({"country_name": Values(("Kenya",))})
+        text = "What is the capital and who is its president?"
+        assert split(text) == [text]
+        assert split(text, kenya) == ["What is the capital?", "Who is its president?"]
+
+    def test_a_country_named_by_its_people_is_carried_by_its_name(self) -> None:
+        assert split("How high is Kenyan debt? Who is the president?")[1] == "Who is the president in Kenya?"
+
     def test_what_is_no_question_stays_with_one(self) -> None:
         text = "I was born in Kenya. What is the population of Mali? Thanks!"
         assert split(text) == [text]
@@ -73,7 +82,7 @@ class TestNames:
         [
             ("What was Kenya's debt in 2021 and in 2023?", "What was Kenya's debt in {}?"),
             ("How did the debt of Kenya change between 2021 and 2023?", "How did the debt of Kenya change in {}?"),
-            ("Compare Kenya's debt in 2021 with 2023", "Kenya's debt in {}?"),
+            ("Compare Kenya's debt in 2021 with 2023", "Debt in {} in Kenya?"),
         ],
     )
     def test_one_for_each_year(self, text: str, expected: str) -> None:
@@ -128,13 +137,18 @@ class TestThings:
             "health, inflation and debt of Kenya",
             "inflation and unemployment benefits in Kenya",
             "What is the relationship between inflation and unemployment in Kenya?",
-            "What are the birth and death rates of Kenya?",
             "What share of people who live in cities and who have electricity is there?",
-            "Which research and development is done in Kenya?",
             "What is the unemployment rate in Kenya and who and when?",
+            "Who fought in the French and Indian war?",
+            "Why is there more poverty in the United States and Europe than in Mali?",
+            "What was the profit of MST 2019 in 2014 compared to 2013?",
+            "How many people did they kill between 2020 to 2024?",
+            "The Rhine Gorge is between Koblenz and what other city?",
+            "What new office is there, and who is leading it?",
+            "Who wrote the music, and what was unique about the themes?",
+            "Can a packet be sent empty? If so, is it billable?",
             "What is the population?",
             "and",
-            "?",
             "",
         ],
     )
@@ -164,7 +178,20 @@ class TestBoth:
 
 
 @pytest.mark.parametrize(
-    "piece", ["Kenya and ", "in ", ", and ", "between ", "inflation and ", "how do ", "than ", "2021 and ", "\ue000 "]
+    "piece",
+    [
+        "Kenya and ",
+        "in ",
+        ", and ",
+        "between ",
+        "inflation and ",
+        "how do ",
+        "than ",
+        "2021 and ",
+        "\ue000 ",
+        ", ",
+        "?",
+    ],
 )
 def test_a_long_text_takes_no_longer_than_a_search(piece: str) -> None:
     started = time.perf_counter()

@@ -124,7 +124,7 @@ class TestSlowModel:
         return job
 
     def test_progress_is_seen(self, client: FlaskClient, server: FakeOpenAI) -> None:
-        self.slow(server, 3.0)
+        self.slow(server, 5.0)
         started = many_passages(client)
         job = self.wait(client, started, "embedding")
         (file,) = job["files"]
