@@ -55,6 +55,7 @@ class SampleReports:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._warm = warm
+        self._registered = threading.Event()
         self.total = 0
         """How many there are; 0 until they have been read."""
         self.error = ""
@@ -62,6 +63,11 @@ class SampleReports:
     @property
     def running(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def unknown(self) -> bool:
+        """Whether they are on their way and not even registered: until then the data seems to be empty."""
+        return self.running and not self._registered.is_set()
 
     def documents(self, overrides: Callable[[str], Mapping[str, Any]] = lambda document_id: {}) -> list[Document]:
         """The sample reports, read but not ingested; ``overrides(document_id)`` is what a person says of one."""
@@ -107,6 +113,7 @@ class SampleReports:
         documents = [found for found in self.documents(ingestor.overrides) if found.id not in dismissed]
         self.total = len(documents)
         waiting = [document for document in documents if ingestor.register(document, self._known(document))]
+        self._registered.set()
         progress(len(documents) - len(waiting), len(documents))
         for done, document in enumerate(waiting, start=len(documents) - len(waiting) + 1):
             if self._stop.is_set():

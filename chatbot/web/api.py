@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from flask import Blueprint, Response, jsonify, stream_with_context
+from flask import Blueprint, Response, current_app, jsonify, stream_with_context
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
-from ..errors import NotFoundError
+from ..errors import IngestingError, NotFoundError
 from ..generation.context import wider_text
+from ..ingestion.samples import SampleReports
 from ..retrieval.scope import summarise
 from ..schema import Event, Question, Scope, ScopeSummary, SearchHit
 from ..serialization import answer_json, collection_json, hit_json, report_json, search_json
@@ -44,6 +45,7 @@ def chat() -> Response:
 def _answers() -> Callable[[Cancellation], Iterator[Event | Saved]]:
     """The checked request, ready to be answered: what is called needs no request context any more."""
     body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else json_body())
+    _require_samples()
     question = body.asked(services())
     attachments = Attachments(services(), body.attachments)
     chat_service = services().chat
@@ -56,9 +58,17 @@ def _answers() -> Callable[[Cancellation], Iterator[Event | Saved]]:
     return lambda cancel: attachments.answer(question, answers, cancel)
 
 
+def _require_samples() -> None:
+    """In the first moments of a first start nothing is known yet; "not found" would be wrong. Raises IngestingError."""
+    samples: SampleReports | None = current_app.extensions.get("samples")
+    if samples is not None and samples.unknown and not services().documents.all():
+        raise IngestingError("The sample reports are being read.")
+
+
 @api.post("/api/search")
 def search() -> Response:
     """Hits without an answer."""
+    _require_samples()
     question = parse(SearchRequest, json_body()).question(services())
     retrieval = (
         services()
