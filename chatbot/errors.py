@@ -28,7 +28,7 @@ written for the person who has to mend it and never holds a secret; ``code`` is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 TIMEOUT = "timeout"
 """A `DependencyError.reason`: no answer in time; what was asked may still have been done, and be paid for."""
@@ -57,7 +57,7 @@ class InvalidRequestError(ChatbotError):
     code = "invalid_request"
 
     @classmethod
-    def for_field(cls, field: str, message: str, valid_values: Iterable[object] | None = None) -> InvalidRequestError:
+    def for_field(cls, field: str, message: str, valid_values: Iterable[object] | None = None) -> Self:
         """An error about one field, with the values that would have been accepted."""
         detail: dict[str, Any] = {"field": field, "message": message}
         if valid_values is not None:
@@ -69,6 +69,12 @@ class UnknownNameError(InvalidRequestError):
     """A registry was asked for a name it does not have."""
 
     code = "unknown_name"
+
+    @classmethod
+    def among(cls, field: str, kind: str, name: str, valid: Iterable[str]) -> Self:
+        """``name`` came in ``field``, and is none of the ``valid`` ones of its ``kind``."""
+        valid = sorted(valid)
+        return cls.for_field(field, f"{name!r} is not a valid {kind}. Valid: {', '.join(valid)}.", valid)
 
 
 class ForbiddenOriginError(ChatbotError):

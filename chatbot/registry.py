@@ -31,9 +31,7 @@ class Registry(Generic[T]):
             UnknownNameError: it is not; the message lists the valid names.
         """
         if name not in self._modules and name not in also:
-            valid = sorted({*self._modules, *also})
-            message = f"{name!r} is not a valid {self.kind}. Valid: {', '.join(valid)}."
-            raise UnknownNameError.for_field(field or self.kind, message, valid)
+            raise UnknownNameError.among(field or self.kind, self.kind, name, {*self._modules, *also})
         return name
 
     def builder(self, name: str) -> Callable[..., T]:

@@ -213,9 +213,7 @@ class Services(Lazy):
         if not preset:
             return self.settings
         if preset not in PRESETS:
-            valid = sorted(PRESETS)
-            message = f"{preset!r} is not a preset. Valid: {', '.join(valid)}."
-            raise UnknownNameError.for_field("preset", message, valid)
+            raise UnknownNameError.among("preset", "preset", preset, PRESETS)
         return self._once(f"settings:{preset}", lambda: self.settings.override(**query_time(preset)))
 
     def retrieval_method(self, name: str, preset: str = "") -> RetrievalMethod:

@@ -62,8 +62,7 @@ FUSIONS: Mapping[str, Fusion] = {"bounded": bounded, "minmax": minmax, "rrf": rr
 def fusion_named(name: str) -> Fusion:
     """Raises UnknownNameError, listing the valid names."""
     if name not in FUSIONS:
-        message = f"{name!r} is not a way to merge two searches. Valid: {', '.join(FUSIONS)}."
-        raise UnknownNameError.for_field("FUSION", message, list(FUSIONS))
+        raise UnknownNameError.among("FUSION", "fusion", name, FUSIONS)
     return FUSIONS[name]
 
 
