@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
+import email.utils
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
 from contextvars import ContextVar
 from typing import Any
 
 import openai
 
-from .cancellation import Cancellation
+from .cancellation import breakable, current_cancellation
 
-_current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)
+__all__ = ["Abandoned", "breakable", "breakable_http_client"]
+LONGEST_WAIT = 120.0
+"""Seconds that a server may ask for before the next try; the SDK does not try again after more."""
+_pause: ContextVar[float] = ContextVar("pause", default=0.0)
 
 
 class Abandoned(Exception):  # noqa: N818  # never leaves the adapter: it says that nobody waits
     """Raised instead of sending a request that nobody waits for any more."""
 
 
-@contextmanager
-def breakable(cancel: Cancellation) -> Iterator[None]:
-    """Requests begun inside are broken off once ``cancel`` is set, by whichever thread sets it."""
-    token = _current.set(cancel)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-
-
 def breakable_http_client() -> Any:
     """An HTTP client for `openai.OpenAI`. Its connections are not kept: each belongs to one answer."""
-    return openai.DefaultHttpxClient(event_hooks={"request": [_watch]}, headers={"Connection": "close"})
+    return openai.DefaultHttpxClient(
+        event_hooks={"request": [_watch], "response": [_note_pause]}, headers={"Connection": "close"}
+    )
 
 
 def _watch(request: Any) -> None:
-    cancel = _current.get()
+    cancel = current_cancellation()
     if cancel is None:
         return
+    pause = _pause.get()
+    _pause.set(0.0)
+    if request.headers.get("x-stainless-retry-count", "0") != "0":
+        cancel.wait(pause)
     if cancel.cancelled:
         raise Abandoned
 
@@ -47,6 +46,33 @@ def _watch(request: Any) -> None:
             cancel.on_cancel(lambda: _shut_down(stream.get_extra_info("socket")))
 
     request.extensions = {**request.extensions, "trace": trace}
+
+
+def _note_pause(response: Any) -> None:
+    """A server may ask for a long pause before the next try, and the SDK would sleep through a cancellation.
+
+    So the SDK is told to try at once, and `_watch` makes the pause.
+    """
+    if response.status_code < 400 or current_cancellation() is None:
+        return
+    seconds = _asked_for(response.headers)
+    if 0 < seconds <= LONGEST_WAIT:
+        _pause.set(seconds)
+        response.headers["Retry-After-Ms"] = "1"
+
+
+def _asked_for(headers: Any) -> float:
+    """Seconds of pause; 0 where the server asks for none, or cannot be understood."""
+    for name, unit in (("Retry-After-Ms", 0.001), ("Retry-After", 1.0)):
+        try:
+            return float(headers.get(name, "")) * unit
+        except ValueError:
+            continue
+    at = email.utils.parsedate_tz(headers.get("Retry-After", ""))
+    try:
+        return email.utils.mktime_tz(at) - time.time() if at else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def _shut_down(connection: Any) -> None:

@@ -32,6 +32,8 @@ from typing import Any, ClassVar, Self
 
 TIMEOUT = "timeout"
 """A `DependencyError.reason`: no answer in time; what was asked may still have been done, and be paid for."""
+NOTHING_WRITTEN = "nothing_written"
+"""A `DependencyError.reason`: the model reached its limit before the first word."""
 
 
 class ChatbotError(Exception):

@@ -18,6 +18,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 """Named here: left out, the SDK would look into the environment, which only the settings do."""
 PLACEHOLDER_KEY = "not-needed"
 """Sent to servers of one's own that want no key."""
+CONNECT_SECONDS = 10.0
 AZURE_API_VERSION = "2024-10-21"
 """The last one that is not a preview; its embeddings do not change any more."""
 
@@ -39,7 +40,7 @@ def make_client(settings: Settings, *, key: str | None, base_url: str, http_clie
     return openai.OpenAI(
         api_key=key or PLACEHOLDER_KEY,
         base_url=base_url,
-        timeout=settings.model_timeout,
+        timeout=_timeout(settings),
         max_retries=settings.model_retries,
         http_client=http_client,
     )
@@ -51,9 +52,14 @@ def azure_client(settings: Settings, *, key: str | None, base_url: str) -> opena
         api_key=key,
         azure_endpoint=base_url,
         api_version=AZURE_API_VERSION,
-        timeout=settings.model_timeout,
+        timeout=_timeout(settings),
         max_retries=settings.model_retries,
     )
+
+
+def _timeout(settings: Settings) -> openai.Timeout:
+    """A connection that is being opened cannot be broken off, so that must not take long."""
+    return openai.Timeout(settings.model_timeout, connect=min(CONNECT_SECONDS, settings.model_timeout))
 
 
 @contextmanager

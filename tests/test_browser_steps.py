@@ -35,7 +35,16 @@ COMPARED = """Somalia was hit harder [1].
 | People | 4.4 million [2] | 6.7 million [1] | 2.3 million more in Somalia, which has a third of the people |
 | Share of the population | 8 % [2] | 41 % [1] | five times as high |
 """
-REPORT = "# Hunger\\_now: Kenya/Somalia\n\n## People\n\nMany were hungry [1].\n\n## Sources\n\n[1] Kenya: Country Report 2023\n"
+REPORT = """# Hunger\\_now: Kenya/Somalia
+
+## People
+
+Many were hungry [1].
+
+## Sources
+
+[1] Kenya: Country Report 2023
+"""
 LEDGER = [
     {**ROW, "stage": "plan", "calls": 2, "failed_calls": 1, "prompt_tokens": 1200, "completion_tokens": 80, "ms": 1500},
     {**ROW, "stage": "hybrid_search", "runs": 5, "ms": 42.4, "cost": 0},

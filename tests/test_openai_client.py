@@ -21,7 +21,7 @@ def client(**settings: object) -> OpenAI:
 class TestClient:
     def test_time_out_and_retries_are_settings(self) -> None:
         with client(model_timeout=7.5, model_retries=4) as built:
-            assert (built.timeout, built.max_retries, built.api_key) == (7.5, 4, KEY)
+            assert (built.timeout.read, built.max_retries, built.api_key) == (7.5, 4, KEY)
 
     def test_without_a_base_url_it_is_openais_whatever_the_environment_says(self, monkeypatch) -> None:
         """Settings are the only reader of the environment."""

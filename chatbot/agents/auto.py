@@ -9,8 +9,9 @@ from dataclasses import replace
 from ..cancellation import Cancellation
 from ..model_output.shapes import choice
 from ..retrieval.decomposition import sub_questions
+from ..retrieval.mentions import COUNTRY, YEAR
 from ..retrieval.scope import describe
-from ..retrieval.sides import sides
+from ..retrieval.sides import Side, sides
 from ..schema import AnswerEvent, Event, Question, StepEvent
 from . import DEFAULT
 from .parts import Parts
@@ -26,9 +27,15 @@ WAYS = {
 }
 
 _COMPARES = re.compile(
-    r"\b(?:compar\w+|contrast\w*|differ\w*|versus|vs|unlike|(?:more|less|\w+er) than)\b",
+    r"\b(?:compar\w+|contrast\w*|versus|vs)\b|\b(?:how|has|have)\b[^.?!]*\b(?<!climate )changed?\b"
+    r"|\b(?<!climate )change[ds]?\s+(?:since|between|over|from)\b",
     re.IGNORECASE,
 )
+_MAY_COMPARE = re.compile(
+    r"\b(?:differ|differs|differed|differences?|different(?:ly)? (?:from|to|than)|unlike|(?:more|less|\w+er) than)\b",
+    re.IGNORECASE,
+)
+"""Only between countries or years: "What is the difference between a county and a province?" compares no reports."""
 
 
 class AutoAgent:
@@ -46,7 +53,12 @@ class AutoAgent:
         for event in self._parts.agent(mode).run(picked, cancel=cancel):
             if isinstance(event, AnswerEvent):
                 trace = event.answer.trace
-                trace = replace(trace, steps=(*run.spending.steps, *trace.steps), path=(*run.path, *trace.path))
+                trace = replace(
+                    trace,
+                    steps=(*run.spending.steps, *trace.steps),
+                    path=(*run.path, *trace.path),
+                    stopped_by=trace.stopped_by or run.stopped_by,
+                )
                 yield AnswerEvent(replace(event.answer, trace=trace))
             else:
                 yield event
@@ -56,7 +68,7 @@ class AutoAgent:
             mode, why = self._by_rule(run.question)
             yield run.step("mode", f"Chosen: {mode}, because {why}")
             return mode
-        names = list(WAYS)
+        names = [name for name in WAYS if name != "compare" or self._compared(run.question)]
         ways = "\n".join(f"{number}. {name}: {WAYS[name]}." for number, name in enumerate(names, start=1))
         question = run.question
         picked = yield from run.ask(
@@ -72,10 +84,16 @@ class AutoAgent:
         yield run.step("mode", f"Chosen by the model: {names[picked - 1]}")
         return names[picked - 1]
 
+    def _compared(self, question: Question) -> tuple[Side, ...]:
+        """What there would be to compare."""
+        return sides(question.search_text, question.scope, self._parts.catalog).compared
+
     def _by_rule(self, question: Question) -> tuple[str, str]:
         """Mode and reason."""
         text, scope, catalog = question.search_text, question.scope, self._parts.catalog
-        if _COMPARES.search(text) and sides(text, scope, catalog).compared:
+        compared = self._compared(question)
+        between = any(len({side.scope.get(field) for side in compared}) > 1 for field in (COUNTRY, YEAR))
+        if (compared and _COMPARES.search(text)) or (between and _MAY_COMPARE.search(text)):
             return "compare", "it compares"
         if len(sub_questions(text, scope, catalog)) > 1:
             return "deep", "it has several parts"

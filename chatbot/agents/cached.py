@@ -12,7 +12,7 @@ from ..cache_counts import begin_counting
 from ..caches.keys import cache_key, normalised
 from ..cancellation import Cancellation
 from ..protocols import Agent, Cache
-from ..schema import Answer, AnswerEvent, Event, Question, SourcesEvent, StepTiming, TokenEvent
+from ..schema import Answer, AnswerEvent, Budget, Event, Question, SourcesEvent, StepTiming, TokenEvent, Trace
 
 _ANSWER = TypeAdapter(Answer)
 _QUESTION = TypeAdapter(Question)
@@ -42,14 +42,20 @@ class CachedAgent:
             if not isinstance(event, AnswerEvent):
                 yield event
                 continue
-            if event.answer.answered and not event.answer.trace.stopped_by and not cancel.cancelled:
+            if event.answer.answered and _is_complete(event.answer.trace) and not cancel.cancelled:
                 self._cache.put("query", key, _ANSWER.dump_python(event.answer, mode="json"))
             yield AnswerEvent(_counted(event.answer, counts))
 
     def _key(self, question: Question) -> str:
         # Taken before the answer is made: what changes meanwhile makes it an entry that nobody finds.
-        asked = replace(question, query=normalised(question.query))
+        # Without the budget: an answer that ended early because of it is not kept.
+        asked = replace(question, query=normalised(question.query), budget=Budget())
         return cache_key(self._generation(), _QUESTION.dump_python(asked, mode="json"))
+
+
+def _is_complete(trace: Trace) -> bool:
+    """Whether nothing of it failed or ended early, that might go well the next time."""
+    return not trace.stopped_by and not any(step.failed for step in trace.path)
 
 
 def _counted(answer: Answer, counts: Mapping[str, int]) -> Answer:

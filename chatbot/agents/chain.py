@@ -11,12 +11,13 @@ from ..generation.sentences import cited_numbers, without_numbers
 from ..model_output.shapes import follow_up, prose
 from ..retrieval.scope import describe
 from ..schema import Context, Event, Prompt, Question, SearchHit, StepEvent
-from .answering import Way, grounded, is_empty, opened, quotations, when_empty
-from .collections import routed
+from .answering import grounded, is_empty, when_empty
 from .evidence import Evidence, numbered
+from .opening import begun
 from .parts import Parts
+from .questions import fresh, narrowed
 from .run import Run
-from .searching import fresh, narrowed
+from .writing import Way, quotations
 
 NOT_FOUND = "not found"
 
@@ -40,9 +41,8 @@ class ChainAgent:
 
     def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
         run = Run(self._parts, question, cancel)
-        if (scope := (yield from opened(run))) is None:
+        if (scope := (yield from begun(run))) is None:
             return
-        yield from routed(run)
         evidence, links, closest = yield from self._explore(run)
         if cancel.cancelled:
             return

@@ -31,7 +31,6 @@ def routed(run: Run) -> Iterator[StepEvent]:
     if picked is None:
         return
     names = chosen(every, scope.collections, [choice[number - 1].name for number in picked])
-    if not scope.collections and len(names) == len(every):
-        return
-    run.question = replace(run.question, scope=scope.within(names))
+    if scope.collections or len(names) < len(every):
+        run.question = replace(run.question, scope=scope.within(names))
     yield run.step("collections", "Searched in", items=names)

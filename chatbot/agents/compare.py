@@ -9,16 +9,20 @@ from ..generation.answer import prompt_for
 from ..generation.tables import quotes_table, with_sources
 from ..retrieval.pipeline import Retrieval
 from ..retrieval.sides import Side, Sides, sides
-from ..schema import Context, Event, Prompt, Question, SearchHit
+from ..schema import Context, Event, Prompt, Question, Quotation, SearchHit
 from ..text import escape_markdown
-from .answering import Way, grounded, is_empty, opened, when_empty, without_model
-from .collections import routed
+from .answering import grounded, is_empty, when_empty, without_model
 from .evidence import in_turn
+from .opening import begun
 from .parts import Parts
-from .run import Run, Search
+from .run import Run
+from .search import Search
+from .writing import Way
 
 QUOTES = 2
 """Quotations of each side where no model writes."""
+MOST_NAMED = 12
+"""Of what was left out."""
 NOTHING_TO_COMPARE = (
     "There is nothing to compare: name at least two countries, years or reports in the question, or choose them as the "
     "scope."
@@ -33,13 +37,12 @@ class CompareAgent:
 
     def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
         run = Run(self._parts, question, cancel)
-        if (scope := (yield from opened(run))) is None:
+        if (scope := (yield from begun(run))) is None:
             return
-        yield from routed(run)
         compared = sides(question.search_text, run.question.scope, self._parts.catalog)
         ready = [side for side in compared.compared if side.ready]
         if not ready:
-            yield from without_model(run, NOTHING_TO_COMPARE, scope)
+            yield from without_model(run, _no_report(compared) or NOTHING_TO_COMPARE, scope)
             return
         yield run.step("plan", "What is compared", items=[side.name for side in ready])
         yield run.step("search", f"{len(ready)} searches at once")
@@ -68,6 +71,8 @@ class _Comparison:
     def __init__(self, run: Run, every: Sides, ready: Sequence[Side], found: Sequence[Retrieval | None]) -> None:
         self._run = run
         self._every = every
+        self._ready = ready
+        self._failed = [side.name for side, one in zip(ready, found, strict=True) if one is None]
         self._chunks = {
             side.name: {hit.chunk.id for hit in one.hits} if one else set()
             for side, one in zip(ready, found, strict=True)
@@ -79,26 +84,34 @@ class _Comparison:
         return prompt_for(question, context, rules="compare_system", asked="compare_user", sides="\n".join(lines))
 
     def quoting(self, context: Context) -> str:
-        asked, quoter = self._run.question.search_text, self._run.parts.quoter
-        quotes = {
-            name: quoter.quotes(asked, [p for p in context.passages if p.number in own])[:QUOTES]
-            for name, own in self._numbers(context).items()
-        }
-        return quotes_table(quotes)
+        """Each side answers its own question, which has no word of the others."""
+        numbers = self._numbers(context)
+        return quotes_table({side.name: self._quotes(side.query, context, numbers[side.name]) for side in self._ready})
+
+    def _quotes(self, asked: str, context: Context, numbers: Sequence[int]) -> list[Quotation]:
+        """The same words are quoted once, though they stand in several passages."""
+        own = [passage for passage in context.passages if passage.number in numbers]
+        found: dict[str, Quotation] = {}
+        for quote in self._run.parts.quoter.quotes(asked, own):
+            found.setdefault(quote.text, quote)
+        return list(found.values())[:QUOTES]
 
     def finish(self, text: str, context: Context) -> str:
         """Cells without a source are emptied; an answer without a table gets one of quotations."""
         checked = with_sources(text, self._numbers(context))
         parts = [checked.text]
+        if checked.emptied:
+            parts.append("A table without any source was left out.")
         if not checked.tables:
             parts.append(f"Side by side, quoted from the reports:\n\n{self.quoting(context)}")
         if checked.dropped:
             parts.append(f"Left out of the table for want of a source: {_listed(checked.dropped)}.")
-        if absent := [side.name for side in self._every.compared if not side.ready]:
-            parts.append(f"There is no report for {_listed(absent)}.")
+        if self._failed:
+            parts.append(f"The search failed or took too long for {_listed(self._failed)}.")
+        parts.append(_no_report(self._every))
         if self._every.left_out:
             parts.append(f"Too many to compare at once; left out: {_listed(self._every.left_out)}.")
-        return "\n\n".join(parts)
+        return "\n\n".join(filter(None, parts))
 
     def _numbers(self, context: Context) -> dict[str, list[int]]:
         return {
@@ -107,8 +120,15 @@ class _Comparison:
         }
 
 
+def _no_report(compared: Sides) -> str:
+    absent = [side.name for side in compared.compared if not side.ready]
+    return f"There is no report for {_listed(absent)}." if absent else ""
+
+
 def _listed(names: Sequence[str]) -> str:
-    return "; ".join(escape_markdown(name) for name in names)
+    named = list(dict.fromkeys(map(escape_markdown, names)))
+    more = [f"{len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
+    return "; ".join([*named[:MOST_NAMED], *more])
 
 
 build = CompareAgent

@@ -11,12 +11,13 @@ from ..retrieval.decomposition import sub_questions
 from ..retrieval.scope import describe
 from ..schema import Context, Event, Prompt, Question, SearchHit, StepEvent
 from ..text import escape_markdown
-from .answering import Way, grounded, is_empty, opened, quotations, when_empty
-from .collections import routed
+from .answering import grounded, is_empty, when_empty
 from .evidence import Evidence, numbered
+from .opening import begun
 from .parts import Parts
+from .questions import fresh, listed, narrowed
 from .run import Run
-from .searching import fresh, listed, narrowed
+from .writing import Way, quotations
 
 SUB_QUESTIONS = 4
 GAPS = 3
@@ -37,9 +38,8 @@ class DeepAgent:
 
     def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
         run = Run(self._parts, question, cancel)
-        if (scope := (yield from opened(run))) is None:
+        if (scope := (yield from begun(run))) is None:
             return
-        yield from routed(run)
         plan = yield from self._plan(run)
         evidence, asked, closest = yield from self._explore(run, plan)
         if cancel.cancelled:

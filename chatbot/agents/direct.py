@@ -8,9 +8,12 @@ from ..cancellation import Cancellation
 from ..retrieval.compression import Neighbours
 from ..schema import Event, Question, Scope, ScopeSummary
 from ..text import escape_markdown
-from .answering import Way, grounded, is_empty, opened, when_empty, without_model
+from .answering import grounded, is_empty, when_empty, without_model
+from .opening import opened
 from .parts import Parts
+from .questions import whole
 from .run import Run
+from .writing import Way
 
 
 class DirectAgent:
@@ -27,15 +30,14 @@ class DirectAgent:
         if (scope := (yield from opened(run))) is None:
             return
         yield run.step("search", f"Searching {scope.chunks:,} passages")
-        retrieval = self._parts.retriever.retrieve(
-            question.search_text,
-            top_k=question.top_k,
-            scope=question.scope,
-            method=question.retrieval_method,
-            page=question.page,
-            cancel=cancel,
-        )
-        run.spending.add(*retrieval.steps)
+        claim = run.spending.claim()
+        retrieval = yield from run.within_seconds(lambda limited: run.retrieve(whole(run), claim, limited))
+        if retrieval is None:
+            yield from when_empty(run, scope, ())
+            return
+        claim.settle(*retrieval.steps)
+        if claim.refused:
+            yield from run.stop("calls")
         if is_empty(run, retrieval.hits):
             yield from when_empty(run, scope, retrieval.hits, retrieval.threshold)
             return
@@ -45,9 +47,15 @@ class DirectAgent:
         """The same, over passages that are in no store and are gone afterwards (R-A2)."""
         question = run.question
         yield run.step("compress", "Looking for the passages that matter")
-        retrieval, chunks = self._parts.compressor.retrieve(
-            question.search_text, question.attachments, top_k=question.top_k, cancel=run.cancel
+        found = yield from run.within_seconds(
+            lambda limited: self._parts.compressor.retrieve(
+                question.search_text, question.attachments, top_k=question.top_k, cancel=limited
+            )
         )
+        if found is None:
+            yield from without_model(run, run.why_stopped, ScopeSummary(Scope(), len(question.attachments), 0))
+            return
+        retrieval, chunks = found
         run.spending.add(*retrieval.steps)
         scope = ScopeSummary(Scope(), len(question.attachments), len(chunks))
         if not retrieval.hits:

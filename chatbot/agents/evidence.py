@@ -14,16 +14,20 @@ T = TypeVar("T")
 
 
 class Evidence:
-    """Hits by the search that found them first."""
+    """Hits by the search that found them first, and by every search that found them."""
 
     def __init__(self) -> None:
         self._by_search: dict[str, list[SearchHit]] = {}
+        self._found: dict[str, dict[str, SearchHit]] = {}
         self._seen: set[str] = set()
 
     def unseen(self, found: Iterable[tuple[str, Sequence[SearchHit]]], *, most: int) -> list[tuple[str, SearchHit]]:
         """Hits that no search has brought yet, with the search, at most so many: the best of each in turn."""
         kept: list[tuple[str, SearchHit]] = []
-        for search, hit in in_turn([[(search, hit) for hit in hits] for search, hits in found]):
+        brought = list(found)
+        for search, hits in brought:
+            self._found.setdefault(search, {}).update({hit.chunk.id: hit for hit in hits})
+        for search, hit in in_turn([[(search, hit) for hit in hits] for search, hits in brought]):
             if hit.chunk.id not in self._seen and len(kept) < most:
                 self._seen.add(hit.chunk.id)
                 kept.append((search, hit))
@@ -32,6 +36,7 @@ class Evidence:
     def add(self, pairs: Iterable[tuple[str, SearchHit]]) -> None:
         for search, hit in pairs:
             self._by_search.setdefault(search, []).append(hit)
+            self._found.setdefault(search, {})[hit.chunk.id] = hit
 
     @property
     def hits(self) -> list[SearchHit]:
@@ -39,7 +44,9 @@ class Evidence:
         return list(in_turn(list(self._by_search.values())))
 
     def of(self, search: str) -> list[SearchHit]:
-        return list(self._by_search.get(search, ()))
+        """Those added that this search found, whichever found them first."""
+        added = {hit.chunk.id for hits in self._by_search.values() for hit in hits}
+        return [hit for name, hit in self._found.get(search, {}).items() if name in added]
 
 
 def numbered(hits: Sequence[SearchHit], *, tokens: int | None = None) -> str:

@@ -61,8 +61,10 @@ def in_parallel(
                     target=context.run, args=(_work_through, waiting, done, limited), name="search", daemon=True
                 )
                 worker.start()
-            while missing and not cancel.cancelled:
+            while missing:
                 outcome = _next(done, deadline)
+                if cancel.cancelled:
+                    break
                 if isinstance(outcome, Defect):
                     raise RuntimeError("A search ended in a defect; its own thread has reported it.")
                 if outcome is not None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field, replace
+from textwrap import shorten
 
 from ..cancellation import Cancellation
-from ..generation.answer import prompt_for
 from ..generation.context import build_context, within
 from ..generation.sentences import cited_numbers
 from ..model_output.records import Outline, OutlineSection
@@ -22,29 +21,41 @@ from ..schema import (
     Chunk,
     Context,
     Event,
-    Prompt,
     Question,
     ScopeSummary,
+    SearchHit,
     SourcesEvent,
     StepEvent,
     StepTiming,
     TokenEvent,
 )
 from ..text import escape_markdown
-from .already_written import AlreadyWritten
-from .answering import Way, concluded, is_empty, opened, quotations, when_empty, written
-from .collections import routed
+from .answering import concluded, is_empty, when_empty
 from .evidence import Evidence, numbered
+from .opening import begun
 from .parts import Parts
+from .questions import narrowed, whole
 from .run import Run
-from .searching import narrowed, whole
+from .sections import NOTHING, Sections
 
 MOST_SECTIONS = 6
 SCOUTED = 10
 """Passages that the outline is made from."""
+MOST_FOUND = 10
+"""Passages that a section stands on."""
+LONGEST_TITLE = 120
+"""Characters of a title that is the task itself."""
 EVERYTHING = 1_000_000
+SEARCH_FAILED = "The search for this section failed or took too long."
 
-T = TypeVar("T")
+
+@dataclass(slots=True)
+class _Found:
+    """By title: what each section found, and those whose search ``failed``. ``closest``: hits of none of them."""
+
+    evidence: Evidence = field(default_factory=Evidence)
+    failed: set[str] = field(default_factory=set)
+    closest: list[SearchHit] = field(default_factory=list)
 
 
 class ReportAgent:
@@ -55,23 +66,22 @@ class ReportAgent:
 
     def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
         run = Run(self._parts, question, cancel)
-        if (scope := (yield from opened(run))) is None:
+        if (scope := (yield from begun(run))) is None:
             return
-        yield from routed(run)
         plan = yield from self._outline(run)
-        evidence = yield from self._searched(run, plan)
+        found = yield from self._searched(run, plan)
         if cancel.cancelled:
             return
-        if is_empty(run, evidence.hits):
-            yield from when_empty(run, scope, evidence.hits)
+        if not found.evidence.hits:
+            yield from when_empty(run, scope, found.closest)
             return
-        yield from self._report(run, scope, plan, evidence)
+        yield from self._report(run, scope, plan, found)
 
     def _outline(self, run: Run) -> Generator[StepEvent, None, Outline]:
         """What the model plans for the passages that are nearest to the task; the task's parts by rule else."""
         question = run.question
         yield run.step("search", "Looking for what there is")
-        (scouted,) = yield from run.search([replace(whole(run), top_k=SCOUTED)])
+        (scouted,) = yield from run.search([replace(whole(run), top_k=SCOUTED)], planning=True)
         planned = yield from run.ask(
             "outline",
             outline(MOST_SECTIONS),
@@ -83,84 +93,72 @@ class ReportAgent:
         )
         if planned is None:
             parts = sub_questions(question.search_text, question.scope, self._parts.catalog)
-            planned = Outline("", tuple(OutlineSection(part, part) for part in parts))
+            planned = Outline("", tuple(OutlineSection(_title(part), part) for part in parts))
         yield run.step("plan", planned.title or "The outline", items=[section.title for section in planned.sections])
         return planned
 
-    def _searched(self, run: Run, plan: Outline) -> Generator[StepEvent, None, Evidence]:
+    def _searched(self, run: Run, plan: Outline) -> Generator[StepEvent, None, _Found]:
         """For all sections at once. A passage belongs to each section that found it, and has one number."""
-        evidence = Evidence()
+        found_all = _Found()
         yield run.step("search", "Searching for each section")
-        searches = [replace(narrowed(run, section.question), label=section.title) for section in plan.sections]
+        found_at_most = min(run.question.top_k, MOST_FOUND)
+        searches = [
+            replace(narrowed(run, section.question), label=section.title, top_k=found_at_most)
+            for section in plan.sections
+        ]
         for section, found in zip(plan.sections, (yield from run.search(searches)), strict=True):
-            if found is not None:
-                evidence.add((section.title, hit) for hit in found.hits)
-        return evidence
+            if found is None:
+                found_all.failed.add(section.title)
+            elif is_empty(run, found.hits):
+                found_all.closest += found.hits
+            else:
+                found_all.evidence.add((section.title, hit) for hit in found.hits)
+        return found_all
 
-    def _report(self, run: Run, scope: ScopeSummary, plan: Outline, evidence: Evidence) -> Iterator[Event]:
+    def _report(self, run: Run, scope: ScopeSummary, plan: Outline, found: _Found) -> Iterator[Event]:
+        started, evidence = time.perf_counter(), found.evidence
         hits = with_rank(list({hit.chunk.id: hit for hit in evidence.hits}.values()))
         context = build_context(hits, self._parts.store, budget_tokens=EVERYTHING, margin=self._parts.context_margin)
+        run.spending.add(StepTiming.since("context", started))
         yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
-        said = AlreadyWritten(self._parts.embedder, self._parts.analyzer)
-        title = f"# {escape_markdown(plan.title or run.question.query)}"
-        yield TokenEvent(f"{title}\n\n")
-        done, truncated = [title], False
-        for section in plan.sections:
-            if run.cancel.cancelled or (yield from run.exhausted()):
+        title = f"# {escape_markdown(plan.title or _title(run.question.query))}"
+        yield TokenEvent(title)
+        done, sections = [title], Sections(run, plan)
+        for place, section in enumerate(plan.sections):
+            if run.cancel.cancelled:
                 break
-            found = {hit.chunk.id for hit in evidence.of(section.title)}
-            own = within(context, found, budget_tokens=self._parts.deep_context_tokens)
-            heading = f"## {escape_markdown(section.title)}"
+            left = plan.sections[place:]
+            if place and (over := (yield from sections.over(left))):
+                yield TokenEvent(f"\n\n{over}")
+                done.append(over)
+                break
             yield run.step("section", section.title)
-            yield TokenEvent(f"{heading}\n\n")
-            text, cut = yield from self._section(run, plan, section, own, said)
-            yield TokenEvent("\n\n")
+            heading = f"## {escape_markdown(section.title)}"
+            yield TokenEvent(f"\n\n{heading}\n\n")
+            of_section = {hit.chunk.id for hit in evidence.of(section.title)}
+            own = within(context, of_section, budget_tokens=sections.tokens(len(left)))
+            if own.passages:
+                text = yield from sections.write(section, own)
+            else:
+                text = SEARCH_FAILED if section.title in found.failed else NOTHING
+                yield TokenEvent(text)
             done += [heading, text]
-            truncated = truncated or cut
         body = "\n\n".join(done)
-        answer = concluded(run, scope, body, hits, None, context, truncated=truncated).answer
-        yield AnswerEvent(replace(answer, response="\n\n".join([body, *_sources(body, context)])))
-
-    def _section(
-        self, run: Run, plan: Outline, section: OutlineSection, context: Context, said: AlreadyWritten
-    ) -> Generator[Event, None, tuple[str, bool]]:
-        """Its text, and whether it ends early."""
-        if not context.passages:
-            text = "The reports say nothing about this."
-            yield TokenEvent(text)
-            return text, False
-        already = _compared(run, said, lambda: said.about(f"{section.title}. {section.question}"))
-
-        def prompt(question: Question, context: Context) -> Prompt:
-            return prompt_for(
-                question,
-                context,
-                rules="section_system",
-                asked="section_user",
-                sections="; ".join(one.title for one in plan.sections),
-                already="\n".join(f"- {sentence}" for sentence in already) or "Nothing.",
-                title=section.title,
-                section_question=section.question,
-            )
-
-        way = Way(prompt, lambda context: quotations(run, section.question, context))
-        done = yield from written(run, context, way)
-        return _compared(run, said, lambda: said.without_repetition(done.text)), done.truncated
+        answer = concluded(run, scope, body, hits, None, context, truncated=sections.truncated).answer
+        if sources := _sources(body, context):
+            yield TokenEvent(f"\n\n{sources}")
+        yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [body, sources]))))
 
 
-def _compared(run: Run, said: AlreadyWritten, look: Callable[[], T]) -> T:
-    """What is found in the text so far; the embedding of it stands in the ledger."""
-    started = time.perf_counter()
-    found = look()
-    run.spending.add(StepTiming.since("compare_written", started, said.spent()))
-    return found
+def _title(task: str) -> str:
+    return shorten(task, LONGEST_TITLE, placeholder=" …")
 
 
-def _sources(body: str, context: Context) -> list[str]:
+def _sources(body: str, context: Context) -> str:
     """The passages cited, by number, as the last section."""
     cited = set(cited_numbers(body))
     lines = [f"- [{p.number}] {_place(p.hit.chunk)}" for p in context.passages if p.number in cited]
-    return ["## Sources", "\n".join(lines)] if lines else []
+    return "\n".join(["## Sources", "", *lines]) if lines else ""
 
 
 def _place(chunk: Chunk) -> str:

@@ -4,26 +4,46 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass, field
 
 from ..schema import Budget, StepTiming, Stopper, Usage
 
+PLANNING_SHARE = 0.4
+"""Of the seconds: what may be over before the first search begins."""
 EXPLORING_SHARE = 0.7
 """Of the seconds: what is left is for writing the answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rest(Budget):
+    """What somebody else has left of the budget ``whole``, after ``spent``."""
+
+    whole: Budget = field(default_factory=Budget)
+    spent: Usage = field(default_factory=Usage)
+
+
 class Spending:
-    """Thread-safe. ``reserve`` tokens are kept for the answer, at most half of the budget."""
+    """Thread-safe. ``reserve`` tokens are kept for the answer, at most half of the budget.
+
+    Calls and seconds are kept to. Tokens are counted after a call, so the last one may go beyond them.
+    """
 
     def __init__(self, budget: Budget, *, reserve: int) -> None:
         self._budget = budget
-        self._reserve = reserve if budget.tokens is None else min(reserve, budget.tokens // 2)
+        self._whole, self._before = (budget.whole, budget.spent) if isinstance(budget, Rest) else (budget, Usage())
+        self._reserve = reserve if self._whole.tokens is None else min(reserve, self._whole.tokens // 2)
         self._started = time.monotonic()
         self._lock = threading.Lock()
         self._steps: list[StepTiming] = []
+        self._under_way = 0
 
     def add(self, *steps: StepTiming) -> None:
         with self._lock:
             self._steps += steps
+
+    def claim(self, *, keep: int = 1) -> Claim:
+        """For calls that leave ``keep`` calls of the budget to others: one for the answer."""
+        return Claim(self, keep)
 
     @property
     def steps(self) -> tuple[StepTiming, ...]:
@@ -32,11 +52,17 @@ class Spending:
 
     @property
     def usage(self) -> Usage:
+        """Of this agent."""
         return Usage.total(step.usage for step in self.steps)
 
-    def stops_exploring(self, tokens: int = 0) -> Stopper:
+    @property
+    def usage_so_far(self) -> Usage:
+        """Of the whole question."""
+        return self._before + self.usage
+
+    def stops_exploring(self, tokens: int = 0, share: float = EXPLORING_SHARE) -> Stopper:
         """What forbids one more call that reads ``tokens``; "" where nothing does. One call is left for the answer."""
-        return self._stops(calls=1, tokens=tokens + self._reserve, share=EXPLORING_SHARE)
+        return self._stops(calls=1, tokens=tokens + self._reserve, share=share)
 
     def stops_answer(self) -> Stopper:
         """What forbids even the answer."""
@@ -44,32 +70,70 @@ class Spending:
 
     def seconds_left(self, share: float = 1.0) -> float | None:
         """Until the budget's seconds, or a share of them, are over; None without a limit."""
-        if self._budget.seconds is None:
+        if self._budget.seconds is None or self._whole.seconds is None:
             return None
-        return self._budget.seconds * share - (time.monotonic() - self._started)
+        kept = (1 - share) * self._whole.seconds
+        return self._budget.seconds - kept - (time.monotonic() - self._started)
 
     @property
     def tokens_left(self) -> int | None:
         return None if self._budget.tokens is None else max(0, self._budget.tokens - self.usage.tokens)
 
-    def left(self) -> Budget:
+    def left(self) -> Rest:
         """The budget of somebody who goes on with this question."""
         calls = None if self._budget.calls is None else max(0, self._budget.calls - self.usage.calls)
-        return Budget(calls, self.tokens_left, self.seconds_left())
+        return Rest(calls, self.tokens_left, self.seconds_left(), self._whole, self.usage_so_far)
 
     def told(self, stopper: Stopper) -> str:
         """What ended, in words."""
         if stopper == "calls":
-            return f"The budget of {self._budget.calls:,} model calls is used up."
+            return f"The budget of {self._whole.calls:,} model calls is used up."
         if stopper == "tokens":
-            return f"The budget of {self._budget.tokens:,} tokens is used up."
-        return f"The budget of {self._budget.seconds:g} seconds is used up."
+            return f"The budget of {self._whole.tokens:,} tokens is used up."
+        return f"The budget of {self._whole.seconds:g} seconds is used up."
 
     def _stops(self, *, calls: int, tokens: int, share: float) -> Stopper:
         usage, budget = self.usage, self._budget
-        if budget.calls is not None and usage.calls + calls >= budget.calls:
+        if budget.calls is not None and usage.calls + self._under_way + calls >= budget.calls:
             return "calls"
         if budget.tokens is not None and usage.tokens + tokens >= budget.tokens:
             return "tokens"
         left = self.seconds_left(share)
         return "seconds" if left is not None and left <= 0 else ""
+
+    def _take(self, keep: int) -> bool:
+        with self._lock:
+            made = sum(step.usage.calls for step in self._steps) + self._under_way
+            if self._budget.calls is not None and made + keep >= self._budget.calls:
+                return False
+            self._under_way += 1
+            return True
+
+    def _settle(self, taken: int, steps: tuple[StepTiming, ...]) -> None:
+        with self._lock:
+            self._under_way -= taken
+            self._steps += steps
+
+
+class Claim:
+    """Calls of the model for one piece of work: they count from before they are made. One thread at a time."""
+
+    def __init__(self, spending: Spending, keep: int) -> None:
+        self._spending = spending
+        self._keep = keep
+        self._taken = 0
+        self.refused = False
+        """Whether a call was not made because of the budget."""
+
+    def take(self) -> bool:
+        """Whether one more call may be made."""
+        if not self._spending._take(self._keep):
+            self.refused = True
+            return False
+        self._taken += 1
+        return True
+
+    def settle(self, *steps: StepTiming) -> None:
+        """The work is done: this is what it took. Left out where nobody knows; then the calls count as they are."""
+        self._spending._settle(self._taken, steps)
+        self._taken = 0

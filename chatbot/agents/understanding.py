@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from ..cancellation import Cancellation
+from ..cancellation import Cancellation, time_limit
 from ..generation.answer import assemble, general_prompt
 from ..generation.completion import completion
 from ..protocols import Agent, Catalog, ChatModel
@@ -77,7 +77,8 @@ class Understanding:
         if self._on_empty == "general":
             yield StepEvent("generate", "Writing the answer")
             started = time.perf_counter()
-            done = yield from completion(self._chat_model, general_prompt(question), cancel)
+            with time_limit(cancel, question.budget.seconds) as limited:
+                done = yield from completion(self._chat_model, general_prompt(question), limited)
             steps = (StepTiming.since("generate", started, done.usage),)
             answer = assemble(question, done.text, scope=scope, steps=steps, truncated=done.truncated)
             yield AnswerEvent(answer)

@@ -65,15 +65,18 @@ class ExtractiveChatModel:
 
     def _best(self, asked: str, passages: Sequence[Passage]) -> list[_Quote]:
         question = set(self._analyzer.terms(asked))
+        # Counts where words do not decide; among these: a comparison's side may have the first, seventh and ninth.
+        places = {number: place for place, number in enumerate(sorted(p.number for p in passages), start=1)}
         passages = self._telling(passages, question)
         texts = {p.number: set(self._analyzer.terms(p.hit.chunk.search_text)) for p in passages}
         found = Counter(term for terms in texts.values() for term in terms & question)
         # A term that every passage has says little about which one answers.
         weights = {term: log(1 + len(passages) / found[term]) for term in found}
-        quotes = [self._quote(p, weights, sum(weights[t] for t in texts[p.number] & question)) for p in passages]
+        covered = {p.number: sum(weights[t] for t in texts[p.number] & question) for p in passages}
+        quotes = [self._quote(p, weights, covered[p.number] + 1.0 / places[p.number]) for p in passages]
         closest = max((_cosine(passage) for passage in passages), default=0.0)
         near = [quote for quote in quotes if _cosine(quote.passage) >= CLOSE * closest]
-        best = sorted(near, key=lambda quote: (-quote.weight, quote.passage.number))[:PASSAGES]
+        best = _distinct(sorted(near, key=lambda quote: (-quote.weight, quote.passage.number)))[:PASSAGES]
         return [quote for quote in best if quote.weight >= RELATED * best[0].weight]
 
     def _telling(self, passages: Sequence[Passage], question: set[str]) -> list[Passage]:
@@ -86,12 +89,22 @@ class ExtractiveChatModel:
         ]
         return sharing or saying
 
-    def _quote(self, passage: Passage, weights: dict[str, float], covered: float) -> _Quote:
-        """The passage's best sentences in text order; its rank counts where words do not decide."""
+    def _quote(self, passage: Passage, weights: dict[str, float], weight: float) -> _Quote:
+        """The passage's best sentences in text order."""
         found = _statements(passage) or sentences(passage.hit.chunk.text)
         scores = [sum(weights.get(t, 0.0) for t in set(self._analyzer.terms(s))) / (1 + len(s) / 400) for s in found]
         best = sorted(range(len(found)), key=lambda i: (-scores[i], i))[:SENTENCES]
-        return _Quote(passage, tuple(found[i] for i in sorted(best)), covered + 1.0 / passage.number)
+        return _Quote(passage, tuple(found[i] for i in sorted(best)), weight)
+
+
+def _distinct(quotes: Sequence[_Quote]) -> list[_Quote]:
+    """Without those that say of the same country the same under the same heading: another edition, another chapter."""
+    first: dict[tuple[object, ...], _Quote] = {}
+    for quote in quotes:
+        chunk = quote.passage.hit.chunk
+        heading = chunk.section.rpartition(SECTION_SEPARATOR)[2]
+        first.setdefault((chunk.metadata.get("country_name"), heading, quote.sentences), quote)
+    return list(first.values())
 
 
 def _statements(passage: Passage) -> list[str]:

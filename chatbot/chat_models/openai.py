@@ -10,7 +10,7 @@ from openai import BadRequestError, OpenAI, Stream, UnprocessableEntityError
 
 from ..breakable import Abandoned, breakable, breakable_http_client
 from ..cancellation import Cancellation
-from ..errors import ChatModelError, ContextLengthError, SettingsError
+from ..errors import NOTHING_WRITTEN, ChatModelError, ContextLengthError, SettingsError
 from ..openai_client import openai_client, translated
 from ..schema import Delta, Prompt, Usage
 from ..settings import Settings
@@ -45,18 +45,16 @@ class OpenAIChatModel:
         with breakable(cancel):
             stream = self._open(prompt)
         with stream:
-            for chunk in stream:
+            for chunk in self._chunks(stream):
                 if cancel.cancelled:
                     return
-                finished = finished or any(choice.finish_reason for choice in chunk.choices)
-                truncated = any(choice.finish_reason == "length" for choice in chunk.choices)
-                text = chunk.choices[0].delta.content if chunk.choices else None
+                text, reason, usage = _read(chunk)
+                finished, truncated = finished or bool(reason), reason == "length"
                 wrote = wrote or bool(text)
                 if truncated and not wrote:
                     raise self._nothing_written()
-                usage = chunk.usage and Usage(chunk.usage.prompt_tokens, chunk.usage.completion_tokens, calls=1)
                 if text or usage or truncated:
-                    yield Delta(text or "", usage or None, truncated)
+                    yield Delta(text, usage, truncated)
         if not finished:
             raise ChatModelError(
                 f"The endpoint of {self.model_id} broke off in the middle of its answer.",
@@ -64,10 +62,21 @@ class OpenAIChatModel:
                 retry_after=5,
             )
 
+    def _chunks(self, stream: Stream[Any]) -> Iterator[Any]:
+        try:
+            yield from stream
+        except ValueError as error:  # no JSON, or not even text: the SDK lets it through
+            raise ChatModelError(
+                f"The endpoint of {self.model_id} sent what is no event of a stream.",
+                remedy="Try again.",
+                retry_after=5,
+            ) from error
+
     def _nothing_written(self) -> ChatModelError:
         return ChatModelError(
             f"{self.model_id} reached the limit of an answer before its first word: it may have spent it on thinking.",
             remedy="Raise MAX_ANSWER_TOKENS.",
+            reason=NOTHING_WRITTEN,
         )
 
     def close(self) -> None:
@@ -100,6 +109,25 @@ class OpenAIChatModel:
             stream_options={"include_usage": True},
             extra_body={**self._max_answer, **({"response_format": _response_format(schema)} if schema else {})},
         )
+
+
+def _read(chunk: Any) -> tuple[str, str | None, Usage | None]:
+    """Text, reason of the end, usage. Of servers that copy the API anything may be missing, or of another type."""
+    choices = getattr(chunk, "choices", None)
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    reason = getattr(choice, "finish_reason", None)
+    counted = getattr(chunk, "usage", None)
+    asked, said = (_count(getattr(counted, name, None)) for name in ("prompt_tokens", "completion_tokens"))
+    text = getattr(getattr(choice, "delta", None), "content", None)
+    return (
+        text if isinstance(text, str) else "",
+        reason if isinstance(reason, str) else None,
+        Usage(asked, said, calls=1) if asked or said else None,
+    )
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
 
 
 def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,8 @@ def ask(
 def _show(step: StepEvent) -> None:
     """On the error stream: what is piped on is the answer."""
     found = f": {len(step.hits)} passages" if step.hits else ""
-    click.secho(f"{step.detail or step.name}{found}", err=True, dim=not step.failed, fg="yellow" if step.failed else None)
+    colour = "yellow" if step.failed else None
+    click.secho(f"{step.detail or step.name}{found}", err=True, dim=not step.failed, fg=colour)
     for item in step.items:
         click.secho(f"  - {item}", err=True, dim=True)
 

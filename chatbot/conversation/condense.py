@@ -45,8 +45,11 @@ class Condenser:
         self._chat_model = chat_model
         self._analyzer = analyzer
 
-    def condense(self, question: Question, cancel: Cancellation) -> Condensed:
-        """The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed."""
+    def condense(self, question: Question, cancel: Cancellation, *, ask_model: bool = True) -> Condensed:
+        """The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed.
+
+        ``ask_model``: whether there is budget for it.
+        """
         if question.attachments and not self._follow_ups.is_elliptic(question.query):
             return Condensed()
         started = time.perf_counter()
@@ -54,7 +57,7 @@ class Condenser:
         by_rule = StepTiming.since("condense_rule", started)
         if ruled == question.query:
             return Condensed()
-        if self._chat_model.model_id in NO_LANGUAGE_MODEL:
+        if not ask_model or self._chat_model.model_id in NO_LANGUAGE_MODEL:
             return Condensed(ruled, (by_rule,))
         started = time.perf_counter()
         written, usage = self._rewritten(question, cancel)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..agents import DEFAULT
+from ..agents.spending import PLANNING_SHARE, Spending
 from ..agents.understanding import Understanding
-from ..cancellation import Cancellation
+from ..cancellation import Cancellation, time_limit
 from ..errors import NotFoundError
 from ..generation.answer import latest
 from ..protocols import Agent
@@ -83,8 +84,12 @@ class ChatService:
         if history:
             yield StepEvent("condense", "Reading the conversation")
         with self._books.open(conversation_id) as bill:
-            condensed = self._condenser.condense(question, cancel)
-            question = replace(question, standalone=condensed.text)
+            spending = Spending(question.budget, reserve=0)
+            with time_limit(cancel, spending.seconds_left(PLANNING_SHARE)) as limited:
+                ask_model = not spending.stops_exploring()
+                condensed = self._condenser.condense(question, limited, ask_model=ask_model)
+            spending.add(*condensed.steps)
+            question = replace(question, standalone=condensed.text, budget=spending.left())
             for event in self._understanding.run(agent, question, cancel=cancel):
                 if cancel.cancelled:
                     return

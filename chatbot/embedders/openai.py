@@ -7,7 +7,9 @@ from typing import Any
 
 from openai import OpenAI
 
-from ..errors import EmbeddingError, SettingsError
+from ..breakable import Abandoned, breakable_http_client
+from ..cancellation import current_cancellation
+from ..errors import CancelledError, EmbeddingError, SettingsError
 from ..openai_client import azure_client, make_client, translated
 from ..settings import Settings
 from .endpoint import Endpoint, endpoint
@@ -16,19 +18,35 @@ from .remote import RemoteEmbedder
 
 
 class OpenAIEmbedder(RemoteEmbedder):
-    """The SDK retries, with exponential back-off and jitter; its client is thread-safe."""
+    """The SDK retries, with exponential back-off and jitter; its clients are thread-safe.
+
+    Two of them: ingestion keeps its connections; those of a question can be broken, and so are not kept.
+    """
 
     def __init__(
         self, client: OpenAI, provider: str, model: str, *, where: Endpoint, max_tokens: int | None = None
     ) -> None:
         super().__init__(provider, model, max_tokens=max_tokens)
         self._client = client
+        self._breakable = client.with_options(http_client=breakable_http_client())
         self._where = where
 
     def close(self) -> None:
         self._client.close()
+        self._breakable.close()
 
     def _request(self, texts: Sequence[str], kind: Kind) -> Sequence[Any]:
+        """Raises CancelledError, too: nobody waits for it any more (`cancellation.breakable`)."""
+        cancel = current_cancellation()
+        client = self._client if cancel is None else self._breakable
+        try:
+            return self._translated(client, texts, kind)
+        except (EmbeddingError, Abandoned) as error:
+            if cancel is not None and cancel.cancelled:
+                raise CancelledError("Cancelled.") from error
+            raise
+
+    def _translated(self, client: OpenAI, texts: Sequence[str], kind: Kind) -> Sequence[Any]:
         with translated(
             EmbeddingError,
             self.model_id,
@@ -36,7 +54,7 @@ class OpenAIEmbedder(RemoteEmbedder):
             url_setting=self._where.url_setting,
             unknown_model=f"Check EMBEDDING_MODEL and {self._where.url_setting}.",
         ):
-            return self._vectors_of(self._client, texts, kind)
+            return self._vectors_of(client, texts, kind)
 
     def _vectors_of(self, client: OpenAI, texts: Sequence[str], kind: Kind) -> Sequence[Any]:
         response = client.embeddings.create(model=self.model, input=list(texts), **self.provider.parameters(kind))

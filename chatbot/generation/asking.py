@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from ..cancellation import Cancellation
-from ..errors import ChatModelError, ContextLengthError
+from ..errors import ChatModelError
 from ..model_output.shapes import Shape
 from ..protocols import ChatModel
-from ..schema import Context, Message, Prompt, StepTiming, Usage
-from .completion import completed
+from ..schema import Context, Message, Prompt, StepTiming
+from .completion import completed, of_failed
 
 T = TypeVar("T")
 REPAIR = "repair"
 """The step of the second try: it is counted apart."""
+SHOWN_AGAIN = 2000
+"""Characters of a reply that the model is shown where it has to repair it: the beginning says what went wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class Asked(Generic[T]):
     value: T | None
     steps: tuple[StepTiming, ...]
     why: str = ""
+    error: ChatModelError | None = None
 
 
 def asking(messages: Sequence[Message], question: str, shape: Shape[T]) -> Prompt:
@@ -35,27 +38,22 @@ def asking(messages: Sequence[Message], question: str, shape: Shape[T]) -> Promp
 def ask(model: ChatModel, prompt: Prompt, shape: Shape[T], cancel: Cancellation, *, stage: str) -> Asked[T]:
     """One call, two where the first reply cannot be read. The steps are called ``stage`` and `REPAIR`.
 
-    A failure that may pass (rate limit, time-out, a prompt that is too long) is an outcome: the caller has a
-    fallback.
-
-    Raises:
-        ChatModelError: one that only a person can mend, e.g. a key that is refused.
+    A failure is an outcome, too: the caller has a fallback, or raises it.
     """
     steps: list[StepTiming] = []
     for name in (stage, REPAIR):
-        started = time.perf_counter()
+        started, pieces = time.perf_counter(), list[str]()
         try:
-            done = completed(model, prompt, cancel)
+            done = completed(model, prompt, cancel, pieces)
         except ChatModelError as error:
-            steps.append(StepTiming.since(name, started, Usage(calls=1, failed_calls=1)))
-            if error.retry_after is None and not isinstance(error, ContextLengthError):
-                raise
-            return Asked(None, tuple(steps), error.finding)
+            steps.append(StepTiming.since(name, started, of_failed(prompt, pieces, error)))
+            return Asked(None, tuple(steps), error.finding, error)
         steps.append(StepTiming.since(name, started, done.usage))
         if (value := shape.read(done.text)) is not None:
             return Asked(value, tuple(steps))
         if cancel.cancelled:
             return Asked(None, tuple(steps), "it took too long")
-        again = (Message("assistant", done.text), Message("user", shape.repair))
+        # Some servers refuse an empty message.
+        again = (Message("assistant", done.text[:SHOWN_AGAIN] or "(nothing)"), Message("user", shape.repair))
         prompt = replace(prompt, messages=(*prompt.messages, *again))
     return Asked(None, tuple(steps), "its reply could not be read")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..cancellation import Cancellation
-from ..errors import ContextLengthError
+from ..errors import ChatModelError, ContextLengthError
+from ..model_output.thoughts import without_thoughts
 from ..protocols import ChatModel
-from ..schema import Context, Prompt, Question, StepEvent, StepTiming, TokenEvent, Usage
+from ..schema import Context, Prompt, Question, StepEvent, StepTiming, TokenEvent
 from .answer import grounded_prompt
-from .completion import completion
+from .completion import completion, of_failed
 from .context import shortened
 
 SHORTENED_AT_MOST = 3
@@ -30,6 +31,18 @@ class Written:
     truncated: bool = False
 
 
+@dataclass(slots=True)
+class Draft:
+    """What there is of an answer while it is written, and of one that failed: ``pieces`` as they were heard."""
+
+    pieces: list[str] = field(default_factory=list)
+    steps: list[StepTiming] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return without_thoughts("".join(self.pieces))
+
+
 def write(
     model: ChatModel,
     question: Question,
@@ -37,23 +50,30 @@ def write(
     cancel: Cancellation,
     *,
     prompt: Callable[[Question, Context], Prompt] = grounded_prompt,
+    draft: Draft | None = None,
 ) -> Generator[StepEvent | TokenEvent, None, Written]:
     """One generation call. A prompt that is too long is tried again with the better half of its passages.
+
+    ``draft`` holds what there is of it where it fails.
 
     Raises:
         ContextLengthError: still too long with one passage, or after three tries more.
         ChatModelError: the model failed.
     """
-    steps: list[StepTiming] = []
+    draft = draft or Draft()
+    steps = draft.steps
     while True:
-        started = time.perf_counter()
+        started, asked = time.perf_counter(), prompt(question, context)
         try:
-            done = yield from completion(model, prompt(question, context), cancel)
-        except ContextLengthError:
+            done = yield from completion(model, asked, cancel, draft.pieces)
+        except ChatModelError as error:
+            failed = of_failed(asked, draft.pieces, error)
             keep = (len(context.passages) + 1) // 2
-            if keep == len(context.passages) or len(steps) == SHORTENED_AT_MOST:
+            hopeless = keep == len(context.passages) or len(steps) == SHORTENED_AT_MOST
+            if hopeless or not isinstance(error, ContextLengthError):
+                steps.append(StepTiming.since("generate", started, failed))
                 raise
-            steps.append(StepTiming.since("shorten", started, Usage(calls=1, failed_calls=1)))
+            steps.append(StepTiming.since("shorten", started, failed))
             context = shortened(context, keep)
             yield StepEvent("shorten", f"Too much for the model: once more with the best {keep} of the passages")
             continue

@@ -10,7 +10,7 @@ from ..model_output.shapes import Shape, numbers
 from ..prompts import render
 from ..protocols import ChatModel
 from ..schema import Context, Message, Prompt, SearchHit, Usage
-from .reranker import Reranked
+from .reranker import Reranked, may_call
 
 BATCH = 20
 FETCHED = 20
@@ -52,7 +52,7 @@ class LlmReranker:
         messages = [Message("system", render("rerank_system")), Message("user", _request(query, hits))]
         usage = Usage()
         for _ in range(2):
-            if cancel.cancelled:
+            if cancel.cancelled or not may_call():
                 break
             reply, cost = self._ask(query, messages, shape, cancel)
             usage += cost

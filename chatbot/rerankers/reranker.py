@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,6 +18,25 @@ class Reranked:
 
     hits: tuple[SearchHit, ...]
     usage: Usage = field(default_factory=Usage)
+
+
+_may_call: ContextVar[Callable[[], bool] | None] = ContextVar("may_call", default=None)
+
+
+@contextmanager
+def calls_allowed_by(take: Callable[[], bool]) -> Iterator[None]:
+    """Rerankers ask ``take`` in this context before each call of a model. Not around a ``yield``."""
+    token = _may_call.set(take)
+    try:
+        yield
+    finally:
+        _may_call.reset(token)
+
+
+def may_call() -> bool:
+    """Whether one more call of a model may be made; it counts as made."""
+    take = _may_call.get()
+    return take is None or take()
 
 
 class Reranker(Protocol):

@@ -8,18 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from ..countries import usual_name
 from ..protocols import Catalog
 from ..schema import Scope
 from ..text import analyzer
 from .comparisons import tidy
-from .country_names import NamedCountry
 from .mentions import COUNTRY, find_mentions
 from .names import ALL_COUNTRIES, exchanged
+from .referring import Earlier, completed, earlier, refers_still, with_name
 
 SHORTEST = 3
 """Words of a sentence that is a question of its own."""
+MOST = 12
+"""Questions, and clauses of each, that are looked at; what follows stays with the last."""
 _I = re.IGNORECASE
 _WH = r"what|which|who|whom|whose|when|where|why|how"
 _TELL = r"tell|give|show|list|describe|explain|summari[sz]e|compare"
@@ -31,7 +33,10 @@ _RELATIVE = re.compile(r"(?<=\w)\s+(?:who|whom|which|whose|that|where|when)\b", 
 _LEAD = re.compile(r"^\W*(?:(?:and|but|or|so|also|then)\b,?\s*)+", _I)
 _CLAUSE = re.compile(
     rf"(?:{_WH})\b(?!\s+(?:other|else)\b)(?:\s+\S+){{0,4}}?\s+(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would"
-    r"|should|may|might|must)\b(?:\s+\S+)",
+    r"|should|may|might|must)\b(?:\s+\S+)"
+    r"|how\s+(?:many|much)\b(?:\s+\S+){1,4}?\s+(?:lives?|lived|uses?|used|works?|worked|speaks?|goes|go|went|comes?|came"
+    r"|needs?|suffer(?:s|ed)?|own(?:s|ed)?|fled|died)\b(?:\s+\S+)"
+    r"|who\s+(?:governs|rules|leads|heads|runs|controls)\b(?:\s+\S+)",
     _I,
 )
 """A clause that asks something: with a verb, and something behind it."""
@@ -39,8 +44,7 @@ _POINTS_BACK = re.compile(
     r"\b(?:it|itself|they|them|this(?! (?:country|year)\b)|these|those|he|him|his|she|hers?|such|so|same)\b", _I
 )
 """Words for something other than a country: it is only in the question before."""
-_ITS = re.compile(r"\b(?:its|their)\b", _I)
-_SINCE = re.compile(r"(?:since|from|between)\b", _I)
+_SOMEBODY = re.compile(r"\b(?:they|them|he|him|his|she|hers?)\b", _I)
 _COMMAND = re.compile(rf"^(?:{_TELL})\b", _I)
 
 
@@ -60,12 +64,10 @@ def questions(text: str, scope: Scope, catalog: Catalog) -> list[str]:
     """Each question with the countries and years of those before it; what needs more than that stays with them."""
     first, *rest = _asked(text)
     found = [first.text]
-    countries = years = ""
+    known = Earlier()
     for piece in rest:
-        named = find_mentions(found[-1], catalog)
-        countries = joined([country_text(country) for country in named.about]) or countries
-        years = joined([found[-1][year.start : year.end] for year in named.years]) or years
-        if whole := _understood(piece, found[-1], (countries, years), scope, catalog):
+        known = earlier(found[-1], known, catalog)
+        if whole := _understood(piece, found[-1], known, scope, catalog):
             found.append(whole)
         else:
             found[-1] += piece.lead + piece.text
@@ -78,17 +80,11 @@ def ended(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'.' if _COMMAND.match(text) else '?'}"
 
 
-def joined(names: Sequence[str]) -> str:
-    """As a list in words, each once."""
-    names = list(dict.fromkeys(names))
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
 def _asked(text: str) -> Iterator[_Piece]:
     """Sentences with a question mark, and their clauses joined by "and" with a question word."""
-    for sentence in _SENTENCE_END.split(text.strip()):
+    for sentence in _SENTENCE_END.split(text.strip(), MOST):
         start, lead = 0, " "
-        for match in _AND.finditer(sentence):
+        for match in islice(_AND.finditer(sentence), MOST):
             before, after = sentence[start : match.start()], sentence[match.end() :]
             asks = ASKS.search(before) is not None and not _RELATIVE.search(before) and _words(before)
             if asks and _CLAUSE.match(after) and _words(after):
@@ -97,40 +93,27 @@ def _asked(text: str) -> Iterator[_Piece]:
         yield _Piece(sentence[start:], lead)
 
 
-def _understood(piece: _Piece, before: str, names: tuple[str, str], scope: Scope, catalog: Catalog) -> str:
-    """The question with what it needs of those ``before``; "" where it cannot be asked without them.
-
-    ``names``: the countries and the years of those before.
-    """
-    countries, years = names
+def _understood(piece: _Piece, before: str, known: Earlier, scope: Scope, catalog: Catalog) -> str:
+    """The question with what it needs of those ``before``; "" where it cannot be asked without them."""
     mentions = find_mentions(piece.text, catalog)
-    if whole := exchanged(piece.text, mentions, before, catalog, _words):
+    whole = "" if _SOMEBODY.search(piece.text) else exchanged(piece.text, mentions, before, catalog, _words)
+    if whole:
         return whole
     whole = _LEAD.sub("", piece.text)
     if not (piece.is_clause or whole.endswith("?") or ASKS.match(whole)):
         return ""
     is_placed = bool(mentions.countries) or scope.get(COUNTRY) is not None
-    if countries and not is_placed and not ALL_COUNTRIES.search(whole):
-        whole, is_placed = _with_country(whole, countries), True
+    if known.countries and not mentions.countries:
+        asked, whole = whole, completed(whole, known)
+        if whole == asked and not refers_still(whole, mentions) and not ALL_COUNTRIES.search(whole):
+            whole = with_name(whole, known.places)
+        is_placed = is_placed or whole != asked
+    if known.countries and refers_still(whole, mentions):
+        return ""
     is_sentence = not piece.is_clause and ASKS.match(whole) is not None and len(whole.split()) >= SHORTEST
     if not _words(whole) or _POINTS_BACK.search(whole) or not (is_placed or (is_sentence and not mentions.refers)):
         return ""
-    return _with_name(whole, years) if years and not mentions.years else whole
-
-
-def country_text(country: NamedCountry) -> str:
-    """Its name as it was written, or the usual one instead of its people's."""
-    return usual_name(country.keys[0]) if country.by_people else country.text
-
-
-def _with_country(question: str, country: str) -> str:
-    owns, count = _ITS.subn(f"{country}'s", question, count=1)
-    return owns if count else _with_name(question, country)
-
-
-def _with_name(question: str, name: str) -> str:
-    preposition = "" if _SINCE.match(name) else "in "
-    return f"{question.rstrip(' ?.!')} {preposition}{name}?"
+    return with_name(whole, known.years) if known.years and not mentions.years else whole
 
 
 def _words(text: str) -> list[str]:

@@ -55,31 +55,6 @@ _ABOUT_NAMES = (
 """Ways to begin after which only the thing compared is left; the names go behind it."""
 _OWNS = re.compile(r"['’]s$")
 _FIRST_IN = re.compile(rf"^{_IN}\s+", _I)
-_OTHER = r"(?:\s+(?:from|with|to)\s+(?:each other|one another))?"
-_ASKED = (
-    r"(?:(?:what|which|how (?:big|large|great|wide))(?:\s+(?:is|are|was|were)|['’]s)\s+|(?:is|are|was|were) there\s+"
-    r"|explain\s+|describe\s+|discuss\s+|show\s+(?:me\s+)?|give\s+(?:me\s+)?|tell me\s+(?:about\s+)?)?"
-)
-_DIFFERENCE = (
-    r"(?:the\s+|any\s+|an?\s+)?(?:(?:main|key|biggest|major|most important)\s+)?(?:differences?|gap|similarit\w+)"
-)
-_POLITE = re.compile(
-    r"^\W*(?:(?:please|(?:can|could|would) you(?: please)?|i(?: want| would like|['’]d like)(?: you)? to)\s+)+"
-    r"(?=(?:compare|contrast|explain|describe|show|tell|give)\b)",
-    _I,
-)
-_ABOUT_NAMES = (
-    re.compile(rf"^\W*(?:compare(?: and contrast)?|contrast|(?:a )?comparison (?:of|between))\s+{_WHO}\s*[,:]?\s*", _I),
-    re.compile(rf"^\W*{_ASKED}{_DIFFERENCE}\s+(?:between|among)\s+{_WHO}\s*,?\s*", _I),
-    re.compile(
-        rf"^\W*how\s+(?:do|does|did|are|is|were|was)\s+{_WHO}\s+(?:differ(?:ent)?|compare|vary){_EACH_OTHER}\s*,?\s*",
-        _I,
-    ),
-)
-"""Ways to begin after which only the thing compared is left; the names go behind it."""
-_OWNS = re.compile(r"['’]s$")
-_FIRST_IN = re.compile(rf"^{_IN}\s+", _I)
-_HOW = re.compile(rf"^\W*how\s+(?:do|does|did)\s+(.*?)\s*\b(?:differ|compare|vary)\b{_EACH_OTHER}\s*", _I)
 _OTHER = r"\s+(?:(?:in|of|for|that|those|the|one|ones|figures?)\s+)*"
 _HOW = re.compile(
     rf"^\W*how\s+(?:do|does|did)\s+(.*?)\s*\b(?:differ|compare|vary)\b{_EACH_OTHER}"

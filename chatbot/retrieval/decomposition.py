@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from ..protocols import Catalog
 from ..schema import Scope
-from .clauses import ASKS, ended, joined, questions
+from .clauses import ASKS, ended, questions
 from .compared import compared_countries, compared_years
 from .comparisons import NAME, PEOPLE, YEARS, marked, plain, tidy, unmarked
 from .country_names import NamedCountry
 from .enumerations import things
 from .mentions import COUNTRY, YEAR, Mentions, find_mentions
-from .names import values_of
+from .names import joined, placed, values_of
 from .years import NamedYears
 
 MOST = 4
@@ -34,7 +34,6 @@ _CHANGES = re.compile(
     r"\b(?:chang|develop|evol|gr[eo]w|r[io]se|rising|fall|fell|trend|differ|compar|increas|decreas|declin)\w*",
     re.IGNORECASE,
 )
-_ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ def _named(question: str, scope: Scope, catalog: Catalog) -> _Named:
     years = compared_years(question)
     held = marked(question, [*countries, *years])
     asked = plain(held)
-    texts = tuple(dict.fromkeys(_own(question, c) for c in countries if _usable(c, scope, catalog)))
+    texts = tuple(dict.fromkeys(placed(question, c) for c in countries if _usable(c, scope, catalog)))
     spans = _spans(question, years, scope, catalog)
     # "The French and Indian War" is one thing: peoples are parted only where they are compared.
     is_open = asked.count(NAME) == 1 or (asked.count(PEOPLE) == 1 and asked != tidy(held))
@@ -125,15 +124,9 @@ def _named(question: str, scope: Scope, catalog: Catalog) -> _Named:
         asked,
         texts if len(texts) > 1 and is_open and is_alone else (),
         spans if len(spans) > 1 and asked.count(YEARS) == 1 else (),
-        joined([_own(question, country) for country in countries]),
+        joined([placed(question, country) for country in countries]),
         joined([question[named.start : named.end] for named in years]),
     )
-
-
-def _own(question: str, country: NamedCountry) -> str:
-    """The country as it is written, with its article."""
-    article = _ARTICLE.search(question[: country.start])
-    return f"the {country.text}" if article and not country.by_people else country.text
 
 
 def _usable(country: NamedCountry, scope: Scope, catalog: Catalog) -> bool:

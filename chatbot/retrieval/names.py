@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from ..countries import usual_name
 from ..protocols import Catalog
 from ..schema import Value
 from .country_names import NamedCountry, country_key
@@ -14,6 +15,7 @@ from .years import NamedYears
 Named = NamedCountry | NamedYears
 Words = Callable[[str], Sequence[str]]
 """The words of a text that have a meaning of their own."""
+_ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
 ALL_COUNTRIES = re.compile(r"\b(?:countr(?:y|ies)|nations?|world(?:wide)?|global\w*|continents?)\b", re.IGNORECASE)
 """A question with one of these may be about more than the country named before."""
 
@@ -25,6 +27,24 @@ def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value
         known.setdefault(country_key(str(value)), []).append(value)
     found = (value for country in countries for key in country.keys for value in known.get(key, ()))
     return list(dict.fromkeys(found))
+
+
+def placed(text: str, country: NamedCountry, *, usual: bool = False) -> str:
+    """The country as it is written, with its article; with ``usual`` its usual name instead of its people's."""
+    if country.by_people:
+        return usual_name(country.keys[0]) if usual else country.text
+    return f"the {country.text}" if _ARTICLE.search(text[: country.start]) else country.text
+
+
+def owned(name: str) -> str:
+    """ "Kenya's", "the Philippines'"."""
+    return f"{name}'" if name.startswith("the ") and name.endswith("s") else f"{name}'s"
+
+
+def joined(names: Sequence[str]) -> str:
+    """As a list in words, each once."""
+    names = list(dict.fromkeys(names))
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def without(text: str, names: Iterable[Named]) -> str:

@@ -197,7 +197,7 @@ def parse(model: type[Body], body: Any) -> Body:
 def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
     # Positions inside a union name its branches ("list[...]"): not the client's business.
     path = [str(part) for part in problem["loc"] if not any(mark in str(part) for mark in "[(")]
-    path = [part for part in path if part not in {"str", "int", "dict"}]
+    path = [part for part in path if part not in {"str", "int", "float", "dict"}]
     field = ".".join(path)
     if problem["type"] == "extra_forbidden":
         valid = sorted(model.model_fields) if len(path) == 1 else []

@@ -77,8 +77,20 @@ def test_a_passage_that_shares_words_but_not_the_meaning_is_not_quoted() -> None
 
 
 def test_at_most_three_passages_are_quoted() -> None:
-    same = [passage(n, "Kenya had 52 million people.") for n in range(1, 6)]
-    assert [number for _, number in quotes(answer(prompt("people of Kenya", *same)))] == [1, 2, 3]
+    near = [passage(n, f"Kenya had {n}2 million people.") for n in range(1, 6)]
+    assert [number for _, number in quotes(answer(prompt("people of Kenya", *near)))] == [1, 2, 3]
+
+
+def test_a_passage_counts_by_its_place_among_those_it_is_chosen_from() -> None:
+    """Those of one side of a comparison are far apart in the numbering of all."""
+    far = [passage(n, f"Kenya had {n}2 million people.") for n in (1, 8)]
+    assert [number for _, number in quotes(answer(prompt("people of Kenya", *far)))] == [1, 8]
+
+
+def test_what_two_editions_say_in_the_same_words_is_quoted_once() -> None:
+    twins = [passage(n, "It had 52 million people.", section="Population") for n in (1, 2)]
+    other = passage(3, "It had 52 million people.", section="Population", metadata={"country_name": "Mali"})
+    assert [number for _, number in quotes(answer(prompt("people of Kenya", *twins, other)))] == [1, 3]
 
 
 def test_a_long_passage_is_cut_between_words_and_shows_it() -> None:

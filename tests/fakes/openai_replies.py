@@ -35,6 +35,9 @@ class Reply:
     """A whole JSON body instead of the usual one."""
     raw: bytes = b""
     """A whole event stream instead of the usual one, byte for byte."""
+    prompt_tokens: int = PROMPT_TOKENS
+    completion_tokens: int | None = None
+    """None: as many as there are pieces."""
 
 
 @dataclass

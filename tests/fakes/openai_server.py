@@ -182,7 +182,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"error": {"message": f"no such path: {request.path}"}}, Reply(status=404))
 
     def _chat(self, body: dict[str, Any], reply: Reply) -> None:
-        usage = {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": len(reply.pieces)}
+        written = len(reply.pieces) if reply.completion_tokens is None else reply.completion_tokens
+        usage = {"prompt_tokens": reply.prompt_tokens, "completion_tokens": written}
         usage["total_tokens"] = sum(usage.values())
         if not body.get("stream"):
             message = {"role": "assistant", "content": "".join(reply.pieces)}

@@ -1,8 +1,8 @@
 """What a language model says to the agents' prompts: ideal replies by stage, each of which a test may replace.
 
-    model = ScriptedModel(plan="no JSON at all", reflect=['{"queries": ["Why?"]}', '{"queries": []}'])
-    server.always(CHAT, model)
-    ... model.stages == ["plan", "relevance", "reflect", "answer"]
+model = ScriptedModel(plan="no JSON at all", reflect=['{"queries": ["Why?"]}', '{"queries": []}'])
+server.always(CHAT, model)
+... model.stages == ["plan", "relevance", "reflect", "answer"]
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from tests.fakes.openai_replies import Recorded, Reply
 Said = str | Reply | Callable[[Recorded], str | Reply]
 _STAGES = ("plan", "relevance", "reflect", "auto", "collections", "follow_up", "intermediate", "outline", "section",
            "compare", "answer", "condense")  # fmt: skip
-_BEGINNINGS = {
-    render(f"{stage}_system", most="4", ways="", collections="")[:60]: stage for stage in _STAGES
-}
+_BEGINNINGS = {render(f"{stage}_system", most="4", ways="", collections="")[:60]: stage for stage in _STAGES}
+_REPAIRS = ("That was no ", "Your reply ")
 _PASSAGE = re.compile(r'<passage number="(\d+)">')
 _SIDE = re.compile(r"^- (.+): ([\d, ]+|none)$", re.MULTILINE)
 
@@ -50,7 +49,20 @@ class ScriptedModel:
             scripted = self._replies.get(stage)
             said: Said = (scripted.pop(0) if len(scripted) > 1 else scripted[0]) if scripted else _IDEAL[stage]
         said = said(request) if callable(said) else said
-        return said if isinstance(said, Reply) else Reply(re.findall(r"\S+\s*", said) or [said])
+        return said if isinstance(said, Reply) else Reply(pieces(said))
+
+
+def ideal(request: Recorded) -> str:
+    """What an unscripted stage says."""
+    said = _IDEAL[stage_of(request)]
+    said = said(request) if callable(said) else said
+    assert isinstance(said, str)
+    return said
+
+
+def pieces(text: str) -> list[str]:
+    """Word by word, as it is streamed."""
+    return re.findall(r"\S+\s*|\s+", text) or [text]
 
 
 def stage_of(request: Recorded) -> str:
@@ -59,8 +71,13 @@ def stage_of(request: Recorded) -> str:
 
 
 def asked(request: Recorded) -> str:
-    """The last message: what the stage was asked."""
-    return str(request.body["messages"][-1]["content"])
+    """What the stage was asked: the last message, but for one that asks to repair the reply."""
+    messages = request.body["messages"]
+    return str(messages[1 if is_repair(request) else -1]["content"])
+
+
+def is_repair(request: Recorded) -> bool:
+    return bool(request.body["messages"][-1]["content"].startswith(_REPAIRS))
 
 
 def passages(request: Recorded) -> list[int]:

@@ -52,7 +52,8 @@ def test_what_fits_is_written_in_one_call() -> None:
     model = SmallModel(5)
     events, written = run(model, texts(5))
     assert events == [TokenEvent("Fast [1].")]
-    assert (written.text, Usage.total(step.usage for step in written.steps), written.truncated) == ("Fast [1].", Usage(10, 2, calls=1), False)
+    spent = Usage.total(step.usage for step in written.steps)
+    assert (written.text, spent, written.truncated) == ("Fast [1].", Usage(10, 2, calls=1), False)
     assert [step.name for step in written.steps] == ["generate"]
     assert written.context == texts(5)
 

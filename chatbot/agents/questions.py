@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from ..retrieval.mentions import find_mentions
 from ..retrieval.scope import describe
 from ..retrieval.subjects import suggest_scope
-from .run import Run, Search
+from .run import Run
+from .search import Search
 
 
 def whole(run: Run) -> Search:
@@ -17,11 +18,15 @@ def whole(run: Run) -> Search:
 
 
 def narrowed(run: Run, query: str) -> Search:
-    """Under the countries and years that a part of the question is about, inside the scope chosen."""
-    if query == run.question.search_text:
-        return whole(run)
+    """Under the countries and years that the query is about, inside the scope chosen.
+
+    The whole question stays in all of that where it names a country besides: one of its parts may be about it.
+    """
     scope, catalog = run.question.scope, run.parts.catalog
-    inside = suggest_scope(find_mentions(query, catalog), scope, catalog) or scope
+    mentions = find_mentions(query, catalog)
+    if query == run.question.search_text and len(mentions.about) < len(mentions.countries):
+        return whole(run)
+    inside = suggest_scope(mentions, scope, catalog) or scope
     label = query if inside == scope else f"{query} ({describe(inside)})"
     return Search(label, query, inside, run.question.top_k)
 

@@ -1,0 +1,174 @@
+"""Ten questions for the sample reports, and what an ideal model says to plan each of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+
+from chatbot.text import estimate_tokens
+from tests.fakes.openai_replies import Recorded, Reply
+from tests.fakes.scripted_model import ScriptedModel, asked
+
+WORDS = 25
+"""Of each passage that is quoted in an answer."""
+QUOTED = 6
+"""Passages that an answer quotes."""
+_PASSAGE = re.compile(r'<passage number="(\d+)">\nReport: [^\n]*\nSection: [^\n]*\n(.*?)\n</passage>', re.DOTALL)
+_SIDE = re.compile(r"^- (.+): ([\d, ]+|none)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """``finds``: what the passages found in mode deep have to say."""
+
+    text: str
+    parts: tuple[str, ...]
+    gap: str
+    chain: tuple[str, str]
+    finds: tuple[str, ...]
+    mode: str = "deep"
+
+
+TASKS = (
+    Task(
+        "What is the population growth rate of Kenya in 2023?",
+        ("What is the population growth rate of Kenya in 2023?",),
+        "What are the birth rate and the death rate of Kenya in 2023?",
+        ("What is the population growth rate of Kenya in 2023?", "What is the birth rate of Kenya in 2023?"),
+        ("2.09%",),
+        "direct",
+    ),
+    Task(
+        "How does the population growth rate of Kenya differ from that of Mali in 2023?",
+        ("What is the population growth rate of Kenya in 2023?", "What is the population growth rate of Mali in 2023?"),
+        "What is the total fertility rate of Mali in 2023?",
+        ("What is the population growth rate of Kenya in 2023?", "What is the population growth rate of Mali in 2023?"),
+        ("2.09%", "2.93%"),
+        "compare",
+    ),
+    Task(
+        "How did unemployment in Jordan change between 2021 and 2025?",
+        ("What is the unemployment rate of Jordan in 2021?", "What is the unemployment rate of Jordan in 2025?"),
+        "What is the youth unemployment of Jordan in 2025?",
+        ("What is the unemployment rate of Jordan in 2021?", "What is the unemployment rate of Jordan in 2025?"),
+        ("19.1%", "18.2%"),
+        "compare",
+    ),
+    Task(
+        "Compare life expectancy in Nigeria, Ethiopia and Egypt in 2023",
+        tuple(f"What is the life expectancy at birth in {name} in 2023?" for name in ("Nigeria", "Ethiopia", "Egypt")),
+        "What is the infant mortality rate of Nigeria in 2023?",
+        ("What is the life expectancy at birth in Nigeria in 2023?", "What is the life expectancy in Egypt in 2023?"),
+        ("61.8", "67.1", "74.7"),
+        "compare",
+    ),
+    Task(
+        "What are the natural hazards, the main exports and the literacy rate of the Philippines in 2023?",
+        (
+            "What are the natural hazards of the Philippines in 2023?",
+            "What are the main export goods of the Philippines in 2023?",
+            "What is the literacy rate of the Philippines in 2023?",
+        ),
+        "Which volcanoes are active in the Philippines in 2023?",
+        ("What are the natural hazards of the Philippines in 2023?", "What does the Philippines export in 2023?"),
+        ("typhoon", "integrated circuits", "read and write"),
+    ),
+    Task(
+        "What is the life expectancy in the country with which Kenya shares its longest border?",
+        ("How long are the land boundaries of Kenya in 2023?",),
+        "What is the life expectancy at birth in Ethiopia in 2023?",
+        ("How long are the land boundaries of Kenya in 2023?", "What is the life expectancy in Ethiopia in 2023?"),
+        ("867 km", "67.1"),
+        "chain",
+    ),
+    Task(
+        "Who is the chief of state of the country from which most refugees in Lebanon come?",
+        ("From which countries do the refugees in Lebanon come in 2023?",),
+        "Who is the chief of state of Syria in 2023?",
+        ("From which countries do the refugees in Lebanon come in 2023?", "Who is chief of state of Syria in 2023?"),
+        ("(Syria)", "ASAD"),
+        "chain",
+    ),
+    Task(
+        "Why is food short in Yemen in 2023, and how many people are displaced?",
+        (
+            "What causes food insecurity in Yemen in 2023?",
+            "How many internally displaced persons are there in Yemen in 2023?",
+        ),
+        "What is the background of the civil war in Yemen in 2023?",
+        ("What causes food insecurity in Yemen in 2023?", "How many people are displaced in Yemen in 2023?"),
+        ("food", "IDPs"),
+    ),
+    Task(
+        "Which languages are spoken in Nepal in 2023, and who buys the exports of Ukraine in 2023?",
+        ("Which languages are spoken in Nepal in 2023?", "Who buys the exports of Ukraine in 2023?"),
+        "Which goods does Ukraine export in 2023?",
+        ("Which languages are spoken in Nepal in 2023?", "Who buys the exports of Ukraine in 2023?"),
+        ("Nepali", "Poland"),
+    ),
+    Task(
+        "Write a report on electricity, water and health in Bangladesh and Pakistan in 2023",
+        (
+            "How many people have electricity in Bangladesh in 2023?",
+            "How many people have electricity in Pakistan in 2023?",
+            "What are the drinking water sources in Bangladesh and Pakistan in 2023?",
+            "What is the health expenditure of Bangladesh and Pakistan in 2023?",
+        ),
+        "What is the physicians density of Pakistan in 2023?",
+        ("How many people have electricity in Bangladesh in 2023?", "What are the water sources in Pakistan in 2023?"),
+        ("electrification", "improved"),
+    ),
+)
+
+
+class IdealModel:
+    """Give it to `FakeOpenAI.always`: plans as the task says, calls every passage relevant, quotes, and counts tokens.
+
+    The first reflection finds a gap and the second none; a chain has two rounds and then enough.
+    """
+
+    def __init__(self, task: Task) -> None:
+        sections = [{"title": part.rstrip("?"), "question": part} for part in task.parts]
+        self._model = ScriptedModel(
+            plan=_json(queries=task.parts),
+            reflect=[_json(queries=[task.gap]), _json(queries=[])],
+            auto=_json(choice=task.mode),
+            follow_up=[
+                *(_json(enough=False, question=question) for question in task.chain),
+                _json(enough=True, question=""),
+            ],
+            outline=_json(title=task.text, sections=sections),
+            intermediate=lambda request: _quotes(request, 1),
+            section=lambda request: _quotes(request, QUOTED),
+            answer=lambda request: _quotes(request, QUOTED),
+            compare=_table,
+        )
+
+    def __call__(self, request: Recorded) -> Reply:
+        reply = self._model(request)
+        read = sum(estimate_tokens(message["content"]) for message in request.body["messages"])
+        return replace(reply, prompt_tokens=read, completion_tokens=estimate_tokens("".join(reply.pieces)))
+
+
+def _json(**fields: object) -> str:
+    return json.dumps(fields)
+
+
+def _first_words(request: Recorded) -> dict[str, str]:
+    return {
+        number: " ".join(text.replace("|", "/").split()[:WORDS]) for number, text in _PASSAGE.findall(asked(request))
+    }
+
+
+def _quotes(request: Recorded, most: int) -> str:
+    return "\n\n".join(f"{text} [{number}]" for number, text in list(_first_words(request).items())[:most])
+
+
+def _table(request: Recorded) -> str:
+    words, sides = _first_words(request), dict(_SIDE.findall(asked(request)))
+    firsts = [numbers.split(",")[0] for numbers in sides.values()]
+    cells = [f"{words[number]} [{number}]" if number in words else "—" for number in firsts]
+    rows = [["Aspect", *sides], ["---"] * (len(sides) + 1), ["What was asked", *cells]]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"{table}\n\n{_quotes(request, len(sides))}"

@@ -1,0 +1,121 @@
+"""For the tests of what bounds a question: threads, seconds, calls, a person who stops it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from chatbot.agents.run import Run
+from chatbot.agents.search import Search
+from chatbot.cancellation import Cancellation
+from chatbot.retrieval.pipeline import Retrieval
+from chatbot.schema import Answer, AnswerEvent, Budget, Event, Question, Scope, StepEvent
+from chatbot.services import Services
+from tests.fakes.openai_server import FakeOpenAI, Recorded, Reply
+from tests.fakes.scripted_model import ScriptedModel
+
+MODES = ("direct", "deep", "chain", "auto", "compare", "report")
+ASKED = "How does the population of Kenya differ from the population of Mali?"
+STALL = 30.0
+"""Seconds that a server is silent for ever, as far as these tests go."""
+STAGES = {
+    "direct": ("answer",),
+    "deep": ("plan", "relevance", "reflect", "answer"),
+    "chain": ("follow_up", "intermediate", "answer"),
+    "auto": ("auto", "plan", "answer"),
+    "compare": ("compare",),
+    "report": ("outline", "section"),
+}
+EVERY_STAGE = [(mode, stage) for mode, stages in STAGES.items() for stage in stages]
+WRITING = {"answer", "compare", "section"}
+
+
+class InFlight:
+    """A reply for `FakeOpenAI.always` that counts how many requests are answered at the same time."""
+
+    def __init__(self, server: FakeOpenAI, path: str, reply: Reply) -> None:
+        self.most = 0
+        self._server, self._path, self._reply = server, path, reply
+        self._lock = threading.Lock()
+
+    def __call__(self, request: Recorded) -> Reply:
+        with self._lock:
+            self.most = max(self.most, len(under_way(self._server, self._path)))
+        return self._reply
+
+
+def under_way(server: FakeOpenAI, path: str) -> list[Recorded]:
+    return [request for request in server.received(path) if not request.finished.is_set()]
+
+
+def asking(mode: str, query: str = ASKED, *, budget: Budget | None = None, top_k: int = 3) -> Question:
+    return Question(query, Scope(), top_k, "hybrid", mode, cache=False, budget=budget or Budget())
+
+
+def answered(services: Services, question: Question, cancel: Cancellation | None = None) -> tuple[Answer, list[Event]]:
+    events = list(services.agent(question.mode).run(question, cancel=cancel or Cancellation()))
+    assert isinstance(events[-1], AnswerEvent)
+    return events[-1].answer, events
+
+
+def steps(events: Sequence[object], name: str) -> list[StepEvent]:
+    return [event for event in events if isinstance(event, StepEvent) and event.name == name]
+
+
+def a_run(services: Services, *, budget: Budget | None = None, cancel: Cancellation | None = None) -> Run:
+    """What an agent works with."""
+    agent = services.model_bound._agent("deep", "", 0.0)
+    question = asking("deep", budget=budget)
+    return Run(agent._parts, question, cancel or Cancellation())  # type: ignore[attr-defined]
+
+
+def eight(queries: int = 8) -> list[Search]:
+    """As many searches, each with words of its own."""
+    return [Search(f"number {n}", f"the population, asked as number {n}", Scope(), 3) for n in range(queries)]
+
+
+def searched(run: Run, searches: Sequence[Search]) -> tuple[list[Retrieval | None], list[StepEvent]]:
+    """What `Run.search` returns, and yields."""
+    events: list[StepEvent] = []
+    searching = run.search(searches)
+    while True:
+        try:
+            events.append(next(searching))
+        except StopIteration as ended:
+            return ended.value, events
+
+
+@contextmanager
+def no_thread_left(seconds: float = 3.0) -> Iterator[None]:
+    """Threads that begin inside have ended shortly afterwards; the fake server's own do not count."""
+    before = set(threading.enumerate())
+    yield
+    deadline = time.monotonic() + seconds
+    while left := _ours(before):
+        assert time.monotonic() < deadline, f"still there: {left}"
+        time.sleep(0.02)
+
+
+def _ours(before: set[threading.Thread]) -> list[threading.Thread]:
+    new = [thread for thread in threading.enumerate() if thread not in before]
+    return [thread for thread in new if "process_request_thread" not in thread.name]
+
+
+def with_budget(question: Question, **limits: float) -> Question:
+    return replace(question, budget=Budget(**limits))  # type: ignore[arg-type]
+
+
+def stalls(stage: str) -> ScriptedModel:
+    return ScriptedModel(**{stage: Reply(silent_before=STALL)})
+
+
+def is_marked(answer: Answer, stopper: str) -> None:
+    """That it ended early, once in the trace and once in what the person was shown."""
+    assert answer.trace.stopped_by == stopper
+    ends = [step for step in answer.trace.path if step.name == "budget"]
+    assert len(ends) == 1
+    assert ends[0].failed
+    assert stopper.removesuffix("s") in ends[0].detail

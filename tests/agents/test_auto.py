@@ -1,0 +1,101 @@
+"""The router (R-C1): one call, or a rule; what it picked and why is part of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chatbot.schema import Scope, StepEvent, Values
+from tests.agents.bench import Bench, bench
+from tests.fakes.scripted_model import ScriptedModel, asked
+
+COMPARED = "Compare the population of Kenya and Mali"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with bench(tmp_path_factory.mktemp("model")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with bench(tmp_path_factory.mktemp("keyless"), chat_model="extractive") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare"])
+def test_the_model_picks(model: Bench, mode: str) -> None:
+    """One call more than the mode itself, and its path, steps and ledger before the mode's own."""
+    told, alone = (
+        model.ask("auto", ScriptedModel(auto=f'{{"choice": "{mode}"}}'), COMPARED),
+        model.ask(mode, None, COMPARED),
+    )
+    assert told.stages == ["auto", *alone.stages]
+    trace = told.answer.trace
+    assert trace.mode == mode
+    assert told.details("mode") == [f"Chosen by the model: {mode}"]
+    assert trace.path[0].name == "mode"
+    names = [(step.name, step.items) for step in alone.path if step.name != "found"]
+    assert [(step.name, step.items) for step in trace.path[1:] if step.name != "found"] == names
+    assert trace.steps[0].name == "auto"
+    assert trace.ledger[0].stage == "auto"
+    assert trace.usage.calls == alone.answer.trace.usage.calls + 1
+    assert told.answer.response == alone.answer.response
+
+
+def test_it_falls_back_to_direct_and_says_so(model: Bench) -> None:
+    told = model.ask("auto", ScriptedModel(auto="Whatever you like."), COMPARED)
+    assert told.answer.trace.mode == "direct"
+    (failed,) = told.failed
+    assert failed == StepEvent("auto", "Answered in mode direct: its reply could not be read", failed=True)
+    assert told.timed("repair") == 1
+
+
+def test_a_comparison_is_offered_where_there_is_something_to_compare(model: Bench) -> None:
+    compared = model.ask("auto", None, COMPARED).requests[0]
+    assert "compare: the same search in each" in compared.body["messages"][0]["content"]
+    told = model.ask("auto", ScriptedModel(auto='{"choice": "compare"}'), "What is the population of Kenya?")
+    assert "compare" not in told.requests[0].body["messages"][0]["content"]
+    assert told.answer.trace.mode == "direct"
+
+
+def test_the_report_is_never_picked(model: Bench) -> None:
+    told = model.ask("auto", ScriptedModel(auto='{"choice": "report"}'), COMPARED)
+    assert told.answer.trace.mode == "direct"
+
+
+def test_the_router_is_told_the_scope(model: Bench) -> None:
+    told = model.ask(
+        "auto", None, "What is the population?", scope=Scope.of({"country_name": Values(("Kenya", "Mali"))})
+    )
+    assert "Scope chosen: Kenya or Mali" in asked(told.requests[0])
+
+
+def test_a_budget_of_one_call_is_left_to_the_answer(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with bench(tmp_path_factory.mktemp("one"), budget_calls=1) as opened:
+        told = opened.ask("auto", None, COMPARED)
+    assert told.stages == ["answer"]
+    assert (told.answer.trace.mode, told.answer.trace.stopped_by) == ("direct", "calls")
+
+
+@pytest.mark.parametrize(
+    ("query", "mode"),
+    [
+        (COMPARED, "compare"),
+        ("How does the population of Kenya differ from that of Mali?", "compare"),
+        ("Population of Kenya vs Mali", "compare"),
+        ("What is the population growth in Kenya and Mali?", "deep"),
+        ("What is the population of Kenya?", "direct"),
+        ("What are the different ethnic groups of Kenya?", "direct"),
+        ("What is the difference between a county and a province of Kenya?", "direct"),
+        ("What share of the people of Kenya is older than 65?", "direct"),
+        ("What does Kenya export other than tea?", "direct"),
+    ],
+)
+def test_without_a_model_a_rule_picks(keyless: Bench, query: str, mode: str) -> None:
+    told = keyless.ask("auto", query=query)
+    assert told.answer.trace.mode == mode
+    assert told.details("mode")[0].startswith(f"Chosen: {mode}, because it ")
+    assert told.answer.trace.usage.calls == 0

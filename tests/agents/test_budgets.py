@@ -1,0 +1,174 @@
+"""A question's budget of calls, tokens and seconds: it is kept to, and the best answer so far is given (R-C7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chatbot.agents.writing import INSTEAD
+from chatbot.errors import BudgetExhaustedError
+from chatbot.schema import Budget
+from chatbot.services import Services
+from chatbot.settings import Settings
+from tests.agents.limits import (
+    MODES,
+    STAGES,
+    WRITING,
+    answered,
+    asking,
+    is_marked,
+    steps,
+)
+from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
+from tests.fakes.scripted_model import ScriptedModel
+
+pytestmark = pytest.mark.usefixtures("kenya", "mali")
+TOO_LONG = Reply(status=400, error={"message": "too long", "code": "context_length_exceeded"})
+
+
+class TestCalls:
+    @pytest.mark.parametrize("mode", MODES)
+    def test_never_more_than_allowed_and_always_an_answer(self, services: Services, server: FakeOpenAI, mode) -> None:
+        server.always(CHAT, ScriptedModel())
+        full, _ = answered(services, asking(mode))
+        needed = server.calls(CHAT)
+        assert full.trace.stopped_by == ""
+        assert full.trace.usage.calls == needed
+        for calls in range(1, needed + 1):
+            server.requests.clear()
+            answer, _ = answered(services, asking(mode, budget=Budget(calls=calls)))
+            assert server.calls(CHAT) <= calls
+            assert answer.trace.usage.calls == server.calls(CHAT)
+            assert answer.answered
+            if calls < needed:
+                is_marked(answer, "calls")
+            else:
+                assert answer.trace.stopped_by == ""
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("calls", [1, 2, 3, 4, 5])
+    def test_repairs_count(self, services: Services, server: FakeOpenAI, mode: str, calls: int) -> None:
+        unreadable = {stage: "Well." for stages in STAGES.values() for stage in stages if stage not in WRITING}
+        server.always(CHAT, ScriptedModel(**unreadable))
+        answer, _ = answered(services, asking(mode, budget=Budget(calls=calls)))
+        assert answer.trace.usage.calls == server.calls(CHAT) <= calls
+        assert answer.answered
+
+    def test_a_repair_leaves_the_last_call_to_the_answer(self, services: Services, server: FakeOpenAI) -> None:
+        model = ScriptedModel(plan="Well.")
+        server.always(CHAT, model)
+        answer, _ = answered(services, asking("deep", budget=Budget(calls=2)))
+        assert model.stages == ["plan", "answer"]
+        assert [(step.name, step.usage.calls) for step in answer.trace.steps if step.usage.calls] == [
+            ("plan", 1),
+            ("generate", 1),
+        ]
+        is_marked(answer, "calls")
+
+    @pytest.mark.parametrize("mode", ["direct", "deep", "compare"])
+    def test_a_prompt_that_is_too_long_is_not_tried_again_without_a_call(self, services, server, mode: str) -> None:
+        server.always(CHAT, ScriptedModel(answer=TOO_LONG, compare=TOO_LONG))
+        answer, _ = answered(services, asking(mode, budget=Budget(calls=1)))
+        assert server.calls(CHAT) == 1
+        is_marked(answer, "calls")
+        assert "The budget of 1 model calls is used up. " in answer.response
+        assert INSTEAD in answer.response
+        assert answer.answered
+
+    def test_what_auto_hands_on_is_told_in_the_figures_of_the_whole(self, services, server: FakeOpenAI) -> None:
+        server.always(CHAT, ScriptedModel())
+        answer, _ = answered(services, asking("auto", budget=Budget(calls=3)))
+        (end,) = [step for step in answer.trace.path if step.name == "budget"]
+        assert end.detail == "The budget of 3 model calls is used up."
+
+    def test_a_report_says_which_sections_are_missing(self, services: Services, server: FakeOpenAI) -> None:
+        server.always(CHAT, ScriptedModel())
+        answer, _ = answered(services, asking("report", budget=Budget(calls=2)))
+        assert "## People\n\nThe reports say so" in answer.response
+        assert "Not written any more: Growth." in answer.response
+        assert "## Growth" not in answer.response
+
+
+class TestTokens:
+    @pytest.mark.parametrize("mode", ["deep", "chain", "auto", "report"])
+    def test_planning_that_takes_too_many_ends_it(self, services: Services, server: FakeOpenAI, mode: str) -> None:
+        stage = STAGES[mode][0]
+        ideal = {"plan": '{"queries": ["What is the population?"]}', "auto": '{"choice": "deep"}'}
+        ideal |= {"follow_up": '{"enough": false, "question": "What is the population?"}'}
+        outline = '{"title": "A", "sections": [{"title": "People", "question": "What is the population?"}]}'
+        reply = f"{ {**ideal, 'outline': outline}[stage] } {'so ' * 1900}"
+        model = ScriptedModel(**{stage: reply})
+        server.always(CHAT, model)
+        answer, _ = answered(services, asking(mode, budget=Budget(tokens=4000)))
+        assert 1900 < answer.trace.usage.tokens < 4000
+        assert model.calls.total() <= 2
+        assert answer.answered
+        if mode != "report":  # whose next call is a section: part of the answer
+            is_marked(answer, "tokens")
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_the_smallest_budget_gives_an_answer(self, services: Services, server: FakeOpenAI, mode: str) -> None:
+        server.always(CHAT, ScriptedModel())
+        answer, _ = answered(services, asking(mode, budget=Budget(tokens=500)))
+        assert answer.trace.usage.tokens <= 500
+        assert answer.answered
+
+    def test_passages_that_do_not_fit_are_left_out_and_that_is_said(self, services, server, add_report) -> None:
+        for number in range(3):
+            add_report(f"# Chad {number}\n\n## Population\n\n{'Many people, it is said. ' * 40}", f"chad-{number}")
+        server.always(CHAT, ScriptedModel())
+        answer, _ = answered(services, asking("direct", "How many people, is it said?", budget=Budget(tokens=500)))
+        is_marked(answer, "tokens")
+        assert server.calls(CHAT) == 1
+        assert answer.answered
+
+
+class TestTheDay:
+    """DAILY_TOKEN_LIMIT (R-D9)."""
+
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.override(daily_token_limit=5)
+
+    @pytest.mark.parametrize("mode", ["deep", "chain", "auto", "report"])
+    def test_reached_in_the_middle_it_ends_the_answer(self, services, server: FakeOpenAI, mode: str) -> None:
+        server.always(CHAT, ScriptedModel())
+        answer, _ = answered(services, asking(mode))
+        assert server.calls(CHAT) == answer.trace.usage.calls == 1
+        assert answer.trace.stopped_by == "tokens"
+        assert steps(answer.trace.path, "budget")[0].detail.startswith("Today's budget of 5 tokens is used up")
+        assert answer.answered
+        assert INSTEAD in answer.response
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_reached_before_the_first_call_it_is_an_error(self, services, server: FakeOpenAI, mode: str) -> None:
+        server.always(CHAT, ScriptedModel())
+        answered(services, asking("direct"))
+        with pytest.raises(BudgetExhaustedError):
+            answered(services, asking(mode))
+        assert server.calls(CHAT) == 1
+
+    def test_reached_by_a_reranker(self, services: Services, server: FakeOpenAI) -> None:
+        server.always(CHAT, ScriptedModel())
+        with Services(services.settings.override(reranker="llm")) as reranked:
+            answer, _ = answered(reranked, asking("deep"))
+        assert answer.answered
+        assert answer.trace.stopped_by == "tokens"
+
+
+class TestKept:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.override(cache_seconds=600)
+
+    def test_an_answer_that_ended_early_is_not_kept(self, services: Services, server: FakeOpenAI) -> None:
+        server.always(CHAT, ScriptedModel())
+        limited = replace(asking("deep", budget=Budget(calls=2)), cache=True)
+        answered(services, limited)
+        answer, _ = answered(services, limited)
+        assert not answer.trace.cached
+        whole, _ = answered(services, replace(limited, budget=Budget()))
+        assert (whole.trace.cached, whole.trace.stopped_by) == (False, "")
+        again, _ = answered(services, replace(limited, budget=Budget(seconds=100.0)))
+        assert again.trace.cached, "the budget it was made with does not matter"

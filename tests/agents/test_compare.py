@@ -1,0 +1,164 @@
+"""Compare: one search a side, one call, every cell with its source; without a model, quotations side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chatbot.schema import Scope, Values
+from tests.agents.bench import Bench, add, bench
+from tests.conftest import KENYA_2023
+from tests.fakes.openai_replies import Reply
+from tests.fakes.scripted_model import ScriptedModel
+
+GROWTH = "How does the population of Kenya differ from that of Mali?"
+COUNTRIES = ["Kenya", "Mali", "Chad", "Peru", "Nepal", "Haiti", "Egypt", "Jordan", "Yemen", "Syria"]
+QUOTED = "Side by side, quoted from the reports:"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with bench(tmp_path_factory.mktemp("model")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with bench(tmp_path_factory.mktemp("keyless"), chat_model="extractive") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """Eight countries more, and Kenya in three years."""
+    folder = tmp_path_factory.mktemp("many")
+    with bench(folder, chat_model="extractive") as opened:
+        for country in COUNTRIES[2:]:
+            text = KENYA_2023.replace("Kenya", country)
+            add(opened.services, folder, text, country, country_name=country, year=2023, type="country_report")
+        for year in (2021, 2025):
+            text = KENYA_2023.replace("2023", str(year))
+            add(opened.services, folder, text, f"kenya-{year}", country_name="Kenya", year=year, type="country_report")
+        yield opened
+
+
+def chosen(*countries: str) -> Scope:
+    return Scope.of({"country_name": Values(countries)})
+
+
+def rows(response: str) -> list[str]:
+    return [line for line in response.splitlines() if line.startswith("|")]
+
+
+class TestWithAModel:
+    def test_one_call_over_the_best_of_each_side(self, model: Bench) -> None:
+        told = model.ask("compare", query=GROWTH)
+        assert told.stages == ["compare"]
+        assert told.items("plan") == ["Kenya", "Mali"]
+        assert sorted(told.details("found")) == ["Kenya", "Mali"]
+        countries = [hit.chunk.metadata["country_name"] for hit in told.answer.trace.hits]
+        assert countries == ["Kenya", "Mali", "Kenya", "Kenya"]
+        asked = told.requests[0].body["messages"][-1]["content"]
+        assert "- Kenya: 1, 3, 4\n- Mali: 2\n" in asked
+        assert told.answer.answered
+
+    def test_a_table_with_sources_stays(self, model: Bench) -> None:
+        table = "| Aspect | Kenya | Mali |\n| --- | --- | --- |\n| People | many [1] | fewer [2] |\n\nThey differ [1]."
+        assert model.ask("compare", ScriptedModel(compare=table), GROWTH).answer.response == table
+
+    def test_a_cell_that_cites_the_other_side_is_emptied_and_named(self, model: Bench) -> None:
+        table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | many [1] | fewer [1] |"
+        told = model.ask("compare", ScriptedModel(compare=table), GROWTH)
+        assert rows(told.answer.response)[2] == "| People | many [1] | — |"
+        assert told.answer.response.endswith("Left out of the table for want of a source: People, Mali.")
+
+    def test_an_answer_without_a_table_gets_one_of_quotations(self, model: Bench) -> None:
+        told = model.ask("compare", ScriptedModel(compare="Kenya has more [1]."), GROWTH)
+        assert told.answer.response.startswith(f"Kenya has more [1].\n\n{QUOTED}\n\n| Kenya | Mali |")
+        assert {citation.number for citation in told.answer.citations} >= {1, 2}
+
+    def test_a_table_without_any_source_is_replaced(self, model: Bench) -> None:
+        table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | 9 million | 8 million |"
+        response = model.ask("compare", ScriptedModel(compare=table), GROWTH).answer.response
+        assert "9 million" not in response
+        assert response.startswith(f"A table without any source was left out.\n\n{QUOTED}")
+
+    def test_what_was_left_out_is_listed_once_and_bounded(self, model: Bench) -> None:
+        lines = [f"| Aspect {n} | a [1] | b |" for n in range(20)] * 2
+        table = "\n".join(["| Aspect | Kenya | Mali |", "|---|---|---|", *lines])
+        response = model.ask("compare", ScriptedModel(compare=table), GROWTH).answer.response
+        assert response.splitlines()[-1].count("Aspect") == 12
+        assert response.endswith("; 8 more.")
+
+    def test_a_model_that_fails_is_quoted_for(self, model: Bench) -> None:
+        told = model.ask("compare", ScriptedModel(compare=Reply(status=500)), GROWTH)
+        assert told.answer.trace.stopped_by == "model"
+        assert rows(told.answer.response)[0] == "| Kenya | Mali |"
+
+    def test_figures_of_a_cell_are_checked(self, model: Bench) -> None:
+        table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | 99,999 [1] | 20,137,527 (July 2021 est.) [2] |"
+        (doubt,) = model.ask("compare", ScriptedModel(compare=table), GROWTH).answer.unsupported
+        assert doubt.figures == ("99,999",)
+
+
+class TestKeyless:
+    def test_quotations_stand_side_by_side_with_their_place(self, keyless: Bench) -> None:
+        told = keyless.ask("compare", query=GROWTH)
+        assert told.answer.trace.usage.calls == 0
+        head, _, *body = rows(told.answer.response)
+        assert head == "| Kenya | Mali |"
+        assert "**Kenya: Country Report 2023, Population:** “52,428,290 (2023 est.)” [1]" in body[0]
+        assert "**Mali: Country Report 2021, Population:** “20,137,527 (July 2021 est.)” [2]" in body[0]
+        assert told.answer.unsupported == ()
+
+    def test_the_scope_gives_the_sides(self, keyless: Bench) -> None:
+        told = keyless.ask("compare", query="What is the population?", scope=chosen("Mali", "Kenya"))
+        assert told.items("plan") == ["Mali", "Kenya"]
+
+    def test_there_is_nothing_to_compare(self, keyless: Bench) -> None:
+        told = keyless.ask("compare", query="What is the population of Kenya?")
+        assert told.answer.response.startswith("There is nothing to compare: name at least two")
+        assert not told.answer.answered
+
+    def test_three_reports_of_a_country(self, many: Bench) -> None:
+        told = many.ask("compare", query="What is the population growth rate?", scope=chosen("Kenya"))
+        assert told.items("plan") == [f"Kenya: Country Report {year}" for year in (2021, 2023, 2025)]
+        assert "| **Population growth rate:** “2.09% (2023 est.)” [2] |" in rows(told.answer.response)[2]
+
+    def test_each_side_is_quoted_for_its_own_question(self, many: Bench) -> None:
+        """The other year in the question must not draw sentences of it."""
+        told = many.ask("compare", query="Compare the population growth rate of Kenya in 2021 and 2025")
+        assert told.items("plan") == ["2021", "2025"]
+        assert "2.09% (2021 est.)” [1]" in rows(told.answer.response)[2]
+        assert "2.09% (2025 est.)” [2]" in rows(told.answer.response)[2]
+
+    def test_too_many_sides_are_named(self, many: Bench) -> None:
+        told = many.ask("compare", query="What is the population growth rate?", scope=chosen(*COUNTRIES))
+        assert told.items("plan") == COUNTRIES[:8]
+        assert [row.split(" | ")[0] for row in rows(told.answer.response)[2:]] == [f"| {c}" for c in COUNTRIES[:8]]
+        assert told.answer.response.endswith("Too many to compare at once; left out: Yemen; Syria.")
+
+    def test_a_side_without_a_report_is_named(self, many: Bench) -> None:
+        told = many.ask("compare", query="Compare the population growth of Kenya and Mali in 2021 and 2025")
+        assert told.items("plan") == ["Kenya, 2021", "Kenya, 2025", "Mali, 2021"]
+        assert told.answer.response.endswith("There is no report for Mali, 2025.")
+
+    def test_the_same_words_are_quoted_once(self, keyless: Bench, tmp_path_factory: pytest.TempPathFactory) -> None:
+        folder = tmp_path_factory.mktemp("twice")
+        with bench(folder, chat_model="extractive") as opened:
+            twice = KENYA_2023 + "\n## Environment\n\n### Population\n\n52,428,290 (2023 est.)\n"
+            add(opened.services, folder, twice, "kenya-2023", country_name="Kenya", year=2023, type="country_report")
+            response = opened.ask("compare", query=GROWTH).answer.response
+        assert response.count("“52,428,290 (2023 est.)”") == 1
+
+
+def test_a_search_that_is_too_slow_costs_its_side_only(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("slow")
+    with bench(folder, search_seconds=0.4, embedding_provider="openai", embedding_model="fake") as opened:
+        opened.server.embed(Reply(silent_before=1.5))
+        told = opened.ask("compare", query=GROWTH)
+    (failed,) = told.failed
+    assert failed.name == "found"
+    assert told.answer.answered
+    assert f"The search failed or took too long for {failed.detail.split(':')[0]}." in told.answer.response

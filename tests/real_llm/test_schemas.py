@@ -1,0 +1,62 @@
+"""Replies that a program reads, by a server that is held to the JSON schema (R-C9)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatbot.cancellation import Cancellation
+from chatbot.generation.asking import ask, asking
+from chatbot.generation.completion import completed
+from chatbot.model_output.shapes import Shape, choice, follow_up, numbers, outline, queries
+from chatbot.prompts import render
+from chatbot.schema import Message
+from chatbot.services import Services
+from tests.real_llm.conftest import MARKS
+
+pytestmark = MARKS
+VALUES = {
+    "most": "2",
+    "question": "What are the population and the inflation of Kenya?",
+    "scope": "all reports",
+    "queries": "- What is the population of Kenya?",
+    "passages": '<passage number="1">\nKenya: 52,428,290 people\n</passage>\n\n<passage number="2">\nGold\n</passage>',
+    "so_far": "Nothing yet.",
+    "ways": "1. direct: one search.\n2. deep: several searches.",
+    "collections": "1. news: Daily news.\n2. reports: Country reports.",
+}
+SHAPES: dict[str, Shape[Any]] = {
+    "plan": queries(2),
+    "relevance": numbers(2),
+    "reflect": queries(2),
+    "follow_up": follow_up(),
+    "auto": choice(["direct", "deep"]),
+    "collections": numbers(2),
+    "outline": outline(2),
+}
+
+
+@pytest.mark.parametrize("stage", SHAPES)
+def test_every_planning_call_is_read_at_the_first_try(services: Services, stage: str) -> None:
+    messages = [
+        Message("system", render(f"{stage}_system", **VALUES)),
+        Message("user", render(f"{stage}_user", **VALUES)),
+    ]
+    shape = SHAPES[stage]
+    asked = ask(services.chat_model, asking(messages, "", shape), shape, Cancellation(), stage=stage)
+    assert asked.value is not None, asked.why
+    assert [step.name for step in asked.steps] == [stage]
+    assert asked.steps[0].usage.calls == 1
+    assert asked.steps[0].usage.completion_tokens >= 1
+
+
+def test_it_is_the_schema_that_makes_it_write_json(services: Services) -> None:
+    shape = choice(["direct", "deep"])
+    prompt = asking([Message("user", "Write a line about the sea.")], "", shape)
+    held = completed(services.chat_model, prompt, Cancellation())
+    free = completed(services.chat_model, replace(prompt, json_schema=None), Cancellation())
+    assert json.loads(held.text)["choice"] in ("direct", "deep")
+    assert "{" not in free.text

@@ -1,0 +1,210 @@
+"""The ways to answer over HTTP: which one a request has, what it tells of its steps, and what needs a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from pydantic import SecretStr
+
+from chatbot.settings import Settings
+from tests.fakes.openai_server import CHAT, FakeOpenAI
+from tests.fakes.scripted_model import ScriptedModel
+from tests.web.conftest import Post, error_of
+
+COMPARED = "Compare the population of Kenya and Mali"
+MODES = ["auto", "chain", "compare", "deep", "direct", "report"]
+KEYLESS = ["auto", "compare", "deep", "direct"]
+STEP = {"name", "detail", "items", "sources", "failed"}
+ROW = {"stage", "runs", "calls", "cached_calls", "failed_calls", "prompt_tokens", "completion_tokens",
+       "embedding_tokens", "ms", "cost"}  # fmt: skip
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def model(server: FakeOpenAI) -> ScriptedModel:
+    said = ScriptedModel()
+    server.always(CHAT, said)
+    return said
+
+
+@pytest.fixture
+def settings(settings: Settings, server: FakeOpenAI, request: pytest.FixtureRequest) -> Settings:
+    """With a language model. A test may ask for other settings."""
+    return settings.override(
+        chat_model="openai:fake",
+        openai_api_key=SecretStr("sk-secret-4711"),
+        openai_base_url=server.url,
+        model_retries=0,
+    ).override(**getattr(request, "param", {}))
+
+
+@pytest.fixture(autouse=True)
+def _reports(kenya: object, mali: object) -> None:
+    """Two of them."""
+
+
+def answer(post: Post, /, **fields: Any) -> Json:
+    response = post(**{"query": COMPARED, **fields})
+    assert response.status_code == 200, response.get_data(as_text=True)
+    found: Json = response.get_json()
+    return found
+
+
+def streamed(client: FlaskClient, **fields: Any) -> list[tuple[str, Json]]:
+    response = client.post("/api/chat", json={"query": COMPARED, **fields})
+    found = re.findall(r"event: (\w+)\ndata: (.*)\n\n", response.get_data(as_text=True))
+    return [(name, json.loads(data)) for name, data in found]
+
+
+def path_names(body: Json) -> list[str]:
+    return [step["name"] for step in body["trace"]["path"]]
+
+
+@pytest.mark.usefixtures("model")
+class TestWhichMode:
+    def test_direct_by_default(self, query: Post) -> None:
+        assert answer(query)["trace"]["mode"] == "direct"
+
+    @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "auto"])
+    def test_as_the_request_says(self, query: Post, mode: str) -> None:
+        body = answer(query, mode=mode)
+        assert body["trace"]["mode"] == mode
+        assert body["answered"] is True
+
+    @pytest.mark.parametrize("settings", [{"mode": "compare"}], indirect=True)
+    def test_as_the_setting_says(self, query: Post) -> None:
+        assert answer(query)["trace"]["mode"] == "compare"
+        assert answer(query, mode="direct")["trace"]["mode"] == "direct"
+
+    @pytest.mark.parametrize("settings", [{"preset": "deep"}], indirect=True)
+    def test_as_the_preset_of_the_settings_says(self, query: Post) -> None:
+        assert answer(query)["trace"]["mode"] == "deep"
+
+    def test_as_the_preset_of_the_request_says(self, query: Post) -> None:
+        assert answer(query, preset="deep")["trace"]["mode"] == "deep"
+        assert answer(query, preset="deep", mode="compare")["trace"]["mode"] == "compare"
+
+    @pytest.mark.parametrize("path", ["/query", "/api/chat"])
+    def test_an_unknown_one_is_refused_with_the_valid_ones(self, client: FlaskClient, path: str) -> None:
+        error = error_of(client.post(path, json={"query": COMPARED, "mode": "clairvoyant"}), 400, "unknown_name")
+        (detail,) = error["details"]
+        assert detail["field"] == "mode"
+        assert detail["valid_values"] == MODES
+
+    @pytest.mark.parametrize("wrong", [3, True, ["deep"], {}])
+    def test_what_is_no_name_is_refused(self, query: Post, wrong: Any) -> None:
+        error = error_of(query(mode=wrong), 400)
+        assert [detail["field"] for detail in error["details"]] == ["mode"]
+
+
+class TestWhatIsTold:
+    @pytest.mark.parametrize("mode", ["deep", "chain", "compare", "report", "auto"])
+    def test_the_same_in_both_ways_to_ask(
+        self, query: Post, client: FlaskClient, model: ScriptedModel, mode: str
+    ) -> None:
+        """The steps come as they are made, and stand in the answer; `/query` is the last event."""
+        events = streamed(client, mode=mode)
+        steps = [data for name, data in events if name == "step"]
+        done = events[-1][1]
+        assert [name for name, _ in events][-1] == "done"
+        assert all(set(step) == STEP for step in steps)
+        assert done["trace"]["path"] == steps
+        assert all(set(row) == ROW for row in done["trace"]["ledger"])
+        assert sum(row["calls"] for row in done["trace"]["ledger"]) == len(model.stages)
+        assert done["trace"]["stopped_by"] == ""
+        body = answer(query, mode=mode)
+        assert sorted(path_names(body)) == sorted(path_names(done))
+        assert body["response"] == done["response"]
+
+    def test_the_sources_come_before_the_first_word(self, client: FlaskClient, model: ScriptedModel) -> None:
+        for mode in ("deep", "chain", "compare", "report"):
+            names = [name for name, _ in streamed(client, mode=mode) if name != "step"]
+            assert names[0] == "sources", mode
+            assert set(names[1:-1]) == {"token"}
+
+    def test_each_sub_question_has_its_sources(self, client: FlaskClient, model: ScriptedModel) -> None:
+        found = [data for name, data in streamed(client, mode="compare") if name == "step" and data["name"] == "found"]
+        assert {step["detail"]: {source["country_name"] for source in step["sources"]} for step in found} == {
+            "Kenya": {"Kenya"},
+            "Mali": {"Mali"},
+        }
+        assert set(found[0]["sources"][0]) == {
+            "chunk_id", "document_id", "document_name", "title", "country_name", "year", "page", "section"
+        }  # fmt: skip
+
+    def test_a_budget_that_ends_is_named(self, query: Post, model: ScriptedModel) -> None:
+        body = answer(query, mode="deep", budget={"calls": 2})
+        assert body["trace"]["stopped_by"] == "calls"
+        (step,) = [step for step in body["trace"]["path"] if step["name"] == "budget"]
+        assert step["failed"] is True
+        assert step["detail"] == "The budget of 2 model calls is used up."
+        assert body["answered"] is True
+        assert len(model.stages) == 2
+
+    def test_what_is_attached_is_answered_directly(self, client: FlaskClient, model: ScriptedModel) -> None:
+        text = "The population of Kenya is 99 people."
+        events = streamed(client, mode="deep", query="What is the population of Kenya?",
+                          attachments=[{"name": "note.md", "text": text}])  # fmt: skip
+        (mode,) = [data for name, data in events if name == "step" and data["name"] == "mode"]
+        assert mode["detail"] == "What is attached to a question is answered from directly."
+        assert events[-1][1]["trace"]["mode"] == "direct"
+        assert model.stages == ["answer"]
+
+    @pytest.mark.parametrize("settings", [{"cache_seconds": 600}], indirect=True)
+    @pytest.mark.parametrize("mode", ["deep", "chain", "compare", "report", "auto"])
+    def test_an_answer_from_the_cache_still_tells_its_path(self, query: Post, model: ScriptedModel, mode: str) -> None:
+        first = answer(query, mode=mode)
+        calls = len(model.stages)
+        again = answer(query, mode=mode)
+        assert len(model.stages) == calls
+        assert again["trace"]["cached"] is True
+        assert again["trace"]["usage"]["calls"] == 0
+        for field in ("path", "mode"):
+            assert again["trace"][field] == first["trace"][field]
+        assert again["response"] == first["response"]
+
+    def test_a_follow_up_in_a_conversation(self, query: Post, model: ScriptedModel) -> None:
+        first = answer(query, mode="deep", query="What is the population of Kenya?")
+        body = answer(query, mode="deep", query="And of Mali?", conversation_id=first["conversation_id"])
+        assert body["conversation_id"] == first["conversation_id"]
+        assert model.stages[4:6] == ["condense", "plan"]
+        assert body["trace"]["mode"] == "deep"
+        assert body["answered"] is True
+        assert body["conversation_usage"]["questions"] == 2
+        assert body["conversation_usage"]["calls"] == len(model.stages)
+
+
+@pytest.mark.parametrize("settings", [{"chat_model": "extractive"}], indirect=True)
+class TestWithoutAKey:
+    """What can be done by rule is; what is nothing but writing says that it needs a model."""
+
+    @pytest.mark.parametrize("mode", ["chain", "report"])
+    @pytest.mark.parametrize("path", ["/query", "/api/chat"])
+    def test_some_need_a_model(self, client: FlaskClient, path: str, mode: str) -> None:
+        error = error_of(client.post(path, json={"query": COMPARED, "mode": mode}), 400, "unknown_name")
+        (detail,) = error["details"]
+        assert detail["field"] == "mode"
+        assert detail["valid_values"] == KEYLESS
+        assert "needs a language model: set OPENAI_API_KEY" in error["message"]
+
+    def test_compare_quotes_side_by_side(self, query: Post) -> None:
+        body = answer(query, mode="compare")
+        assert "| Kenya | Mali |\n| --- | --- |\n| **Kenya: Country Report 2023, Population:**" in body["response"]
+        assert {citation["country_name"] for citation in body["citations"]} == {"Kenya", "Mali"}
+        assert body["unsupported"] == []
+        assert body["trace"]["usage"]["calls"] == 0
+
+    def test_deep_quotes_under_each_sub_question(self, query: Post) -> None:
+        body = answer(query, mode="deep")
+        (plan,) = [step["items"] for step in body["trace"]["path"] if step["name"] == "plan"]
+        assert len(plan) == 2
+        assert all(f"**{question}**" in body["response"] for question in plan)
+
+    def test_auto_goes_by_rule(self, query: Post) -> None:
+        body = answer(query, mode="auto")
+        assert body["trace"]["mode"] == "compare"
+        assert path_names(body)[0] == "mode"
