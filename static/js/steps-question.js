@@ -43,7 +43,7 @@ export class SubQuestion {
     question.id = node.querySelector(".step-text").id;
     node.append(question.#status);
     return question;
-  }
+    node.append(" ", question.#status);
 
   say(text) {
     this.#status.textContent = text && `– ${text}`;
