@@ -154,7 +154,7 @@ class Settings(BaseModel):
     context_tokens: int = Field(3000, ge=200, description="Tokens of passages in one prompt.")
     context_margin: int = Field(300, ge=0, description="Characters shown around a passage.")
 
-    # Answers in several steps
+    # Modes
     mode: str = Field(
         "direct", description="How a question is answered: direct, auto, deep, chain, compare, report (README, Modes)."
     )

@@ -110,6 +110,13 @@ def estimate_tokens(text: str) -> int:
     return max(parts // 100, text.count(" ")) + 1
 
 
+def counted(count: int, noun: str) -> str:
+    """The noun as it is said of so many: "1 report", "2 searches", "1,200 countries"."""
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{count:,} {noun}"
+
+
 def quoted(quotation: Quotation) -> str:
     """Markdown of a quotation with its citation."""
     return f"“{escape_markdown(quotation.text)}” [{quotation.number}]"

@@ -10,7 +10,7 @@ from ..protocols import Catalog
 from ..retrieval.mentions import COUNTRY, YEAR, Mentions
 from ..retrieval.scope import describe
 from ..schema import DocumentRecord, Scope, Value
-from ..text import escape_markdown
+from ..text import counted, escape_markdown
 
 MOST_LISTED = 20
 Topic = Literal["reports", "countries", "years"]
@@ -71,7 +71,7 @@ def collection_answer(topic: Topic, scope: Scope, catalog: Catalog) -> str:
     values = _values(records, scope, COUNTRY if topic == "countries" else YEAR)
     noun = "country" if topic == "countries" else "year"
     return _list(
-        f"The {_count(len(records), 'report')}{where} cover {_count(len(values), noun)}", list(map(str, values))
+        f"The {counted(len(records), 'report')}{where} cover {counted(len(values), noun)}", list(map(str, values))
     )
 
 
@@ -93,9 +93,4 @@ def _list(heading: str, items: Sequence[str]) -> str:
 
 
 def _are(count: int, noun: str) -> str:
-    return f"{'is' if count == 1 else 'are'} {_count(count, noun)}"
-
-
-def _count(count: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"
+    return f"{'is' if count == 1 else 'are'} {counted(count, noun)}"

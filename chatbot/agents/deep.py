@@ -10,7 +10,7 @@ from ..model_output.shapes import numbers, queries
 from ..retrieval.decomposition import sub_questions
 from ..retrieval.scope import describe
 from ..schema import Context, Event, Prompt, Question, SearchHit, StepEvent
-from ..text import escape_markdown
+from ..text import counted, escape_markdown
 from .answering import grounded, is_empty, when_empty
 from .evidence import Evidence, numbered
 from .opening import begun
@@ -69,7 +69,7 @@ class DeepAgent:
             )
         plan = planned or by_rule
         if plan != [question.search_text]:
-            yield run.step("plan", _count(len(plan), "sub-question"), items=plan)
+            yield run.step("plan", counted(len(plan), "sub-question"), items=plan)
         return plan
 
     def _explore(
@@ -83,7 +83,7 @@ class DeepAgent:
             if not new_questions or run.cancel.cancelled:
                 break
             asked += new_questions
-            yield run.step("search", f"Round {round_number}: {_count(len(new_questions), 'search')} at once")
+            yield run.step("search", f"Round {round_number}: {counted(len(new_questions), 'search')} at once")
             found = yield from run.search([narrowed(run, query) for query in new_questions])
             hits = [(query, self._near(one.hits)) for query, one in zip(new_questions, found, strict=True) if one]
             new = evidence.unseen(hits, most=JUDGED)
@@ -116,7 +116,7 @@ class DeepAgent:
         )
         if chosen is None:
             return new
-        yield run.step("relevance", f"{len(chosen)} of {_count(len(new), 'passage')} help")
+        yield run.step("relevance", f"{len(chosen)} of {counted(len(new), 'passage')} help")
         return [new[number - 1] for number in sorted(chosen)]
 
     def _gaps(self, run: Run, asked: Sequence[str], evidence: Evidence) -> Generator[StepEvent, None, list[str]]:
@@ -135,11 +135,6 @@ class DeepAgent:
             return []
         yield run.step("reflect", "Something is missing" if gaps else "The passages are enough", items=gaps)
         return gaps
-
-
-def _count(number: int, noun: str) -> str:
-    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
-    return f"{number} {noun if number == 1 else plural}"
 
 
 def _by_question(run: Run, plan: Sequence[str], evidence: Evidence, context: Context) -> str:

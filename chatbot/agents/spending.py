@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from ..schema import Budget, StepTiming, Stopper, Usage
+from ..text import counted
 
 PLANNING_SHARE = 0.4
 """Of the seconds: what may be over before the first search begins."""
@@ -86,11 +87,11 @@ class Spending:
 
     def told(self, stopper: Stopper) -> str:
         """What ended, in words."""
-        if stopper == "calls":
-            return f"The budget of {self._whole.calls:,} model calls is used up."
-        if stopper == "tokens":
-            return f"The budget of {self._whole.tokens:,} tokens is used up."
-        return f"The budget of {self._whole.seconds:g} seconds is used up."
+        whole = self._whole
+        budget = {"calls": (whole.calls, "model call"), "tokens": (whole.tokens, "token")}
+        amount, noun = budget.get(stopper, (whole.seconds, "second"))
+        shown = counted(amount, noun) if isinstance(amount, int) else f"{amount:g} seconds"
+        return f"The budget of {shown} is used up."
 
     def _stops(self, *, calls: int, tokens: int, share: float) -> Stopper:
         usage, budget = self.usage, self._budget

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from ..conversation.service import Saved
 from ..schema import Question, StepEvent, TokenEvent, Unsupported
 from ..serialization import answer_json
 from ..services import Services
+from ..text import counted
 
 
 @click.command()
@@ -71,30 +73,40 @@ def ask(
         preset=preset,
         auto_scope=services.settings.auto_scope if auto_scope is None else auto_scope,
     )
+    shown = ""
     for event in services.chat.stream(asked, cancel=Cancellation()):
-        if isinstance(event, TokenEvent) and not as_json:
+        if isinstance(event, TokenEvent) and _streams(as_json):
+            shown += event.text
             click.echo(event.text, nl=False)
         elif isinstance(event, StepEvent) and not as_json:
             _show(event)
         elif isinstance(event, Saved):
-            _finish(event, as_json)
+            _finish(event, shown, as_json)
+
+
+def _streams(as_json: bool) -> bool:
+    """Somebody reads along; a pipe gets the finished answer, which may differ from what was streamed."""
+    return not as_json and sys.stdout.isatty()
 
 
 def _show(step: StepEvent) -> None:
     """On the error stream: what is piped on is the answer."""
-    found = f": {len(step.hits)} passages" if step.hits else ""
+    found = f": {counted(len(step.hits), 'passage')}" if step.hits else ""
     colour = "yellow" if step.failed else None
     click.secho(f"{step.detail or step.name}{found}", err=True, dim=not step.failed, fg=colour)
     for item in step.items:
         click.secho(f"  - {item}", err=True, dim=True)
 
 
-def _finish(saved: Saved, as_json: bool) -> None:
+def _finish(saved: Saved, shown: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(answer_json(saved), indent=2, ensure_ascii=False))
         return
-    click.echo("\n")
     answer = saved.event.answer
+    if answer.response.startswith(shown):
+        click.echo(f"{answer.response[len(shown) :]}\n")
+    else:
+        click.echo(f"\n\nAs checked:\n\n{answer.response}\n")
     for citation in answer.citations:
         chunk = citation.hit.chunk
         page = f", page {chunk.page}" if chunk.page is not None else ""

@@ -44,17 +44,30 @@ _POLITE = re.compile(
     r"(?=(?:compare|contrast|explain|describe|show|tell|give)\b)",
     _I,
 )
+_MORE = r"(?:higher|lower|greater|larger|smaller|bigger|highest|lowest|largest|smallest|biggest)"
 _ABOUT_NAMES = (
     re.compile(rf"^\W*(?:compare(?: and contrast)?|contrast|(?:a )?comparison (?:of|between))\s+{_WHO}\s*[,:]?\s*", _I),
     re.compile(rf"^\W*{_ASKED}{_DIFFERENCE}\s+(?:between|among)\s+{_WHO}\s*,?\s*", _I),
     re.compile(
-        rf"^\W*how\s+(?:do|does|did|are|is|were|was)\s+{_WHO}\s+(?:differ(?:ent)?|compare|vary){_EACH_OTHER}\s*,?\s*",
+        rf"^\W*how\s+(?:do|does|did|are|is|were|was)\s+{_WHO}\s+(?:differ(?:ent)?|compare|vary)"
+        rf"(?:\s+(?:from|with|to)\s+{_ANY}|{_EACH_OTHER})\s*,?\s*",
         _I,
+    ),
+    re.compile(
+        rf"^\W*(?:does|do|did)\s+{_WHO}\s+have\s+(?:more|fewer|less|(?:(?:an?|the)\s+)?{_MORE})\s+(?!than\b)", _I
     ),
 )
 """Ways to begin after which only the thing compared is left; the names go behind it."""
 _OWNS = re.compile(r"['’]s$")
 _FIRST_IN = re.compile(rf"^{_IN}\s+", _I)
+_WHICH = re.compile(
+    rf"^(?:(?P<who>{_WHO})\s*[,:]\s*)?[^\w{NAME}]*(?:which|who)\s+(?:(?:one|country)\s+)?(?:(?:is|are|was|were)\s+(?:the\s+)?{_MORE}"
+    rf"|(?:has|have|had)\s+(?:(?:the|an?)\s+)?(?:{_MORE}|more|fewer|less|most|fewest|least))\b(?!\s+than\b)",
+    _I,
+)
+"""A question for the one that has more of a thing: both are asked for the thing."""
+_SIZE = re.compile(r"\b(?:larg|small|big)\w+$", _I)
+_OF_WHICH = re.compile(rf"(?:\s*[,:]\s*(?:(?:in|of)\s+)?|\s+(?:in|between|among)\s+)(?P<who>{_WHO})", _I)
 _OTHER = r"\s+(?:(?:in|of|for|that|those|the|one|ones|figures?)\s+)*"
 _HOW = re.compile(
     rf"^\W*how\s+(?:do|does|did)\s+(.*?)\s*\b(?:differ|compare|vary)\b{_EACH_OTHER}"
@@ -81,7 +94,7 @@ _REMOVED: tuple[tuple[re.Pattern[str], str], ...] = (
         "",
     ),
     (re.compile(rf"\s*\bthan{_OTHER}{_ANY}(?:['’]s)?", _I), ""),
-    (re.compile(r"^\W*(?:is|are|was|were)\s+(.+?)\s+(?:higher|lower|greater)\b", _I), r"\1 "),
+    (re.compile(rf"^\W*(?:is|are|was|were)\s+(.+?)\s+{_MORE}(?=\s+in\b|\W*$)", _I), r"\1 "),
     (
         re.compile(
             r"\b(?:the\s+)?(?:higher|lower|greater|highest|lowest|fewer)\b"
@@ -120,7 +133,7 @@ def marked(text: str, names: Sequence[Named]) -> str:
 
 def plain(held: str) -> str:
     """A marked question without the words that only compare: "Compare the area of X and Y" asks for the area."""
-    held = _POLITE.sub("", held)
+    held = _thing_of_which(_POLITE.sub("", held))
     for pattern in _ABOUT_NAMES:
         if match := pattern.match(held):
             rest = _FIRST_IN.sub("", held[match.end() :]).rstrip(" ?.!")
@@ -143,6 +156,19 @@ def tidy(text: str) -> str:
     """Single spaces, no sign or "and" left over at either end."""
     text = re.sub(r"\s+", " ", text)
     return _EDGES.sub("", re.sub(r"\s+(?=[?.!,;:])", "", text)).strip()
+
+
+def _thing_of_which(held: str) -> str:
+    """The area, for "Which is larger in area, X or Y?"; as it is where it does not say of what."""
+    if (match := _WHICH.match(held)) is None:
+        return held
+    rest, who = held[match.end() :], match["who"]
+    if who is None and (found := _OF_WHICH.search(rest)):
+        rest, who = f"{rest[: found.start()].strip(' ,')} {rest[found.end() :].strip(' ,')}", found["who"]
+    thing = _FIRST_IN.sub("", rest.strip(" ,?.!"))
+    if not re.search(r"[^\W\d]", _BARE.sub("", thing)):
+        thing = f"size {thing}".strip() if _SIZE.search(match[0]) else ""
+    return f"{thing} in {_OWNS.sub('', who)}" if who and thing else held
 
 
 def _mark(name: Named) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..protocols import Catalog
 from ..schema import Scope
+from .agreement import of_one
 from .clauses import ASKS, ended, questions
 from .compared import compared_countries, compared_years
 from .comparisons import NAME, PEOPLE, YEARS, marked, plain, tidy, unmarked
@@ -51,8 +52,9 @@ class _Named:
         """The question for each country in each year; none = all of them together."""
         if not countries and not years:
             return [ended(self.text)]
+        held = of_one(self.held) if countries else self.held
         return [
-            ended(self.held.replace(NAME, country).replace(PEOPLE, country).replace(YEARS, year))
+            ended(held.replace(NAME, country).replace(PEOPLE, country).replace(YEARS, year))
             for year in years or [self.all_years]
             for country in countries or [self.all_countries]
         ]

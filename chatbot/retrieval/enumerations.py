@@ -1,7 +1,8 @@
 """Lists of things asked of one country: "inflation, unemployment and GDP of Kenya", by a vocabulary.
 
 A wrong split is worse than none ("health and education ministry"), so that only figures and facts that stand on their
-own are known here, and only where a list begins and ends as one does. The rules know English.
+own are known here, and only where a list begins and ends as one does; `open_lists` has the others. The rules know
+English.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from . import open_lists
+from .agreement import with_thing
+from .comparisons import NAME
 from .names import Named
 
-_HELD = "\ue000"
-"""What names are covered with while a list is looked for: a private character."""
 _MODIFIER = (
     r"real|nominal|total|annual|average|median|gross|net|public|external|foreign|national|urban|rural|youth|adult|consumer"
     r"|price|population|economic|gdp|life|land|literacy|birth|death|fertility|poverty|growth|inflation|unemployment|exchange"
@@ -26,7 +28,7 @@ _THING = (
 )
 _ITEM = rf"(?:(?:the|its|their)\s+)?(?:(?:{_MODIFIER})\s+)*(?:{_THING})\b(?!-)"
 _LIST = re.compile(
-    rf"(?P<both>\bboth\s+)?\b(?P<items>{_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s*(?:\band\b|&)\s*{_ITEM})"
+    rf"(?:\bboth\s+)?\b(?P<items>{_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s*(?:\band\b|&)\s*{_ITEM})"
     r"(?=\s*(?:$|[?.!:;]|,(?!\s*(?:and|or|&)\b)|\b(?:of|in|for|at|by|across|since|from|during|over|is|are|was|were|has|have"
     r"|had|do|does|did|will|differ|compare|compared|than|changed?|changing|develop(?:ed)?|grow[ns]?|grew|evolved?|rise[ns]?"
     r"|rose|fall(?:en|s)?|fell|like)\b|[\ue000]))",
@@ -52,16 +54,17 @@ def things(text: str, names: Iterable[Named]) -> list[str]:
     """The question once for each thing that it lists; ``names``: the countries and years in it."""
     covered = text
     for name in names:
-        covered = covered[: name.start] + _HELD * (name.end - name.start) + covered[name.end :]
+        covered = covered[: name.start] + NAME * (name.end - name.start) + covered[name.end :]
+    start, end, items = _known(covered) or open_lists.find(covered) or (0, 0, [])
+    return [with_thing(text, covered, start, end, item) for item in items] or [text]
+
+
+def _known(covered: str) -> tuple[int, int, list[str]] | None:
+    """Where a list of known things is, with a "both" before it, and the things, each with the article of the first."""
     for match in _LIST.finditer(covered):
         before = covered[: match.start()]
         if _BEGINS.search(before) and not _TOGETHER.search(before):
-            return [f"{text[: match.start()]}{item}{text[match.end() :]}" for item in _items(match["items"])]
-    return [text]
-
-
-def _items(listed: str) -> list[str]:
-    """The things, each with the article of the first."""
-    items = _SEPARATOR.split(listed)
-    article = _ARTICLE.match(listed)
-    return [item if _ARTICLE.match(item) or article is None else article[0] + item for item in items]
+            items = _SEPARATOR.split(match["items"])
+            article = _ARTICLE.match(match["items"])
+            return *match.span(), [i if _ARTICLE.match(i) or article is None else article[0] + i for i in items]
+    return None

@@ -37,7 +37,7 @@ def placed(text: str, country: NamedCountry, *, usual: bool = False) -> str:
 
 
 def owned(name: str) -> str:
-    """ "Kenya's", "the Philippines'"."""
+    """As the one that something belongs to: Kenya's, the Philippines'."""
     return f"{name}'" if name.startswith("the ") and name.endswith("s") else f"{name}'s"
 
 

@@ -22,12 +22,13 @@ _THAT_COUNTRY = re.compile(
     r"\b(?:this|that|the(?: same)?) country\b(?!\s+(?:with|that|which|who|whose|where|of|in|to|from|reports?)\b)", _I
 )
 _THERE = re.compile(
-    r"(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbe )(?<!\bbeen )\bthere\b(?! (?:is|are|was|were|has|have|will|can)\b)",
+    r"(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbe )(?<!\bbeen )\bthere\b"
+    r"(?! (?:is|are|was|were|has|have|will|can)\b)",
     _I,
 )
 """The place, not "is there"."""
 _PLURAL = re.compile(
-    r"(?<!\bwho )(?<!\bwhat )(?!\b(?:does|goes|has)\b)\b[a-z]{2,}[^suiA-Z\W]s\b|\b(?:people|men|women|children)\b"
+    r"(?<!\b[Ww]ho )(?<!\b[Ww]hat )(?!\b(?:does|goes|has)\b)\b[a-z]{2,}[^suiA-Z\W]s\b|\b(?:people|men|women|children)\b"
 )
 """What "they" may be, other than a country."""
 _ASKED_OF = re.compile(r"\b(?:do|does|did|has|have|is|are|was|were|can|will)\s+(?:the\s+)?$", _I)

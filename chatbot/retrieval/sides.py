@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..protocols import Catalog
 from ..schema import Condition, Range, Scope, Value, Values
 from ..text import analyzer
-from .compared import compared_countries, compared_years
+from .compared import beside, compared_countries, compared_years
 from .comparisons import bare, marked, plain, unmarked
 from .country_names import country_key
 from .mentions import COUNTRY, YEAR, Mentions, find_mentions
@@ -158,15 +158,14 @@ def _years_of(named: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> li
 
 
 def _said_by_scope(text: str, mentions: Mentions, narrowed: Scope, catalog: Catalog) -> list[Named]:
-    """The names in the text that the scopes of the sides say already, each or among them."""
+    """The names in the text that the scopes of the sides say already, and those that they are compared with."""
     countries, years = narrowed.get(COUNTRY), narrowed.get(YEAR)
     keys = {country_key(str(value)) for value in countries.values} if isinstance(countries, Values) else set()
-    names: list[Named] = [name for name in compared_countries(text, mentions) if keys.intersection(name.keys)]
-    for named in compared_years(text):
-        inside = [year for year in catalog.values(YEAR) if named.condition.matches(year)]
-        if years is not None and any(map(years.matches, inside)):
-            names.append(named)
-    return names
+    compared, spans = compared_countries(text, mentions), compared_years(text)
+    said = [name for name in compared if keys.intersection(name.keys)]
+    inside = [year for year in catalog.values(YEAR) if years is not None and years.matches(year)]
+    said_years = [span for span in spans if any(map(span.condition.matches, inside))]
+    return [*beside(text, compared, said), *beside(text, spans, said_years)]
 
 
 def _with(scope: Scope, field: str, values: Sequence[Value]) -> Scope:

@@ -41,9 +41,9 @@ export class SubQuestion {
   static step(text, node) {
     const question = new SubQuestion(text, [], node);
     question.id = node.querySelector(".step-text").id;
-    node.append(question.#status);
-    return question;
     node.append(" ", question.#status);
+    return question;
+  }
 
   say(text) {
     this.#status.textContent = text && `– ${text}`;

@@ -72,7 +72,7 @@ class TestCalls:
         answer, _ = answered(services, asking(mode, budget=Budget(calls=1)))
         assert server.calls(CHAT) == 1
         is_marked(answer, "calls")
-        assert "The budget of 1 model calls is used up. " in answer.response
+        assert "The budget of 1 model call is used up. " in answer.response
         assert INSTEAD in answer.response
         assert answer.answered
 

@@ -11,15 +11,15 @@ QUESTION = "What is the population growth rate?"
 SOURCE = {"chunk_id", "document_id", "document_name", "title", "country_name", "year", "page", "section"}
 CONTRACT: dict[str, set[str]] = {
     "": {"response", "sources", "answered", "citations", "unsupported", "scope", "suggested_scope", "trace"}
-    | {"conversation_id", "message_id"},
+    | {"conversation_id", "message_id", "conversation_usage"},
     "citation": SOURCE | {"number", "snippet", "score", "supported"},
     "scope": {"filters", "documents", "chunks"},
     "trace": {"mode", "retrieval_method", "query", "threshold", "hits", "steps", "usage", "cached", "caches"}
-    | {"truncated"},
+    | {"truncated", "stopped_by", "path", "ledger", "cost"},
     "threshold": {"start", "used", "relaxed"},
     "hit": SOURCE | {"rank", "text", "score", "keyword_score", "fused_score", "found_by"},
     "step": {"name", "ms"},
-    "usage": {"prompt_tokens", "completion_tokens", "embedding_tokens", "calls"},
+    "usage": {"prompt_tokens", "completion_tokens", "embedding_tokens", "calls", "cached_calls", "failed_calls"},
 }
 """DESIGN.md, "HTTP contract"."""
 

@@ -6,16 +6,9 @@ import time
 
 import pytest
 
-from chatbot.retrieval.decomposition import sub_questions
 from chatbot.schema import Scope, Values
 from tests.retrieval.reports import Reports
-
-COUNTRIES = ("Kenya", "Mali", "Somalia", "Peru", "Chile")
-REPORTS = Reports(*((country, year) for country in COUNTRIES for year in (2021, 2023, 2025)))
-
-
-def split(text: str, scope: Scope = Scope(), most: int = 4, reports: Reports = REPORTS) -> list[str]:  # noqa: B008
-    return sub_questions(text, scope, reports, most)
+from tests.retrieval.splitting import split
 
 
 class TestQuestions:
@@ -179,19 +172,8 @@ class TestBoth:
 
 @pytest.mark.parametrize(
     "piece",
-    [
-        "Kenya and ",
-        "in ",
-        ", and ",
-        "between ",
-        "inflation and ",
-        "how do ",
-        "than ",
-        "2021 and ",
-        "\ue000 ",
-        ", ",
-        "?",
-    ],
+    "Kenya and |in |, and |between |inflation and |how do |than |2021 and |\ue000 |, |?|a? |What is it? |and what is x "
+    "|and how many live there |tell me about a, b and c |drought, hunger and |Kenya: |which has more |they ".split("|"),
 )
 def test_a_long_text_takes_no_longer_than_a_search(piece: str) -> None:
     started = time.perf_counter()

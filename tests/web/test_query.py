@@ -56,6 +56,7 @@ def test_the_answer_has_every_field_of_the_contract(query: Post, kenya: Ingested
         "trace",
         "conversation_id",
         "message_id",
+        "conversation_usage",
     }
     assert body["response"] == f"You asked: {QUESTION} [1][2]"
     assert body["sources"] == ["Kenya: Country Report 2023"]
@@ -91,6 +92,10 @@ def test_the_trace_tells_how_the_answer_came_about(query: Post) -> None:
         "cached",
         "caches",
         "truncated",
+        "stopped_by",
+        "path",
+        "ledger",
+        "cost",
     }
     assert (trace["mode"], trace["retrieval_method"], trace["query"]) == ("direct", "hybrid", QUESTION)
     assert set(trace["threshold"]) == {"start", "used", "relaxed"}
@@ -99,7 +104,11 @@ def test_the_trace_tells_how_the_answer_came_about(query: Post) -> None:
     assert set(trace["hits"][0]) == HIT
     assert trace["hits"][0]["found_by"] == ["vector", "keyword"]
     assert all(set(step) == {"name", "ms"} and step["ms"] >= 0 for step in trace["steps"])
-    assert set(trace["usage"]) == {"prompt_tokens", "completion_tokens", "embedding_tokens", "calls"}
+    tokens = {"prompt_tokens", "completion_tokens", "embedding_tokens"}
+    calls = {"calls", "cached_calls", "failed_calls"}
+    assert set(trace["usage"]) == tokens | calls
+    assert [step["name"] for step in trace["path"]] == ["search", "generate"]
+    assert [row["stage"] for row in trace["ledger"]][-1] == "generate"
     assert trace["usage"]["calls"] == 1
     assert trace["cached"] is False
 

@@ -12,11 +12,11 @@ from pydantic import SecretStr
 from chatbot.ingestion.pipeline import Ingested
 from chatbot.settings import Settings
 from tests.fakes.openai_server import FakeOpenAI, Reply
-from tests.test_browser import chromium, page
+from tests.test_browser import chromium, launched, page
 from tests.web.conftest import QUESTION, Post
 from tests.web.live import served
 
-__all__ = ["chromium", "page"]
+__all__ = ["chromium", "launched", "page"]
 
 RIGHT = "The growth rate is **2.09%** (2023 est.) [1]."
 WRONG = "In `2031` it was *9.9 %* \u2013 \u201cnever said\u201d [1] [2]."

@@ -170,7 +170,13 @@ def test_the_valid_values_are_listed(query: Post, fields: dict[str, object], val
 
 @pytest.mark.parametrize(
     ("path", "valid"),
-    [("mode", ["direct"]), ("retrieval_method", ["bm25", "hybrid", "vector"])],
+    [
+        ("mode", ["auto", "chain", "compare", "deep", "direct", "report"]),
+        ("retrieval_method", ["bm25", "hybrid", "vector"]),
+    ],
+        ("mode", ["auto", "chain", "compare", "deep", "direct", "report"]),
+        ("retrieval_method", ["bm25", "hybrid", "vector"]),
+    ],
 )
 def test_the_valid_names_are_listed(query: Post, path: str, valid: list[str]) -> None:
     error = error_of(query(**{path: "magic"}), 400, "unknown_name")
