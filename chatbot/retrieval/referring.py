@@ -40,11 +40,13 @@ _SINCE = re.compile(r"(?:since|from|between)\b", _I)
 class Earlier:
     """What the questions before name: their countries, and those and their years as a list in words.
 
-    ``is_subject``: it is one country, and what it does is asked. ``has_several``: the last also has a plural noun.
+    Of the last: ``names_others``: it names countries that it is not about; ``is_subject``: what one country does is asked;
+    ``has_several``: it has a plural noun.
     """
 
     countries: tuple[str, ...] = ()
     years: str = ""
+    names_others: bool = False
     is_subject: bool = False
     has_several: bool = False
 
@@ -58,12 +60,14 @@ def earlier(question: str, known: Earlier, catalog: Catalog) -> Earlier:
     named = find_mentions(question, catalog)
     about = named.about or _object(question, named)
     years = joined([question[year.start : year.end] for year in named.years]) or known.years
-    has_several = _PLURAL.search(without(question, [*named.countries, *named.years])) is not None
-    if not about:
-        return Earlier(known.countries, years, False, has_several)
-    is_subject = len(about) == 1 and _ASKED_OF.search(question[: about[0].start]) is not None
-    countries = tuple(dict.fromkeys(placed(question, country, usual=True) for country in about))
-    return Earlier(countries, years, is_subject, has_several)
+    countries = tuple(dict.fromkeys(placed(question, country, usual=True) for country in about)) or known.countries
+    return Earlier(
+        countries,
+        years,
+        names_others=len(named.countries) > len(about),
+        is_subject=len(about) == 1 and _ASKED_OF.search(question[: about[0].start]) is not None,
+        has_several=_PLURAL.search(without(question, [*named.countries, *named.years])) is not None,
+    )
 
 
 def _object(question: str, named: Mentions) -> tuple[NamedCountry, ...]:
@@ -80,6 +84,8 @@ def completed(question: str, known: Earlier) -> str:
     filled = _ITS.sub(lambda _: owned(known.places), question, count=1)
     if not known.has_several:
         filled = _THEIR.sub(lambda _: owned(known.places), filled, count=1)
+    if known.names_others:
+        return filled
     if len(known.countries) == 1:
         filled = _THAT_COUNTRY.sub(lambda _: known.places, filled)
         if known.is_subject and not known.has_several:

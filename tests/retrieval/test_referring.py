@@ -32,6 +32,7 @@ def test_they_are_the_country_that_does_something() -> None:
         "What are the exports of Kenya and how do they affect growth?",
         "What are the rivers of Kenya and what is their length?",
         "What is the area of Kenya and how do people from Mali get there?",
+        "What does Kenya import from Mali and how many people live there?",
         "Who governs Kenya and what did they do in 2021?",
     ],
 )

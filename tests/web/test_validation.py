@@ -174,9 +174,6 @@ def test_the_valid_values_are_listed(query: Post, fields: dict[str, object], val
         ("mode", ["auto", "chain", "compare", "deep", "direct", "report"]),
         ("retrieval_method", ["bm25", "hybrid", "vector"]),
     ],
-        ("mode", ["auto", "chain", "compare", "deep", "direct", "report"]),
-        ("retrieval_method", ["bm25", "hybrid", "vector"]),
-    ],
 )
 def test_the_valid_names_are_listed(query: Post, path: str, valid: list[str]) -> None:
     error = error_of(query(**{path: "magic"}), 400, "unknown_name")
