@@ -32,7 +32,12 @@ def with_thing(text: str, covered: str, start: int, end: int, thing: str) -> str
 
 def of_one(held: str) -> str:
     """A question of one country, where it was of several: "How have Kenya and Mali changed"."""
-    return _OF_NAMES.sub(lambda verb: _like(verb[0], _TO_ONE), held)
+    return _OF_NAMES.sub(lambda verb: to_one(verb[0]), held)
+
+
+def to_one(verb: str) -> str:
+    """Of a verb for several the form for one; another one as it is."""
+    return _like(verb, _TO_ONE)
 
 
 def _exchanged(text: str, verb: re.Match[str], forms: dict[str, str]) -> str:

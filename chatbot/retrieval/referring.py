@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from ..protocols import Catalog
+from .agreement import to_one
 from .country_names import NamedCountry
 from .mentions import Mentions, find_mentions
 from .names import joined, owned, placed, without
@@ -17,7 +18,6 @@ _I = re.IGNORECASE
 _ITS = re.compile(r"\bits\b", _I)
 _THEIR = re.compile(r"\btheir\b", _I)
 _THEY = re.compile(r"\b(?P<verb>do|did|have|are|were|can|could|will|would|should)\s+they\b", _I)
-_OF_ONE = {"do": "does", "have": "has", "are": "is", "were": "was"}
 _THAT_COUNTRY = re.compile(
     r"\b(?:this|that|the(?: same)?) country\b(?!\s+(?:with|that|which|who|whose|where|of|in|to|from|reports?)\b)", _I
 )
@@ -40,7 +40,7 @@ _SINCE = re.compile(r"(?:since|from|between)\b", _I)
 class Earlier:
     """What the questions before name: their countries, and those and their years as a list in words.
 
-    Of the last: ``names_others``: it names countries that it is not about; ``is_subject``: what one country does is asked;
+    Of the last, ``names_others``: it names countries that it is not about; ``is_subject``: it asks what a country does;
     ``has_several``: it has a plural noun.
     """
 
@@ -89,7 +89,7 @@ def completed(question: str, known: Earlier) -> str:
     if len(known.countries) == 1:
         filled = _THAT_COUNTRY.sub(lambda _: known.places, filled)
         if known.is_subject and not known.has_several:
-            filled = _THEY.sub(lambda match: f"{_of_one(match['verb'])} {known.places}", filled)
+            filled = _THEY.sub(lambda match: f"{to_one(match['verb'])} {known.places}", filled)
     place = "" if filled != question else f"in {known.places}"
     return _THERE.sub(lambda _: place, filled)
 
@@ -104,7 +104,3 @@ def refers_still(question: str, mentions: Mentions) -> bool:
 def with_name(question: str, name: str) -> str:
     preposition = "" if _SINCE.match(name) else "in "
     return f"{question.rstrip(' ?.!')} {preposition}{name}?"
-
-
-def _of_one(verb: str) -> str:
-    return _OF_ONE.get(verb.lower(), verb)

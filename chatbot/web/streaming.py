@@ -6,6 +6,7 @@ import contextvars
 import json
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ from .errors import error_body, unexpected
 
 SILENCE_SECONDS = 1.0
 HOLD_SECONDS = 2.0
-"""How long the first steps are held back, so that an early failure still has its status code."""
+"""How long the first steps are held back, all of them together, so that an early failure still has its status code."""
 KEEP_ALIVE = ": waiting\n\n"
 _END = object()
 
@@ -41,9 +42,10 @@ class EventStream:
         # in a copy of this context: the time limits of the request go on in the thread
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(self._work,), name="answer", daemon=True).start()
+        until = time.monotonic() + HOLD_SECONDS
         while True:
             try:
-                item = self._queue.get(timeout=HOLD_SECONDS)
+                item = self._queue.get(timeout=max(0.0, until - time.monotonic()))
             except queue.Empty:
                 break
             if isinstance(item, BaseException):
