@@ -259,7 +259,7 @@ class TestSteps:
         expect(turn.locator(".steps")).not_to_have_attribute("open", "")
         turn.locator(".steps summary").click()
         expect(turn.locator('[data-step="mode"]')).to_have_text("Way of answering Chosen by the model: Step by step")
-        expect(turn.locator('[data-step="follow_up"]')).to_contain_text(f"Follow-up question {KENYA}– 2 sources")
+        expect(turn.locator('[data-step="follow_up"]')).to_contain_text(f"Follow-up question {KENYA} – 2 sources")
         expect(turn.locator('[data-step="intermediate"] .step-text')).to_have_text("4.4 million.")
         expect(turn.locator('[data-step="budget"]')).to_contain_text("Stopped early The budget of 40 model calls")
 

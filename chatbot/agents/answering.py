@@ -74,7 +74,8 @@ def when_empty(
         return
     text = not_found(scope, closest)
     if run.stopped_by:
-        text = f"{run.why_stopped} Nothing was found until then.\n\n{text}"
+        # Where no search came to its end, nobody knows whether the reports answer the question.
+        text = "\n\n".join([f"{run.why_stopped} Nothing was found until then.", *([text] if closest else [])])
     yield from _said(run, text, scope, closest, threshold)
 
 

@@ -45,7 +45,8 @@ def _summary(question: Question, catalog: Catalog) -> ScopeSummary:
     pending = sum(record.status == "pending" for record in records)
     if pending and (pending == len(records) or any(_just_registered(record) for record in records)):
         left = f"{pending} of {len(records)} to go"
-        raise IngestingError(f"The reports for {describe(question.scope)} are still being indexed: {left}.")
+        which = f"The reports for {describe(question.scope)}" if question.scope else "The reports"
+        raise IngestingError(f"{which} are still being indexed: {left}.")
     ready = [record for record in records if record.status == "ready"]
     return ScopeSummary(question.scope, len(ready), catalog.chunks_inside(ready, question.scope), question.page)
 

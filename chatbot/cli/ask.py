@@ -109,8 +109,9 @@ def _finish(saved: Saved, shown: str, as_json: bool) -> None:
         click.echo(f"\n\nAs checked:\n\n{answer.response}\n")
     for citation in answer.citations:
         chunk = citation.hit.chunk
-        page = f", page {chunk.page}" if chunk.page is not None else ""
-        click.secho(f"[{citation.number}] {chunk.title}: {chunk.section}{page}", dim=True)
+        page = f"page {chunk.page}" if chunk.page is not None else ""
+        place = ", ".join(filter(None, (chunk.section, page)))
+        click.secho(f"[{citation.number}] {chunk.title}{f': {place}' if place else ''}", dim=True)
     for sentence in answer.unsupported:
         click.secho(_doubt(sentence), fg="yellow")
     if answer.trace.stopped_by:

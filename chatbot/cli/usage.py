@@ -49,7 +49,13 @@ def _cells(sums: Sums) -> tuple[str, ...]:
     usage = sums.usage
     counts = (sums.questions, usage.calls, usage.cached_calls, usage.failed_calls)
     tokens = (usage.prompt_tokens, usage.completion_tokens, usage.embedding_tokens)
-    return (*(f"{number:,}" for number in (*counts, *tokens)), f"{sums.cost:.6f}{'+' if sums.unpriced_tokens else ''}")
+    return (*(f"{number:,}" for number in (*counts, *tokens)), _cost(sums))
+
+
+def _cost(sums: Sums) -> str:
+    if sums.unpriced_tokens and not sums.cost:
+        return "unknown"
+    return f"{sums.cost:.6f}{'+' if sums.unpriced_tokens else ''}"
 
 
 def _stage_cells(stage: StageSums) -> tuple[str, ...]:

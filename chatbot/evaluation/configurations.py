@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..chunkers import CHUNKERS
-from ..errors import InvalidRequestError
+from ..errors import InvalidRequestError, UnknownNameError
 from ..presets import PRESETS, query_time
 from ..retrieval import RETRIEVAL_METHODS
 from ..settings import Settings
@@ -59,8 +59,7 @@ def configurations(settings: Settings, compared: Compared) -> list[Configuration
         found.append(Configuration(f"chunker {name}", {"chunk_strategy": name}))
     for name in compared.presets:
         if name not in PRESETS:
-            message = f"{name!r} is not a preset. Valid: {', '.join(PRESETS)}."
-            raise InvalidRequestError.for_field("--presets", message, list(PRESETS))
+            raise UnknownNameError.among("--presets", "preset", name, PRESETS)
         # As a request would have it: the reports stay cut as they are.
         found.append(Configuration(f"preset {name}", {**query_time(name), "preset": None}))
     return list({configuration.name: configuration for configuration in found}.values())

@@ -24,7 +24,8 @@ _HEAD = re.compile(
 )
 _SUBORDINATE = re.compile(r"^\W*(?:where|when)\b", _I)
 _LABEL = re.compile(
-    r"(?:\b(?:in|for|of|about|on|regarding|concerning|as|and|or|the|reports?|editions?|reviews?|country|years?|re|vs)\b"
+    r"(?:\b(?:in|for|of|about|on|regarding|concerning|as|and|or|the|reports?|editions?|reviews?|country|years?|re"
+    r"|vs|versus)\b"
     r"|['’]s\b|[\d\W_])*",
     _I,
 )

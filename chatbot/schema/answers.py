@@ -132,7 +132,7 @@ class Trace:
     def cost(self) -> float | None:
         """None where a price is missing."""
         costs = [row.cost for row in self.ledger]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
+        return None if None in costs else round(sum(cost for cost in costs if cost is not None), 10)
 
 
 @dataclass(frozen=True, slots=True)

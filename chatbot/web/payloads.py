@@ -74,6 +74,23 @@ class Attachment(BaseModel):
         return self
 
 
+class BudgetLimits(BaseModel):
+    """Less than the settings allow one question."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    calls: StrictInt | None = None
+    tokens: StrictInt | None = None
+    seconds: StrictInt | StrictFloat | None = None
+
+
+INNER: Mapping[str, type[BaseModel]] = {
+    "report_context": ReportContext, "previous_messages": PreviousMessage, "attachments": Attachment,
+    "budget": BudgetLimits,
+}  # fmt: skip
+"""Fields of a question that are objects, or lists of them."""
+
+
 class SearchRequest(BaseModel):
     """What every question has. An unknown key is an error: a misspelt filter must not widen the search."""
 
@@ -105,23 +122,13 @@ class SearchRequest(BaseModel):
         )
 
 
-class BudgetLimits(BaseModel):
-    """Less than the settings allow one question."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    calls: StrictInt | None = None
-    tokens: StrictInt | None = None
-    seconds: StrictInt | StrictFloat | None = None
-
-
 class ChatRequest(SearchRequest):
     """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted from older clients."""
 
     previous_messages: list[PreviousMessage] = Field(default_factory=list, max_length=200)
     conversation_id: Identifier | None = Field(None, validation_alias=AliasChoices("conversation_id", "chatId"))
     mode: StrictStr | None = None
-    budget: BudgetLimits = Field(default_factory=BudgetLimits)
+    budget: BudgetLimits | None = None
     cache: StrictBool = True
     auto_scope: StrictBool | None = None
     attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
@@ -132,7 +139,7 @@ class ChatRequest(SearchRequest):
         """Raises InvalidRequestError, UnknownNameError."""
         auto_scope = services.settings.auto_scope if self.auto_scope is None else self.auto_scope
         question = self.question(services, mode=services.check_mode(self.mode, self.preset))
-        budget = services.budget(self.budget.model_dump(exclude_none=True))
+        budget = services.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})
         return replace(question, cache=self.cache, auto_scope=auto_scope, budget=budget)
 
     def messages(self) -> tuple[Message, ...]:
@@ -200,9 +207,19 @@ def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
     path = [part for part in path if part not in {"str", "int", "float", "dict"}]
     field = ".".join(path)
     if problem["type"] == "extra_forbidden":
-        valid = sorted(model.model_fields) if len(path) == 1 else []
+        valid = sorted(_inner(model, path).model_fields)
         listed = f" Valid: {', '.join(valid)}." if valid else ""
         return {"field": field, "message": f"unknown field.{listed}", "valid_values": valid}
     if path[:1] == ["filters"] and len(path) > 1:
         return {"field": ".".join(path[:2]), "message": "must be a value, a list of values or a range {gte, lte}"}
+    if problem["type"] == "model_type":
+        return {"field": field, "message": "must be an object."}
     return {"field": field, "message": str(problem["msg"])}
+
+
+def _inner(model: type[BaseModel], path: Sequence[str]) -> type[BaseModel]:
+    """The model that the last name of ``path`` is, or would be, a field of."""
+    for name in path[:-1]:
+        if name in model.model_fields:
+            model = INNER[name]
+    return model

@@ -80,5 +80,5 @@ def test_a_mode_that_needs_a_model_is_wrong_usage_without_one(loaded: Run) -> No
 def test_an_answer_that_ends_early_says_so(loaded: Run, model: dict[str, str]) -> None:
     result = loaded("ask", COMPARED, "--mode", "deep", BUDGET_CALLS="1", **model)
     assert result.status == 0
-    assert "The budget of 1 model calls is used up." in result.err
+    assert "The budget of 1 model call is used up." in result.err
     assert "Stopped early (calls): the best answer so far." in result.out

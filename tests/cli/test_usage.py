@@ -37,6 +37,8 @@ def test_tokens_without_a_price_are_told(loaded: Run) -> None:
     with FakeOpenAI() as server:
         model = {"CHAT_MODEL": "openai:fake", "OPENAI_BASE_URL": server.url}
         loaded("ask", QUESTION, **model)
+        total = next(line for line in loaded("usage").out.splitlines() if line.startswith("total"))
+        assert total.endswith(" unknown")
         loaded("ask", QUESTION, MODEL_PRICES="openai:fake=1/1", **model)
     result = loaded("usage")
     tokens = PROMPT_TOKENS + 2

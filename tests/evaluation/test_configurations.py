@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatbot.errors import InvalidRequestError
-from chatbot.evaluation.configurations import Compared, Configuration, configurations
+from chatbot.evaluation.configurations import Compared, configurations
 from chatbot.settings import Settings
 
 
@@ -41,7 +41,9 @@ def test_each_configuration_is_settings() -> None:
 
 def test_a_preset_is_measured_without_cutting_anew() -> None:
     (_, preset) = configurations(Settings(), Compared(presets=("deep",)))
-    assert preset == Configuration("preset deep", {"preset": None})
+    assert preset.name == "preset deep"
+    assert not preset.cuts_anew
+    assert preset.overrides["preset"] is None
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,23 @@ class TestWhatIsTold:
             "chunk_id", "document_id", "document_name", "title", "country_name", "year", "page", "section"
         }  # fmt: skip
 
+    @pytest.mark.parametrize("budget", [None, {}])
+    def test_a_budget_may_be_left_open(self, query: Post, budget: Json | None) -> None:
+        assert answer(query, budget=budget)["trace"]["stopped_by"] == ""
+
+    @pytest.mark.parametrize(
+        ("budget", "field", "told"),
+        [
+            ({"call": 8}, "budget.call", "unknown field. Valid: calls, seconds, tokens."),
+            (8, "budget", "must be an object."),
+            ({"calls": 0}, "budget.calls", "must be from 1 to 30."),
+            ({"seconds": 1e9}, "budget.seconds", "must be from 1 to 180."),
+        ],
+    )
+    def test_a_wrong_budget_is_told_with_what_is_valid(self, query: Post, budget: Any, field: str, told: str) -> None:
+        (detail,) = error_of(query(budget=budget), 400)["details"]
+        assert (detail["field"], detail["message"]) == (field, told)
+
     def test_a_budget_that_ends_is_named(self, query: Post, model: ScriptedModel) -> None:
         body = answer(query, mode="deep", budget={"calls": 2})
         assert body["trace"]["stopped_by"] == "calls"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import threading
 import time
@@ -13,7 +14,9 @@ from pydantic import SecretStr
 
 from chatbot.services import Services
 from chatbot.settings import Settings
+from chatbot.web import streaming
 from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
+from tests.fakes.scripted_model import ScriptedModel
 from tests.web.conftest import QUESTION
 from tests.web.live import Connection, Event, ask, served
 
@@ -84,6 +87,16 @@ class TestEvents:
             assert headers["X-Accel-Buffering"] == "no"
             assert headers["X-Content-Type-Options"] == "nosniff"
             assert names(list(connection.events()))[-1] == "done"
+
+    def test_steps_come_while_others_are_at_work(self, port, server, monkeypatch) -> None:
+        """Also where each follows the last one soon: the first ones are held back only so long, all together."""
+        monkeypatch.setattr(streaming, "HOLD_SECONDS", 0.5)
+        model = ScriptedModel()
+        server.always(CHAT, lambda request: dataclasses.replace(model(request), silent_before=0.4))
+        events = ask(port, query="Compare the population of Kenya and Mali", mode="deep")
+        first, sources = (next(event for event in events if event.name == name) for name in ("step", "sources"))
+        assert first.data["name"] == "plan"
+        assert sources.at - first.at > 0.4
 
     def test_tokens_come_while_the_model_writes(self, port, server) -> None:
         server.chat(Reply(["first"], silent_after=1.5))
