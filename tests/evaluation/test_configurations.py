@@ -52,7 +52,7 @@ def test_a_preset_is_measured_without_cutting_anew() -> None:
         (Compared(methods=("colbert",)), "--methods: 'colbert' is not a valid"),
         (Compared(weights=(1.5,)), "--weights: 1.5 is not between 0 and 1"),
         (Compared(chunkers=("scissors",)), "--chunkers: 'scissors' is not a valid chunk strategy"),
-        (Compared(presets=("best",)), "--presets: 'best' is not a preset. Valid: adaptive"),
+        (Compared(presets=("best",)), "--presets: 'best' is not a valid preset. Valid: adaptive"),
     ],
 )
 def test_a_wrong_name_lists_the_valid_ones(compared: Compared, message: str) -> None:
