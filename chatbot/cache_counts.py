@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from contextvars import ContextVar
 
+_lock = threading.Lock()
 _counts: ContextVar[Counter[str] | None] = ContextVar("cache_counts", default=None)
 
 
@@ -17,4 +19,5 @@ def begin_counting() -> Counter[str]:
 
 def count(level: str, *, hit: bool) -> None:
     if (counts := _counts.get()) is not None:
-        counts[f"{level} {'hit' if hit else 'miss'}"] += 1
+        with _lock:  # the searches of one question count at the same time
+            counts[f"{level} {'hit' if hit else 'miss'}"] += 1

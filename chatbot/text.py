@@ -40,6 +40,8 @@ _STOP_WORDS = {
 }
 _TURKISH_CAPITALS = {ord("İ"): "i", ord("I"): "ı"}
 """The dot is part of the letter; Python's lower() makes of "İ" an i and a dot of its own, which ends the word."""
+_ENGLISH = frozenset(_STOP_WORDS["english"])
+_FOREIGN = [frozenset(words) - _ENGLISH for name, words in _STOP_WORDS.items() if name != "english"]
 LANGUAGES = sorted(_STOP_WORDS)
 """Languages with both a Snowball stemmer and a stop-word list."""
 
@@ -108,6 +110,17 @@ def estimate_tokens(text: str) -> int:
     signs = len(_SIGN.findall(text))
     parts = 22 * (ascii_only - digits - signs) + 50 * digits + 85 * signs + 42 * beyond
     return max(parts // 100, text.count(" ")) + 1
+
+
+@lru_cache(maxsize=256)
+def is_foreign(text: str) -> bool:
+    """Whether it has several small words of another language, and more of them than English ones.
+
+    The rules for names and clauses know English: "Kenia und Somalia" names two countries, of which they see one.
+    """
+    words = set(_WORD.findall(text.lower()))
+    english = len(words & _ENGLISH)
+    return any(len(words & others) > max(1, english) for others in _FOREIGN)
 
 
 def counted(count: int, noun: str) -> str:

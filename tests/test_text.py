@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot.errors import SettingsError
-from chatbot.text import LANGUAGES, Analyzer, analyzer, estimate_tokens, sentences
+from chatbot.text import LANGUAGES, Analyzer, analyzer, estimate_tokens, is_foreign, sentences
 
 
 def test_terms_are_lower_case_stemmed_and_without_stop_words() -> None:
@@ -133,3 +133,20 @@ def test_the_token_estimate_is_close_to_what_tokenizers_count(text: str, minilm:
 @given(st.text(), st.text())
 def test_more_text_never_has_fewer_tokens(text: str, more: str) -> None:
     assert estimate_tokens(text + more) >= estimate_tokens(text) >= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "foreign"),
+    [
+        ("Vergleiche die Ernährungsunsicherheit in Kenia und in Somalia", True),
+        ("Comparez l'insécurité alimentaire au Kenya et en Somalie", True),
+        ("¿Cuál es la población de Perú y de Chile?", True),
+        ("Was ist die Hauptstadt von Mali?", True),
+        ("What is the population of El Salvador and La Paz?", False),
+        ("Kenya vs Mali inflation", False),
+        ("COMPARE THE GROWTH OF KENYA AND SOMALIA", False),
+        ("", False),
+    ],
+)
+def test_another_language_is_known_by_its_small_words(text: str, foreign: bool) -> None:
+    assert is_foreign(text) is foreign

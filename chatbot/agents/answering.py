@@ -19,6 +19,7 @@ from ..schema import (
     ScopeSummary,
     SearchHit,
     SourcesEvent,
+    StepEvent,
     StepTiming,
     Threshold,
     TokenEvent,
@@ -54,13 +55,18 @@ def grounded(
     margin = run.parts.context_margin
     context = build_context(hits, around or run.parts.store, budget_tokens=budget, margin=margin)
     run.spending.add(StepTiming.since("context", started))
-    if budget < most and len(context.passages) < len(hits) and not run.stopped_by:
-        fits = f"{len(context.passages)} of {len(hits)} passages"
-        yield from run.stop("tokens", f"The budget of tokens leaves room for {fits}.")
+    if budget < most:
+        yield from left_out(run, len(context.passages), len(hits))
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
     done = yield from written(run, context, way)
     response = way.finish(done.text, done.context)
     yield concluded(run, scope, response, hits, threshold, done.context, truncated=done.truncated)
+
+
+def left_out(run: Run, shown: int, found: int) -> Iterator[StepEvent]:
+    """Said where the budget of tokens has no room for all: what is written of fewer passages ended early."""
+    if shown < found and not run.stopped_by:
+        yield from run.stop("tokens", f"The budget of tokens leaves room for {shown} of {found} passages.")
 
 
 def when_empty(
@@ -84,7 +90,7 @@ def _general(run: Run) -> Generator[Event, None, Completion | None]:
     started, asked, pieces = time.perf_counter(), general_prompt(run.question), list[str]()
     try:
         with time_limit(run.cancel, run.spending.seconds_left()) as limited:
-            done = yield from completion(run.parts.chat_model, asked, limited, pieces)
+            done = yield from completion(run.chat_model, asked, limited, pieces)
     except ChatModelError as error:
         if not run.spending.usage_so_far.calls:
             raise

@@ -64,6 +64,8 @@ class AutoAgent:
                 yield event
 
     def _picked(self, run: Run) -> Generator[StepEvent, None, str]:
+        if not self._parts.catalog.all(run.question.scope):
+            return DEFAULT  # which says so, without a call
         if not self._parts.language_model:
             mode, why = self._by_rule(run.question)
             yield run.step("mode", f"Chosen: {mode}, because {why}")

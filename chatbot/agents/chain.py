@@ -68,7 +68,7 @@ class ChainAgent:
             hits = list(found.hits) if found else []
             closest += hits
             if not hits:
-                links.append(Link(asked, "Not found."))
+                links.append(Link(asked, "Not found." if found else ""))
                 continue
             answer, supporting = yield from self._answered(run, asked, hits)
             links.append(Link(asked, answer))

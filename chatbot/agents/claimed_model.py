@@ -32,7 +32,7 @@ class ClaimedChatModel:
         try:
             for delta in self._inner.stream(prompt, cancel=cancel):
                 if delta.usage is not None:
-                    counted = (counted or Usage()) + delta.usage
+                    counted = delta.usage  # some servers count anew with every piece
                 yield delta
         except ChatModelError:
             self.usage += Usage(calls=1, failed_calls=1)

@@ -24,6 +24,7 @@ class Parts:
     store: Store
     catalog: Catalog
     chat_model: ChatModel
+    uncached_model: ChatModel
     language_model: bool
     quoter: Quoter
     embedder: Embedder

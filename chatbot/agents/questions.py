@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..retrieval.mentions import find_mentions
 from ..retrieval.scope import describe
 from ..retrieval.subjects import suggest_scope
+from ..text import is_foreign
 from .run import Run
 from .search import Search
 
@@ -20,14 +21,15 @@ def whole(run: Run) -> Search:
 def narrowed(run: Run, query: str) -> Search:
     """Under the countries and years that the query is about, inside the scope chosen.
 
-    The whole question stays in all of that where it names a country besides: one of its parts may be about it.
+    The whole question stays in all of that where it names a country besides: one of its parts may be about it. So
+    does a query in another language: names are found in English.
     """
     scope, catalog = run.question.scope, run.parts.catalog
     mentions = find_mentions(query, catalog)
     if query == run.question.search_text and len(mentions.about) < len(mentions.countries):
         return whole(run)
-    inside = suggest_scope(mentions, scope, catalog) or scope
-    label = query if inside == scope else f"{query} ({describe(inside)})"
+    inside = scope if is_foreign(query) else suggest_scope(mentions, scope, catalog) or scope
+    label = query if inside == scope else f"{query} ({describe(inside.within(()))})"
     return Search(label, query, inside, run.question.top_k)
 
 

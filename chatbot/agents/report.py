@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import shorten
 
 from ..cancellation import Cancellation
-from ..generation.context import build_context, within
+from ..generation.context import build_context
 from ..generation.sentences import cited_numbers
 from ..model_output.records import Outline, OutlineSection
 from ..model_output.shapes import outline
@@ -68,26 +68,32 @@ class ReportAgent:
         run = Run(self._parts, question, cancel)
         if (scope := (yield from begun(run))) is None:
             return
-        plan = yield from self._outline(run)
+        scouted, plan = yield from self._outline(run)
         found = yield from self._searched(run, plan)
         if cancel.cancelled:
             return
+        if not found.evidence.hits and not is_empty(run, scouted):
+            # The sections found nothing, or had no time left: the first look did.
+            only = OutlineSection(_title(question.search_text), question.search_text)
+            plan = Outline(plan.title, (only,))
+            found.evidence.add((only.title, hit) for hit in scouted)
         if not found.evidence.hits:
             yield from when_empty(run, scope, found.closest)
             return
         yield from self._report(run, scope, plan, found)
 
-    def _outline(self, run: Run) -> Generator[StepEvent, None, Outline]:
-        """What the model plans for the passages that are nearest to the task; the task's parts by rule else."""
+    def _outline(self, run: Run) -> Generator[StepEvent, None, tuple[Sequence[SearchHit], Outline]]:
+        """The passages nearest to the task, and what the model plans for them; the task's parts by rule else."""
         question = run.question
         yield run.step("search", "Looking for what there is")
-        (scouted,) = yield from run.search([replace(whole(run), top_k=SCOUTED)], planning=True)
+        (first,) = yield from run.search([replace(whole(run), top_k=SCOUTED)], planning=True)
+        scouted = first.hits if first else ()
         planned = yield from run.ask(
             "outline",
             outline(MOST_SECTIONS),
             "An outline by rule",
             most=str(MOST_SECTIONS),
-            passages=numbered(scouted.hits if scouted else (), tokens=self._parts.deep_context_tokens),
+            passages=numbered(scouted, tokens=self._parts.deep_context_tokens),
             scope=describe(question.scope),
             question=question.search_text,
         )
@@ -95,7 +101,7 @@ class ReportAgent:
             parts = sub_questions(question.search_text, question.scope, self._parts.catalog)
             planned = Outline("", tuple(OutlineSection(_title(part), part) for part in parts))
         yield run.step("plan", planned.title or "The outline", items=[section.title for section in planned.sections])
-        return planned
+        return scouted, planned
 
     def _searched(self, run: Run, plan: Outline) -> Generator[StepEvent, None, _Found]:
         """For all sections at once. A passage belongs to each section that found it, and has one number."""
@@ -136,7 +142,7 @@ class ReportAgent:
             heading = f"## {escape_markdown(section.title)}"
             yield TokenEvent(f"\n\n{heading}\n\n")
             of_section = {hit.chunk.id for hit in evidence.of(section.title)}
-            own = within(context, of_section, budget_tokens=sections.tokens(len(left)))
+            own = yield from sections.share(context, of_section, len(left))
             if own.passages:
                 text = yield from sections.write(section, own)
             else:

@@ -12,6 +12,7 @@ from ..errors import NOTHING_WRITTEN, BudgetExhaustedError, ChatbotError, ChatMo
 from ..generation.asking import ask, asking
 from ..model_output.shapes import Shape
 from ..prompts import render
+from ..protocols import ChatModel
 from ..retrieval.pipeline import Retrieval
 from ..schema import Message, Question, SearchHit, StepEvent, StepTiming, Stopper
 from ..text import estimate_tokens
@@ -37,6 +38,11 @@ class Run:
         self.why_stopped = ""
         self._found = False
         self._share = PLANNING_SHARE
+
+    @property
+    def chat_model(self) -> ChatModel:
+        """The one that remembers what it said, or the one that says it anew where the question asks for that."""
+        return self.parts.chat_model if self.question.cache else self.parts.uncached_model
 
     def step(
         self,
@@ -85,13 +91,13 @@ class Run:
             return None
         prompt, started = asking(messages, self.question.search_text, shape), time.perf_counter()
         claim = self.spending.claim()
-        model = ClaimedChatModel(self.parts.chat_model, claim)
+        model = ClaimedChatModel(self.chat_model, claim)
         try:
             with time_limit(self.cancel, self.spending.seconds_left(self._share)) as limited:
                 asked = ask(model, prompt, shape, limited, stage=stage)
         except (BudgetExhaustedError, CallsUsedUpError) as error:
             claim.settle(StepTiming.since(stage, started, model.usage))
-            if not self.spending.usage_so_far.calls:
+            if isinstance(error, BudgetExhaustedError) and not self.spending.usage_so_far.calls:
                 raise
             yield from self.stop("calls") if claim.refused else self.stop("tokens", error.message)
             return None

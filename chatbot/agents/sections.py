@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
+from collections.abc import Collection as AnyOf
 from typing import TypeVar
 
 from ..cancellation import Cancellation
 from ..errors import EmbeddingError
 from ..generation.answer import prompt_for
+from ..generation.context import within
+from ..generation.sentences import cited_numbers, with_numbers_of
 from ..generation.wording import plain, unmarked
 from ..model_output.records import Outline, OutlineSection
 from ..schema import Context, Event, Prompt, Question, StepEvent, StepTiming, TokenEvent
 from ..text import escape_markdown
 from .already_written import AlreadyWritten
-from .answering import LEAST_CONTEXT
+from .answering import LEAST_CONTEXT, left_out
 from .run import Run
 from .writing import Way, quotations, written
 
@@ -45,12 +48,14 @@ class Sections:
         titles = "; ".join(escape_markdown(section.title) for section in left)
         return f"Not written any more: {titles}."
 
-    def tokens(self, left: int) -> int:
-        """For the passages of a section, where ``left`` are still to be written: each has its share of the budget."""
+    def share(self, context: Context, found: AnyOf[str], left: int) -> Generator[StepEvent, None, Context]:
+        """What a section ``found``, as far as it fits: the ``left`` still to be written share the budget of tokens."""
         most, of_budget = self._run.parts.deep_context_tokens, self._run.spending.tokens_left
-        if of_budget is None:
-            return most
-        return min(most, max(LEAST_CONTEXT, of_budget // left - self._run.parts.answer_tokens))
+        share = most if of_budget is None else of_budget // left - self._run.parts.answer_tokens
+        own = within(context, found, budget_tokens=min(most, max(LEAST_CONTEXT, share)))
+        if share < most:
+            yield from left_out(self._run, len(own.passages), len(found))
+        return own
 
     def write(self, section: OutlineSection, context: Context) -> Generator[Event, None, str]:
         """Its text, without what stands above; what is streamed has that, too."""
@@ -73,7 +78,9 @@ class Sections:
         way = Way(prompt, lambda context: quotations(run, section.question, context) or NOTHING)
         done = yield from written(run, context, way)
         self.truncated = self.truncated or done.truncated
-        text = _without_heading(done.text, section.title)
+        given = {passage.number for passage in done.context.passages}.union(cited_numbers(" ".join(already)))
+        # Each section is shown other numbers, and one that it was not shown is a passage of another section.
+        text = with_numbers_of(_without_heading(done.text, section.title), given)
         kept = yield from self._compared(lambda: said.without_repetition(text))
         if kept == "" and text and not run.cancel.cancelled:
             yield TokenEvent(f"\n\n{NOTHING_NEW}")

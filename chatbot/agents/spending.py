@@ -88,9 +88,9 @@ class Spending:
     def told(self, stopper: Stopper) -> str:
         """What ended, in words."""
         whole = self._whole
-        budget = {"calls": (whole.calls, "model call"), "tokens": (whole.tokens, "token")}
-        amount, noun = budget.get(stopper, (whole.seconds, "second"))
-        shown = counted(amount, noun) if isinstance(amount, int) else f"{amount:g} seconds"
+        parts = {"calls": (whole.calls, "model call"), "tokens": (whole.tokens, "token")}
+        amount, noun = parts.get(stopper, (whole.seconds, "second"))
+        shown = f"{amount:g} {noun}s" if amount is None or amount % 1 else counted(int(amount), noun)
         return f"The budget of {shown} is used up."
 
     def _stops(self, *, calls: int, tokens: int, share: float) -> Stopper:

@@ -51,7 +51,7 @@ def written(run: Run, context: Context, way: Way) -> Generator[Event, None, Writ
         return (yield from _quoted(f"{run.why_stopped} {INSTEAD}", instead, context))
     yield run.step("generate", "Writing the answer")
     draft, claim = Draft(), run.spending.claim(keep=0)
-    model = ClaimedChatModel(run.parts.chat_model, claim)
+    model = ClaimedChatModel(run.chat_model, claim)
     try:
         with time_limit(run.cancel, run.spending.seconds_left()) as limited:
             writing = write(model, run.question, context, limited, prompt=way.prompt, draft=draft)

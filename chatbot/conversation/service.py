@@ -75,9 +75,11 @@ class ChatService:
         """
         if conversation_id is not None and not self._conversations.exists(conversation_id):
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
+        changed: tuple[StepEvent, ...] = ()
         if question.attachments and question.mode != DEFAULT:
             question = replace(question, mode=DEFAULT)
-            yield StepEvent("mode", "What is attached to a question is answered from directly.")
+            changed = (StepEvent("mode", "What is attached to a question is answered from directly."),)
+        yield from changed
         agent = self._agents(question.mode, question.preset)
         history = self._history(question, conversation_id, previous_messages)
         question = replace(question, history=history)
@@ -94,7 +96,7 @@ class ChatService:
                 if cancel.cancelled:
                     return
                 if isinstance(event, AnswerEvent):
-                    yield self._save(question, bill.settle(_with_trace(event, condensed)), conversation_id)
+                    yield self._save(question, bill.settle(_with_trace(event, condensed, changed)), conversation_id)
                 else:
                     yield event
 
@@ -129,8 +131,8 @@ def _kept(scope: Scope) -> dict[str, Any]:
     return {"scope": scope.to_json(), "collections": list(scope.collections)}
 
 
-def _with_trace(event: AnswerEvent, condensed: Condensed) -> AnswerEvent:
-    """What condensing took is part of the answer's trace."""
+def _with_trace(event: AnswerEvent, condensed: Condensed, changed: tuple[StepEvent, ...]) -> AnswerEvent:
+    """What condensing took, and a mode that was changed before, are part of the answer's trace."""
     trace = event.answer.trace
-    trace = replace(trace, steps=(*condensed.steps, *trace.steps))
+    trace = replace(trace, steps=(*condensed.steps, *trace.steps), path=(*changed, *trace.path))
     return AnswerEvent(replace(event.answer, trace=trace))

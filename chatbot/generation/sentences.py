@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ..text import sentences
@@ -10,6 +11,7 @@ from .wording import QUOTATION, unmarked
 
 _GROUP = r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]"
 _NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+_WITH_SPACE = re.compile(rf"[ \t]*{_NUMBERS.pattern}")
 _LIST_MARK = re.compile(
     r"^[ \t>]*(?:[-*+]|#{1,6}|\(?\d{1,2}[.)])[ \t]+|^[ \t]*\|[ \t]*\d{1,2}[ \t]*(?=\|)", re.MULTILINE
 )
@@ -38,6 +40,17 @@ def cited_numbers(response: str) -> list[int]:
 def without_numbers(text: str) -> str:
     """The text without what it cites."""
     return _NUMBERS.sub("", text)
+
+
+def with_numbers_of(text: str, numbers: Collection[int]) -> str:
+    """The text with these of its citations only."""
+
+    def own(group: re.Match[str]) -> str:
+        cited = group[1].split(",")
+        kept = [number for number in cited if int(number) in numbers]
+        return group[0] if len(kept) == len(cited) else f" [{','.join(kept).strip()}]" if kept else ""
+
+    return _WITH_SPACE.sub(own, text)
 
 
 def cited_sentences(response: str) -> list[Sentence]:

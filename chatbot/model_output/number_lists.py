@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 
 from .values import first_of, said, values
 
-DIGITS = 4
 _THING = r"(?:passages?|documents?|docs?|chunks?|sources?|numbers?|collections?)"
 _LISTED = re.compile(
     rf"(?:[-*•]\s*|\d{{1,2}}[.)]\s+(?={_THING}))?(?:{_THING}\s*)?[\[(#]?(\d{{1,4}})[\])]?[.:]?$", re.IGNORECASE

@@ -10,6 +10,7 @@ from ..model_output.shapes import Shape, numbers
 from ..prompts import render
 from ..protocols import ChatModel
 from ..schema import Context, Message, Prompt, SearchHit, Usage
+from ..text import estimate_tokens
 from .reranker import Reranked, may_call
 
 BATCH = 20
@@ -65,12 +66,14 @@ class LlmReranker:
         self, query: str, messages: Sequence[Message], shape: Shape[list[int]], cancel: Cancellation
     ) -> tuple[str, Usage]:
         pieces: list[str] = []
-        usage = Usage()
+        counted: Usage | None = None
         prompt = Prompt(tuple(messages), query, Context(), json_schema=shape.schema)
         for delta in self._chat_model().stream(prompt, cancel=cancel):
             pieces.append(delta.text)
-            usage += delta.usage or Usage()
-        return "".join(pieces), usage
+            counted = delta.usage or counted  # some servers count anew with every piece, others not at all
+        reply = "".join(pieces)
+        asked = sum(estimate_tokens(message.content) for message in messages)
+        return reply, counted or Usage(asked, estimate_tokens(reply), calls=1)
 
 
 def _request(query: str, hits: Sequence[SearchHit]) -> str:

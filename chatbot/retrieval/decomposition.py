@@ -66,7 +66,7 @@ def sub_questions(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -
     By question, by thing, by country and by year; where all of that is too many, by less of it, so that nothing is
     left out. Each thing is asked of all countries before the next.
     """
-    asked = questions(unmarked(text), scope, catalog)
+    asked = questions(unmarked(text.lower() if text.isupper() else text), scope, catalog)
     asked = [*asked[: most - 1], " ".join(asked[most - 1 :])] if len(asked) > most else asked
     found: list[str] = []
     for place, question in enumerate(asked, start=1):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..protocols import Catalog
 from ..schema import Condition, Range, Scope, Value, Values
-from ..text import analyzer
+from ..text import analyzer, is_foreign
 from .compared import beside, compared_countries, compared_years
 from .comparisons import bare, marked, plain, unmarked
 from .country_names import country_key
@@ -54,7 +54,7 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
     every side. A side without a report that is ready is there too, marked so.
     """
     text = unmarked(text)
-    mentions = find_mentions(text, catalog)
+    mentions = Mentions() if is_foreign(text) else find_mentions(text, catalog)
     countries = _chosen(scope, COUNTRY, _named_countries(text, mentions, scope, catalog), catalog)
     narrowed = _with(scope, COUNTRY, countries)
     years = _chosen(scope, YEAR, _named_years(text, mentions, narrowed, catalog), catalog)

@@ -41,7 +41,7 @@ class TestSeconds:
         is_marked(answer, "seconds")
         assert answer.answered
         if stage in WRITING:
-            assert f"The budget of 1 seconds is used up. {INSTEAD}" in answer.response
+            assert f"The budget of 1 second is used up. {INSTEAD}" in answer.response
         server.wait_until(lambda: not under_way(server, CHAT), 2.0)
 
     @pytest.mark.parametrize("mode", MODES)
@@ -85,7 +85,7 @@ class TestSecondsOfSearches:
             assert time.monotonic() - started < self.SECONDS + 1.0
         is_marked(answer, "seconds")
         assert not answer.answered
-        assert answer.response == "The budget of 1 seconds is used up. Nothing was found until then."
+        assert answer.response == "The budget of 1 second is used up. Nothing was found until then."
         server.wait_until(lambda: not under_way(server, EMBEDDINGS), 2.0)
 
     def test_comparing_a_report_with_itself_stalls(self, services: Services, server: FakeOpenAI) -> None:

@@ -66,6 +66,12 @@ class TestRepeated:
         ask(services)
         assert answer(ask(services, **change)).trace.cached is False
 
+    def test_who_wants_no_cache_gets_a_new_answer(self, services: Services, server: FakeOpenAI) -> None:
+        server.chat(Reply("It is 2.09% [1]."), Reply("2.09% it is [1]."))
+        assert answer(ask(services)).response == "It is 2.09% [1]."
+        assert answer(ask(services, cache=False)).response == "2.09% it is [1]."
+        assert answer(ask(services)).response == "It is 2.09% [1]."
+
     def test_after_an_ingest_it_is_computed_anew(
         self, services: Services, server: FakeOpenAI, add_report: AddReport
     ) -> None:

@@ -67,7 +67,7 @@ def test_a_scope_without_reports_costs_no_call(services: Services, server: FakeO
     assert isinstance(events[-1], AnswerEvent)
     assert not events[-1].answer.answered
     assert "There is no report for Kenya, 2021" in events[-1].answer.response
-    assert server.calls(CHAT) <= (mode == "auto")  # the router asks before anybody looks
+    assert server.calls(CHAT) == 0
 
 
 def test_the_path_is_what_was_shown_and_the_steps_hold_what_was_spent(

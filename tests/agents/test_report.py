@@ -95,6 +95,16 @@ def test_a_passage_has_one_number_in_all_sections(reports: Bench) -> None:
     assert len({number for found in numbers.values() for number in found}) == len(numbers)
 
 
+def test_where_no_section_finds_anything_the_first_look_is_written_up(reports: Bench) -> None:
+    plan = outlined(One="Qwertz?", Two="Zxcvb?")
+    task = "The population of Kenya"
+    model = ScriptedModel(outline=plan, section=lambda request: f"52,428,290 [{passages(request)[0]}].")
+    told = reports.ask("report", model, task, retrieval_method="bm25")
+    assert told.answer.answered
+    assert f"## {task}" in told.answer.response
+    assert told.stages == ["outline", "section"]
+
+
 def test_what_is_streamed_is_the_report(reports: Bench) -> None:
     told = report(reports)
     assert told.tokens == told.answer.response

@@ -30,6 +30,9 @@ class TestQuestions:
         assert len(found) == 2
         assert found[1] == second
 
+    def test_a_question_in_capitals(self) -> None:
+        assert len(split("COMPARE THE POPULATION GROWTH OF KENYA AND SOMALIA")) == 2
+
     def test_a_scope_says_which_country_is_meant(self) -> None:
         kenya = Scope.of({"country_name": Values(("Kenya",))})
         text = "What is the capital and who is its president?"

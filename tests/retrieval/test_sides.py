@@ -44,6 +44,13 @@ class TestChoice:
         assert names("inflation", chosen) == ["Kenya, 2021", "Kenya, 2023", "Mali, 2021", "Mali, 2023"]
         assert [side.name for side in sides("inflation", chosen, REPORTS, most=3).compared] == ["Kenya", "Mali"]
 
+    def test_in_another_language_only_the_scope_says_what_is_compared(self) -> None:
+        """Of "Kenia und Somalia" the names' rules would see Somalia alone."""
+        text = "Vergleiche die Lebenserwartung in Kenia und in Somalia"
+        many = Reports(*((country, year) for country in COUNTRIES for year in (2021, 2022, 2023)))
+        assert names(text, reports=many) == []
+        assert names(text, scope(country_name=("Kenya", "Somalia")), many) == ["Kenya", "Somalia"]
+
     def test_documents_of_the_scope(self) -> None:
         titles = ("Kenya: Country Report 2021", "Mali: Country Report 2023")
         found = sides("inflation in Kenya and Mali", scope(document_name=titles), NAMED).compared

@@ -169,6 +169,7 @@ class TestWhatIsTold:
         (mode,) = [data for name, data in events if name == "step" and data["name"] == "mode"]
         assert mode["detail"] == "What is attached to a question is answered from directly."
         assert events[-1][1]["trace"]["mode"] == "direct"
+        assert events[-1][1]["trace"]["path"][0] == mode
         assert model.stages == ["answer"]
 
     @pytest.mark.parametrize("settings", [{"cache_seconds": 600}], indirect=True)
