@@ -9,6 +9,7 @@ from ..errors import IngestingError
 from ..protocols import Catalog
 from ..retrieval.scope import describe, nearest_scope
 from ..schema import DocumentRecord, Event, Question, ScopeSummary
+from ..text import escape_markdown
 from .answering import without_model
 from .collections import routed
 from .run import Run
@@ -28,7 +29,8 @@ def opened(run: Run) -> Generator[Event, None, ScopeSummary | None]:
     if not question.scope or scope.documents:
         return scope
     _, offer = nearest_scope(catalog, question.scope)
-    yield from without_model(run, f"There is no report for {describe(question.scope)}. {offer}", scope)
+    text = escape_markdown(f"There is no report for {describe(question.scope)}. {offer}")
+    yield from without_model(run, text, scope)
     return None
 
 

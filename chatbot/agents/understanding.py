@@ -75,12 +75,18 @@ class Understanding:
         scope = summarise(self._catalog, question.scope)
         yield SourcesEvent((), scope)
         if self._on_empty == "general":
-            yield StepEvent("generate", "Writing the answer")
+            yield (step := StepEvent("generate", "Writing the answer"))
             started = time.perf_counter()
             with time_limit(cancel, question.budget.seconds) as limited:
                 done = yield from completion(self._chat_model, general_prompt(question), limited)
             steps = (StepTiming.since("generate", started, done.usage),)
-            answer = assemble(question, done.text, scope=scope, steps=steps, truncated=done.truncated)
+            is_late = limited.cancelled and not cancel.cancelled
+            if not done.text:
+                yield TokenEvent(missing.text)
+            answer = assemble(
+                question, done.text or missing.text, scope=scope, steps=steps, path=(step,),
+                stopped_by="seconds" if is_late else "", truncated=done.truncated or is_late,
+            )  # fmt: skip
             yield AnswerEvent(answer)
             return
         yield TokenEvent(missing.text)

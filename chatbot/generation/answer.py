@@ -74,7 +74,7 @@ def latest(history: Sequence[Message]) -> list[Message]:
 
 def not_found(scope: ScopeSummary, closest: Sequence[SearchHit]) -> str:
     """What is said instead of an invented answer: where was searched, and what came closest."""
-    where = describe(scope.scope) + (f", page {scope.page}" if scope.page else "")
+    where = escape_markdown(describe(scope.scope)) + (f", page {scope.page}" if scope.page else "")
     text = f"The reports searched ({where}) do not seem to answer this question."
     if closest:
         lines = [f"- {_named(hit)}" for hit in closest[:CLOSEST_SHOWN]]

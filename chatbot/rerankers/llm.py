@@ -59,7 +59,8 @@ class LlmReranker:
             usage += cost
             if (helpful := shape.read(reply)) is not None:
                 return helpful, usage
-            messages += [Message("assistant", reply), Message("user", shape.repair)]
+            # Some servers refuse an empty message.
+            messages += [Message("assistant", reply or "(nothing)"), Message("user", shape.repair)]
         return list(range(1, len(hits) + 1)), usage
 
     def _ask(

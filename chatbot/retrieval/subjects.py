@@ -88,7 +88,7 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Mi
     if absent:
         parts.append(f"There is no report on {_joined([_shown(country) for country in absent])}.")
     if left_out:
-        parts.append(f"The scope chosen ({describe(scope)}) leaves out {_joined(left_out)}.")
+        parts.append(f"The scope chosen ({escape_markdown(describe(scope))}) leaves out {_joined(left_out)}.")
     usable = [value for value in _in_data(mentions.countries, catalog) if _admits(scope, COUNTRY, value, catalog)]
     if usable:
         return Missing(" ".join(parts), everything=False)
@@ -102,7 +102,7 @@ def _what_there_is(scope: Scope, catalog: Catalog) -> str:
         {str(part.metadata[COUNTRY]) for r in catalog.all(scope) for part in r.parts if COUNTRY in part.metadata}
     )
     if not names:
-        return nearest_scope(catalog, scope)[1]
+        return escape_markdown(nearest_scope(catalog, scope)[1])
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return f"There are reports on {', '.join(names[:MOST_NAMED])}{more}."
 
@@ -133,7 +133,8 @@ def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missin
     if len(absent) < len(wanted):
         return Missing(text, everything=False)
     known = sorted({part[YEAR] for part in parts}, key=str)
-    offer = f"The reports{f' for {describe(base)}' if base else ''} are of {', '.join(map(str, known))}."
+    of_base = f" for {escape_markdown(describe(base))}" if base else ""
+    offer = f"The reports{of_base} are of {', '.join(map(str, known))}."
     hint = "For older figures that one of them may hold, choose its year as the scope."
     older = any(years.gte < int(known[-1]) for years in mentions.years)
     return Missing(" ".join([text, offer, *([hint] if older else [])]), everything=True)

@@ -123,6 +123,18 @@ class TestTokens:
         assert server.calls(CHAT) == 1
         assert answer.answered
 
+    def test_a_report_on_fewer_passages_than_were_found_says_so(self, services, server, add_report) -> None:
+        """Such an answer is not kept for somebody who has a larger budget."""
+        for number in range(3):
+            add_report(f"# Chad {number}\n\n## Population\n\n{'Many people, it is said. ' * 40}", f"chad-{number}")
+        one = '{"title": "%s", "question": "How many people, is it said?"}'
+        outline = f'{{"title": "A", "sections": [{one % "People"}, {one % "Number"}]}}'
+        server.always(CHAT, ScriptedModel(outline=outline))
+        answer, _ = answered(services, asking("report", "How many people, is it said?", budget=Budget(tokens=3000)))
+        is_marked(answer, "tokens")
+        (end,) = steps(answer.trace.path, "budget")
+        assert end.detail == "The budget of tokens leaves room for 1 of 3 passages."
+
 
 class TestTheDay:
     """DAILY_TOKEN_LIMIT (R-D9)."""

@@ -124,6 +124,22 @@ def test_a_section_that_says_nothing_new_says_so(reports: Bench) -> None:
     assert section(told, "Growth") == NOTHING_NEW
 
 
+def test_a_number_that_a_section_was_not_shown_is_not_that_of_another_section(reports: Bench) -> None:
+    """Models like to begin anew with [1], which is a passage of the first section."""
+    said = "Mali has 20,137,527 (July 2021 est.) people [1] {}. They are many [1]."
+    told = report(reports, **{"People of Mali": said})
+    (own, *_) = shown = passages(told.requests[-1])
+    assert "1" not in shown
+    assert section(told, "People of Mali") == f"Mali has 20,137,527 (July 2021 est.) people [{own}]. They are many."
+
+
+def test_what_an_earlier_section_says_may_be_cited_again(reports: Bench) -> None:
+    first = "The population of Mali, people of Mali, is another matter [1]."
+    told = report(reports, **{"People of Kenya": first, "People of Mali": "It is another matter, as was said [1]."})
+    assert f"- {first}" in asked(told.requests[-1])
+    assert section(told, "People of Mali") == "It is another matter, as was said [1]."
+
+
 def test_a_title_that_the_model_repeats_is_taken_out(reports: Bench) -> None:
     told = report(reports, Growth=f"## **Growth**\n\n{IDEAL['Growth']}")
     assert section(told, "Growth").startswith("Their number grows")
@@ -187,7 +203,9 @@ class TestBudget:
         """What is left is written with what there is; the rest is named."""
         with bench(tmp_path_factory.mktemp("calls"), budget_calls=calls) as opened:
             task = "Compare the population of Kenya and Mali" if calls == 1 else TASK
-            model = ScriptedModel(outline=outlined(**PLAN), section="So it is [1].")
+            model = ScriptedModel(
+                outline=outlined(**PLAN), section=lambda request: f"So it is [{passages(request)[0]}]."
+            )
             told = opened.ask("report", model, task)
         assert told.stages.count("section") == sections
         assert told.answer.trace.usage.calls == calls

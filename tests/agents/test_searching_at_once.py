@@ -18,7 +18,8 @@ from tests.fakes.scripted_model import ScriptedModel
 
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
 CALL = 1.0
-THIRD_OF_SERIAL = 8 * CALL / 3
+MOST_SECONDS = 2.5
+"""One after the other they would take eight."""
 SUB_QUESTIONS = ["What is the population?", "What is the growth rate?", "Where is it?", "What is exported?"]
 
 
@@ -44,7 +45,7 @@ class TestAtOnce:
         server.always(EMBEDDINGS, calls)
         started = time.monotonic()
         found, events = searched(a_run(services), eight())
-        assert time.monotonic() - started < THIRD_OF_SERIAL
+        assert time.monotonic() - started < MOST_SECONDS
         assert calls.most == 8
         assert all(one is not None and one.hits for one in found)
         assert sorted(step.detail for step in events) == [f"number {n}" for n in range(8)]
@@ -64,7 +65,7 @@ class TestAtOnce:
         server.always(EMBEDDINGS, calls)
         started = time.monotonic()
         answer, events = answered(services, asking("deep"))
-        assert time.monotonic() - started < THIRD_OF_SERIAL
+        assert time.monotonic() - started < MOST_SECONDS
         assert calls.most == 5
         assert len(steps(events, "found")) == 5
         assert answer.answered
@@ -81,7 +82,7 @@ class TestRerankedAtOnce:
         run = a_run(services)
         started = time.monotonic()
         found, _ = searched(run, eight())
-        assert time.monotonic() - started < THIRD_OF_SERIAL
+        assert time.monotonic() - started < MOST_SECONDS
         assert calls.most == 8
         assert all(found)
         assert run.spending.usage.calls == server.calls(CHAT) == 8
@@ -154,6 +155,7 @@ class TestOneOfSeveral:
         answer, events = answered(services, asking("chain"))
         assert answer.answered
         assert len([step for step in steps(events, "found") if step.failed]) == 1
+        assert "What is missing?\n  Unknown." in str(server.received(CHAT)[-1].body["messages"][-1]["content"])
 
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
     def test_a_defect_ends_the_question(self, services: Services, server: FakeOpenAI) -> None:

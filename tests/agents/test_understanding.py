@@ -13,6 +13,7 @@ from chatbot.cancellation import Cancellation
 from chatbot.schema import (
     Answer,
     AnswerEvent,
+    Budget,
     Document,
     Question,
     ScopeSummary,
@@ -82,6 +83,16 @@ class TestMissingSubject:
         assert (found.response, found.answered, found.citations) == ("Without sources: 0.3%.", False, ())
         assert "<passage" not in str(server.received(CHAT)[-1].body["messages"])
         assert agent.asked == []
+
+    def test_general_within_the_seconds_of_the_question(self, services, server, agent) -> None:
+        server.chat(Reply(silent_before=30.0))
+        asked = replace(question("What is the growth rate in France?"), budget=Budget(seconds=0.5))
+        events = run(services, agent, asked, "general")
+        found = answer(events)
+        assert streamed(events) == found.response
+        assert found.response.startswith("There is no report on France.")
+        assert (found.trace.stopped_by, found.trace.truncated) == ("seconds", True)
+        assert [step.name for step in found.trace.path] == ["generate"]
 
     def test_what_is_there_is_answered_and_what_is_not_is_named_first(self, services, server, agent) -> None:
         server.chat(Reply(["Kenya has 2.09% [1]."]))

@@ -7,10 +7,23 @@ import time
 import pytest
 
 from chatbot.generation.citations import SNIPPET_CHARACTERS, check
-from chatbot.generation.sentences import cited_numbers
+from chatbot.generation.sentences import cited_numbers, with_numbers_of
 from tests.generation.conftest import context
 
 KENYA = "Population: 52,428,290 (2023 est.). Population growth rate: 2.09%. The country\u2019s capital is Nairobi."
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("It is 3 [7].", "It is 3 [7]."),
+        ("It is 3 [1].", "It is 3."),
+        ("It is 3 [1, 7], he said [1][7] .", "It is 3 [7], he said[7] ."),
+        ("In [2023] it was [a] 3.", "In [2023] it was [a] 3."),
+    ],
+)
+def test_only_some_numbers_stay(text: str, kept: str) -> None:
+    assert with_numbers_of(text, {7}) == kept
 
 
 def supported(response: str, *texts: str, **fields: object) -> dict[int, bool]:

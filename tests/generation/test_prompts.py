@@ -102,3 +102,8 @@ class TestNotFound:
     def test_titles_and_headings_are_shown_and_not_obeyed(self, hostile: str) -> None:
         text = not_found(ScopeSummary(Scope(), 1, 1), hits(chunk(0, "text", title=hostile, section=hostile)))
         assert hostile not in text
+
+
+def test_a_file_name_is_no_markdown() -> None:
+    named = Scope.of({"document_name": Values(("<b>a_b</b>.md",))})
+    assert "(\\<b\\>a\\_b\\</b\\>.md)" in not_found(ScopeSummary(named, 1, 1), [])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from chatbot.cancellation import Cancellation
@@ -9,7 +11,7 @@ from chatbot.errors import ChatModelError
 from chatbot.model_output.shapes import numbers
 from chatbot.rerankers.llm import BATCH, LlmReranker
 from chatbot.rerankers.reranker import Reranked
-from chatbot.schema import Usage
+from chatbot.schema import Delta, Prompt, Usage
 from tests.rerankers.hits import Scripted, hit, ids
 
 HITS = [hit(f"h{number}") for number in range(1, 6)]
@@ -69,6 +71,37 @@ def test_after_the_second_unreadable_reply_all_are_kept() -> None:
     found = judged(Scripted("no idea", "[99]"))
     assert ids(found.hits) == ["h1", "h2", "h3", "h4", "h5"]
     assert found.usage.calls == 2
+
+
+def test_a_call_counts_where_the_server_does_not_count() -> None:
+    """Else a budget of calls would not hold, and the ledger would show none (R-C7)."""
+
+    class Uncounted(Scripted):
+        def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
+            yield from (delta for delta in super().stream(prompt, cancel=cancel) if delta.usage is None)
+
+    usage = judged(Uncounted("Hm.", "[3]")).usage
+    assert usage.calls == 2
+    assert usage.prompt_tokens > 0 < usage.completion_tokens
+
+
+def test_a_server_that_counts_anew_with_every_piece_is_not_added_up() -> None:
+    class Counting(Scripted):
+        def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
+            yield Delta("[3", Usage(100, 2, calls=1))
+            yield Delta("]", Usage(100, 3, calls=1))
+
+    assert judged(Counting()).usage == Usage(100, 3, calls=1)
+
+
+def test_an_empty_reply_is_not_sent_back_as_it_is() -> None:
+    """Some servers refuse an empty message."""
+    model = Scripted("", "[3]")
+    model.stream = lambda prompt, *, cancel: (  # type: ignore[method-assign]
+        model.prompts.append(prompt) or iter([Delta("[3]" if len(model.prompts) > 1 else "")])
+    )
+    assert ids(judged(model).hits)[0] == "h3"
+    assert all(message.content for message in model.prompts[1].messages)
 
 
 def test_one_hit_costs_no_call() -> None:
