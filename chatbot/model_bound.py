@@ -183,7 +183,7 @@ class ModelBound(Lazy):
             store=self.store,
             catalog=services.documents,
             chat_model=services.chat_model,
-            uncached_model=getattr(services.chat_model, "uncached", services.chat_model),
+            uncached_model=services.uncached_model,
             language_model=services.has_language_model,
             quoter=services.quoter,
             embedder=self.embedder,

@@ -169,19 +169,29 @@ class Services(Lazy):
 
     @property
     def chat_model(self) -> ChatModel:
+        """The one that remembers what it said."""
         return self._once("chat_model", self._build_chat_model)
 
     def _build_chat_model(self) -> ChatModel:
+        settings, model = self.settings, self.uncached_model
+        if model.model_id in FREE:
+            return model
+        parameters = (settings.temperature, float(settings.max_answer_tokens))
+        return CachedChatModel(model, self.cache, parameters=parameters)
+
+    @property
+    def uncached_model(self) -> ChatModel:
+        """The same, for who wants a new answer."""
+        return self._once("uncached_model", self._build_uncached_model)
+
+    def _build_uncached_model(self) -> ChatModel:
         settings = self.settings
         default = "openai" if settings.openai_api_key else "extractive"
         provider, _, model = (settings.chat_model or default).partition(":")
         built = CHAT_MODELS.builder(CHAT_MODELS.check(provider, field="CHAT_MODEL"))(settings, model=model)
         if provider in FREE:
             return built
-        limit = settings.daily_token_limit
-        metered = MeteredChatModel(built, self.usage, limit=limit, reset=seconds_to_reset)
-        parameters = (settings.temperature, float(settings.max_answer_tokens))
-        return CachedChatModel(metered, self.cache, parameters=parameters)
+        return MeteredChatModel(built, self.usage, limit=settings.daily_token_limit, reset=seconds_to_reset)
 
     @property
     def has_language_model(self) -> bool:
@@ -283,7 +293,10 @@ class Services(Lazy):
             agents=self.agent,
             condenser=Condenser(follow_ups=follow_ups, chat_model=self.chat_model, analyzer=words),
             understanding=Understanding(
-                catalog=self.documents, chat_model=self.chat_model, on_empty=self.settings.on_empty
+                catalog=self.documents,
+                chat_model=self.chat_model,
+                uncached_model=self.uncached_model,
+                on_empty=self.settings.on_empty,
             ),
             books=Books(
                 prices=Prices(self.settings.model_prices, free=FREE | LOCAL),

@@ -170,7 +170,7 @@ class Settings(BaseModel):
     budget_calls: int = Field(30, ge=1, description="Calls of the chat model that one question may take.")
     budget_tokens: int = Field(100_000, ge=500, description="Tokens of the chat model that one question may take.")
     budget_seconds: float = Field(
-        180.0, gt=0, le=86_400, description="Seconds that one question may take; then the best so far."
+        180.0, ge=1, le=86_400, description="Seconds that one question may take; then the best so far."
     )
     mlflow_tracking_uri: SecretStr | None = Field(
         None, description="Where `evaluate` logs its runs with MLflow; needs the package mlflow-skinny or mlflow."

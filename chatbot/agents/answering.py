@@ -78,7 +78,7 @@ def when_empty(
     if general and (done := (yield from _general(run))) is not None:
         yield concluded(run, scope, done.text, closest, threshold, Context(), truncated=done.truncated)
         return
-    text = not_found(scope, closest)
+    text = not_found(replace(scope, scope=run.question.scope), closest)  # which the model may have narrowed
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
         text = "\n\n".join([f"{run.why_stopped} Nothing was found until then.", *([text] if closest else [])])

@@ -96,8 +96,8 @@ class DeepAgent:
         return evidence, asked, closest
 
     def _near(self, hits: Sequence[SearchHit]) -> Sequence[SearchHit]:
-        """Without a model to judge them: those that are not about something else."""
-        if self._parts.language_model:
+        """Without a model to judge them: those that are not about something else, unless anything will do."""
+        if self._parts.language_model or self._parts.on_empty == "relax":
             return hits
         return [hit for hit in hits if (hit.score or 0.0) >= self._parts.relevance_floor]
 

@@ -129,7 +129,7 @@ class ReportAgent:
         yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
         title = f"# {escape_markdown(plan.title or _title(run.question.query))}"
         yield TokenEvent(title)
-        done, sections = [title], Sections(run, plan)
+        done, sections = [title], Sections(run, plan, [passage.number for passage in context.passages])
         for place, section in enumerate(plan.sections):
             if run.cancel.cancelled:
                 break

@@ -30,9 +30,10 @@ T = TypeVar("T")
 
 
 class Sections:
-    """``truncated``: whether one of them ends early."""
+    """``truncated``: whether one of them ends early. ``numbers``: those of the whole report's passages."""
 
-    def __init__(self, run: Run, plan: Outline) -> None:
+    def __init__(self, run: Run, plan: Outline, numbers: AnyOf[int]) -> None:
+        self._numbers = frozenset(numbers)
         self._run = run
         self._plan = plan
         self._said = AlreadyWritten(run.parts.embedder, run.parts.analyzer)
@@ -79,8 +80,10 @@ class Sections:
         done = yield from written(run, context, way)
         self.truncated = self.truncated or done.truncated
         given = {passage.number for passage in done.context.passages}.union(cited_numbers(" ".join(already)))
-        # Each section is shown other numbers, and one that it was not shown is a passage of another section.
-        text = with_numbers_of(_without_heading(done.text, section.title), given)
+        # Each section is shown other numbers, and one that it was not shown is a passage of another section. What is
+        # the number of none stays, and is marked as such.
+        unknown = set(cited_numbers(done.text)) - self._numbers
+        text = with_numbers_of(_without_heading(done.text, section.title), given | unknown)
         kept = yield from self._compared(lambda: said.without_repetition(text))
         if kept == "" and text and not run.cancel.cancelled:
             yield TokenEvent(f"\n\n{NOTHING_NEW}")

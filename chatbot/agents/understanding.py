@@ -36,9 +36,12 @@ _RANKING = re.compile(
 class Understanding:
     """Runs an agent on a question it has understood first. Stateless between calls; thread-safe."""
 
-    def __init__(self, *, catalog: Catalog, chat_model: ChatModel, on_empty: OnEmpty) -> None:
+    def __init__(
+        self, *, catalog: Catalog, chat_model: ChatModel, uncached_model: ChatModel, on_empty: OnEmpty
+    ) -> None:
         self._catalog = catalog
         self._chat_model = chat_model
+        self._uncached_model = uncached_model
         self._on_empty = on_empty
 
     def run(self, agent: Agent, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
@@ -78,7 +81,8 @@ class Understanding:
             yield (step := StepEvent("generate", "Writing the answer"))
             started = time.perf_counter()
             with time_limit(cancel, question.budget.seconds) as limited:
-                done = yield from completion(self._chat_model, general_prompt(question), limited)
+                model = self._chat_model if question.cache else self._uncached_model
+                done = yield from completion(model, general_prompt(question), limited)
             steps = (StepTiming.since("generate", started, done.usage),)
             is_late = limited.cancelled and not cancel.cancelled
             if not done.text:

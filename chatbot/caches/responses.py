@@ -22,11 +22,6 @@ class CachedChatModel:
         self._parameters = parameters
         self.model_id = inner.model_id
 
-    @property
-    def uncached(self) -> ChatModel:
-        """The model itself, for whoever wants a new answer."""
-        return self._inner
-
     def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
         """Raises ChatModelError. A cached answer is one delta and no call; of attachments nothing is kept (R-A1)."""
         if any(passage.hit.chunk.collection == ATTACHMENTS for passage in prompt.context.passages):

@@ -73,6 +73,9 @@ class Run:
 def _answering(services: Services) -> Answering:
     """What /query does with a question, without a conversation that keeps it."""
     understanding = Understanding(
-        catalog=services.documents, chat_model=services.chat_model, on_empty=services.settings.on_empty
+        catalog=services.documents,
+        chat_model=services.chat_model,
+        uncached_model=services.uncached_model,
+        on_empty=services.settings.on_empty,
     )
     return lambda question, cancel: understanding.run(services.agent(question.mode), question, cancel=cancel)

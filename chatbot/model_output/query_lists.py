@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from .lines import marked_lines, one_line, questions_on_lines, refuses, says_none
-from .values import field_name, first_of, named_fields, said, values
+from .values import first_of, named_fields, said, values
 
 LONGEST = 300
 """Characters of a question."""
@@ -28,15 +28,14 @@ ONE = ("query", "question", "sub_query", "subquery", "sub_question", "subquestio
 _COUNTED = re.compile(r"(?:q|(?:sub_?)?(?:query|question))?_?\d{1,2}")
 
 
-def read_queries(reply: str, most: int, key: str) -> list[str] | None:
+def read_queries(reply: str, most: int) -> list[str] | None:
     """At most ``most`` questions, each once. [] = the reply says that there are none, None = it lists nothing.
 
     Read in this order: lists and objects; numbered or bulleted lines; lines that are questions; words for "none".
     """
     text = said(reply)
-    names = (field_name(key), *SEVERAL)
     standing = values(text)
-    listed = [_of_value(one.value, names) for one in standing]
+    listed = [_of_value(one.value) for one in standing]
     if questions := next(filter(None, listed), None):
         return questions[:most]
     if any(one.meant and questions == [] for one, questions in zip(standing, listed, strict=True)):
@@ -59,10 +58,10 @@ def cleaned(text: str) -> str:
     return "" if refuses(line) or says_none(line) else line
 
 
-def _of_value(value: object, names: tuple[str, ...]) -> list[str] | None:
+def _of_value(value: object) -> list[str] | None:
     if isinstance(value, list):
         return _of_list(value)
-    return _of_object(value, names) if isinstance(value, dict) else None
+    return _of_object(value) if isinstance(value, dict) else None
 
 
 def _of_list(items: list[object]) -> list[str] | None:
@@ -80,10 +79,10 @@ def _text(item: object) -> str | None:
     return item if isinstance(item, str) else None
 
 
-def _of_object(value: Mapping[str, object], names: tuple[str, ...]) -> list[str] | None:
-    """Under one of ``names``, or in the only list that is there, or one by one ({"q1": ..., "q2": ...})."""
+def _of_object(value: Mapping[str, object]) -> list[str] | None:
+    """Under one of `SEVERAL`, or in the only list that is there, or one by one ({"q1": ..., "q2": ...})."""
     fields = named_fields(value)
-    for name in names:
+    for name in SEVERAL:
         if name in fields:
             return _under(fields[name])
     lists = [field for field in fields.values() if isinstance(field, list)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from .choices import read_choice, read_yes_no
+from .choices import read_choice
 from .number_lists import read_numbers
 from .query_lists import read_queries
 from .records import FollowUp, Outline, read_follow_up, read_outline
@@ -34,13 +34,12 @@ class Shape(Generic[T]):
     repair: str
 
 
-def queries(most: int, key: str = "queries") -> Shape[list[str]]:
+def queries(most: int) -> Shape[list[str]]:
     """At most ``most`` search questions, each once, on one line, of at most 300 characters. [] = none needed."""
-    wanted = (
-        f"{_example({key: ['first question', 'second question']})} (at most {most}), or {_example({key: []})} for none"
-    )
-    schema = _object(key, {key: _list(_TEXT)})
-    return Shape(key, schema, partial(read_queries, most=most, key=key), _repair("list of questions", wanted))
+    some, none = _example({"queries": ["first question", "second question"]}), _example({"queries": []})
+    wanted = f"{some} (at most {most}), or {none} for none"
+    schema = _object("queries", {"queries": _list(_TEXT)})
+    return Shape("queries", schema, partial(read_queries, most=most), _repair("list of questions", wanted))
 
 
 def numbers(count: int) -> Shape[list[int]]:
@@ -56,11 +55,6 @@ def choice(names: Sequence[str]) -> Shape[int]:
     wanted = f"{_example({'choice': names[0]})}, with one of: {', '.join(names)}"
     schema = _object("choice", {"choice": {"type": "string", "enum": list(names)}})
     return Shape("choice", schema, partial(read_choice, names=tuple(names)), _repair("choice of one", wanted))
-
-
-def yes_no() -> Shape[bool]:
-    schema = _object("verdict", {"answer": {"type": "string", "enum": ["yes", "no"]}})
-    return Shape("verdict", schema, read_yes_no, "Your reply does not begin with yes or no. Write only: yes, or: no.")
 
 
 def follow_up() -> Shape[FollowUp]:

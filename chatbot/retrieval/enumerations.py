@@ -34,7 +34,7 @@ _LIST = re.compile(
     r"|rose|fall(?:en|s)?|fell|like)\b|[\ue000]))",
     re.IGNORECASE,
 )
-_SEPARATOR = re.compile(rf"\s*,?\s*\band\b\s*(?={_ITEM}$)|\s*&\s*|\s*,\s*", re.IGNORECASE)
+_SEPARATOR = re.compile(rf"(?:\s*,)?\s*\band\b\s*(?={_ITEM}$)|\s*&\s*|\s*,\s*", re.IGNORECASE)
 _BEGINS = re.compile(
     r"(?:^|['’]s|[\ue000:?.!]|\b(?:what|which|how|(?:what|how) about|is|are|was|were|do|does|did|has|have|had"
     r"|the|its|their|me|tell|give|show|list|describe|explain|summari[sz]e|compare|find|of|in|on|about|for|by"

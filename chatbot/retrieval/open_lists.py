@@ -29,7 +29,7 @@ _LIST = re.compile(
     rf"(?P<items>(?:{_NOUN}|[A-Z][\w-]*(?:\s+{_WORD})?)(?:\s*,\s*{_NOUN})+\s*,?\s+(?:and|&)\s+{_NOUN})"
     rf"(?=\s*(?:$|[?.!;])|\s+(?:in|of|for|since|from|between|during|over)\s+(?:the\s+)?{NAME}|\s+{NAME})"
 )
-_SEPARATOR = re.compile(r"\s*,?\s+(?:and|&)\s+|\s*,\s*")
+_SEPARATOR = re.compile(r"(?:\s*,)?\s+(?:and|&)\s+|\s*,\s*")
 _ARTICLE = re.compile(r"^the\s+")
 _ONE_THING = re.compile(
     r"\b(?:oil|law|war|arts?|food|research|supply|checks|water|import|health|trial|bread)\s+(?:and|&)"

@@ -98,3 +98,10 @@ def test_without_a_model_all_are_searched(tmp_path_factory: pytest.TempPathFacto
         told = opened.ask("deep", query="What is the population?")
     assert told.stages == []
     assert years(told) == {2009, 2021, 2023}
+
+
+def test_what_is_not_found_names_where_was_searched(two: Bench) -> None:
+    """Not "all reports": the collection that was not picked may have it."""
+    none = ScriptedModel(collections='{"numbers": [2]}', relevance='{"numbers": []}')
+    told = two.ask("deep", none, QUESTION)
+    assert told.answer.response.startswith("The reports searched (the collections archive and chatbot\\_data) do not")

@@ -47,7 +47,12 @@ def agent(services: Services) -> Recorder:
 
 
 def run(services: Services, agent: Recorder, asked: Question, on_empty: Any = "abstain") -> list[Any]:
-    understanding = Understanding(catalog=services.documents, chat_model=services.chat_model, on_empty=on_empty)
+    understanding = Understanding(
+        catalog=services.documents,
+        chat_model=services.chat_model,
+        uncached_model=services.uncached_model,
+        on_empty=on_empty,
+    )
     return list(understanding.run(agent, asked, cancel=Cancellation()))
 
 

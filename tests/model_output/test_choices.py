@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.model_output.shapes import choice, yes_no
+from chatbot.model_output.choices import read_yes_no
+from chatbot.model_output.shapes import choice
 
 NAMES = ("direct", "deep", "chain of questions")
 CHOICES = {
@@ -86,4 +87,4 @@ VERDICTS = {
 @pytest.mark.parametrize(("reply", "expected"), VERDICTS.values(), ids=VERDICTS)
 def test_yes_and_no_are_read_by_the_first_word(reply: str, expected: bool | None) -> None:
     """002 items 5 and 7: case, markup and what follows do not count."""
-    assert yes_no().read(reply) is expected
+    assert read_yes_no(reply) is expected

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot.model_output.records import FollowUp, Outline
-from chatbot.model_output.shapes import Shape, choice, follow_up, numbers, outline, prose, queries, yes_no
+from chatbot.model_output.shapes import Shape, choice, follow_up, numbers, outline, prose, queries
 
 NAMES = ("direct", "deep", "chain")
 
@@ -40,7 +40,6 @@ SHAPES: dict[str, tuple[Shape[Any], Callable[[Any], bool]]] = {
     "queries": (queries(4), queries_hold),
     "numbers": (numbers(5), lambda value: len(set(value)) == len(value) and set(value) <= set(range(1, 6))),
     "choice": (choice(NAMES), lambda value: value in (1, 2, 3) and not isinstance(value, bool)),
-    "yes_no": (yes_no(), lambda value: isinstance(value, bool)),
     "follow_up": (follow_up(), follow_up_holds),
     "outline": (outline(3), outline_holds),
     "prose": (prose(), lambda value: 0 < len(value) <= 20_000),
@@ -120,7 +119,6 @@ def test_what_keeps_to_the_schema_survives_its_wrapping(
         "queries": {"queries": listed},
         "numbers": {"numbers": chosen},
         "choice": {"choice": NAMES[chosen[0] % 3]},
-        "yes_no": {"answer": ["no", "yes"][chosen[0] % 2]},
         "follow_up": {"enough": False, "question": listed[0]},
         "outline": {"title": "Kenya", "sections": [{"title": text, "question": text} for text in listed]},
     }
@@ -130,8 +128,6 @@ def test_what_keeps_to_the_schema_survives_its_wrapping(
     written = json.dumps(kept[name], indent=indent, ensure_ascii=False)
     plain = shape.read(written)
     assert plain is not None
-    if name == "yes_no":  # the first word of prose is a verdict, too
-        before = after = ""
     assert shape.read(wrapping.format(json=written, before=before, after=after)) == plain
 
 

@@ -112,11 +112,3 @@ def test_a_long_question_ends_at_a_word() -> None:
     (query,) = SHAPE.read(json.dumps(["word " * 200])) or []
     assert len(query) <= LONGEST
     assert query.endswith("word")
-
-
-def test_a_key_of_ones_own_is_in_the_schema_and_is_read() -> None:
-    shape = queries(3, key="gaps")
-    assert shape.schema is not None
-    assert shape.schema["required"] == ["gaps"]
-    assert shape.read('{"other": ["x"], "gaps": ["What is A?"]}') == ["What is A?"]
-    assert '{"gaps": []}' in shape.repair
