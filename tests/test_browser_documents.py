@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
@@ -40,6 +42,14 @@ def library(page: Opened, address: str) -> Opened:
 def open_library(browser: Page, address: str) -> None:
     browser.goto(f"{address}/documents")
     expect(browser.locator("#documents")).to_have_attribute("aria-busy", "false")
+
+
+def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    """The list is loaded anew while the test goes on."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
 
 
 def total(browser: Page) -> int:
@@ -140,7 +150,7 @@ def test_documents_are_added_found_changed_and_deleted(library: Opened, address:
     find(browser, "vanilla")
     remove(browser, "Vanilla Yearbook")
     find(browser, "")
-    assert total(browser) == before
+    until(lambda: total(browser) == before)
     assert browser.evaluate("() => window.pwned") is None
     assert problems == []
 
@@ -159,7 +169,7 @@ def test_an_ingestion_can_be_cancelled(library: Opened) -> None:
     expect(card.locator(".cancel")).to_be_hidden()
     expect(card.locator(".retry")).to_be_visible()
     expect(row(browser, "lighthouses")).to_have_count(0, timeout=SLOW)
-    assert total(browser) == before
+    until(lambda: total(browser) == before)
     assert problems == []
 
 
@@ -214,7 +224,7 @@ def test_a_file_attached_to_a_question_answers_it_and_is_not_stored(library: Ope
     browser.locator("#evidence-close").click()
 
     open_library(browser, address)
-    assert total(browser) == before
+    until(lambda: total(browser) == before)
     browser.get_by_label("Find by title or name").fill("harvest")
     expect(browser.locator("#total")).to_have_text("0 documents found")
     assert problems == []

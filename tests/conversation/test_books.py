@@ -128,7 +128,8 @@ class TestCaches:
     def test_a_completion_from_the_cache_is_told_apart(self, services: Services, server: FakeOpenAI) -> None:
         server.chat(ANSWER)
         ask(services)
-        *_, last = services.chat.stream(dataclasses.replace(question(), cache=False), cancel=Cancellation())
+        same_passages = dataclasses.replace(question(), top_k=50)
+        *_, last = services.chat.stream(same_passages, cancel=Cancellation())
         assert isinstance(last, Saved)
         assert last.conversation_usage.usage.cached_calls == 1
         assert today(services).sums.usage.cached_calls == 1

@@ -116,7 +116,7 @@ def test_a_subject_that_they_leave_out_is_named(query: Post) -> None:
 def test_an_empty_collection_says_what_there_is(query: Post) -> None:
     body = query(collections=["chatbot_data"]).get_json()
     assert body["answered"] is False
-    assert "There is no report for the collection chatbot_data." in body["response"]
+    assert "There is no report for the collection chatbot\\_data." in body["response"]
 
 
 def test_a_scope_found_in_the_question_stays_within_them(query: Post) -> None:
