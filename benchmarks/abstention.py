@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from itertools import cycle
 from pathlib import Path
@@ -16,15 +15,13 @@ from typing import Any
 
 import pycountry
 
+from benchmarks.loaded import loaded
 from chatbot.cancellation import Cancellation
 from chatbot.conversation.service import Saved
-from chatbot.evaluation.dataset import read_dataset
 from chatbot.evaluation.reports import register
-from chatbot.evaluation.runner import load_chunks
 from chatbot.retrieval.country_names import country_key
 from chatbot.schema import Answer, Question, Scope, Values
 from chatbot.services import Services
-from chatbot.settings import Settings
 
 ABSENT = ("Germany", "France", "China", "Brazil", "Japan", "Italy", "India", "the United States", "Ghana", "Norway")
 YEARS = (1999, 2010, 2015, 2018, 2019, 2020, 2022, 2024, 2026, 2027, 2028, 2030, 2031, 2035, 2040)
@@ -58,15 +55,9 @@ IN_PASSING = (
 
 
 def main(bench: Path) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(data_dir=Path(folder), embedding_provider="minilm", sample_data="off")
-        with Services(settings) as services:
-            data = read_dataset(bench / "factbook_scoped_dev", settings.filter_fields)
-            services.prepare()
-            services.remember_embedder()
-            load_chunks(services.store, services.embedder, data.chunks, lambda done: None)
-            register(services.documents, data.chunks)
-            report(services, bench / "factbook_scoped_dev")
+    with loaded(bench / "factbook_scoped_dev") as (services, data):
+        register(services.documents, data.chunks)
+        report(services, bench / "factbook_scoped_dev")
 
 
 def report(services: Services, folder: Path) -> None:

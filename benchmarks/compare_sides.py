@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import random
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, zip_longest
 from pathlib import Path
 
-from chatbot.evaluation.dataset import EvaluationQuery, read_dataset
+from benchmarks.loaded import loaded
+from chatbot.evaluation.dataset import EvaluationQuery
 from chatbot.evaluation.reports import register
-from chatbot.evaluation.runner import load_chunks
 from chatbot.generation.context import build_context
 from chatbot.retrieval.pipeline import with_rank
 from chatbot.retrieval.sides import sides
 from chatbot.schema import Scope, SearchHit, Value, Values
 from chatbot.services import Services
-from chatbot.settings import Settings
 
 EACH_KIND, SEED = 75, 6
 BUDGET, MARGIN, PER_SIDE = 6000, 300, 5
@@ -73,15 +71,9 @@ Search = Callable[[Services, str, Scope], Sequence[SearchHit]]
 
 
 def main(bench: Path) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(data_dir=Path(folder), embedding_provider="minilm", sample_data="off")
-        with Services(settings) as services:
-            data = read_dataset(bench / "factbook_scoped_dev", settings.filter_fields)
-            services.prepare()
-            services.remember_embedder()
-            load_chunks(services.store, services.embedder, data.chunks, lambda done: None)
-            register(services.documents, data.chunks)
-            report(services, data.answerable)
+    with loaded(bench / "factbook_scoped_dev") as (services, data):
+        register(services.documents, data.chunks)
+        report(services, data.answerable)
 
 
 def report(services: Services, queries: Sequence[EvaluationQuery]) -> None:

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.loaded import loaded
 from chatbot.conversation.follow_up import FollowUps
 from chatbot.evaluation.dataset import read_dataset
 from chatbot.evaluation.metrics import ndcg, recall
-from chatbot.evaluation.runner import load_chunks
 from chatbot.schema import Message, Scope
 from chatbot.services import Services
-from chatbot.settings import Settings
 from chatbot.text import analyzer
 
 
@@ -34,14 +32,8 @@ Ask = Callable[[Turn], str]
 
 
 def main(bench: Path) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(data_dir=Path(folder), embedding_provider="minilm", sample_data="off")
-        with Services(settings) as services:
-            data = read_dataset(bench / "mtragun_closed", settings.filter_fields)
-            services.prepare()
-            services.remember_embedder()
-            load_chunks(services.store, services.embedder, data.chunks, lambda done: None)
-            report(services, bench / "mtragun_closed")
+    with loaded(bench / "mtragun_closed") as (services, _):
+        report(services, bench / "mtragun_closed")
 
 
 def report(services: Services, folder: Path) -> None:

@@ -12,7 +12,7 @@ from ..retrieval.sides import Side, Sides, sides
 from ..schema import Context, Event, Prompt, Question, Quotation, SearchHit
 from ..text import escape_markdown
 from .answering import grounded, is_empty, when_empty, without_model
-from .evidence import in_turn
+from .evidence import in_turn, once
 from .opening import begun
 from .parts import Parts
 from .run import Run
@@ -61,8 +61,7 @@ class CompareAgent:
 
 def balanced(found: Sequence[Retrieval | None]) -> list[SearchHit]:
     """The best of each side, then the second best, ...: cut anywhere, each side has its share. Each passage once."""
-    hits = in_turn([one.hits if one else () for one in found])
-    return list({hit.chunk.id: hit for hit in hits}.values())
+    return once(in_turn([one.hits if one else () for one in found]))
 
 
 class _Comparison:

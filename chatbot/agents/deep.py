@@ -56,10 +56,9 @@ class DeepAgent:
 
     def _plan(self, run: Run) -> Generator[StepEvent, None, list[str]]:
         question = run.question
-        by_rule = sub_questions(question.search_text, question.scope, self._parts.catalog, most=SUB_QUESTIONS)
-        planned = None
+        plan = None
         if self._parts.language_model:
-            planned = yield from run.ask(
+            plan = yield from run.ask(
                 "plan",
                 queries(SUB_QUESTIONS),
                 "Sub-questions by rule",
@@ -67,7 +66,8 @@ class DeepAgent:
                 scope=describe(question.scope),
                 question=question.search_text,
             )
-        plan = planned or by_rule
+        if not plan:
+            plan = sub_questions(question.search_text, question.scope, self._parts.catalog, most=SUB_QUESTIONS)
         if plan != [question.search_text]:
             yield run.step("plan", counted(len(plan), "sub-question"), items=plan)
         return plan

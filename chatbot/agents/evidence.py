@@ -49,6 +49,11 @@ class Evidence:
         return [hit for name, hit in self._found.get(search, {}).items() if name in added]
 
 
+def once(hits: Iterable[SearchHit]) -> list[SearchHit]:
+    """Each passage where it stands first, with the scores of the search that found it last."""
+    return list({hit.chunk.id: hit for hit in hits}.values())
+
+
 def numbered(hits: Sequence[SearchHit], *, tokens: int | None = None) -> str:
     """The passages as a planning prompt has them, numbered from 1; without a limit all of them."""
     shown: list[str] = []

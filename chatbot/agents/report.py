@@ -31,7 +31,7 @@ from ..schema import (
 )
 from ..text import escape_markdown
 from .answering import concluded, is_empty, when_empty
-from .evidence import Evidence, numbered
+from .evidence import Evidence, numbered, once
 from .opening import begun
 from .parts import Parts
 from .questions import narrowed, whole
@@ -123,7 +123,7 @@ class ReportAgent:
 
     def _report(self, run: Run, scope: ScopeSummary, plan: Outline, found: _Found) -> Iterator[Event]:
         started, evidence = time.perf_counter(), found.evidence
-        hits = with_rank(list({hit.chunk.id: hit for hit in evidence.hits}.values()))
+        hits = with_rank(once(evidence.hits))
         context = build_context(hits, self._parts.store, budget_tokens=EVERYTHING, margin=self._parts.context_margin)
         run.spending.add(StepTiming.since("context", started))
         yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..protocols import Catalog
 from ..schema import Condition, Range, Scope, Value, Values
@@ -56,9 +56,9 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
     text = unmarked(text)
     mentions = Mentions() if is_foreign(text) else find_mentions(text, catalog)
     countries = _chosen(scope, COUNTRY, _named_countries(text, mentions, scope, catalog), catalog)
-    narrowed = _with(scope, COUNTRY, countries)
+    narrowed = scope.having(COUNTRY, countries)
     years = _chosen(scope, YEAR, _named_years(text, mentions, narrowed, catalog), catalog)
-    narrowed = _with(narrowed, YEAR, years)
+    narrowed = narrowed.having(YEAR, years)
     cuts, left_out = _cuts(scope, narrowed, countries, years, catalog, most)
     if len(cuts) < 2:
         return Sides()
@@ -76,14 +76,14 @@ def _cuts(
     documents = scope.get(DOCUMENT)
     chosen = [field for field in (COUNTRY, YEAR) if len(_inside(scope, field, catalog)) > 1]
     if isinstance(documents, Values) and len(documents.values) > 1 and not chosen:
-        found = [_Cut(str(name), _with(narrowed, DOCUMENT, [name])) for name in documents.values]
+        found = [_Cut(str(name), narrowed.having(DOCUMENT, [name])) for name in documents.values]
     elif len(countries) > 1 and 1 < len(years) <= most // len(countries):
         pairs = [(country, year) for country in countries for year in years]
-        found = [_Cut(f"{c}, {y}", _with(_with(narrowed, COUNTRY, [c]), YEAR, [y])) for c, y in pairs]
+        found = [_Cut(f"{c}, {y}", narrowed.having(COUNTRY, [c]).having(YEAR, [y])) for c, y in pairs]
     elif len(countries) > 1:
-        found = [_Cut(str(country), _with(narrowed, COUNTRY, [country])) for country in countries]
+        found = [_Cut(str(country), narrowed.having(COUNTRY, [country])) for country in countries]
     elif len(years) > 1:
-        found = [_Cut(str(year), _with(narrowed, YEAR, [year])) for year in years]
+        found = [_Cut(str(year), narrowed.having(YEAR, [year])) for year in years]
     else:
         found = _by_report(narrowed, catalog)
         found = found if len(found) <= most else []
@@ -95,7 +95,7 @@ def _by_report(scope: Scope, catalog: Catalog) -> list[_Cut]:
     titles = {record.name: record.title for record in catalog.all(scope)}
     shared = [title for title in titles.values() if list(titles.values()).count(title) > 1]
     return [
-        _Cut(name if not title or title in shared else title, _with(scope, DOCUMENT, [name]))
+        _Cut(name if not title or title in shared else title, scope.having(DOCUMENT, [name]))
         for name, title in titles.items()
     ]
 
@@ -166,14 +166,6 @@ def _said_by_scope(text: str, mentions: Mentions, narrowed: Scope, catalog: Cata
     inside = [year for year in catalog.values(YEAR) if years is not None and years.matches(year)]
     said_years = [span for span in spans if any(map(span.condition.matches, inside))]
     return [*beside(text, compared, said), *beside(text, spans, said_years)]
-
-
-def _with(scope: Scope, field: str, values: Sequence[Value]) -> Scope:
-    """The scope with these values of a field; itself where there are none."""
-    if not values:
-        return scope
-    conditions = {**dict(scope.conditions), field: Values(tuple(values))}
-    return replace(scope, conditions=tuple(sorted(conditions.items())))
 
 
 def _content(query: str) -> bool:

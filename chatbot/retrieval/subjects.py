@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..countries import normalise, usual_name
 from ..protocols import Catalog
-from ..schema import Scope, Value, Values
+from ..schema import Scope, Value
 from ..text import escape_markdown
 from .country_names import NamedCountry, country_key
 from .mentions import COUNTRY, YEAR, Mentions
@@ -53,9 +53,7 @@ def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope |
 def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalog) -> Scope:
     """The scope with only these values of a field, as far as it admits them."""
     kept = [value for value in catalog.values(field) if value in values and _admits(scope, field, value, catalog)]
-    if not kept:
-        return scope
-    return Scope.of({**dict(scope.conditions), field: Values(tuple(kept))}).within(scope.collections)
+    return scope.having(field, kept)
 
 
 def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:

@@ -72,6 +72,13 @@ class Scope:
     def without(self, name: str) -> Scope:
         return replace(self, conditions=tuple(item for item in self.conditions if item[0] != name))
 
+    def having(self, name: str, values: Iterable[Value]) -> Scope:
+        """The scope with these values of a field, in the place of its own; itself where there are none."""
+        chosen = tuple(values)
+        if not chosen:
+            return self
+        return replace(self, conditions=Scope.of({**dict(self.conditions), name: Values(chosen)}).conditions)
+
     def within(self, collections: Iterable[str]) -> Scope:
         """The same conditions in these collections; none = in all."""
         return replace(self, collections=tuple(sorted(set(collections))))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import SecretStr
+import pytest
 
 from chatbot.cancellation import Cancellation
 from chatbot.conversation.service import Saved
@@ -123,8 +123,7 @@ def bench(folder: Path, **overrides: Any) -> Iterator[Bench]:
     with FakeOpenAI() as server:
         settings = Settings(
             data_dir=folder / "data", cache_seconds=0, embedding_provider="hashing", sample_data="off",
-            summaries="off", chat_model="openai:fake", openai_api_key=SecretStr("sk-secret-4711"),
-            openai_base_url=server.url, model_retries=0, model_timeout=10.0,
+            summaries="off", **server.as_settings, model_timeout=10.0,
         ).override(**overrides)  # fmt: skip
         with Services(settings) as services:
             for markdown, name, country, year in REPORTS:
@@ -136,3 +135,17 @@ def add(services: Services, folder: Path, markdown: str, name: str, **metadata: 
     path = write_report(folder / "reports", markdown, name)
     source = Source(path, f"test/{name}", metadata=metadata, listed=True)
     services.ingestor.ingest(make_document(source, loader_for(path).load(path)))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """With a language model. For the modules that import it."""
+    with bench(tmp_path_factory.mktemp("model")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """Without one. For the modules that import it."""
+    with bench(tmp_path_factory.mktemp("keyless"), chat_model="extractive") as opened:
+        yield opened

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from pydantic import SecretStr
 
 from chatbot.ingestion.pipeline import Ingested
 from chatbot.schema import Question, Scope, Value, Values
@@ -37,10 +36,7 @@ def server() -> Iterator[FakeOpenAI]:
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
     return settings.override(
-        chat_model="openai:fake",
-        openai_api_key=SecretStr("sk-secret-4711"),
-        openai_base_url=server.url,
-        model_retries=0,
+        **server.as_settings,
         model_timeout=10.0,
     )
 

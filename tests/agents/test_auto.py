@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from chatbot.schema import Scope, StepEvent, Values
-from tests.agents.bench import Bench, bench
+from tests.agents.bench import Bench, bench, keyless, model
 from tests.fakes.scripted_model import ScriptedModel, asked
 
+__all__ = ["keyless", "model"]
+
 COMPARED = "Compare the population of Kenya and Mali"
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with bench(tmp_path_factory.mktemp("model")) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with bench(tmp_path_factory.mktemp("keyless"), chat_model="extractive") as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare"])

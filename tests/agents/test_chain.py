@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
-from tests.agents.bench import Bench, bench
+from tests.agents.bench import Bench, bench, model
 from tests.fakes.scripted_model import ScriptedModel, asked, passages
+
+__all__ = ["model"]
 
 ENOUGH = '{"enough": true, "question": ""}'
 
 
 def then(question: str) -> str:
     return json.dumps({"enough": False, "question": question})
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with bench(tmp_path_factory.mktemp("model")) as opened:
-        yield opened
 
 
 def test_question_and_answer_until_it_is_enough(model: Bench) -> None:

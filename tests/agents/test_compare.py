@@ -7,26 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from chatbot.schema import Scope, Values
-from tests.agents.bench import Bench, add, bench
+from tests.agents.bench import Bench, add, bench, keyless, model
 from tests.conftest import KENYA_2023
 from tests.fakes.openai_replies import Reply
 from tests.fakes.scripted_model import ScriptedModel
 
+__all__ = ["keyless", "model"]
+
 GROWTH = "How does the population of Kenya differ from that of Mali?"
 COUNTRIES = ["Kenya", "Mali", "Chad", "Peru", "Nepal", "Haiti", "Egypt", "Jordan", "Yemen", "Syria"]
 QUOTED = "Side by side, quoted from the reports:"
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with bench(tmp_path_factory.mktemp("model")) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with bench(tmp_path_factory.mktemp("keyless"), chat_model="extractive") as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -8,20 +8,16 @@ from collections.abc import Iterator
 import pytest
 
 from chatbot.schema import Message, Scope, StepEvent, Values
-from tests.agents.bench import Bench, bench
+from tests.agents.bench import Bench, bench, model
 from tests.fakes.scripted_model import ScriptedModel, asked
+
+__all__ = ["model"]
 
 COMPARED = "What is the population of Kenya and Mali?"
 
 
 def queries(*found: str) -> str:
     return json.dumps({"queries": found})
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with bench(tmp_path_factory.mktemp("model")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
+from pydantic import SecretStr
+
 from tests.fakes.openai_replies import (
     CHAT,
     EMBEDDINGS,
@@ -55,6 +57,12 @@ class FakeOpenAI:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    @property
+    def as_settings(self) -> dict[str, Any]:
+        """Settings whose chat model is this server, asked once for each reply."""
+        key = SecretStr("sk-secret-4711")
+        return {"chat_model": "openai:fake", "openai_api_key": key, "openai_base_url": self.url, "model_retries": 0}
 
     def chat(self, *replies: Reply) -> None:
         """The next chat completions get these, in order."""

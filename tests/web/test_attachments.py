@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from pydantic import SecretStr
 from werkzeug.test import TestResponse
 
 from chatbot.settings import Settings
@@ -35,10 +34,7 @@ ENDPOINTS = ["/query", "/api/chat"]
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
     return settings.override(
-        chat_model="openai:fake",
-        openai_api_key=SecretStr("sk-secret-4711"),
-        openai_base_url=server.url,
-        model_retries=0,
+        **server.as_settings,
         model_timeout=20.0,
     )
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from pydantic import SecretStr
 
 from chatbot.settings import Settings
 from tests.fakes.openai_server import CHAT, FakeOpenAI
@@ -35,10 +34,7 @@ def model(server: FakeOpenAI) -> ScriptedModel:
 def settings(settings: Settings, server: FakeOpenAI, request: pytest.FixtureRequest) -> Settings:
     """With a language model. A test may ask for other settings."""
     return settings.override(
-        chat_model="openai:fake",
-        openai_api_key=SecretStr("sk-secret-4711"),
-        openai_base_url=server.url,
-        model_retries=0,
+        **server.as_settings,
     ).override(**getattr(request, "param", {}))
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import pytest
 from flask import Flask
-from pydantic import SecretStr
 
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -27,10 +26,7 @@ KENYA = {"country_name": "Kenya"}
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
     return settings.override(
-        chat_model="openai:fake",
-        openai_api_key=SecretStr("sk-secret-4711"),
-        openai_base_url=server.url,
-        model_retries=0,
+        **server.as_settings,
         model_timeout=20.0,
     )
 
