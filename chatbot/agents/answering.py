@@ -9,8 +9,9 @@ from dataclasses import replace
 from ..cancellation import time_limit
 from ..errors import ChatModelError
 from ..generation.answer import assemble, general_prompt, not_found
-from ..generation.completion import Completion, completion, of_failed
 from ..generation.context import Neighbourhood, build_context
+from ..model_output.completion import Completion, completion
+from ..model_output.heard import Heard
 from ..retrieval.pipeline import Retrieval, with_rank
 from ..schema import (
     AnswerEvent,
@@ -87,14 +88,15 @@ def when_empty(
 
 def _general(run: Run) -> Generator[Event, None, Completion | None]:
     """None where the model writes nothing, or fails after others of its calls: what they cost is not thrown away."""
-    started, asked, pieces = time.perf_counter(), general_prompt(run.question), list[str]()
+    started, asked = time.perf_counter(), general_prompt(run.question)
+    heard = Heard(asked)
     try:
         with time_limit(run.cancel, run.spending.seconds_left()) as limited:
-            done = yield from completion(run.chat_model, asked, limited, pieces)
+            done = yield from completion(run.chat_model, asked, limited, heard)
     except ChatModelError as error:
         if not run.spending.usage_so_far.calls:
             raise
-        run.spending.add(StepTiming.since("generate", started, of_failed(asked, pieces, error)))
+        run.spending.add(StepTiming.since("generate", started, heard.usage_of_failed(error)))
         yield run.step("generate", error.message, failed=True)
         return None
     run.spending.add(StepTiming.since("generate", started, done.usage))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..cancellation import Cancellation
 from ..errors import ChatbotError, ChatModelError
+from ..model_output.heard import Heard
 from ..protocols import ChatModel
 from ..schema import Delta, Prompt, Usage
 from .spending import Claim
@@ -28,13 +29,12 @@ class ClaimedChatModel:
         """Raises CallsUsedUpError, BudgetExhaustedError, ChatModelError."""
         if not self._claim.take():
             raise CallsUsedUpError("The budget of model calls is used up.")
-        counted: Usage | None = None
+        heard = Heard(prompt)
         try:
             for delta in self._inner.stream(prompt, cancel=cancel):
-                if delta.usage is not None:
-                    counted = delta.usage  # some servers count anew with every piece
+                heard.hear(delta)
                 yield delta
-        except ChatModelError:
-            self.usage += Usage(calls=1, failed_calls=1)
+        except ChatModelError as error:
+            self.usage += heard.usage_of_failed(error)
             raise
-        self.usage += counted or Usage(calls=1)
+        self.usage += heard.usage

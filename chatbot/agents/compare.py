@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from ..cancellation import Cancellation
 from ..generation.answer import prompt_for
 from ..generation.tables import quotes_table, with_sources
+from ..prompts.delimiters import on_one_line
 from ..retrieval.pipeline import Retrieval
 from ..retrieval.sides import Side, Sides, sides
 from ..schema import Context, Event, Prompt, Question, Quotation, SearchHit
@@ -79,7 +80,7 @@ class _Comparison:
 
     def prompt(self, question: Question, context: Context) -> Prompt:
         numbers = self._numbers(context)
-        lines = [f"- {name}: {', '.join(map(str, own)) or 'none'}" for name, own in numbers.items()]
+        lines = [f"- {on_one_line(name)}: {', '.join(map(str, own)) or 'none'}" for name, own in numbers.items()]
         return prompt_for(question, context, rules="compare_system", asked="compare_user", sides="\n".join(lines))
 
     def quoting(self, context: Context) -> str:

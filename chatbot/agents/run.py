@@ -9,7 +9,7 @@ from typing import TypeVar
 from ..cancellation import Cancellation, breakable, time_limit
 from ..database import begin_request
 from ..errors import NOTHING_WRITTEN, BudgetExhaustedError, ChatbotError, ChatModelError, ContextLengthError
-from ..generation.asking import ask, asking
+from ..model_output.asking import ask, asking
 from ..model_output.shapes import Shape
 from ..prompts import render
 from ..protocols import ChatModel

@@ -13,7 +13,7 @@ from typing import Literal
 
 from ..cancellation import Cancellation, time_limit
 from ..generation.answer import assemble, general_prompt
-from ..generation.completion import completion
+from ..model_output.completion import completion
 from ..protocols import Agent, Catalog, ChatModel
 from ..retrieval.mentions import COUNTRY, Mentions, find_mentions
 from ..retrieval.scope import summarise

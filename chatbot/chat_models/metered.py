@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Protocol
 
 from ..cancellation import Cancellation
-from ..errors import TIMEOUT, BudgetExhaustedError, ChatModelError
+from ..errors import BudgetExhaustedError, ChatModelError
+from ..model_output.heard import Heard
 from ..protocols import ChatModel
 from ..schema import Delta, Prompt, Usage
-from ..text import estimate_tokens
 
 
 class Meter(Protocol):
@@ -66,19 +66,16 @@ class MeteredChatModel:
         """Raises BudgetExhaustedError, ChatModelError."""
         if self._limit is not None and (used := self._meter.today()) >= self._limit:
             raise BudgetExhaustedError(used=used, limit=self._limit, retry_after=self._reset())
-        counted: Usage | None = None
-        pieces: list[str] = []
-        failed = refused = False
+        heard, failed = Heard(prompt), None
         try:
             for delta in self._inner.stream(prompt, cancel=cancel):
-                pieces.append(delta.text)
-                counted = delta.usage or counted
+                heard.hear(delta)
                 yield delta
         except ChatModelError as error:
-            failed, refused = True, not pieces and error.reason != TIMEOUT
+            failed = error
             raise
-        finally:
-            self._book(_used(prompt, pieces, counted, failed=failed, refused=refused))
+        finally:  # also where the listener leaves in the middle
+            self._book(heard.usage_of_failed(failed) if failed else heard.usage)
 
     def _book(self, usage: Usage) -> None:
         if (spent := _spent.get()) is not None:
@@ -88,13 +85,3 @@ class MeteredChatModel:
     def close(self) -> None:
         if close := getattr(self._inner, "close", None):
             close()
-
-
-def _used(prompt: Prompt, pieces: Sequence[str], counted: Usage | None, *, failed: bool, refused: bool) -> Usage:
-    """As the server counted it, else estimated: what broke off has been paid for, too, what was refused has not."""
-    if counted is not None and counted.tokens:
-        return Usage(counted.prompt_tokens, counted.completion_tokens, calls=1, failed_calls=int(failed))
-    if refused:
-        return Usage(calls=1, failed_calls=1)
-    asked = sum(estimate_tokens(message.content) for message in prompt.messages)
-    return Usage(asked, estimate_tokens("".join(pieces)), calls=1, failed_calls=int(failed))

@@ -8,23 +8,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..cancellation import Cancellation
+from ..chat_models import FREE
 from ..errors import ChatModelError
 from ..generation.answer import latest
-from ..generation.completion import completed
+from ..model_output.completion import completed
+from ..model_output.heard import Heard
 from ..model_output.thoughts import without_thoughts
 from ..prompts import render
+from ..prompts.delimiters import on_one_line
 from ..protocols import ChatModel
 from ..schema import Context, Message, Prompt, Question, StepTiming, Usage
 from ..text import Analyzer
 from .follow_up import FollowUps
 
-NO_LANGUAGE_MODEL = frozenset({"extractive", "echo"})
 LONGEST = 500
 """Characters of a rewritten question; a model that writes more has answered instead."""
 SHOWN = 600
 """Characters of an answer that the model sees: what it was about stands at its beginning."""
 _LABEL = re.compile(r"^\W*(?:(?:rewritten|standalone|last)\s+)?question\s*:\s*", re.IGNORECASE)
-_DELIMITER = re.compile(r"<\s*/?\s*conversation\s*>?", re.IGNORECASE)
 _ERROR = re.compile(
     r"^\s*(?:\{\s*\"error\"\s*:|(?:an? )?error\b(?:\s+\d+)?\s*[:!.]|an (?:internal )?error (?:has )?occurred)",
     re.IGNORECASE,
@@ -57,7 +58,7 @@ class Condenser:
         by_rule = StepTiming.since("condense_rule", started)
         if ruled == question.query:
             return Condensed()
-        if not ask_model or self._chat_model.model_id in NO_LANGUAGE_MODEL:
+        if not ask_model or self._chat_model.model_id in FREE:
             return Condensed(ruled, (by_rule,))
         started = time.perf_counter()
         written, usage = self._rewritten(question, cancel)
@@ -69,10 +70,12 @@ class Condenser:
         talk = "\n".join(f"{message.role}: {_shortened(message.content)}" for message in latest(question.history))
         asked = render("condense_user", conversation=talk, question=question.query)
         messages = (Message("system", render("condense_system")), Message("user", asked))
+        prompt = Prompt(messages, question.query, Context())
+        heard = Heard(prompt)
         try:
-            done = completed(self._chat_model, Prompt(messages, question.query, Context()), cancel)
-        except ChatModelError:
-            return "", Usage(calls=1, failed_calls=1)
+            done = completed(self._chat_model, prompt, cancel, heard)
+        except ChatModelError as error:
+            return "", heard.usage_of_failed(error)
         return self._checked(done.text, talk, question.query), done.usage
 
     def _checked(self, text: str, talk: str, query: str) -> str:
@@ -92,5 +95,5 @@ def without_errors(messages: Sequence[Message]) -> list[Message]:
 
 
 def _shortened(text: str) -> str:
-    text = _DELIMITER.sub("", " ".join(text.split()))
+    text = on_one_line(text, "conversation")
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} …"

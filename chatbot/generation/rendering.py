@@ -2,65 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
-
+from ..prompts.delimiters import inert, on_one_line
 from ..schema import ATTACHMENTS, Passage
-
-_UNSEEN = (
-    "[\\s\u00ad\u0300-\u036f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff]*"
-)
-"""White space, what is not seen at all, and accents."""
-_BRACKETS = "<\u02c2\u2039\u2329\u276e\u27e8\u300a\u3008\ufe64\uff1c\u1438\u16b2\u226a\u227a\U0001d236"
-_SLASHES = "/\u2044\u2215\u2571\u29f8\uff0f\\\\"
-_LOOK_ALIKES = {
-    "p": "\u0440\u0420\u03c1\u03a1\u2374\u01bf\ua731",
-    "a": "\u0430\u0410\u03b1\u0391\u0251\u1d00\u2c6d",
-    "s": "\u0455\u0405\ua731\u01bd\u10fd",
-    "g": "\u0261\u0581\u050c\u018d\u1d83\u0262",
-    "e": "\u0435\u0415\u03b5\u0395\u04bd\u1d07\u212f\u212e",
-}
-"""Letters of other scripts that look the same; what Unicode itself calls the same letter is found by `_same`."""
-_STYLED = (
-    range(0xAA, 0xBB),
-    range(0x1D2C, 0x1DC0),
-    range(0x2070, 0x2150),
-    range(0x249C, 0x24EA),
-    range(0xFF21, 0xFF5B),
-)
-_MATHEMATICAL = (range(0x1D400, 0x1D6A4), range(0x1F110, 0x1F190))
-
-
-def _same(letter: str) -> str:
-    """Full width, bold, circled, superscript ... forms of a letter."""
-    points = (point for block in (*_STYLED, *_MATHEMATICAL) for point in block)
-    return "".join(chr(p) for p in points if unicodedata.normalize("NFKC", chr(p)).strip("()").casefold() == letter)
-
-
-_LETTERS = _UNSEEN.join(f"[{letter}{_LOOK_ALIKES[letter]}{_same(letter)}]" for letter in "passage")
-_ENTITY = r"&(?:amp;)*(?:lt|#0*60|#x0*3c);?|\\u003c|\\x3c|%3c"
-_DELIMITER = re.compile(rf"(?:[{_BRACKETS}]|{_ENTITY})(?={_UNSEEN}(?:[{_SLASHES}]{_UNSEEN})*{_LETTERS})", re.IGNORECASE)
-"""The start of a passage tag, also with invisible characters, in look-alikes, or as an entity."""
 
 
 def render_passage(passage: Passage) -> str:
     """Source lines, then the text."""
     chunk = passage.hit.chunk
     if chunk.collection == ATTACHMENTS:  # three labelled lines, as seed 000 has them (R-A3)
-        lines = [f"Source: {_line(chunk.document_name)}", f"Title: {_line(chunk.title)}"]
-        text = f"Content: {_inert(passage.wider_text)}"
+        lines = [f"Source: {on_one_line(chunk.document_name)}", f"Title: {on_one_line(chunk.title)}"]
+        text = f"Content: {inert(passage.wider_text)}"
     else:
         page = f", page {chunk.page}" if chunk.page is not None else ""
-        lines = [f"Report: {_line(chunk.title)}{page}", f"Section: {_line(chunk.section)}"]
-        text = _inert(passage.wider_text)
+        lines = [f"Report: {on_one_line(chunk.title)}{page}", f"Section: {on_one_line(chunk.section)}"]
+        text = inert(passage.wider_text)
     return "\n".join([f'<passage number="{passage.number}">', *lines, text, "</passage>"])
-
-
-def _line(text: str) -> str:
-    """On one line: a name with a line break could bring source lines of its own."""
-    return _inert(" ".join(text.split()))
-
-
-def _inert(text: str) -> str:
-    return _DELIMITER.sub("(", text)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 from ..cancellation import Cancellation
 from ..errors import ChatModelError, ContextLengthError
+from ..model_output.completion import completion
+from ..model_output.heard import Heard
 from ..model_output.thoughts import without_thoughts
 from ..protocols import ChatModel
 from ..schema import Context, Prompt, Question, StepEvent, StepTiming, TokenEvent
 from .answer import grounded_prompt
-from .completion import completion, of_failed
 from .context import shortened
 
 SHORTENED_AT_MOST = 3
@@ -33,14 +34,14 @@ class Written:
 
 @dataclass(slots=True)
 class Draft:
-    """What there is of an answer while it is written, and of one that failed: ``pieces`` as they were heard."""
+    """What there is of an answer while it is written, and of one that failed: the latest try."""
 
-    pieces: list[str] = field(default_factory=list)
+    heard: Heard | None = None
     steps: list[StepTiming] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        return without_thoughts("".join(self.pieces))
+        return without_thoughts(self.heard.text) if self.heard else ""
 
 
 def write(
@@ -64,10 +65,11 @@ def write(
     steps = draft.steps
     while True:
         started, asked = time.perf_counter(), prompt(question, context)
+        draft.heard = heard = Heard(asked)
         try:
-            done = yield from completion(model, asked, cancel, draft.pieces)
+            done = yield from completion(model, asked, cancel, heard)
         except ChatModelError as error:
-            failed = of_failed(asked, draft.pieces, error)
+            failed = heard.usage_of_failed(error)
             keep = (len(context.passages) + 1) // 2
             hopeless = keep == len(context.passages) or len(steps) == SHORTENED_AT_MOST
             if hopeless or not isinstance(error, ContextLengthError):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..cancellation import Cancellation
+from ..model_output.completion import completed
 from ..prompts import render
+from ..prompts.delimiters import inert, on_one_line
 from ..protocols import ChatModel
 from ..schema import Context, Document, Message, Prompt, Section, document_text
 from ..text import sentences
@@ -19,7 +20,6 @@ TOPICS = 15
 PROSE = 60
 """A section whose text is shorter is a figure or a label, no introduction."""
 CHARACTERS_PER_TOKEN = 4
-_CLOSING = re.compile(r"<(?=\s*/\s*report)", re.IGNORECASE)
 
 
 def extractive_summary(document: Document) -> str:
@@ -74,13 +74,12 @@ class ModelSummary:
 
     def __call__(self, document: Document, cancel: Cancellation) -> str:
         """Raises ChatModelError."""
-        text = _CLOSING.sub("(", self._excerpt(document))
-        user = f"Title: {document.title}\n<report>\n{text}\n</report>"
+        text = inert(self._excerpt(document), "report")
+        user = f"Title: {on_one_line(document.title, 'report')}\n<report>\n{text}\n</report>"
         prompt = Prompt(
             (Message("system", render("summary_system")), Message("user", user)), "Summarise the report.", Context()
         )
-        pieces = (delta.text for delta in self._chat_model.stream(prompt, cancel=cancel))
-        return " ".join("".join(pieces).split())
+        return " ".join(completed(self._chat_model, prompt, cancel).text.split())
 
     def _excerpt(self, document: Document) -> str:
         """All of it where that fits, else the beginning of every section, or of as many as fit."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from ..cancellation import Cancellation
-from ..model_output.shapes import Shape, numbers
+from ..model_output.asking import ask, asking
+from ..model_output.shapes import numbers
 from ..prompts import render
+from ..prompts.delimiters import inert
 from ..protocols import ChatModel
-from ..schema import Context, Message, Prompt, SearchHit, Usage
-from ..text import estimate_tokens
+from ..schema import Message, SearchHit, Usage
 from .reranker import Reranked, may_call
 
 BATCH = 20
 FETCHED = 20
 LONGEST = 2000
 """Characters of a passage that are judged."""
-_CLOSING = re.compile(r"<(?=\s*/?\s*passage)", re.IGNORECASE)
 
 
 class LlmReranker:
@@ -49,37 +48,22 @@ class LlmReranker:
         return Reranked(tuple([*named, *others][:top_k]), usage)
 
     def _judge(self, query: str, hits: Sequence[SearchHit], cancel: Cancellation) -> tuple[list[int], Usage]:
-        shape = numbers(len(hits))
+        every = list(range(1, len(hits) + 1))
+        if cancel.cancelled:
+            return every, Usage()
         messages = [Message("system", render("rerank_system")), Message("user", _request(query, hits))]
-        usage = Usage()
-        for _ in range(2):
-            if cancel.cancelled or not may_call():
-                break
-            reply, cost = self._ask(query, messages, shape, cancel)
-            usage += cost
-            if (helpful := shape.read(reply)) is not None:
-                return helpful, usage
-            # Some servers refuse an empty message.
-            messages += [Message("assistant", reply or "(nothing)"), Message("user", shape.repair)]
-        return list(range(1, len(hits) + 1)), usage
-
-    def _ask(
-        self, query: str, messages: Sequence[Message], shape: Shape[list[int]], cancel: Cancellation
-    ) -> tuple[str, Usage]:
-        pieces: list[str] = []
-        counted: Usage | None = None
-        prompt = Prompt(tuple(messages), query, Context(), json_schema=shape.schema)
-        for delta in self._chat_model().stream(prompt, cancel=cancel):
-            pieces.append(delta.text)
-            counted = delta.usage or counted  # some servers count anew with every piece, others not at all
-        reply = "".join(pieces)
-        asked = sum(estimate_tokens(message.content) for message in messages)
-        return reply, counted or Usage(asked, estimate_tokens(reply), calls=1)
+        shape = numbers(len(hits))
+        asked = ask(
+            self._chat_model(), asking(messages, query, shape), shape, cancel, stage="rerank", may_call=may_call
+        )
+        if asked.error is not None:
+            raise asked.error
+        return every if asked.value is None else asked.value, Usage.total(step.usage for step in asked.steps)
 
 
 def _request(query: str, hits: Sequence[SearchHit]) -> str:
     passages = "\n".join(
-        f'<passage number="{number}">\n{_CLOSING.sub("(", hit.chunk.search_text[:LONGEST])}\n</passage>'
+        f'<passage number="{number}">\n{inert(hit.chunk.search_text[:LONGEST])}\n</passage>'
         for number, hit in enumerate(hits, start=1)
     )
     return render("rerank_user", passages=passages, question=query)

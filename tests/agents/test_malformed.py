@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.generation.asking import REPAIR
+from chatbot.model_output.asking import REPAIR
 from tests.agents.bench import Bench, bench
 from tests.fakes.openai_replies import Reply
 from tests.fakes.scripted_model import ScriptedModel

@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 
 from chatbot.errors import ChatModelError, ContextLengthError
-from chatbot.generation.asking import REPAIR
+from chatbot.model_output.asking import REPAIR
 from chatbot.retrieval.decomposition import sub_questions
 from chatbot.schema import Scope
 from tests.agents.behaviours import (

@@ -103,6 +103,12 @@ def test_a_model_reads_the_whole_report_where_it_fits() -> None:
     assert user(model) == f"Title: Report\n<report>\nA\n{PROSE}\n\nB\nMore.\n</report>"
 
 
+def test_what_a_model_thinks_is_no_part_of_its_summary() -> None:
+    """R-C8"""
+    made = ModelSummary(Model("<thi", "nk>Is it long?</think> A summary."), input_tokens=1000)
+    assert made(document(Section(("A",), PROSE)), Cancellation()) == "A summary."
+
+
 def test_a_model_reads_of_every_section_where_it_does_not_fit() -> None:
     model = Model("x")
     sections = [Section((f"Part {n}",), f"start{n} " + "word " * 400) for n in range(10)]

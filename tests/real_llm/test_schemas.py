@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from chatbot.cancellation import Cancellation
-from chatbot.generation.asking import ask, asking
-from chatbot.generation.completion import completed
+from chatbot.model_output.asking import ask, asking
+from chatbot.model_output.completion import completed
 from chatbot.model_output.shapes import Shape, choice, follow_up, numbers, outline, queries
 from chatbot.prompts import render
 from chatbot.schema import Message

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from ..cancellation import Cancellation
 from ..errors import ChatModelError
-from ..model_output.shapes import Shape
 from ..protocols import ChatModel
 from ..schema import Context, Message, Prompt, StepTiming
-from .completion import completed, of_failed
+from .completion import completed
+from .heard import Heard
+from .shapes import Shape
 
 T = TypeVar("T")
 REPAIR = "repair"
@@ -35,18 +36,28 @@ def asking(messages: Sequence[Message], question: str, shape: Shape[T]) -> Promp
     return Prompt(tuple(messages), question, Context(), json_schema=shape.schema)
 
 
-def ask(model: ChatModel, prompt: Prompt, shape: Shape[T], cancel: Cancellation, *, stage: str) -> Asked[T]:
+def ask(
+    model: ChatModel,
+    prompt: Prompt,
+    shape: Shape[T],
+    cancel: Cancellation,
+    *,
+    stage: str,
+    may_call: Callable[[], bool] = lambda: True,
+) -> Asked[T]:
     """One call, two where the first reply cannot be read. The steps are called ``stage`` and `REPAIR`.
 
-    A failure is an outcome, too: the caller has a fallback, or raises it.
+    A failure is an outcome, too: the caller has a fallback, or raises it. ``may_call`` is asked before each call.
     """
     steps: list[StepTiming] = []
     for name in (stage, REPAIR):
-        started, pieces = time.perf_counter(), list[str]()
+        if not may_call():
+            return Asked(None, tuple(steps), "no call is left")
+        started, heard = time.perf_counter(), Heard(prompt)
         try:
-            done = completed(model, prompt, cancel, pieces)
+            done = completed(model, prompt, cancel, heard)
         except ChatModelError as error:
-            steps.append(StepTiming.since(name, started, of_failed(prompt, pieces, error)))
+            steps.append(StepTiming.since(name, started, heard.usage_of_failed(error)))
             return Asked(None, tuple(steps), error.finding, error)
         steps.append(StepTiming.since(name, started, done.usage))
         if (value := shape.read(done.text)) is not None:
