@@ -13,7 +13,7 @@ import faiss
 import numpy as np
 
 from chatbot.schema import Matrix, Scope
-from chatbot.services import WARM_CACHE
+from chatbot.shipped import WARM_CACHE
 from chatbot.stores import segment as segments
 from chatbot.stores.columns import Column
 from chatbot.stores.rows import Rows

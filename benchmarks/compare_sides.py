@@ -1,4 +1,4 @@
-"""Whether a comparison has the passages of both sides: one search for all, or one search for each side.
+"""Whether a comparison has the passages of both sides: one search for all, or the agent with one search for each side.
 
 Questions of `factbook_scoped_dev` joined two by two: the same thing asked of two countries in one year, or of one
 country in two years. Run: python -m benchmarks.compare_sides ../shared/data/bench
@@ -11,16 +11,15 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, zip_longest
+from itertools import combinations
 from pathlib import Path
 
 from benchmarks.loaded import loaded
+from chatbot.cancellation import Cancellation
 from chatbot.evaluation.dataset import EvaluationQuery
 from chatbot.evaluation.reports import register
 from chatbot.generation.context import build_context
-from chatbot.retrieval.pipeline import with_rank
-from chatbot.retrieval.sides import sides
-from chatbot.schema import Scope, SearchHit, Value, Values
+from chatbot.schema import Question, Scope, SourcesEvent, Value, Values
 from chatbot.services import Services
 
 EACH_KIND, SEED = 75, 6
@@ -67,7 +66,8 @@ class Pair:
     relevant: frozenset[str]
 
 
-Search = Callable[[Services, str, Scope], Sequence[SearchHit]]
+Way = Callable[[Services, str, Scope], set[str]]
+"""The passages in the context of a question, by their ids."""
 
 
 def main(bench: Path) -> None:
@@ -84,14 +84,14 @@ def report(services: Services, queries: Sequence[EvaluationQuery]) -> None:
     pairs = [pair for found in kinds.values() for pair in found]
     print(f"{len(pairs)} questions: {', '.join(f'{len(found)} of two {kind}' for kind, found in kinds.items())}")
     print(f"{'both sides in the context':50}{'all':>8}{'countries':>11}{'years':>8}{'passages':>10}")
-    ways: tuple[tuple[str, Search], ...] = (
+    ways: tuple[tuple[str, Way], ...] = (
         ("one search, top_k 5", plainly(5)),
         ("one search, top_k 10", plainly(10)),
-        ("one search for each side, top_k 5", by_side),
+        ("the agent compare, top_k 5", compared),
     )
     for filtered in (True, False):
-        for name, search in ways:
-            found = {kind: [measure(services, pair, search, filtered) for pair in kinds[kind]] for kind in kinds}
+        for name, way in ways:
+            found = {kind: [measure(services, pair, way, filtered) for pair in kinds[kind]] for kind in kinds}
             both = {kind: [is_both for is_both, _ in measured] for kind, measured in found.items()}
             passages = mean([count for measured in found.values() for _, count in measured])
             label = f"{name}, {'with filters' if filtered else 'names only'}"
@@ -99,32 +99,25 @@ def report(services: Services, queries: Sequence[EvaluationQuery]) -> None:
             print(f"{label:50}{figures}{mean(both['years']):8.3f}{passages:10.1f}")
 
 
-def measure(services: Services, pair: Pair, search: Search, filtered: bool) -> tuple[bool, int]:
+def measure(services: Services, pair: Pair, way: Way, filtered: bool) -> tuple[bool, int]:
     """Whether the passages of both sides are in the context, and how many passages that has."""
-    hits = search(services, pair.text, pair.scope if filtered else Scope())
-    context = build_context(hits, services.store, budget_tokens=BUDGET, margin=MARGIN)
-    shown = {passage.hit.chunk.id for passage in context.passages}
+    shown = way(services, pair.text, pair.scope if filtered else Scope())
     return pair.relevant <= shown, len(shown)
 
 
-def plainly(top_k: int) -> Search:
-    def search(services: Services, text: str, scope: Scope) -> Sequence[SearchHit]:
-        return services.retriever.retrieve(text, top_k=top_k, scope=scope, method="hybrid").hits
+def plainly(top_k: int) -> Way:
+    def search(services: Services, text: str, scope: Scope) -> set[str]:
+        hits = services.retriever.retrieve(text, top_k=top_k, scope=scope, method="hybrid").hits
+        context = build_context(hits, services.store, budget_tokens=BUDGET, margin=MARGIN)
+        return {passage.hit.chunk.id for passage in context.passages}
 
     return search
 
 
-def by_side(services: Services, text: str, scope: Scope) -> Sequence[SearchHit]:
-    """The best of each side, then the second of each, and so on; without sides one search for all."""
-    compared = sides(text, scope, services.documents).compared
-    if not compared:
-        return plainly(2 * PER_SIDE)(services, text, scope)
-    found = [
-        services.retriever.retrieve(side.query, top_k=PER_SIDE, scope=side.scope, method="hybrid").hits
-        for side in compared
-    ]
-    mixed = {hit.chunk.id: hit for rank in zip_longest(*found) for hit in rank if hit is not None}
-    return with_rank(list(mixed.values()))
+def compared(services: Services, text: str, scope: Scope) -> set[str]:
+    question = Question(text, scope, PER_SIDE, "hybrid", "compare", cache=False)
+    events = services.agent("compare").run(question, cancel=Cancellation())
+    return {hit.chunk.id for event in events if isinstance(event, SourcesEvent) for hit in event.hits}
 
 
 def pairs_of(queries: Sequence[EvaluationQuery], same: str, wordings: Sequence[str]) -> list[Pair]:

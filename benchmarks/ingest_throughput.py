@@ -18,8 +18,9 @@ from chatbot.embedders import EMBEDDERS
 from chatbot.ingestion.sources import Source, folder_sources
 from chatbot.protocols import Embedder
 from chatbot.schema import Matrix, Vector
-from chatbot.services import SAMPLE_DATA, Services
+from chatbot.services import Services
 from chatbot.settings import Settings
+from chatbot.shipped import SAMPLE_DATA
 
 ROUNDS = 3
 BATCH = 256

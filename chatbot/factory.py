@@ -15,8 +15,9 @@ from .errors import ChatbotError, SearchEngineError
 from .ingestion.samples import SampleReports
 from .loaders import loader_for
 from .schema import Scope
-from .services import SAMPLE_DATA, Services
+from .services import Services
 from .settings import Settings
+from .shipped import SAMPLE_DATA
 from .stores.search_indexes import Polling, ensure_indexes
 from .web.api import api
 from .web.documents import documents

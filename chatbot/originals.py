@@ -9,13 +9,13 @@ from .cancellation import Cancellation
 from .errors import NotFoundError
 from .ingestion.fetch import fetch
 from .ingestion.samples import PREFIX
-from .model_bound import SAMPLE_DATA
 from .repositories.documents import DocumentRepository
 from .repositories.files import PIECE_BYTES, FileRepository
 from .repositories.ingestions import IngestionRepository
 from .schema import DocumentRecord
 from .schema.ingestions import IngestionFile
 from .settings import Settings
+from .shipped import SAMPLE_DATA
 
 WEB = ("http://", "https://")
 UPLOADS = "uploads/"

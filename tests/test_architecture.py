@@ -24,6 +24,7 @@ LAYERS = (
         "cache_counts",
         "legacy",
         "lazy",
+        "shipped",
         "model_output",
     ),
     ("database", "openai_client", "breakable"),
@@ -31,7 +32,7 @@ LAYERS = (
     ("retrieval", "generation", "ingestion", "evaluation"),
     ("agents",),
     ("conversation",),
-    ("serialization", "services", "model_bound", "originals", "engine", "migration", "doctor"),
+    ("serialization", "services", "originals", "engine", "migration", "doctor"),
     ("web", "cli", "factory", "__main__"),
 )
 """Lowest first. Parts of one layer may import each other, adapters (the fourth row) may not."""
@@ -132,6 +133,21 @@ def _catches_all(handler: ast.ExceptHandler) -> bool:
     caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     everything = any(kind is None or ast.unparse(kind) in {"Exception", "BaseException"} for kind in caught)
     return everything and ast.unparse(handler.body[-1]) != "raise"
+
+
+def test_the_readme_shows_every_part_in_its_layer() -> None:
+    tree = (
+        (PACKAGE.parent / "README.md")
+        .read_text(encoding="utf-8")
+        .partition("    chatbot/\n")[2]
+        .partition("    templates/")[0]
+    )
+    shown: dict[str, int] = {}
+    for line in tree.splitlines():
+        layer = re.search(r"layer (\d)", line)
+        rank = int(layer[1]) if layer else max(shown.values())
+        shown |= dict.fromkeys(re.findall(r"\b(\w+)(?:/|\.py)(?= |$)", line), rank)
+    assert shown == {part: rank for part, rank in RANKS.items() if part != "__main__"}
 
 
 def test_the_package_keeps_its_layers() -> None:

@@ -20,7 +20,8 @@ from ..repositories.calibrations import CalibrationRepository
 from ..retrieval.calibration import calibration_of
 from ..schema import Value
 from ..schema.calibrations import Calibration
-from ..services import SAMPLE_DATA, Services
+from ..services import Services
+from ..shipped import SAMPLE_DATA
 from .scratch import opened
 
 QUESTIONS = SAMPLE_DATA / "questions.csv"

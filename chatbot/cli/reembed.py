@@ -12,7 +12,8 @@ from ..embedders.cached import CachedEmbedder
 from ..errors import InvalidRequestError
 from ..migration.reembed import GRACE_SECONDS, Reembedding
 from ..migration.slot_indexes import AtlasSlotIndexes, NoSlotIndexes
-from ..services import WARM_CACHE, Services
+from ..services import Services
+from ..shipped import WARM_CACHE
 
 
 @click.command()

@@ -10,7 +10,8 @@ import numpy as np
 from ..caches.warm import WarmCache, write_warm_cache
 from ..embedders import EMBEDDERS
 from ..factory import sample_reports
-from ..services import WARM_CACHE, Services
+from ..services import Services
+from ..shipped import WARM_CACHE
 
 BATCH = 256
 

@@ -11,8 +11,9 @@ import pytest
 from chatbot.caches.warm import WarmCache, text_key, write_warm_cache
 from chatbot.cli.warm_cache import sample_texts
 from chatbot.embedders.minilm import MiniLMEmbedder
-from chatbot.services import WARM_CACHE, Services
+from chatbot.services import Services
 from chatbot.settings import Settings
+from chatbot.shipped import WARM_CACHE
 
 RECOMPUTED = 40
 

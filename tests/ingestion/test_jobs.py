@@ -46,7 +46,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         (versions, "BATCH", 2),
     ):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr("chatbot.model_bound.Patience", lambda: Patience(tries=4, first_seconds=0.01))
+    monkeypatch.setattr("chatbot.services.bound.Patience", lambda: Patience(tries=4, first_seconds=0.01))
 
 
 @pytest.fixture

@@ -285,7 +285,7 @@ def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatbot.model_bound.Patience", lambda: Patience(tries=4, first_seconds=0.01))
+    monkeypatch.setattr("chatbot.services.bound.Patience", lambda: Patience(tries=4, first_seconds=0.01))
 
 
 @pytest.mark.usefixtures("patient")
