@@ -167,6 +167,18 @@ def test_the_scope_found_in_a_question_is_offered(page: tuple[Page, list[str]], 
     assert problems == []
 
 
+def test_every_script_of_the_pages_is_loaded(page: tuple[Page, list[str]], address: str) -> None:
+    """A module with a wrong syntax, or without an importer, is in none of the other tests."""
+    browser, problems = page
+    loaded: set[str] = set()
+    browser.on("request", lambda request: loaded.add(request.url.rpartition("/static/js/")[2]))
+    for path in ("/", "/documents"):
+        browser.goto(f"{address}{path}")
+        browser.wait_for_load_state("networkidle")
+    assert {path.name for path in (ROOT / "static/js").iterdir()} <= loaded
+    assert problems == []
+
+
 def test_the_page_watches_for_problems(page: tuple[Page, list[str]], address: str) -> None:
     """What the test above relies on: an inline script is refused, and noticed."""
     browser, problems = page

@@ -171,6 +171,27 @@ class TestSteps:
         expect(beside).to_contain_text(f"{QUESTION} – 2 sources")
         expect(summary).to_have_text("2 of 3 sub-questions searched")
 
+    def test_a_search_belongs_to_its_own_question(self, browser: Page, chat: ScriptedChat) -> None:
+        """One may begin with another, and the whole question with one of its parts."""
+        whole, kenya, mali = (
+            "inflation in Kenya and jobs in Mali",
+            "inflation in Kenya",
+            "inflation in Kenya since 2020",
+        )
+        turn = ask(browser, whole)
+        chat.say(step("plan", items=[kenya, mali]), step("search", detail="Round 1: 3 searches at once"))
+        chat.say(step("found", detail=whole, sources=[source(1)]))
+        chat.say(step("found", detail=f"{mali} (Kenya)", sources=[source(3)]))
+        chat.say(step("found", detail=f"{kenya} (Kenya): No answer within 20 s.", failed=True))
+        chat.say(done("So [1].", source(1)))
+        finished(browser, turn)
+        turn.locator(".steps summary").click()
+        planned = turn.locator('[data-step="plan"] .sub-question')
+        expect(planned.nth(0)).to_have_text(f"{kenya} – failed (Kenya): No answer within 20 s.")
+        expect(planned.nth(1)).to_contain_text(f"{mali} – 1 source (Kenya)")
+        expect(planned.nth(1).locator(".step-source")).to_contain_text("page 3")
+        expect(turn.locator('[data-step="search"] .sub-question')).to_contain_text(f"{whole} – 1 source")
+
     def test_they_fold_when_the_answer_is_there(self, browser: Page, chat: ScriptedChat) -> None:
         turn = ask(browser)
         steps = turn.locator(".steps")
@@ -321,6 +342,26 @@ class TestAnswer:
         assert download.value.suggested_filename == "Hunger_now Kenya Somalia.md"
         assert download.value.path().read_text(encoding="utf-8") == REPORT
         expect(turn.get_by_role("heading", name="Sources")).to_have_count(1)
+
+    @pytest.mark.parametrize(
+        ("text", "name"),
+        [
+            ("Before it.\n\n## *Hunger* in\tKenya ##  \n\nMany.", "Hunger in Kenya.md"),
+            ("# Use of C#\n", "Use of C#.md"),
+            (f"# {QUESTION} [1, 2]\r\n\r\nMany.", f"{QUESTION}.md"),
+            ("#hashtag\n\n#\n\nNo heading.", f"{QUESTION}.md"),
+            (f"# a{' ' * 3000}b", "a b.md"),
+        ],
+    )
+    def test_a_report_is_named_by_its_first_heading(
+        self, browser: Page, chat: ScriptedChat, text: str, name: str
+    ) -> None:
+        turn = ask(browser, mode="report")
+        chat.say(done(text, mode="report"))
+        finished(browser, turn)
+        with browser.expect_download(timeout=5_000) as download:
+            turn.get_by_role("button", name="Download").click()
+        assert download.value.suggested_filename == name
 
     def test_other_answers_are_not(self, browser: Page, chat: ScriptedChat) -> None:
         turn = ask(browser)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,8 @@ from ..generation.sentences import without_numbers
 from ..generation.wording import unmarked
 from ..protocols import Embedder
 from ..schema import Matrix, Usage, Vector
-from ..text import Analyzer, sentences
+from ..text import Analyzer
+from .lines import Kept, lines_of
 
 LEAST_COSINE = 0.5
 """Above it, a sentence is about the same as a section to come: seed 000's threshold for written content."""
@@ -45,11 +46,6 @@ TELLING = frozenset(_TELLING.split())
 """One of these in another's place turns a sentence round, and hardly moves its vector."""
 _WORD = re.compile(r"\w+")
 _NOT = re.compile(r"n['’]t\b")
-_NUMBERS = re.compile(r"(?:\[\d{1,3}(?:\s*,\s*\d{1,3})*\]\s*)+")
-_MARK = re.compile(r"[ \t>]*(?:(?:[-*+]|\(?\d{1,3}[.)])[ \t]+)?")
-_LAID_OUT = re.compile(r"\s*(?:#{1,6}\s|\||[-:| ]+$|(?:[^|]*(?<!\\)\|){2})")
-"""A heading, a row of a table, a line across."""
-_FENCE = re.compile(r"\s*(?:`{3}|~{3})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +92,24 @@ class AlreadyWritten:
     def without_repetition(self, text: str) -> str:
         """The text without sentences that stand in an earlier section or further up in it; the rest is remembered.
 
-        Headings, tables, code and lead-ins ("...:") stay; an item of a list goes with its mark.
+        Headings, tables and code stay; an item of a list goes with its mark, a lead-in ("...:") with its items.
 
         Raises:
             EmbeddingError: the embedder failed; nothing is remembered.
         """
-        lines = list(_lines(text))
+        lines = list(lines_of(text))
         vectors = self._vectors_of([sentence for _, _, parts in lines for sentence in parts])
         # Room for all at once: a model that says one line ten thousand times over must not make copies of them all.
         room = np.empty((sum(len(parts) for _, _, parts in lines), self._embedder.dimensions), dtype=np.float32)
         self._vectors = np.vstack([self._vectors[: len(self._said)], room])
-        kept_lines: list[str] = []
-        taken_out = False
+        new = Kept()
         for line, mark, parts in lines:
             kept = [sentence for sentence in parts if self._is_new(sentence, vectors.get(sentence))]
             if parts and not kept:
-                taken_out = True
-            elif line.strip() or not taken_out or (kept_lines and kept_lines[-1].strip()):
-                kept_lines.append(line if len(kept) == len(parts) else f"{mark}{' '.join(kept)}")
-        return "\n".join(kept_lines).strip()
+                new.leave_out()
+            else:
+                new.add(line if len(kept) == len(parts) else f"{mark}{' '.join(kept)}")
+        return new.text()
 
     def _vectors_of(self, said: Sequence[str]) -> dict[str, Vector]:
         """By sentence; without those that the embedder cannot read whole."""
@@ -143,33 +138,3 @@ class AlreadyWritten:
     def _embedded(self, texts: list[str]) -> Matrix:
         self._usage += Usage(embedding_tokens=sum(map(self._embedder.count_tokens, texts)))
         return self._embedder.embed_documents(texts)
-
-
-def _lines(text: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Each line as it is, the mark it begins with, and its sentences; none of what is laid out, or has items below."""
-    lines = text.splitlines()
-    in_code = False
-    for place, line in enumerate(lines):
-        fence = _FENCE.match(line) is not None
-        in_code = in_code != fence
-        match = _MARK.match(line)
-        mark = match[0] if match else ""
-        below = lines[place + 1] if place + 1 < len(lines) else ""
-        has_items = mark.strip() and len(below) - len(below.lstrip()) > len(line) - len(line.lstrip())
-        is_kept = fence or in_code or has_items or _LAID_OUT.match(line)
-        yield line, mark, [] if is_kept else _sentences(line[len(mark) :])
-
-
-def _sentences(text: str) -> list[str]:
-    """A quotation is never cut; numbers after a full stop belong to what precedes them."""
-    whole: list[str] = []
-    for piece in sentences(text):
-        numbers = _NUMBERS.match(piece)
-        if whole and (whole[-1].count("“") > whole[-1].count("”") or whole[-1].count('"') % 2):
-            whole[-1] = f"{whole[-1]} {piece}"
-        elif whole and numbers:
-            whole[-1] = f"{whole[-1]} {numbers[0].strip()}"
-            whole += filter(None, [piece[numbers.end() :]])
-        else:
-            whole.append(piece)
-    return whole

@@ -25,6 +25,7 @@ from ..schema import (
     Threshold,
     TokenEvent,
 )
+from .evidence import once
 from .run import Run
 from .writing import Way, written
 
@@ -75,6 +76,7 @@ def when_empty(
 ) -> Iterator[Event]:
     """ON_EMPTY, with the passages that came closest; general knowledge only within the budget."""
     yield SourcesEvent((), scope)
+    closest = once(closest)
     general = run.parts.on_empty == "general" and not run.spending.stops_answer()
     if general and (done := (yield from _general(run))) is not None:
         yield concluded(run, scope, done.text, closest, threshold, Context(), truncated=done.truncated)
@@ -102,7 +104,6 @@ def _general(run: Run) -> Generator[Event, None, Completion | None]:
     run.spending.add(StepTiming.since("generate", started, done.usage))
     if limited.cancelled and not run.cancel.cancelled:
         yield from run.stop("seconds")
-        done = replace(done, truncated=True)
     return done if done.text else None
 
 

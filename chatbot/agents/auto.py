@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from ..cancellation import Cancellation
 from ..model_output.shapes import choice
+from ..retrieval.compared import COMPARES, MAY_COMPARE
 from ..retrieval.decomposition import sub_questions
 from ..retrieval.mentions import COUNTRY, YEAR
 from ..retrieval.scope import describe
@@ -25,17 +25,6 @@ WAYS = {
     "is needed to ask the next",
     "compare": "the same search in each country, year or report, side by side in a table: for a comparison",
 }
-
-_COMPARES = re.compile(
-    r"\b(?:compar\w+|contrast\w*|versus|vs)\b|\b(?:how|has|have)\b[^.?!]*\b(?<!climate )changed?\b"
-    r"|\b(?<!climate )change[ds]?\s+(?:since|between|over|from)\b",
-    re.IGNORECASE,
-)
-_MAY_COMPARE = re.compile(
-    r"\b(?:differ|differs|differed|differences?|different(?:ly)? (?:from|to|than)|unlike|(?:more|less|\w+er) than)\b",
-    re.IGNORECASE,
-)
-"""Only between countries or years: "What is the difference between a county and a province?" compares no reports."""
 
 
 class AutoAgent:
@@ -95,7 +84,7 @@ class AutoAgent:
         text, scope, catalog = question.search_text, question.scope, self._parts.catalog
         compared = self._compared(question)
         between = any(len({side.scope.get(field) for side in compared}) > 1 for field in (COUNTRY, YEAR))
-        if (compared and _COMPARES.search(text)) or (between and _MAY_COMPARE.search(text)):
+        if (compared and COMPARES.search(text)) or (between and MAY_COMPARE.search(text)):
             return "compare", "it compares"
         if len(sub_questions(text, scope, catalog)) > 1:
             return "deep", "it has several parts"

@@ -55,7 +55,7 @@ class CachedAgent:
 
 def _is_complete(trace: Trace) -> bool:
     """Whether nothing of it failed or ended early, that might go well the next time."""
-    return not trace.stopped_by and not any(step.failed for step in trace.path)
+    return not (trace.stopped_by or trace.truncated) and not any(step.failed for step in trace.path)
 
 
 def _counted(answer: Answer, counts: Mapping[str, int]) -> Answer:

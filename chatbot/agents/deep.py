@@ -68,6 +68,7 @@ class DeepAgent:
             )
         if not plan:
             plan = sub_questions(question.search_text, question.scope, self._parts.catalog, most=SUB_QUESTIONS)
+        plan = fresh(plan, [question.search_text]) or [question.search_text]  # that is searched for anyway
         if plan != [question.search_text]:
             yield run.step("plan", counted(len(plan), "sub-question"), items=plan)
         return plan
@@ -145,7 +146,7 @@ def _by_question(run: Run, plan: Sequence[str], evidence: Evidence, context: Con
         found = [place[hit.chunk.id] for hit in evidence.of(query) if hit.chunk.id in place]
         quoted = quotations(run, query, context, found) if found else "Nothing was found."
         parts.append(f"**{escape_markdown(query)}**\n\n{quoted}")
-    return "\n\n".join(parts) or quotations(run, run.question.search_text, context)
+    return "\n\n".join(parts) or quotations(run, plan[0] if len(plan) == 1 else run.question.search_text, context)
 
 
 build = DeepAgent

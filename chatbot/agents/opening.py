@@ -10,7 +10,7 @@ from ..protocols import Catalog
 from ..retrieval.scope import describe, nearest_scope
 from ..schema import DocumentRecord, Event, Question, ScopeSummary
 from ..text import escape_markdown
-from .answering import without_model
+from .answering import when_empty, without_model
 from .collections import routed
 from .run import Run
 
@@ -37,8 +37,12 @@ def opened(run: Run) -> Generator[Event, None, ScopeSummary | None]:
 def begun(run: Run) -> Generator[Event, None, ScopeSummary | None]:
     """The same for agents with several searches, which may choose the collections. Raises IngestingError."""
     scope = yield from opened(run)
-    if scope is not None:
-        yield from routed(run)
+    if scope is None:
+        return None
+    if not scope.documents and not run.question.scope and not run.parts.catalog.all():
+        yield from when_empty(run, scope, ())  # an empty database: there is nothing to plan for
+        return None
+    yield from routed(run)
     return scope
 
 

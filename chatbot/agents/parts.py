@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from ..protocols import Agent, Catalog, ChatModel, Embedder, Quoter, Store
+from ..caches.responses import ChatModels
+from ..protocols import Agent, Catalog, Embedder, Quoter, Store
+from ..rerankers.reranker import Reranker
 from ..retrieval.collections import KnowledgeCollection
 from ..retrieval.compression import Compressor
 from ..retrieval.pipeline import Retriever
@@ -17,14 +19,15 @@ OnEmpty = Literal["abstain", "relax", "general"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """``language_model``: whether ``chat_model`` is one; without it agents plan by rule and quote."""
+    """``language_model``: whether ``chat_models`` are one; without it agents plan by rule and quote."""
 
     retriever: Retriever
     compressor: Compressor
     store: Store
     catalog: Catalog
-    chat_model: ChatModel
-    uncached_model: ChatModel
+    chat_models: ChatModels
+    uncached_reranker: Callable[[], Reranker | None]
+    """For a question that wants a new answer; None: the retriever's own remembers nothing."""
     language_model: bool
     quoter: Quoter
     embedder: Embedder

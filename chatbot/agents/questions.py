@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..retrieval.mentions import find_mentions
 from ..retrieval.scope import describe
-from ..retrieval.subjects import suggest_scope
+from ..retrieval.subjects import everything_asked, suggest_scope
 from ..text import is_foreign
 from .run import Run
 from .search import Search
@@ -28,7 +28,8 @@ def narrowed(run: Run, query: str) -> Search:
     mentions = find_mentions(query, catalog)
     if query == run.question.search_text and len(mentions.about) < len(mentions.countries):
         return whole(run)
-    inside = scope if is_foreign(query) else suggest_scope(mentions, scope, catalog) or scope
+    asked = everything_asked(query, scope, catalog)
+    inside = scope if is_foreign(query) else suggest_scope(asked, scope, catalog) or scope
     label = query if inside == scope else f"{query} ({describe(inside.within(()))})"
     return Search(label, query, inside, run.question.top_k)
 

@@ -34,7 +34,7 @@ from .answering import concluded, is_empty, when_empty
 from .evidence import Evidence, numbered, once
 from .opening import begun
 from .parts import Parts
-from .questions import narrowed, whole
+from .questions import narrowed
 from .run import Run
 from .sections import NOTHING, Sections
 
@@ -86,8 +86,9 @@ class ReportAgent:
         """The passages nearest to the task, and what the model plans for them; the task's parts by rule else."""
         question = run.question
         yield run.step("search", "Looking for what there is")
-        (first,) = yield from run.search([replace(whole(run), top_k=SCOUTED)], planning=True)
+        (first,) = yield from run.search([replace(narrowed(run, question.search_text), top_k=SCOUTED)], planning=True)
         scouted = first.hits if first else ()
+        yield run.step("outline", "Planning the outline")
         planned = yield from run.ask(
             "outline",
             outline(MOST_SECTIONS),

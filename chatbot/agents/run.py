@@ -41,8 +41,7 @@ class Run:
 
     @property
     def chat_model(self) -> ChatModel:
-        """The one that remembers what it said, or the one that says it anew where the question asks for that."""
-        return self.parts.chat_model if self.question.cache else self.parts.uncached_model
+        return self.parts.chat_models.of(self.question)
 
     def step(
         self,
@@ -149,7 +148,7 @@ class Run:
             yield from self.stop("seconds")
             return found
         seconds = most if left is None else min(most, left)
-        failures: list[Outcome[Retrieval]] = []
+        failures, started = list[Outcome[Retrieval]](), time.perf_counter()
         claims = [self.spending.claim() for _ in searches]
         work = [
             lambda cancel, one=one, claim=claim: self._in_thread(one, claim, cancel)
@@ -159,6 +158,7 @@ class Run:
             label = searches[outcome.place].label
             if outcome.result is None:
                 failures.append(outcome)
+                claims[outcome.place].give_up("rerank", started)
                 why = outcome.error.message if outcome.error else f"No answer within {round(seconds, 1):g} s."
                 yield self.step("found", f"{label}: {why}", failed=True)
                 continue
@@ -167,7 +167,8 @@ class Run:
             yield self.step("found", label, hits=outcome.result.hits)
         if any(claim.refused for claim in claims):
             yield from self.stop("calls")
-        if seconds < most and any(failure.error is None for failure in failures):
+        late = any(failure.error is None for failure in failures)
+        if seconds < most and late:
             yield from self.stop("seconds")
         elif failures and len(failures) == len(searches) and not self._found:
             raise next((failure.error for failure in failures if failure.error), too_slow(seconds))

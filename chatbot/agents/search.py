@@ -43,6 +43,7 @@ def retrieved(
         scope=search.scope,
         method=question.retrieval_method,
         page=question.page,
+        reranker=None if question.cache else parts.uncached_reranker(),
         cancel=cancel,
     )
     with breakable(cancel), calls_allowed_by(claim.take):

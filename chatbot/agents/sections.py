@@ -18,6 +18,7 @@ from ..schema import Context, Event, Prompt, Question, StepEvent, StepTiming, To
 from ..text import escape_markdown
 from .already_written import AlreadyWritten
 from .answering import LEAST_CONTEXT, left_out
+from .lines import tells
 from .run import Run
 from .writing import Way, quotations, written
 
@@ -85,7 +86,7 @@ class Sections:
         unknown = set(cited_numbers(done.text)) - self._numbers
         text = with_numbers_of(_without_heading(done.text, section.title), given | unknown)
         kept = yield from self._compared(lambda: said.without_repetition(text))
-        if kept == "" and text and not run.cancel.cancelled:
+        if kept is not None and text and not tells(kept) and not run.cancel.cancelled:
             yield TokenEvent(f"\n\n{NOTHING_NEW}")
             return NOTHING_NEW
         return text if kept is None else kept

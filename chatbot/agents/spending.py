@@ -138,3 +138,8 @@ class Claim:
         """The work is done: this is what it took. Left out where nobody knows; then the calls count as they are."""
         self._spending._settle(self._taken, steps)
         self._taken = 0
+
+    def give_up(self, stage: str, started: float) -> None:
+        """The work failed, or nobody waits for it: its calls were made, what they read and wrote nobody knows."""
+        if calls := self._taken:
+            self.settle(StepTiming.since(stage, started, Usage(calls=calls, failed_calls=calls)))

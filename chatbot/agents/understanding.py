@@ -9,19 +9,24 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
 
+from ..caches.responses import ChatModels
 from ..cancellation import Cancellation, time_limit
+from ..errors import ChatModelError
 from ..generation.answer import assemble, general_prompt
 from ..model_output.completion import completion
-from ..protocols import Agent, Catalog, ChatModel
+from ..model_output.heard import Heard
+from ..protocols import Agent, Catalog
 from ..retrieval.mentions import COUNTRY, Mentions, find_mentions
 from ..retrieval.scope import summarise
-from ..retrieval.subjects import Missing, missing_subject, suggest_scope
+from ..retrieval.small_talk import is_small_talk
+from ..retrieval.subjects import Missing, everything_asked, missing_subject, suggest_scope
 from ..schema import AnswerEvent, Event, Question, Scope, ScopeSummary, SourcesEvent, StepEvent, StepTiming, TokenEvent
 from .collection import Topic, collection_answer, collection_topic
+from .parts import OnEmpty
+from .spending import Spending
 
-OnEmpty = Literal["abstain", "relax", "general"]
+NOTHING_ASKED = "Ask what the reports say: about a country, a topic or a year."
 _PAGE = re.compile(r"\b(?:page|p\.) ?(\d{1,4})\b", re.IGNORECASE)
 _BEST = r"(?:most|least|fewest|best|worst|top|(?!interest|forest|harvest|arrest|west\b|protest|invest)\w{3,}est)"
 _RANKING = re.compile(
@@ -36,12 +41,9 @@ _RANKING = re.compile(
 class Understanding:
     """Runs an agent on a question it has understood first. Stateless between calls; thread-safe."""
 
-    def __init__(
-        self, *, catalog: Catalog, chat_model: ChatModel, uncached_model: ChatModel, on_empty: OnEmpty
-    ) -> None:
+    def __init__(self, *, catalog: Catalog, chat_models: ChatModels, on_empty: OnEmpty) -> None:
         self._catalog = catalog
-        self._chat_model = chat_model
-        self._uncached_model = uncached_model
+        self._chat_models = chat_models
         self._on_empty = on_empty
 
     def run(self, agent: Agent, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
@@ -49,12 +51,16 @@ class Understanding:
         if question.attachments:
             yield from agent.run(question, cancel=cancel)
             return
+        if is_small_talk(question.search_text) and self._on_empty != "general":
+            yield from self._said(question, NOTHING_ASKED)
+            return
         mentions = find_mentions(question.search_text, self._catalog)
         missing = missing_subject(mentions, question.scope, self._catalog)
         if missing is not None and missing.everything and self._on_empty != "relax":
             yield from self._nothing(question, missing, cancel)
             return
-        suggestion = suggest_scope(mentions, question.scope, self._catalog)
+        asked = everything_asked(question.search_text, question.scope, self._catalog)
+        suggestion = suggest_scope(asked, question.scope, self._catalog)
         if topic := collection_topic(question.search_text, mentions):
             yield from self._about_the_collection(question, topic, suggestion or question.scope, missing)
             return
@@ -75,26 +81,45 @@ class Understanding:
 
     def _nothing(self, question: Question, missing: Missing, cancel: Cancellation) -> Iterator[Event]:
         """ON_EMPTY for a subject that the data does not have."""
+        if self._on_empty == "general" and not Spending(question.budget, reserve=0).stops_answer():
+            yield from self._general(question, missing, cancel)
+        else:
+            yield from self._said(question, missing.text)
+
+    def _said(self, question: Question, text: str) -> Iterator[Event]:
+        """An answer without sources."""
         scope = summarise(self._catalog, question.scope)
         yield SourcesEvent((), scope)
-        if self._on_empty == "general":
-            yield (step := StepEvent("generate", "Writing the answer"))
-            started = time.perf_counter()
-            with time_limit(cancel, question.budget.seconds) as limited:
-                model = self._chat_model if question.cache else self._uncached_model
-                done = yield from completion(model, general_prompt(question), limited)
-            steps = (StepTiming.since("generate", started, done.usage),)
-            is_late = limited.cancelled and not cancel.cancelled
-            if not done.text:
-                yield TokenEvent(missing.text)
-            answer = assemble(
-                question, done.text or missing.text, scope=scope, steps=steps, path=(step,),
-                stopped_by="seconds" if is_late else "", truncated=done.truncated or is_late,
-            )  # fmt: skip
-            yield AnswerEvent(answer)
-            return
-        yield TokenEvent(missing.text)
-        yield AnswerEvent(assemble(question, missing.text, scope=scope))
+        yield TokenEvent(text)
+        yield AnswerEvent(assemble(question, text, scope=scope))
+
+    def _general(self, question: Question, missing: Missing, cancel: Cancellation) -> Iterator[Event]:
+        """What the model knows; what is missing where it fails, writes nothing or runs out of time first."""
+        scope = summarise(self._catalog, question.scope)
+        yield SourcesEvent((), scope)
+        path = [StepEvent("generate", "Writing the answer")]
+        yield path[0]
+        started, asked, done = time.perf_counter(), general_prompt(question), None
+        heard = Heard(asked)
+        with time_limit(cancel, question.budget.seconds) as limited:
+            try:
+                done = yield from completion(self._chat_models.of(question), asked, limited, heard)
+            except ChatModelError as error:
+                usage = heard.usage_of_failed(error)
+                path.append(StepEvent("generate", error.message, failed=True))
+                yield path[-1]
+        if done is None or not done.text:
+            yield TokenEvent(missing.text)
+        answer = assemble(
+            question,
+            done.text if done and done.text else missing.text,
+            scope=scope,
+            steps=(StepTiming.since("generate", started, done.usage if done else usage),),
+            path=tuple(path),
+            stopped_by="seconds" if limited.cancelled and not cancel.cancelled else "",
+            truncated=done is not None and done.truncated,
+        )
+        yield AnswerEvent(answer)
 
     def _about_the_collection(
         self, question: Question, topic: Topic, scope: Scope, missing: Missing | None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..cancellation import time_limit
+from ..chat_models.extractive import HEADER
 from ..errors import BudgetExhaustedError, ChatModelError
 from ..generation.answer import grounded_prompt
 from ..generation.writing import Draft, Written, write
@@ -14,7 +15,6 @@ from ..text import quoted_line
 from .claimed_model import CallsUsedUpError, ClaimedChatModel
 from .run import Run
 
-QUOTED = "Quoted from the reports (no language model is configured):"
 FAILED = "The language model could not finish."
 INSTEAD = "Quoted from the reports instead:"
 PromptMaker = Callable[[Question, Context], Prompt]
@@ -44,7 +44,7 @@ def written(run: Run, context: Context, way: Way) -> Generator[Event, None, Writ
     """What the model writes; else quotations, where ``way`` has some. What was written before a failure stays."""
     quoting = way.quoting
     if quoting is not None and not run.parts.language_model:
-        return (yield from _quoted(QUOTED, quoting, context))
+        return (yield from _quoted(HEADER, quoting, context))
     instead = quoting or (lambda context: quotations(run, run.question.search_text, context))
     if stopper := run.spending.stops_answer():
         yield from run.stop(stopper)
@@ -61,7 +61,7 @@ def written(run: Run, context: Context, way: Way) -> Generator[Event, None, Writ
             raise
         run.stopped_by = "model"
         yield run.step("generate", error.message, failed=True)
-        done = Written(draft.text, context, tuple(draft.steps), truncated=True)
+        done = Written(draft.text, context, tuple(draft.steps))
     except (BudgetExhaustedError, CallsUsedUpError) as error:
         if not (run.spending.usage_so_far.calls or draft.steps):
             raise
@@ -70,7 +70,6 @@ def written(run: Run, context: Context, way: Way) -> Generator[Event, None, Writ
     claim.settle(*done.steps)
     if limited.cancelled and not run.cancel.cancelled:
         yield from run.stop("seconds")
-        done = replace(done, truncated=True)
     if not done.text and not run.cancel.cancelled:
         why = FAILED if run.stopped_by in {"", "model"} else run.why_stopped
         return (yield from _quoted(f"{why} {INSTEAD}", instead, context))

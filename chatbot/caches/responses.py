@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..cancellation import Cancellation
 from ..protocols import Cache, ChatModel
-from ..schema import ATTACHMENTS, Delta, Prompt, Usage
+from ..schema import ATTACHMENTS, Delta, Prompt, Question, Usage
 from .keys import cache_key
 
 
@@ -44,3 +45,18 @@ class CachedChatModel:
     def close(self) -> None:
         if close := getattr(self._inner, "close", None):
             close()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModels:
+    """The one that remembers what it said, and the same for who wants a new answer."""
+
+    cached: ChatModel
+    uncached: ChatModel
+
+    @property
+    def model_id(self) -> str:
+        return self.cached.model_id
+
+    def of(self, question: Question) -> ChatModel:
+        return self.cached if question.cache else self.uncached

@@ -81,7 +81,7 @@ class ExtractiveChatModel:
 
     def _telling(self, passages: Sequence[Passage], question: set[str]) -> list[Passage]:
         """Those with a sentence, or under a heading, that has a word of the question; else all that say anything."""
-        saying = [passage for passage in passages if _statements(passage)] or list(passages)
+        saying = [p for p in passages if _statements(p)] or [p for p in passages if _sentences(p)]
         sharing = [
             passage
             for passage in saying
@@ -91,7 +91,7 @@ class ExtractiveChatModel:
 
     def _quote(self, passage: Passage, weights: dict[str, float], weight: float) -> _Quote:
         """The passage's best sentences in text order."""
-        found = _statements(passage) or sentences(passage.hit.chunk.text)
+        found = _statements(passage) or _sentences(passage)
         scores = [sum(weights.get(t, 0.0) for t in set(self._analyzer.terms(s))) / (1 + len(s) / 400) for s in found]
         best = sorted(range(len(found)), key=lambda i: (-scores[i], i))[:SENTENCES]
         return _Quote(passage, tuple(found[i] for i in sorted(best)), weight)
@@ -111,8 +111,12 @@ def _statements(passage: Passage) -> list[str]:
     """The passage's sentences without source lines and repeated headings."""
     chunk = passage.hit.chunk
     headings = {_letters(part) for part in (chunk.title, *chunk.section.split(SECTION_SEPARATOR))}
-    found = sentences(chunk.text)
-    return [s for s in found if not _SOURCE_LINE.match(s) and _letters(s) not in headings]
+    return [s for s in _sentences(passage) if not _SOURCE_LINE.match(s) and _letters(s) not in headings]
+
+
+def _sentences(passage: Passage) -> list[str]:
+    """Those with a letter or a digit: a full stop that a layout left alone is none."""
+    return [sentence for sentence in sentences(passage.hit.chunk.text) if _letters(sentence)]
 
 
 def _letters(text: str) -> str:

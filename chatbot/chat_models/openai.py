@@ -18,21 +18,29 @@ from ..settings import Settings
 DEFAULT_MODEL = "gpt-4o"
 REFUSED = (BadRequestError, UnprocessableEntityError)
 """Servers that copy the API answer 400 or 422 to what they do not know."""
+CHARACTERS_PER_TOKEN = 32
+"""More than any text has: a server that goes on beyond this does not keep to the limit it was given."""
 
 
 class OpenAIChatModel:
     """Implements `protocols.ChatModel`."""
 
     def __init__(self, client: OpenAI, model: str, *, temperature: float, max_answer: dict[str, int]) -> None:
+        """``max_answer``: the limit in tokens, under the name that the server knows."""
         self._client = client
         self._model = model
         self._temperature = temperature
         self._max_answer = max_answer
+        self._longest = CHARACTERS_PER_TOKEN * max(max_answer.values())
         self._refuses_schemas = threading.Event()
         self.model_id = f"openai:{model}"
 
     def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
-        """Raises ChatModelError; stops reading, and closes the connection, once ``cancel`` is set."""
+        """Stops reading, and closes the connection, once ``cancel`` is set, or where a server floods it.
+
+        Raises:
+            ChatModelError
+        """
         try:
             with translated(ChatModelError, self.model_id):
                 yield from self._deltas(prompt, cancel)
@@ -41,7 +49,7 @@ class OpenAIChatModel:
                 raise  # else the read was broken on purpose
 
     def _deltas(self, prompt: Prompt, cancel: Cancellation) -> Iterator[Delta]:
-        finished = wrote = False
+        finished, wrote = False, 0
         with breakable(cancel):
             stream = self._open(prompt)
         with stream:
@@ -50,11 +58,14 @@ class OpenAIChatModel:
                     return
                 text, reason, usage = _read(chunk)
                 finished, truncated = finished or bool(reason), reason == "length"
-                wrote = wrote or bool(text)
+                wrote += len(text)
                 if truncated and not wrote:
                     raise self._nothing_written()
+                flooded = wrote > self._longest
                 if text or usage or truncated:
-                    yield Delta(text, usage, truncated)
+                    yield Delta(text[: self._longest], usage, truncated or flooded)
+                if flooded:
+                    return
         if not finished:
             raise ChatModelError(
                 f"The endpoint of {self.model_id} broke off in the middle of its answer.",

@@ -74,8 +74,7 @@ def _answering(services: Services) -> Answering:
     """What /query does with a question, without a conversation that keeps it."""
     understanding = Understanding(
         catalog=services.documents,
-        chat_model=services.chat_model,
-        uncached_model=services.uncached_model,
+        chat_models=services.chat_models,
         on_empty=services.settings.on_empty,
     )
     return lambda question, cancel: understanding.run(services.agent(question.mode), question, cancel=cancel)

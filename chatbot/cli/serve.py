@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from types import FrameType
 from typing import Any
 
@@ -13,6 +14,10 @@ from flask import Flask
 from ..errors import SettingsError
 from ..factory import close_app, create_app
 from ..services import Services
+
+CONNECTIONS = 500
+"""Open at once, idle ones too. A browser keeps six for each of its profiles; a server that is full lets nobody in."""
+IDLE_SECONDS = 60
 
 
 @click.command()
@@ -58,4 +63,17 @@ def http_server(app: Flask, host: str, port: int, *, threads: int) -> Any:
         clear_untrusted_proxy_headers=True,
         # Read on while an answer is written: that is how a closed connection is noticed at once.
         channel_request_lookahead=1,
+        connection_limit=connection_limit(),
+        channel_timeout=IDLE_SECONDS,
+        asyncore_use_poll=True,  # `select`, which it falls back to, knows only the first 1024 open files
     )
+
+
+def connection_limit() -> int:
+    """As many as half the files that this process may open leave room for: the rest is for databases and files."""
+    if sys.platform == "win32":
+        return CONNECTIONS
+    import resource  # there is none on Windows
+
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, files // 2)

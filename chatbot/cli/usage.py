@@ -18,7 +18,7 @@ STAGE_COLUMNS = ("runs", "calls", "tokens", "embedding", "seconds")
 @click.option("--json", "as_json", is_flag=True, help="Print the /api/usage response.")
 @click.pass_obj
 def usage(services: Services, days: int, as_json: bool) -> None:
-    """Show questions, calls, tokens and costs by day (UTC) and by stage.
+    """Show questions, calls, tokens and costs by day (UTC); runs, calls, tokens and time by stage.
 
     Costs need MODEL_PRICES. Example: python -m chatbot usage --days 7
     """

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..caches.responses import ChatModels
 from ..cancellation import Cancellation
 from ..chat_models import FREE
 from ..errors import ChatModelError
@@ -16,7 +17,6 @@ from ..model_output.heard import Heard
 from ..model_output.thoughts import without_thoughts
 from ..prompts import render
 from ..prompts.delimiters import on_one_line
-from ..protocols import ChatModel
 from ..schema import Context, Message, Prompt, Question, StepTiming, Usage
 from ..text import Analyzer
 from .follow_up import FollowUps
@@ -41,9 +41,9 @@ class Condensed:
 
 
 class Condenser:
-    def __init__(self, *, follow_ups: FollowUps, chat_model: ChatModel, analyzer: Analyzer) -> None:
+    def __init__(self, *, follow_ups: FollowUps, chat_models: ChatModels, analyzer: Analyzer) -> None:
         self._follow_ups = follow_ups
-        self._chat_model = chat_model
+        self._chat_models = chat_models
         self._analyzer = analyzer
 
     def condense(self, question: Question, cancel: Cancellation, *, ask_model: bool = True) -> Condensed:
@@ -58,7 +58,7 @@ class Condenser:
         by_rule = StepTiming.since("condense_rule", started)
         if ruled == question.query:
             return Condensed()
-        if not ask_model or self._chat_model.model_id in FREE:
+        if not ask_model or self._chat_models.model_id in FREE:
             return Condensed(ruled, (by_rule,))
         started = time.perf_counter()
         written, usage = self._rewritten(question, cancel)
@@ -73,7 +73,7 @@ class Condenser:
         prompt = Prompt(messages, question.query, Context())
         heard = Heard(prompt)
         try:
-            done = completed(self._chat_model, prompt, cancel, heard)
+            done = completed(self._chat_models.of(question), prompt, cancel, heard)
         except ChatModelError as error:
             return "", heard.usage_of_failed(error)
         return self._checked(done.text, talk, question.query), done.usage

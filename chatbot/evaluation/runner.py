@@ -12,9 +12,8 @@ import numpy as np
 
 from ..cancellation import Cancellation
 from ..protocols import Catalog, Embedder, Store
-from ..retrieval.mentions import find_mentions
 from ..retrieval.pipeline import Retrieval, Retriever
-from ..retrieval.subjects import suggest_scope
+from ..retrieval.subjects import everything_asked, suggest_scope
 from ..schema import AnswerEvent, Chunk, Event, Question, Scope, SearchHit
 from .dataset import Dataset, EvaluationQuery
 from .metrics import interval, ndcg, precision_recall, recall, reciprocal_rank
@@ -50,7 +49,7 @@ def auto_scoped(catalog: Catalog) -> Ask:
     """The whole question, in the scope that its names make, as with AUTO_SCOPE."""
 
     def ask(query: EvaluationQuery) -> tuple[str, Scope]:
-        found = suggest_scope(find_mentions(query.text, catalog), Scope(), catalog)
+        found = suggest_scope(everything_asked(query.text, Scope(), catalog), Scope(), catalog)
         return query.text, found or Scope()
 
     return ask

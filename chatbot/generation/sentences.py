@@ -11,7 +11,7 @@ from .wording import QUOTATION, unmarked
 
 _GROUP = r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]"
 _NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
-_WITH_SPACE = re.compile(rf"[ \t]*{_NUMBERS.pattern}")
+_WITH_SPACE = re.compile(rf"(?:(?<![ \t])[ \t]+)?{_NUMBERS.pattern}")
 _LIST_MARK = re.compile(
     r"^[ \t>]*(?:[-*+]|#{1,6}|\(?\d{1,2}[.)])[ \t]+|^[ \t]*\|[ \t]*\d{1,2}[ \t]*(?=\|)", re.MULTILINE
 )

@@ -25,7 +25,8 @@ MOST = 12
 _I = re.IGNORECASE
 _WH = r"what|which|who|whom|whose|when|where|why|how"
 _TELL = r"tell|give|show|list|describe|explain|summari[sz]e|compare"
-_SENTENCE_END = re.compile(r"(?<=\?)\s+")
+_SENTENCE_END = re.compile(r"(?<=\?)\s+(?!\()")
+"""What stands in brackets behind a question belongs to it."""
 _AND = re.compile(rf",?\s+(?:and|but)\s+(?:also\s+|then\s+)?(?=(?:{_WH})\b)", _I)
 ASKS = re.compile(rf"\b(?:{_WH}|{_TELL}|is|are|was|were|do|does|did|has|have|had|can)\b", _I)
 _RELATIVE = re.compile(r"(?<=\w)\s+(?:who|whom|which|whose|that|where|when)\b", _I)
@@ -77,6 +78,8 @@ def questions(text: str, scope: Scope, catalog: Catalog) -> list[str]:
 def ended(text: str) -> str:
     """As a sentence: a capital, and the sign that ends it."""
     text = tidy(text).rstrip(" ?.!")
+    if text.endswith(")") and "?" in text:
+        return f"{text[:1].upper()}{text[1:]}"
     return f"{text[:1].upper()}{text[1:]}{'.' if _COMMAND.match(text) else '?'}"
 
 

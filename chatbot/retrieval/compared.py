@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from .country_names import NamedCountry
+from .figures import MORE_OR_LESS
 from .mentions import Mentions
 from .years import NamedYears, find_years
 
@@ -18,6 +19,18 @@ _I = re.IGNORECASE
 LONGEST_LEAD = 200
 """Characters before a name that say whether it is compared."""
 N = TypeVar("N", NamedCountry, NamedYears)
+COMPARES = re.compile(
+    r"\b(?:compar\w+|contrast\w*|versus|vs)\b|\b(?:how|has|have)\b[^.?!]*\b(?<!climate )changed?\b"
+    r"|\b(?<!climate )change[ds]?\s+(?:since|between|over|from)\b",
+    _I,
+)
+"""Words of a comparison, whatever is compared."""
+MAY_COMPARE = re.compile(
+    r"\b(?:differ|differs|differed|differences?|different(?:ly)? (?:from|to|than)|unlike|(?:more|less|\w+er) than"
+    rf"|rank(?:ed|ing)?|which of|(?:which|who)\b[^.?!]{{0,100}}\b{MORE_OR_LESS})\b",
+    _I,
+)
+"""Only between countries or years: "What is the difference between a county and a province?" compares no reports."""
 _COMPARED = re.compile(
     r"\b(?:than|(?:compar(?:ed|e|es|ison)|relative|as opposed)\s+(?:to|with|against)|differ\w*\s+from|versus|vs\.?)"
     r"\s+(?:(?:in|of|for|that|those|the|one|ones|figures?)\s+)*$"

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..text import analyzer
+from .figures import MORE_OR_LESS
 from .names import Named
-from .years import NamedYears
+from .years import EDITION, NamedYears
 
 NAME, PEOPLE, YEARS = "\ue000", "\ue001", "\ue002"
 """Marks for a country by name, by what belongs to it, and for years: private characters, in no question."""
@@ -28,7 +30,7 @@ _LISTS = (
 _WHO = rf"([{NAME}{YEARS}](?:['’]s)?(?:,?\s+(?:(?:in|for|of)\s+)?[{NAME}{YEARS}])?)"
 """The names of a comparison: countries, years, or countries in years."""
 _IN = (
-    r"(?:in terms of|with (?:regard|respect) to|when it comes to|regarding|concerning|as to|based on"
+    r"(?:in terms of|according to|with (?:regard|respect) to|when it comes to|regarding|concerning|as to|based on"
     r"|(?:on|by|in|for)(?: their)?)"
 )
 _EACH_OTHER = r"(?:\s+(?:from|with|to)\s+(?:each other|one another))?"
@@ -45,11 +47,12 @@ _POLITE = re.compile(
     _I,
 )
 _MORE = r"(?:higher|lower|greater|larger|smaller|bigger|highest|lowest|largest|smallest|biggest)"
+_COMPARE = r"(?:compare(?: and contrast)?|contrast|rank|(?:a )?(?:comparison|ranking) (?:of|between))"
 _ABOUT_NAMES = (
-    re.compile(rf"^\W*(?:compare(?: and contrast)?|contrast|(?:a )?comparison (?:of|between))\s+{_WHO}\s*[,:]?\s*", _I),
+    re.compile(rf"^\W*{_COMPARE}\s+{_WHO}\s*[,:]?\s*", _I),
     re.compile(rf"^\W*{_ASKED}{_DIFFERENCE}\s+(?:between|among)\s+{_WHO}\s*,?\s*", _I),
     re.compile(
-        rf"^\W*how\s+(?:do|does|did|are|is|were|was)\s+{_WHO}\s+(?:differ(?:ent)?|compare|vary)"
+        rf"^\W*how\s+(?:do|does|did|are|is|were|was)\s+{_WHO}\s+(?:differ(?:ent)?|compare|rank|vary)"
         rf"(?:\s+(?:from|with|to)\s+{_ANY}|{_EACH_OTHER})\s*,?\s*",
         _I,
     ),
@@ -61,21 +64,27 @@ _ABOUT_NAMES = (
 _OWNS = re.compile(r"['’]s$")
 _FIRST_IN = re.compile(rf"^{_IN}\s+", _I)
 _WHICH = re.compile(
-    rf"^(?:(?P<who>{_WHO})\s*[,:]\s*)?[^\w{NAME}]*(?:which|who)\s+(?:(?:one|country)\s+)?(?:(?:is|are|was|were)\s+(?:the\s+)?{_MORE}"
+    rf"^(?:(?P<who>{_WHO})\s*[,:]\s*)?[^\w{NAME}]*(?:which|who)\b(?:\s+(?:one|country|of\s+(?:the|these|those)\s+\w+))?"
+    rf"(?:(?:\s*,)?\s+(?:of\s+)?(?P<of>{_WHO})(?:\s*,)?)?\s+(?:(?:is|are|was|were)\s+(?:the\s+)?{_MORE}"
     rf"|(?:has|have|had)\s+(?:(?:the|an?)\s+)?(?:{_MORE}|more|fewer|less|most|fewest|least))\b(?!\s+than\b)",
     _I,
 )
 """A question for the one that has more of a thing: both are asked for the thing."""
+_IN_BRACKETS = re.compile(rf"^([^?({NAME}{PEOPLE}{YEARS}]*)\??\s*\(([^()]+)\)$")
+"""What a follow-up carries on, which is all there is to search for behind "Which is higher?" and the like."""
+_ANY_MORE = re.compile(rf"\b{MORE_OR_LESS}\b", _I)
+_AND_WHY = re.compile(r"(?:\s*,)?\s+and\s+(?:why|by\s+how\s+much)\W*$", _I)
 _SIZE = re.compile(r"\b(?:larg|small|big)\w+$", _I)
-_OF_WHICH = re.compile(rf"(?:\s*[,:]\s*(?:(?:in|of)\s+)?|\s+(?:in|between|among)\s+)(?P<who>{_WHO})", _I)
+_OF_WHICH = re.compile(rf"(?:\s*[,:]\s*(?:(?:in|of)\s+)?|\s+(?:in|between|among)\s+|\s*\?\s*\()(?P<who>{_WHO})\)?", _I)
 _OTHER = r"\s+(?:(?:in|of|for|that|those|the|one|ones|figures?)\s+)*"
 _HOW = re.compile(
-    rf"^\W*how\s+(?:do|does|did)\s+(.*?)\s*\b(?:differ|compare|vary)\b{_EACH_OTHER}"
+    rf"^\W*how\s+(?:do|does|did)\s+(.*?)\s*\b(?:differ|compare|vary|(?:change|develop|evolve)(?=\s.*{YEARS}))\b{_EACH_OTHER}"
     rf"(?:\s+(?:from|with|to){_OTHER}{_ANY}(?:['’]s)?(?:\s+ones?\b)?)?",
     _I,
 )
 _REMOVED: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"^\W*(?:compare(?: and contrast)?|contrast|(?:a )?comparison (?:of|between))\s+", _I), ""),
+    (re.compile(rf"^\W*{_COMPARE}\s+", _I), ""),
+    (re.compile(rf"^\W*(?:which|who)\s+of\s+(?={_ANY})", _I), ""),
     (re.compile(rf"^\W*{_ASKED}{_DIFFERENCE}\s+(?:between|among|in|of|as to|regarding)\s+", _I), ""),
     (
         re.compile(
@@ -107,7 +116,7 @@ _REMOVED: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 _BARE = re.compile(
     r"(?:\b(?:in|of|for|between|among|across|from|about|on|at|within|to|with|by|and|both|either|than|versus|the)\s+)*"
-    rf"[{NAME}{YEARS}](?:['’]s)?",
+    rf"(?:{NAME}(?:['’]s)?|{YEARS}(?:['’]s)?(?:\s+{EDITION}\b)?)",
     _I,
 )
 _REPORT = re.compile(r"^\W*(?:country\s+)?(?:reports?|editions?|reviews?)\s*:\s*", _I)
@@ -144,7 +153,9 @@ def plain(held: str) -> str:
             held = f"{match[1]} {held[match.end() :]}"
     for pattern, instead in _REMOVED:
         held = pattern.sub(instead, held)
-    return tidy(held)
+    held = tidy(held)
+    carried = _IN_BRACKETS.match(held)
+    return carried[2] if carried and not _stands_alone(carried[1]) else held
 
 
 def bare(held: str) -> str:
@@ -154,15 +165,25 @@ def bare(held: str) -> str:
 
 def tidy(text: str) -> str:
     """Single spaces, no sign or "and" left over at either end."""
-    text = re.sub(r"\s+", " ", text)
-    return _EDGES.sub("", re.sub(r"\s+(?=[?.!,;:])", "", text)).strip()
+    text = re.sub(r"\([\s,]*\)", " ", re.sub(r"\s+", " ", text))
+    return _EDGES.sub("", re.sub(r"(?<=\()\s+|\s+(?=[?.!,;:)])", "", text)).strip()
+
+
+def says_nothing(held: str) -> bool:
+    """Whether a plain question has words beside its marks, but none that stands alone: "Why is X poorer?"."""
+    left = bare(held)
+    return any(map(str.isalnum, left)) and not _stands_alone(left)
+
+
+def _stands_alone(text: str) -> bool:
+    return bool(analyzer("english").terms(_ANY_MORE.sub("", text)))
 
 
 def _thing_of_which(held: str) -> str:
     """The area, for "Which is larger in area, X or Y?"; as it is where it does not say of what."""
     if (match := _WHICH.match(held)) is None:
         return held
-    rest, who = held[match.end() :], match["who"]
+    rest, who = _AND_WHY.sub("", held[match.end() :]), match["who"] or match["of"]
     if who is None and (found := _OF_WHICH.search(rest)):
         rest, who = f"{rest[: found.start()].strip(' ,')} {rest[found.end() :].strip(' ,')}", found["who"]
     thing = _FIRST_IN.sub("", rest.strip(" ,?.!"))

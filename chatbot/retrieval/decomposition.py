@@ -14,7 +14,7 @@ from ..schema import Scope
 from .agreement import of_one
 from .clauses import ASKS, ended, questions
 from .compared import compared_countries, compared_years
-from .comparisons import NAME, PEOPLE, YEARS, marked, plain, tidy, unmarked
+from .comparisons import NAME, PEOPLE, YEARS, marked, plain, says_nothing, tidy, unmarked
 from .country_names import NamedCountry
 from .enumerations import things
 from .mentions import COUNTRY, YEAR, Mentions, find_mentions
@@ -31,6 +31,12 @@ _WITH_OTHERS = re.compile(
     rf"{NAME}(?:\s*,|,?\s+(?:and|or))\s+(?:the\s+)?[A-Z]|\b[A-Z]\w+(?:\s*,|,?\s+(?:and|or))\s+(?:the\s+)?{NAME}"
 )
 """A name in a list with something that is no country."""
+_TOGETHER = re.compile(
+    r"\b(?:they|these|those|both|the two)\b[^?]{0,40}\b(?:differ\w*|compar\w+|alike|similar|same|related)\b"
+    r"|\b(?:each other|one another)\b",
+    re.IGNORECASE,
+)
+"""Asks of countries what can be said of none alone."""
 _CHANGES = re.compile(
     r"\b(?:chang|develop|evol|gr[eo]w|r[io]se|rising|fall|fell|trend|differ|compar|increas|decreas|declin)\w*",
     re.IGNORECASE,
@@ -39,7 +45,10 @@ _CHANGES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A question with marks for its names, and those it names several of, as they are written."""
+    """A question with marks for its names, and those of which it has several, as they are written.
+
+    ``countries``: those of several that are in the data, and so perhaps a single one.
+    """
 
     text: str
     held: str
@@ -63,6 +72,8 @@ class _Named:
 def sub_questions(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> list[str]:
     """The question in parts that can each be searched alone, at most ``most``; ``[text]`` where it is one.
 
+    Of a comparison of which one side is in the data, that side's question.
+
     By question, by thing, by country and by year; where all of that is too many, by less of it, so that nothing is
     left out. Each thing is asked of all countries before the next.
     """
@@ -71,8 +82,7 @@ def sub_questions(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -
     found: list[str] = []
     for place, question in enumerate(asked, start=1):
         found += _parts(question, scope, catalog, most - len(found) - (len(asked) - place))
-    several = list(dict.fromkeys(found))
-    return several if len(several) > 1 else [text]
+    return [text] if found == asked[:1] else list(dict.fromkeys(found))
 
 
 def _parts(question: str, scope: Scope, catalog: Catalog, most: int) -> list[str]:
@@ -88,7 +98,7 @@ def _parts(question: str, scope: Scope, catalog: Catalog, most: int) -> list[str
             return found
     if len(whole.countries) > most > 1:
         return whole.parts([*whole.countries[: most - 1], joined(whole.countries[most - 1 :])], ())
-    return [question]
+    return whole.parts(whole.countries, ()) if len(whole.countries) == 1 else [question]
 
 
 def _ways(by_thing: Sequence[_Named], whole: _Named) -> Iterator[list[str]]:
@@ -121,11 +131,12 @@ def _named(question: str, scope: Scope, catalog: Catalog) -> _Named:
     # "The French and Indian War" is one thing: peoples are parted only where they are compared.
     is_open = asked.count(NAME) == 1 or (asked.count(PEOPLE) == 1 and asked != tidy(held))
     is_alone = asked.count(NAME) + asked.count(PEOPLE) == 1 and not _WITH_OTHERS.search(asked)
+    is_whole = says_nothing(asked) or _TOGETHER.search(asked) is not None
     return _Named(
         question,
         asked,
-        texts if len(texts) > 1 and is_open and is_alone else (),
-        spans if len(spans) > 1 and asked.count(YEARS) == 1 else (),
+        texts if len(countries) > 1 and is_open and is_alone and not is_whole else (),
+        spans if len(spans) > 1 and asked.count(YEARS) == 1 and not is_whole else (),
         joined([placed(question, country) for country in countries]),
         joined([question[named.start : named.end] for named in years]),
     )

@@ -13,28 +13,17 @@ from collections.abc import Iterable
 from . import open_lists
 from .agreement import with_thing
 from .comparisons import NAME
+from .figures import FIGURE
 from .names import Named
 
-_MODIFIER = (
-    r"real|nominal|total|annual|average|median|gross|net|public|external|foreign|national|urban|rural|youth|adult|consumer"
-    r"|price|population|economic|gdp|life|land|literacy|birth|death|fertility|poverty|growth|inflation|unemployment|exchange"
-    r"|military|government|budget|electricity|internet|infant|main|official|chief|largest|current"
-)
-_THING = (
-    r"population|inflation|unemployment|employment|gdp(?:\s+per\s+(?:capita|person))?|growth|rates?|exports?|imports?|debt"
-    r"|deficit|budget|revenues?|expenditures?|spending|capital|president|prime minister|chief of state|head of (?:state"
-    r"|government)|area|climate|terrain|coastline|currency|languages?|religions?|life expectancy(?:\s+at\s+birth)?"
-    r"|literacy|poverty|urbani[sz]ation|age|access|users|refugees|remittances|natural resources|industries|export goods"
-)
-_ITEM = rf"(?:(?:the|its|their)\s+)?(?:(?:{_MODIFIER})\s+)*(?:{_THING})\b(?!-)"
 _LIST = re.compile(
-    rf"(?:\bboth\s+)?\b(?P<items>{_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s*(?:\band\b|&)\s*{_ITEM})"
+    rf"(?:\bboth\s+)?\b(?P<items>{FIGURE}(?:\s*,\s*{FIGURE})*\s*,?\s*(?:\band\b|&)\s*{FIGURE})"
     r"(?=\s*(?:$|[?.!:;]|,(?!\s*(?:and|or|&)\b)|\b(?:of|in|for|at|by|across|since|from|during|over|is|are|was|were|has|have"
     r"|had|do|does|did|will|differ|compare|compared|than|changed?|changing|develop(?:ed)?|grow[ns]?|grew|evolved?|rise[ns]?"
     r"|rose|fall(?:en|s)?|fell|like)\b|[\ue000]))",
     re.IGNORECASE,
 )
-_SEPARATOR = re.compile(rf"(?:\s*,)?\s*\band\b\s*(?={_ITEM}$)|\s*&\s*|\s*,\s*", re.IGNORECASE)
+_SEPARATOR = re.compile(rf"(?:\s*,)?\s*\band\b\s*(?={FIGURE}$)|\s*&\s*|\s*,\s*", re.IGNORECASE)
 _BEGINS = re.compile(
     r"(?:^|['’]s|[\ue000:?.!]|\b(?:what|which|how|(?:what|how) about|is|are|was|were|do|does|did|has|have|had"
     r"|the|its|their|me|tell|give|show|list|describe|explain|summari[sz]e|compare|find|of|in|on|about|for|by"

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..countries import country_code
 from ..errors import InvalidRequestError
+from ..prompts.delimiters import on_one_line
 from ..protocols import Catalog
 from ..schema import Condition, Range, Scope, ScopeSummary, Value, Values
 
@@ -177,11 +178,11 @@ def _there_are(count: int) -> str:
 
 
 def describe(scope: Scope) -> str:
-    """The scope in words, on one line: "Kenya or Mali, 2023 in the collection news"."""
+    """The scope in words: "Kenya or Mali, 2023 in the collection news". On one line and without tags, for prompts."""
     parts: list[str] = []
     for _, condition in scope.conditions:
         if isinstance(condition, Values):
-            parts.append(" or ".join(" ".join(str(value).split()) for value in condition.values))
+            parts.append(" or ".join(on_one_line(str(value)) for value in condition.values))
         elif condition.gte == condition.lte:
             parts.append(str(condition.gte))
         elif condition.gte is None or condition.lte is None:

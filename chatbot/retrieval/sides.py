@@ -91,7 +91,7 @@ def _cuts(
 
 
 def _by_report(scope: Scope, catalog: Catalog) -> list[_Cut]:
-    """A side for each report, by its title; by its file name where several have the title."""
+    """A side for each name, with the title of its report, unless another has that. Reports of one name are one side."""
     titles = {record.name: record.title for record in catalog.all(scope)}
     shared = [title for title in titles.values() if list(titles.values()).count(title) > 1]
     return [

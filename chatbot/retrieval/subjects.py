@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ..countries import normalise, usual_name
 from ..protocols import Catalog
-from ..schema import Scope, Value
+from ..schema import Scope, Value, Values
 from ..text import escape_markdown
+from .clauses import questions
+from .compared import compared_countries, compared_years
+from .comparisons import unmarked
 from .country_names import NamedCountry, country_key
-from .mentions import COUNTRY, YEAR, Mentions
+from .mentions import COUNTRY, YEAR, Mentions, find_mentions
 from .scope import describe, nearest_scope
+from .years import NamedYears
 
 MOST_NAMED = 12
 
@@ -36,6 +40,21 @@ def missing_subject(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missi
     if countries is None or years is None:
         return countries or years
     return Missing(f"{countries.text} {years.text}", years.everything)
+
+
+def names_missing(part: Scope, mentions: Mentions, scope: Scope, catalog: Catalog) -> bool:
+    """Whether `missing_subject` names this one country in one year, or this year, as without a report."""
+    country, years = part.get(COUNTRY), part.get(YEAR)
+    absent = _absent_years(mentions, scope, catalog)
+    return any(n.condition == years and (c is None or country == Values((c,))) for c, n in absent)
+
+
+def everything_asked(text: str, scope: Scope, catalog: Catalog) -> Mentions:
+    """What each question of a text is about, and what it compares that with: the answer needs the reports of all."""
+    asked = [(one, find_mentions(one, catalog)) for one in questions(unmarked(text), scope, catalog)]
+    about = tuple(country for one, named in asked for country in compared_countries(one, named))
+    years = tuple(years for one, _ in asked for years in compared_years(one))
+    return replace(find_mentions(text, catalog), about=about, years=years)
 
 
 def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope | None:
@@ -113,29 +132,44 @@ def _shown(country: NamedCountry) -> str:
 
 
 def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missing | None:
-    if not mentions.years or scope.get(YEAR) is not None or scope.get("document_name") is not None:
-        return None
-    base = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog)
-    parts = [part.metadata for record in catalog.all(base) for part in record.parts if base.matches(part.metadata)]
-    if not parts or any(YEAR not in part for part in parts):
-        return None
-    about: list[Value | None] = list(_in_data(mentions.about, catalog)) or [None]
-    wanted = [(country, years) for country in about for years in mentions.years]
-    absent = []
-    for country, years in wanted:
-        if not any(years.condition.matches(part[YEAR]) and country in (None, part.get(COUNTRY)) for part in parts):
-            absent.append((country, years))
+    absent = _absent_years(mentions, scope, catalog)
     if not absent:
         return None
     text = f"There is no report for {_joined([_pair(country, years.text) for country, years in absent])}."
-    if len(absent) < len(wanted):
+    if len(absent) < len(_wanted_years(mentions, catalog)):
         return Missing(text, everything=False)
-    known = sorted({part[YEAR] for part in parts}, key=str)
+    base = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog)
+    known = sorted({part[YEAR] for part in _parts(base, catalog)}, key=str)
     of_base = f" for {escape_markdown(describe(base))}" if base else ""
     offer = f"The reports{of_base} are of {', '.join(map(str, known))}."
     hint = "For older figures that one of them may hold, choose its year as the scope."
     older = any(years.gte < int(known[-1]) for years in mentions.years)
     return Missing(" ".join([text, offer, *([hint] if older else [])]), everything=True)
+
+
+def _absent_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
+    """Of the years asked about those without a report, each with its country, None = with any."""
+    if not mentions.years or scope.get(YEAR) is not None or scope.get("document_name") is not None:
+        return []
+    parts = _parts(_narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog), catalog)
+    if any(YEAR not in part for part in parts):
+        return []
+    there = {(country, part[YEAR]) for part in parts for country in (None, part.get(COUNTRY))}
+    return [
+        (country, years)
+        for country, years in _wanted_years(mentions, catalog)
+        if parts and not any(country == of and years.condition.matches(year) for of, year in there)
+    ]
+
+
+def _wanted_years(mentions: Mentions, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
+    about: list[Value | None] = list(_in_data(mentions.about, catalog)) or [None]
+    return [(country, years) for country in about for years in mentions.years]
+
+
+def _parts(scope: Scope, catalog: Catalog) -> list[Mapping[str, Value]]:
+    """The metadata of each part of a report inside the scope."""
+    return [part.metadata for record in catalog.all(scope) for part in record.parts if scope.matches(part.metadata)]
 
 
 def _pair(country: Value | None, years: str) -> str:

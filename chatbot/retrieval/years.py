@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ..schema import Condition, Range, Values
+from .figures import FIGURE
 
 MOST = 30
 """Years of each form that are looked at; a question is about fewer."""
@@ -25,16 +26,22 @@ _AMOUNT_AFTER = re.compile(
 _AMOUNT_BEFORE = re.compile(
     r"(?:\b(?:more|less|fewer|other) than|\b(?:approximately|roughly|nearly|almost|exactly|over|usd|us\$))\s*$", _I
 )
-_EDITION = (
-    r"(?:country\s+)?(?:reports?|editions?|reviews?|factbook|yearbook|overview|version|issue|data|figures?|numbers?)"
+EDITION = (
+    r"(?:(?:country|annual|yearly|cia|world)\s+)*(?:reports?|editions?|reviews?|year[- ]in[- ]review|factbook|yearbook"
+    r"|overview|version|issue|publication|data|figures?|numbers?|ones?)"
 )
+"""A pattern for what has a year as its name."""
 _EVENT = (
     r"(?:election|constitution|census|coup|war|earthquake|cyclone|hurricane|flood|crisis|peace|agreement|accord|treaty"
     r"|referendum|genocide|pandemic|drought|famine|law|act|budget|olympic|world cup|uprising|revolution|protest|attack"
     r"|plan|strategy|vision|goal|target|agenda|protocol|convention|summit|vote|bombing|invasion|ceasefire)\w*"
 )
 _EVENT_AFTER = re.compile(rf"^\s+(?:\w+\s+){{0,2}}?{_EVENT}\b", _I)
-_OTHER_THING = re.compile(rf"^\s+(?!{_EDITION}\b|population\b)[a-z]{{3,}}", _I)
+_OTHER_THING = re.compile(rf"^\s+(?!(?:{EDITION}|{FIGURE}|for|from|with|than|versus|compared?)\b)[a-z]{{3,}}", _I)
+_AND = r"\s*(?:[,&/]|\b(?:and|or|vs\.?|versus|with|to)(?!\w))\s*(?:(?:and|or)\s+)?(?:the\s+)?"
+_MORE_YEARS = re.compile(rf"^(?:{_AND}(?:19|20)\d\d\b)+", _I)
+_YEARS_BEFORE = re.compile(rf"(?:\b(?:19|20)\d\d{_AND})+$", _I)
+"""Years in a list share what stands before and behind it: "the 2021 and 2023 reports"."""
 _ITS = re.compile(r"(?:\b(?:the|its|their|his|her|this|that)|['’]s)\s+$", _I)
 _HAPPENED = re.compile(
     r"\b(?:born|died|founded|established|created|signed|adopted|elected|appointed|invaded|attacked|happened|occurred|began"
@@ -102,9 +109,9 @@ def _is_subject(text: str, start: int, end: int) -> bool:
     before, after = text[sentence_start:start], text[end:]
     if _AMOUNT_AFTER.search(after) or _AMOUNT_BEFORE.search(before) or _MONTH.search(before):
         return False
-    if _ASIDE_BEFORE.search(before) or _ESTIMATED.search(after) or _EVENT_AFTER.search(after):
+    if _ASIDE_BEFORE.search(before) or _ESTIMATED.search(after) or _EVENT_AFTER.search(_MORE_YEARS.sub("", after)):
         return False
-    if _ITS.search(before) and _OTHER_THING.search(after):
+    if _ITS.search(_YEARS_BEFORE.sub("", before)) and _OTHER_THING.search(_MORE_YEARS.sub("", after)):
         return False
     clause = before[max(before.rfind(mark) for mark in ",;:(") + 1 :]
     return not _HAPPENED.search(clause)

@@ -86,11 +86,10 @@ class Asking(Current):
         return ChatService(
             conversations=self.conversations,
             agents=self.agent,
-            condenser=Condenser(follow_ups=follow_ups, chat_model=self.chat_model, analyzer=words),
+            condenser=Condenser(follow_ups=follow_ups, chat_models=self.chat_models, analyzer=words),
             understanding=Understanding(
                 catalog=self.documents,
-                chat_model=self.chat_model,
-                uncached_model=self.uncached_model,
+                chat_models=self.chat_models,
                 on_empty=self.settings.on_empty,
             ),
             books=Books(

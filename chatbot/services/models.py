@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..caches.responses import CachedChatModel
+from ..caches.responses import CachedChatModel, ChatModels
 from ..chat_models import CHAT_MODELS, FREE
 from ..chat_models.extractive import ExtractiveChatModel
 from ..chat_models.metered import MeteredChatModel
@@ -48,6 +48,10 @@ class Models(Storage):
         return MeteredChatModel(built, self.usage, limit=settings.daily_token_limit, reset=seconds_to_reset)
 
     @property
+    def chat_models(self) -> ChatModels:
+        return ChatModels(self.chat_model, self.uncached_model)
+
+    @property
     def has_language_model(self) -> bool:
         """False where answers are quotations, or those of a test double: nothing can be planned or written then."""
         return self.chat_model.model_id not in FREE
@@ -74,12 +78,18 @@ class Models(Storage):
         settings = self.query_settings(preset)
         return self._once(f"method:{name}:{preset}", lambda: RETRIEVAL_METHODS.builder(name)(settings))
 
-    def reranker(self, preset: str = "") -> Reranker | None:
-        """The one that the settings name, None for none. Raises UnknownNameError, MissingPackageError."""
+    def reranker(self, preset: str = "", *, cached: bool = True) -> Reranker | None:
+        """The one that the settings name, None for none. ``cached``: its model may repeat what it said before.
+
+        Raises:
+            UnknownNameError, MissingPackageError
+        """
         name = RERANKERS.check(self.query_settings(preset).reranker, field="RERANKER")
         if name == "none":
             return None
         return self._once(
-            f"reranker:{name}",
-            lambda: RERANKERS.builder(name)(chat_model=lambda: self.chat_model, language=self.settings.language),
+            f"reranker:{name}:{cached}",
+            lambda: RERANKERS.builder(name)(
+                chat_model=lambda: self.chat_model if cached else self.uncached_model, language=self.settings.language
+            ),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from flask import Blueprint, Response, current_app, jsonify, stream_with_context
+from flask import Blueprint, Response, current_app, jsonify, request, stream_with_context
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
@@ -16,8 +16,10 @@ from ..retrieval.scope import summarise
 from ..schema import Event, Question, Scope, ScopeSummary, SearchHit
 from ..serialization import answer_json, collection_json, hit_json, report_json, search_json
 from .attachments import Attachments
+from .bodies import json_body, parse
+from .connection import client_gone
 from .filters import query_collections, query_filters
-from .payloads import MOST_ATTACHMENTS, ChatRequest, SearchRequest, json_body, parse
+from .payloads import MOST_ATTACHMENTS, ChatRequest, SearchRequest
 from .streaming import EventStream
 from .uploads import form_json, is_form, services
 
@@ -28,16 +30,13 @@ CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 @api.post("/query")
 def query() -> Response:
     """Seed 003's endpoint: the whole answer at once."""
-    for event in _answers()(Cancellation()):
-        if isinstance(event, Saved):
-            return jsonify(answer_json(event))
-    raise AssertionError("a stream ends with its answer or with an error")
+    return jsonify(answer_json(EventStream(_answers(), client_gone(request.environ)).whole()))
 
 
 @api.post("/api/chat")
 def chat() -> Response:
     """The same, as server-sent events."""
-    encoded = stream_with_context(EventStream(_answers()).open())
+    encoded = stream_with_context(EventStream(_answers(), client_gone(request.environ)).open())
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return Response(encoded, mimetype="text/event-stream", headers=headers)
 

@@ -19,8 +19,8 @@ from ..presets import CHUNKING
 from ..schema import DocumentRecord, SearchHit, Status
 from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import document_json, hit_json, ingestion_json
+from .bodies import json_object, web_pages
 from .filters import query_collections, query_filters, query_number
-from .payloads import json_object, web_pages
 from .uploads import (
     MEGABYTE,
     MOST_FILES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, render_template
 
+from ..schema.question_text import QUERY_CHARACTERS
 from .uploads import services
 
 pages = Blueprint("pages", __name__)
@@ -41,7 +42,13 @@ A mode that is not here comes last and goes by its name.
 @pages.get("/")
 def chat() -> str:
     """Where questions are asked."""
-    return render_template("chat.html", examples=EXAMPLES, modes=modes(), mode=services().settings.mode)
+    return render_template(
+        "chat.html",
+        examples=EXAMPLES,
+        modes=modes(),
+        mode=services().settings.mode,
+        longest_question=QUERY_CHARACTERS,
+    )
 
 
 @pages.get("/documents")

@@ -1,9 +1,10 @@
-"""Events as server-sent events, from a worker thread, so that a closed connection is noticed in silence."""
+"""An answer from a worker thread, as server-sent events or whole, so that a closed connection is noticed in silence."""
 
 from __future__ import annotations
 
 import contextvars
 import json
+import math
 import queue
 import threading
 import time
@@ -15,8 +16,11 @@ from ..conversation.service import Saved
 from ..errors import ChatbotError
 from ..schema import Event, SourcesEvent, StepEvent, TokenEvent
 from ..serialization import answer_json, hit_json, scope_json, step_json
+from .connection import ClientGoneError
 from .errors import error_body, unexpected
 
+LOOK_SECONDS = 0.2
+"""How often to look whether the client is still there."""
 SILENCE_SECONDS = 1.0
 HOLD_SECONDS = 2.0
 """How long the first steps are held back, all of them together, so that an early failure still has its status code."""
@@ -25,11 +29,15 @@ _END = object()
 
 
 class EventStream:
-    """Runs ``events`` in a thread. `open` raises what fails early; iterating sends the rest."""
+    """Runs ``events`` in a thread, and cancels them as soon as ``gone`` says that nobody waits for them any more.
 
-    def __init__(self, events: Callable[[Cancellation], Iterator[Event | Saved]]) -> None:
+    `open` raises what fails early; iterating sends the rest. `whole` is for a client that takes the answer alone.
+    """
+
+    def __init__(self, events: Callable[[Cancellation], Iterator[Event | Saved]], gone: Callable[[], bool]) -> None:
         self._cancel = Cancellation()
         self._events = events
+        self._gone = gone
         self._queue: queue.Queue[Any] = queue.Queue()
         self._held: list[Any] = []
 
@@ -38,14 +46,13 @@ class EventStream:
 
         Raises:
             ChatbotError: the question failed before its sources were known.
+            ClientGoneError: nobody waits for it any more.
         """
-        # in a copy of this context: the time limits of the request go on in the thread
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._work,), name="answer", daemon=True).start()
+        self._start()
         until = time.monotonic() + HOLD_SECONDS
         while True:
             try:
-                item = self._queue.get(timeout=max(0.0, until - time.monotonic()))
+                item = self._next(until)
             except queue.Empty:
                 break
             if isinstance(item, BaseException):
@@ -54,6 +61,27 @@ class EventStream:
             if not isinstance(item, StepEvent):
                 break
         return self._encoded()
+
+    def whole(self) -> Saved:
+        """Start, and wait for the answer.
+
+        Raises:
+            ChatbotError: the question failed.
+            ClientGoneError: nobody waits for it any more.
+        """
+        self._start()
+        last = None
+        while (item := self._next(math.inf)) is not _END:
+            if isinstance(item, BaseException):
+                raise item
+            last = item
+        assert isinstance(last, Saved), "a stream ends with its answer or with an error"
+        return last
+
+    def _start(self) -> None:
+        # in a copy of this context: the time limits of the request go on in the thread
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(self._work,), name="answer", daemon=True).start()
 
     def _work(self) -> None:
         try:
@@ -73,25 +101,43 @@ class EventStream:
                     yield encode("error", error_body(known))
                 else:
                     yield encode(*_payload(item))
+        except ClientGoneError:
+            return
         finally:
             # Reached at the end, and by GeneratorExit when the client has gone.
             self._cancel.cancel()
 
     def _items(self) -> Iterator[Any]:
-        """Held items, then new ones; None for each second of silence."""
+        """Held items, then new ones; None for each second of silence. Raises ClientGoneError."""
         pending = list(self._held)
         while True:
             if pending:
                 item = pending.pop(0)
             else:
                 try:
-                    item = self._queue.get(timeout=SILENCE_SECONDS)
+                    item = self._next(time.monotonic() + SILENCE_SECONDS)
                 except queue.Empty:
                     yield None
                     continue
             if item is _END:
                 return
             yield item
+
+    def _next(self, until: float) -> Any:
+        """The next item, waiting up to this time of the monotonic clock.
+
+        Raises:
+            queue.Empty: there was none.
+            ClientGoneError: nobody waits for it any more; what is under way is cancelled.
+        """
+        while not self._gone():
+            try:
+                return self._queue.get(timeout=max(0.0, min(LOOK_SECONDS, until - time.monotonic())))
+            except queue.Empty:
+                if time.monotonic() >= until:
+                    raise
+        self._cancel.cancel()
+        raise ClientGoneError
 
 
 def encode(name: str, data: dict[str, Any]) -> str:

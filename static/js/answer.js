@@ -5,10 +5,18 @@ import { saveMarkdown } from "./download.js";
 import { countSources, decimal, scopeLine } from "./format.js";
 import { showLedger, stoppedText } from "./ledger.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
+import { beginningText } from "./steps-text.js";
 import { StepsView } from "./steps.js";
 import { explainUnsupported, markUnsupported, missingIn } from "./unsupported.js";
 
 const COPIED_MS = 2000;
+
+/** The reports say nothing about it only where they were searched, to the end. */
+function unansweredLabel({ trace }) {
+  if (trace?.stopped_by) return "Not answered";
+  const isSearched = trace?.path?.some(({ name }) => name === "search" || name === "compress") ?? true;
+  return isSearched ? "Not found in these reports" : "Nothing was searched";
+}
 
 /** One answer on the page: fed by the events of its stream, then complete. */
 export class AnswerView {
@@ -20,14 +28,14 @@ export class AnswerView {
   #sources = new Map();
   #showMarkdown;
 
-  constructor(root, question) {
+  constructor(root, { question, mode, attachments }) {
     this.#root = root;
     this.#question = question;
     this.#steps = new StepsView(this.#find(".steps"));
     this.#find(".answer").setAttribute("aria-busy", "true");
     this.#showMarkdown = markdownView(this.#find(".answer-body"),
       (fragment) => linkCitations(fragment, (number) => this.source(number)));
-    this.#progress("Searching the reports");
+    this.#progress(beginningText({ mode, attachments }));
   }
 
   source(number) {
@@ -72,7 +80,7 @@ export class AnswerView {
     this.#steps.fold();
     markUnsupported(this.#find(".answer-body"), answer.unsupported);
     this.#showFooter(answer);
-    const outcome = answer.answered ? `Answer with ${countSources(answer.citations.length)}.` : "Not found.";
+    const outcome = answer.answered ? `Answer with ${countSources(answer.citations.length)}.` : `${unansweredLabel(answer)}.`;
     const stopped = stoppedText(answer.trace?.stopped_by);
     announceNow(`${[outcome, stopped].filter(Boolean).join(" ")} ${this.#find(".answer-body").textContent}`);
   }
@@ -115,6 +123,7 @@ export class AnswerView {
     const isReport = answered && trace?.mode === "report";
     this.#find(".answer").classList.toggle("not-found", !answered);
     this.#find(".not-found-label").hidden = answered;
+    this.#find(".not-found-label").textContent = answered ? "" : unansweredLabel(answer);
     this.#find(".answer-footer").hidden = false;
     // A report ends with its sources: they are part of what is kept of it.
     this.#find(".sources-title").hidden = isReport || citations.length === 0;

@@ -10,10 +10,10 @@ export class ApiError extends Error {
 export const unreachable = () =>
   new ApiError({ code: "network", message: "The server could not be reached. Check the connection, then try again." });
 
-/** The error that a body tells of; a proxy in between may answer without one. */
+/** The error that a body tells of; a proxy in between may answer without one, or with one of its own kind. */
 export function errorOf(body, status) {
   const fallback = { code: "unknown", message: `The server answered with an error (${status}).` };
-  return new ApiError(body?.error ?? fallback, status);
+  return new ApiError(body?.error?.message ? body.error : fallback, status);
 }
 
 function asApiError(error) {

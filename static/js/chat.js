@@ -6,6 +6,7 @@ import { chosenMode, wireMode } from "./modes.js";
 import { watchIndexing } from "./readiness.js";
 import { showScope } from "./scope-view.js";
 import { Scope } from "./scope.js";
+import { beginningText } from "./steps-text.js";
 import { Turn } from "./turn.js";
 
 const scope = new Scope();
@@ -41,7 +42,7 @@ async function answer(turn) {
   const controller = new AbortController();
   streaming = controller;
   setStreaming(true);
-  announce("Searching the reports.");
+  announce(`${beginningText(turn)}.`);
   const outcome = await turn.run(payloadFor(turn), controller.signal);
   // "New chat" has moved on meanwhile.
   if (streaming !== controller) return;

@@ -1,10 +1,30 @@
-import { byId, hasKeyboard } from "./dom.js";
+import { byId, element, hasKeyboard } from "./dom.js";
 
 const textarea = byId("question");
+const longest = Number(textarea.dataset.longest);
+const tooLong = `This question is longer than ${longest.toLocaleString("en")} characters: `
+  + "shorten it, or attach the text as a file.";
 
 function grow() {
   textarea.style.height = "auto";
   textarea.style.height = `${textarea.scrollHeight}px`;
+}
+
+// As the server counts: `length` has two for an emoji.
+const isTooLong = () => textarea.value.length > longest && [...textarea.value.trim()].length > longest;
+
+/** Told anew by each call; nothing is told where there is nothing. */
+function showTooLong(wrong) {
+  const notice = byId("question-error");
+  notice.hidden = !wrong;
+  notice.replaceChildren(...(wrong ? [element("p", { text: tooLong })] : []));
+  textarea.setAttribute("aria-invalid", String(wrong));
+}
+
+function changed() {
+  grow();
+  const wrong = isTooLong();
+  if (wrong === byId("question-error").hidden) showTooLong(wrong);
 }
 
 const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]") !== null;
@@ -43,21 +63,22 @@ function wireKeys() {
 export function offerAgain(question) {
   if (textarea.value.trim()) return false;
   textarea.value = question;
-  grow();
+  changed();
   return true;
 }
 
 /** `onAsk` returns false when it cannot take the question now; the text then stays. */
 export function wireComposer({ onAsk, onStop }) {
   wireKeys();
-  textarea.addEventListener("input", grow);
+  textarea.addEventListener("input", changed);
   byId("stop").addEventListener("click", onStop);
   byId("ask-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const question = textarea.value.trim();
-    if (!question || !onAsk(question)) return textarea.focus();
+    if (isTooLong()) showTooLong(true);
+    if (!question || isTooLong() || !onAsk(question)) return textarea.focus();
     textarea.value = "";
-    grow();
+    changed();
     focusComposer();
   });
 }

@@ -33,6 +33,17 @@ const WORDS = {
   mode: () => "Choosing how to answer",
 };
 
+/** What is going on before the first step is told: most ways of answering begin with a model that thinks. */
+const BEGINNINGS = {
+  auto: "Choosing how to answer",
+  deep: "Planning the searches",
+  chain: "Thinking of the first question",
+  report: "Planning the report",
+};
+
+export const beginningText = ({ mode, attachments }) =>
+  (attachments.length ? "Reading what is attached" : BEGINNINGS[mode] ?? WORDS.search());
+
 const asWords = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
 const label = (name) => LABELS[name] ?? asWords(name);
@@ -50,6 +61,12 @@ export function stepText({ name, detail, items }) {
 
 export const activityText = (step) =>
   (step.name === "section" ? `Writing: ${step.detail}` : stepText(step) || stepLabel(step));
+
+/** A search is called by its question, then the place it was narrowed to; where it failed, the reason. */
+export function isSearchFor(question, { detail, failed }) {
+  const more = detail.startsWith(question) ? detail.slice(question.length) : null;
+  return more === "" || (failed ? /^(?: \(.*?\))?: /s : /^ \(.*\)$/s).test(more ?? "");
+}
 
 /** What came of a search; after its question the server names where it was searched, or why it failed. */
 export function foundText({ detail, failed, sources }, question) {

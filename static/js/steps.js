@@ -1,7 +1,7 @@
 import { announceSoon } from "./announcer.js";
 import { element } from "./dom.js";
 import { SubQuestion, newId, sourceList } from "./steps-question.js";
-import { activityText, searchedText, stepLabel, stepText, totalText } from "./steps-text.js";
+import { activityText, isSearchFor, searchedText, stepLabel, stepText, totalText } from "./steps-text.js";
 
 /** What every answer does: the line above it says so, a list of these would say no more. */
 const PLAIN = new Set(["attachments", "search", "compress", "relevance", "generate", "shorten"]);
@@ -118,9 +118,9 @@ export class StepsView {
     this.say(searchedText(question.round));
   }
 
-  /** The one that is still open and that the detail begins with; the longest, where one begins like another. */
-  #openQuestion({ detail }) {
-    const open = this.#questions.filter((question) => !question.settled && detail.startsWith(question.text));
+  /** The one that is still open and was searched for; the longest, where one begins like another. */
+  #openQuestion(step) {
+    const open = this.#questions.filter((question) => !question.settled && isSearchFor(question.text, step));
     return open.toSorted((one, other) => other.text.length - one.text.length)[0];
   }
 

@@ -3,23 +3,19 @@ import { AnswerView } from "./answer.js";
 import { cloneTemplate } from "./dom.js";
 import { openEvidence } from "./evidence.js";
 import { isAttachment, suggestionLabel } from "./format.js";
+import { showQuestion } from "./question.js";
 
-const LONG_QUESTION = 160;
-
-/** `details` differ by error: a list of {field, message}, or field names with messages or values. */
-function detailLines(details) {
-  if (!details) return [];
-  if (Array.isArray(details)) {
-    return details.map((item) => (item?.message ? [item.field, item.message].filter(Boolean).join(": ") : String(item)));
-  }
-  if (typeof details !== "object") return [String(details)];
-  return Object.entries(details).map(([field, value]) => `${field}: ${[value].flat().join(", ")}`);
+/** What helps a person, of {field, message} and {dependency, remedy}, and is not in the message already. */
+function detailLines({ message, details }) {
+  const listed = Array.isArray(details) ? details : [];
+  const lines = listed.map(({ field, message: wrong, remedy }) => [field, wrong ?? remedy].filter(Boolean).join(": "));
+  return lines.filter((line) => line && !message.includes(line));
 }
 
 function explain(error) {
   if (error.name === "AbortError") return ["Stopped. This answer is not complete."];
   if (error.code === "ingesting") return ["These reports are still being indexed. Try again in a moment."];
-  return [error.message, detailLines(error.details)];
+  return [error.message, detailLines(error)];
 }
 
 /** One question with its answer; a retry answers the same question in the same place. */
@@ -30,16 +26,14 @@ export class Turn {
 
   constructor(log, { question, mode, filters, page, attachments, onRetry, onNarrow }) {
     Object.assign(this, { question, mode, filters, page, attachments });
-    const heading = this.#root.querySelector(".question");
-    heading.textContent = question;
-    heading.classList.toggle("long", question.length > LONG_QUESTION);
     this.#root.addEventListener("click", (event) => {
       if (event.target.closest(".retry")) onRetry(this);
       if (event.target.closest(".suggestion")) onNarrow(this, this.#suggested);
     });
     this.#showAttached("With", attachments.map(({ name }) => name));
     log.append(this.#root);
-    this.#root.scrollIntoView({ block: "start" });
+    const isTall = showQuestion(this.#root, question);
+    (isTall ? this.#reply : this.#root).scrollIntoView({ block: "start" });
   }
 
   get addresses() {
@@ -101,7 +95,7 @@ export class Turn {
   #startAnswer() {
     const reply = this.#blankReply.cloneNode(true);
     this.#reply.replaceWith(reply);
-    const view = new AnswerView(reply, this.question);
+    const view = new AnswerView(reply, this);
     reply.addEventListener("click", ({ target }) => {
       const button = target.closest("[data-citation], [data-chunk]");
       if (button) openEvidence(view.sourceOf(button), button);

@@ -111,6 +111,15 @@ class TestLayout:
         text = "- one  two\n    - three   four\n\n\nfive  six. Seven"
         assert said.without_repetition(text) == text
 
+    @pytest.mark.parametrize("lead_in", ["The causes are:", "**The causes are:**"])
+    def test_a_lead_in_goes_with_all_its_items(self, said: AlreadyWritten, lead_in: str) -> None:
+        assert second(said, DROUGHT, f"Before it.\n\n{lead_in}\n\n- {DROUGHT}\n- {DROUGHT}") == "Before it."
+        assert said.without_repetition(f"{lead_in}\n- {DROUGHT}\n\nAfter it.") == "After it."
+
+    def test_a_lead_in_stays_with_one_of_its_items(self, said: AlreadyWritten) -> None:
+        text = f"The causes are:\n\n- {DROUGHT}\n- The harvest failed."
+        assert second(said, DROUGHT, text) == "The causes are:\n\n- The harvest failed."
+
     def test_no_gap_is_left(self, said: AlreadyWritten) -> None:
         assert second(said, DROUGHT, f"Before it.\n\n{DROUGHT}\n\nAfter it.") == "Before it.\n\nAfter it."
 

@@ -187,7 +187,7 @@ class TestClosedConnections:
         with served(app) as port:
             with Connection(port, "/api/chat", {"query": ASKED, "mode": mode}):
                 server.wait_until(lambda: model.stages[-1:] == [stage])
-            # A closed connection is noticed at the next sign of life, one a second.
+            # Whether the client is still there is looked at five times a second.
             assert server.received(CHAT)[-1].finished.wait(1.5 + AT_ONCE)
             assert server.received(CHAT)[-1].disconnected_at is not None
             made = len(server.requests)

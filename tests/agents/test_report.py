@@ -124,6 +124,11 @@ def test_a_section_that_says_nothing_new_says_so(reports: Bench) -> None:
     assert section(told, "Growth") == NOTHING_NEW
 
 
+def test_a_heading_and_a_lead_in_tell_nothing_new(reports: Bench) -> None:
+    told = report(reports, Growth=f"### People\n\nThese are the figures:\n\n- {IDEAL['People of Kenya']}")
+    assert section(told, "Growth") == NOTHING_NEW
+
+
 def test_a_number_that_a_section_was_not_shown_is_not_that_of_another_section(reports: Bench) -> None:
     """Models like to begin anew with [1], which is a passage of the first section."""
     said = "Mali has 20,137,527 (July 2021 est.) people [1] {}. They are many [1]."

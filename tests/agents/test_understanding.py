@@ -49,8 +49,7 @@ def agent(services: Services) -> Recorder:
 def run(services: Services, agent: Recorder, asked: Question, on_empty: Any = "abstain") -> list[Any]:
     understanding = Understanding(
         catalog=services.documents,
-        chat_model=services.chat_model,
-        uncached_model=services.uncached_model,
+        chat_models=services.chat_models,
         on_empty=on_empty,
     )
     return list(understanding.run(agent, asked, cancel=Cancellation()))
@@ -96,7 +95,7 @@ class TestMissingSubject:
         found = answer(events)
         assert streamed(events) == found.response
         assert found.response.startswith("There is no report on France.")
-        assert (found.trace.stopped_by, found.trace.truncated) == ("seconds", True)
+        assert (found.trace.stopped_by, found.trace.truncated) == ("seconds", False)
         assert [step.name for step in found.trace.path] == ["generate"]
 
     def test_what_is_there_is_answered_and_what_is_not_is_named_first(self, services, server, agent) -> None:

@@ -222,6 +222,15 @@ def test_an_empty_passage_is_not_quoted(empty: str) -> None:
     assert quotes(answer(prompt("people of Kenya", blank, passage(2, "Kenya people")))) == [("Kenya people", 2)]
 
 
+def test_a_sentence_without_a_letter_or_digit_is_not_quoted() -> None:
+    lone, told = passage(1, ".", section="Kenya people"), passage(2, "Kenya people\n.\n\u2022\n52 million.")
+    assert [quoted for quoted, _ in quotes(answer(prompt("people of Kenya", lone, told)))] == [
+        "Kenya people",
+        "52 million.",
+    ]
+    assert answer(prompt("people of Kenya", passage(1, "."))) == "No passage was given to quote from."
+
+
 def test_a_passage_with_all_the_words_but_far_in_meaning_does_not_drive_out_the_near_ones() -> None:
     far = passage(1, "The population of bees does grow fast.", score=0.55)
     near = passage(2, "Growth rate 2.09% of people a year.", section="Population growth", score=0.9)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import Run
 
 QUESTION = "What is the population growth rate?"
@@ -106,6 +108,23 @@ def test_a_scope_that_cannot_be_meant_is_wrong_usage(loaded: Run) -> None:
         result = loaded("ask", QUESTION, *arguments)
         assert result.status == 2
         assert all(part in result.err for part in parts), result.err
+
+
+@pytest.mark.parametrize(
+    ("question", "said"), [("", "empty"), ("  \n", "empty"), ("x" * 4001, "4,000 characters (4,001)")]
+)
+def test_what_is_no_question_is_wrong_usage(run: Run, question: str, said: str) -> None:
+    """R-A7: long input is never cut silently."""
+    result = run("ask", question, "--mode", "deep")
+    assert result.status == 2
+    assert said in result.err
+    assert result.out == ""
+
+
+def test_space_around_a_question_does_not_count(loaded: Run) -> None:
+    result = loaded("ask", f" {QUESTION:4000}\n", "--json")
+    assert result.status == 0, result.err
+    assert json.loads(result.out)["trace"]["query"] == QUESTION
 
 
 def test_an_empty_database_answers_honestly(run: Run) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cli.conftest import Run
-from tests.fakes.openai_server import CHAT, FakeOpenAI
+from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.fakes.scripted_model import ScriptedModel
 
 COMPARED = "Compare the population of Kenya and Mali"
@@ -81,4 +81,24 @@ def test_an_answer_that_ends_early_says_so(loaded: Run, model: dict[str, str]) -
     result = loaded("ask", COMPARED, "--mode", "deep", BUDGET_CALLS="1", **model)
     assert result.status == 0
     assert "The budget of 1 model call is used up." in result.err
-    assert "Stopped early (calls): the best answer so far." in result.out
+    assert result.err.endswith("Stopped early (calls): the best answer so far.\n")
+    assert "Stopped early" not in result.out
+
+
+def test_a_report_ends_with_its_sources_once(loaded: Run, model: dict[str, str]) -> None:
+    """`ask --mode report > report.md` is the report, and nothing else."""
+    result = loaded("ask", COMPARED, "--mode", "report", **model)
+    assert result.status == 0, result.err
+    body = json.loads(loaded("ask", COMPARED, "--mode", "report", "--json", **model).out)
+    assert result.out == f"{body['response']}\n"
+    assert result.out.count("Kenya: Country Report 2023") == result.out.count("- [") > 0
+
+
+def test_the_sources_of_other_answers_stand_below_by_number(loaded: Run) -> None:
+    with FakeOpenAI() as server:
+        server.chat(Reply(["A river [3]. A desert [2]. People [1]."]))
+        settings = {"CHAT_MODEL": "openai:fake", "OPENAI_API_KEY": "sk-x", "OPENAI_BASE_URL": server.url}
+        result = loaded("ask", COMPARED, **settings)
+    assert result.status == 0, result.err
+    _, _, below = result.out.partition("\n\n")
+    assert [line.partition(" ")[0] for line in below.splitlines()] == ["[1]", "[2]", "[3]"]

@@ -1,4 +1,4 @@
-"""What an answer says and its sources do not is told below it on the command line, too."""
+"""What an answer says and its sources do not is told on the command line, too, on the error stream."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from tests.fakes.openai_server import FakeOpenAI, Reply
 
 
 def said(loaded: Run, *pieces: str, finish_reason: str = "stop") -> list[str]:
-    """The lines below the answer and its sources."""
+    """The lines after the steps; what is piped on has none of them."""
     with FakeOpenAI() as server:
         server.chat(Reply(pieces, finish_reason=finish_reason))
         settings = {"CHAT_MODEL": "openai:fake", "OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": server.url}
         result = loaded("ask", "What is the population growth rate?", "--country", "KE", **settings)
     assert result.status == 0, result.err
-    *_, below = result.out.partition("\n\n")
-    return [line for line in below.splitlines() if line and not line.startswith("[")]
+    lines = result.err.splitlines()
+    notes = lines[lines.index("Writing the answer") + 1 :]
+    assert not any(note in result.out for note in notes)
+    return notes
 
 
 def test_figures_quotations_and_unknown_sources_are_named(loaded: Run) -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import pytest
+
+from chatbot.cli.serve import CONNECTIONS, connection_limit
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
@@ -84,6 +87,27 @@ def test_a_busy_port_is_a_message_not_a_traceback(process_environment: dict[str,
     assert process.returncode == 1
     assert f"Error: Cannot listen on 127.0.0.1:{port}: Address already in use. Set HOST or PORT" in err
     assert "Traceback" not in err
+
+
+def test_idle_connections_keep_nobody_out(process_environment: dict[str, str], free_port: int) -> None:
+    """A browser keeps six for each of its profiles, and for minutes."""
+    with started({**process_environment, "PORT": str(free_port)}, "app.py"), ExitStack() as opened:
+        assert get(f"http://127.0.0.1:{free_port}/health")[0] == 200
+        for _ in range(200):
+            opened.enter_context(socket.create_connection(("127.0.0.1", free_port), timeout=10))
+        time.sleep(0.5)  # the server has accepted as many as it does
+        with urlopen(f"http://127.0.0.1:{free_port}/health", timeout=10) as response:
+            assert response.status == 200
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"), [(1024, CONNECTIONS), (256, 128), (resource.RLIM_INFINITY, CONNECTIONS)]
+)
+def test_connections_leave_files_for_everything_else(
+    monkeypatch: pytest.MonkeyPatch, files: int, expected: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
+    assert connection_limit() == expected
 
 
 WRONG = {

@@ -177,7 +177,7 @@ class TestCondensing:
         with Services(services.settings.override(chat_model="extractive")) as quoting:
             previous = Message("user", "What is the population growth rate of Kenya?")
             saved = ask(quoting, "and the location?", None, previous)
-        assert saved.event.answer.trace.query == "and the location? population growth rate Kenya"
+        assert saved.event.answer.trace.query == "The location in Kenya?"
         assert saved.event.answer.trace.steps[0].name == "condense_rule"
         assert server.requests == []
 

@@ -68,6 +68,11 @@ class TestChoice:
             ("Was debt in Kenya lower in 2023 than in 2021?", ["2021", "2023"]),
             ("How did Kenya's debt change between 2020 and 2024?", ["2021", "2023"]),
             ("Compare Kenya and Mali since 2022", ["Kenya", "Mali"]),
+            ("Compare food insecurity in the 2021 and 2023 year in review", ["2021", "2023"]),
+            ("Compare Kenya's 2021 and 2023 reports on exports", ["2021", "2023"]),
+            ("What changed between the 2021 and the 2023 edition for Kenya?", ["2021", "2023"]),
+            ("Kenya's 2021 and 2023 inflation rates", ["2021", "2023"]),
+            ("Rank Kenya, Mali and Peru by GDP per capita", ["Kenya", "Mali", "Peru"]),
             ("Debt of Kenya and Mali since 2020", ["Kenya, 2021", "Kenya, 2023", "Mali, 2021", "Mali, 2023"]),
         ],
     )
@@ -140,6 +145,12 @@ class TestTooManyAndTooFew:
             "What share of its imports came from Peru in 2010?",
         ),
         ("Please compare and contrast Kenya and Mali with regard to debt", "debt"),
+        ("Rank Kenya and Mali by GDP per capita", "GDP per capita"),
+        ("Compare the 2021 and 2023 reports on inflation", "on inflation"),
+        ("Compare food insecurity in the 2021 and 2023 year in review", "food insecurity"),
+        ("Which of Kenya and Mali had more refugees, and why?", "refugees"),
+        ("Which is higher? (population growth Kenya Mali)", "population growth"),
+        ("How many people use the internet? (Kenya and Mali)", "How many people use the internet?"),
     ],
 )
 def test_the_query_is_the_question_without_names_and_comparing(text: str, query: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatbot.retrieval.mentions import find_mentions
-from chatbot.retrieval.subjects import Missing, missing_subject, suggest_scope
+from chatbot.retrieval.subjects import Missing, everything_asked, missing_subject, names_missing, suggest_scope
 from chatbot.schema import Range, Scope, Value, Values
 from tests.retrieval.reports import REPORTS, Reports
 
@@ -94,6 +94,17 @@ class TestMissing:
         assert missing("the travel budget of Kenya in 2031", reports=reports) is not None
 
 
+def test_which_part_of_a_comparison_has_been_named_as_missing() -> None:
+    reports = Reports(("Kenya", 2021), ("Mali", 2024))
+    mentions = find_mentions("Kenya 2021 vs 2024 inflation", reports)
+    kenya = scope(country_name="Kenya")
+    assert names_missing(kenya.having("year", [2024]), mentions, Scope(), reports)
+    assert not names_missing(kenya.having("year", [2021]), mentions, Scope(), reports)
+    assert not names_missing(scope(country_name="Mali", year=2024), mentions, Scope(), reports)
+    chosen = kenya.having("year", [2021, 2024])
+    assert not names_missing(kenya.having("year", [2024]), mentions, chosen, reports)
+
+
 class TestMissingInAScope:
     def test_the_scope_leaves_it_out(self) -> None:
         found = missing("growth in Mali", scope(country_name="Kenya"))
@@ -126,6 +137,19 @@ class TestSuggested:
     def test_only_the_subject(self) -> None:
         assert suggested("imports of Kenya from Mali") == scope(country_name="Kenya")
         assert suggested("imports from Mali") is None
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("Why is Kenya poorer than Mali?", scope(country_name=("Kenya", "Mali"))),
+            ("What is the capital of Kenya, and what is the capital of Mali?", scope(country_name=("Kenya", "Mali"))),
+            ("Is debt of Kenya lower in 2023 than in 2021?", scope(country_name="Kenya", year=(2021, 2023))),
+            ("imports of Kenya from Mali", scope(country_name="Kenya")),
+        ],
+    )
+    def test_all_that_is_compared_or_asked_about(self, text: str, expected: Scope) -> None:
+        reports = Reports(*((country, year) for country in ("Kenya", "Mali", "Peru") for year in (2021, 2023, 2025)))
+        assert suggest_scope(everything_asked(text, Scope(), reports), Scope(), reports) == expected
 
     def test_nothing_to_add(self) -> None:
         assert suggested("growth") is None

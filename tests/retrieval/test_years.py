@@ -29,6 +29,15 @@ def about(text: str) -> list[str]:
         ("since 2021", ["2021 and later"]),
         ("Compared to 2019, how high is it in 2023?", ["2023"]),
         ("data for 2021/22", []),
+        ("in the 2021 and 2023 year in review", ["2021", "2023"]),
+        ("Compare the 2021 and 2023 reports on inflation", ["2021", "2023"]),
+        ("Kenya's 2021, 2023 and 2025 reports", ["2021", "2023", "2025"]),
+        ("between the 2021 and the 2025 edition", ["2021", "2025"]),
+        ("the 2021 World Factbook", ["2021"]),
+        ("Kenya's 2021 annual report", ["2021"]),
+        ("Kenya's 2021 and 2023 inflation rates", ["2021", "2023"]),
+        ("its 2021 with its 2023 exports", ["2021", "2023"]),
+        ("Compared to 2019, 2023 was good", ["2023"]),
     ],
 )
 def test_years_that_the_question_is_about(text: str, expected: list[str]) -> None:
@@ -38,6 +47,7 @@ def test_years_that_the_question_is_about(text: str, expected: list[str]) -> Non
 @pytest.mark.parametrize(
     "text",
     [
+        "the 2010 and 2013 constitutions", "the 2013, 2017 and 2022 elections", "the 2019 and 2021 novels",
         "the 2010 constitution", "Who won the 2022 election?", "Kenya's 2022 budget", "since independence in 1963",
         "Who was born in 1963?", "the state founded in 1991", "What was signed in 2005?", "the civil war of 1991",
         "population est. 2019", "(2019 est.)", "Are there 2000 people?", "more than 2000", "2,000 km", "$2021", "2021%",

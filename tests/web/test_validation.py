@@ -190,6 +190,16 @@ def test_odd_questions_are_questions(client: FlaskClient, text: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/query", "/api/chat", "/api/search"])
+def test_a_question_that_is_too_long_is_refused_with_what_helps(client: FlaskClient, path: str) -> None:
+    """R-A7: never cut."""
+    error = error_of(client.post(path, json={"query": "x" * 4001}), 400)
+    said = "longer than 4,000 characters (4,001): shorten it, or attach the text as a file"
+    assert error["details"][0]["field"] == "query"
+    assert error["details"][0]["message"].startswith(said)
+    assert error["message"].startswith(f"query: {said}")
+
+
+@pytest.mark.parametrize("path", ["/query", "/api/chat", "/api/search"])
 class TestBodies:
     @pytest.mark.parametrize(
         "data",

@@ -1,0 +1,21 @@
+"""Messages that ask nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatbot.retrieval.small_talk import is_small_talk
+
+
+@pytest.mark.parametrize(
+    "text", ["hello", "Hi!", "thanks", "Thank you very much!", "ok, thanks, bye", "Good morning", "How are you?"]
+)
+def test_a_greeting(text: str) -> None:
+    assert is_small_talk(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "?", "hello Kenya", "hi, how many people live there?", "ok, and Mali?", "how are exports?", "and why?"]
+)
+def test_a_question(text: str) -> None:
+    assert not is_small_talk(text)

@@ -1,0 +1,192 @@
+"""From the composer to the answer: what is sent, what is refused, and what is said meanwhile and in the end."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.fakes.scripted_chat import Json, ScriptedChat, done, source, step
+from tests.test_browser import chromium, launched, page
+from tests.test_browser_steps import QUESTION, ask, browser, chat, finished
+
+__all__ = ["browser", "chat", "chromium", "launched", "page"]
+
+TOO_LONG = "This question is longer than 4,000 characters: shorten it, or attach the text as a file."
+PASTED = "Background about the region. " * 160
+ASKED = "Which of it is true?"
+PHONE, WIDE = (390, 844), (1360, 860)
+
+
+def composer(browser: Page) -> Locator:
+    return browser.get_by_label("Question", exact=True)
+
+
+class TestTooLong:
+    def test_it_is_told_and_neither_cut_nor_sent(self, browser: Page, chat: ScriptedChat) -> None:
+        """R-A7: long input is never cut silently."""
+        composer(browser).focus()
+        browser.keyboard.insert_text(PASTED + ASKED)
+        expect(browser.get_by_role("alert").filter(visible=True)).to_have_text(TOO_LONG)
+        expect(composer(browser)).to_have_value(PASTED + ASKED)
+        expect(composer(browser)).to_have_accessible_description(TOO_LONG)
+        browser.keyboard.press("Enter")
+        browser.locator("#send").click()
+        expect(composer(browser)).to_be_focused()
+        expect(composer(browser)).to_have_value(PASTED + ASKED)
+        expect(browser.locator(".turn")).to_have_count(0)
+        assert chat.asked == []
+
+        composer(browser).fill(ASKED)
+        expect(browser.locator("#question-error")).to_be_hidden()
+        expect(composer(browser)).to_have_attribute("aria-invalid", "false")
+        composer(browser).press("Enter")
+        chat.say(done("All of it."))
+        finished(browser, browser.locator(".turn").last)
+        assert [asked["query"] for asked in chat.asked] == [ASKED]
+
+    def test_it_is_told_once_while_it_is_written_and_again_when_it_is_sent(self, browser: Page) -> None:
+        browser.evaluate(
+            """() => {
+              const box = document.getElementById("question-error");
+              window.told = [];
+              new MutationObserver(() => window.told.push(box.textContent)).observe(box, { childList: true });
+            }"""
+        )
+        composer(browser).fill("x" * 4001)
+        composer(browser).press_sequentially("yz")
+        assert browser.evaluate("window.told") == [TOO_LONG]
+        composer(browser).press("Enter")
+        assert browser.evaluate("window.told") == [TOO_LONG, TOO_LONG]
+
+    def test_characters_are_counted_as_the_server_does(self, browser: Page, chat: ScriptedChat) -> None:
+        question = f"\n{'🌍' * 4000} "
+        composer(browser).fill(question)
+        expect(browser.locator("#question-error")).to_be_hidden()
+        browser.locator("#send").click()
+        chat.say(done("Yes."))
+        finished(browser, browser.locator(".turn").last)
+        assert [asked["query"] for asked in chat.asked] == [question.strip()]
+
+
+class TestLongQuestion:
+    @pytest.mark.parametrize("size", [WIDE, PHONE, (320, 256)], ids=["wide", "phone", "400 %"])
+    @pytest.mark.parametrize("question", [PASTED[:3900] + ASKED, "A line.\n" * 60 + ASKED], ids=["text", "lines"])
+    def test_its_answer_is_in_view(
+        self, browser: Page, chat: ScriptedChat, question: str, size: tuple[int, int]
+    ) -> None:
+        browser.emulate_media(reduced_motion="reduce")
+        browser.set_viewport_size({"width": size[0], "height": size[1]})
+        for number in (1, 2):
+            turn = ask(browser, question, mode="direct")
+            expect(turn.locator(".progress-line")).to_be_in_viewport(ratio=1)
+            composer_covers = "document.getElementById('ask-form').getBoundingClientRect().top"
+            line = turn.locator(".progress-line").bounding_box()
+            assert line is not None
+            assert line["y"] + line["height"] <= browser.evaluate(composer_covers)
+            chat.say(done(f"Answer {number}."))
+            finished(browser, turn)
+            expect(turn.get_by_text(f"Answer {number}.", exact=True)).to_be_in_viewport(ratio=1)
+
+    def test_it_is_folded_and_can_be_read_whole(self, browser: Page, chat: ScriptedChat) -> None:
+        turn = ask(browser, PASTED[:3900] + ASKED)
+        heading, button = turn.locator(".question"), turn.locator(".question-fold")
+        folded = heading.bounding_box()
+        expect(button).to_have_text("Show the whole question")
+        expect(button).to_have_attribute("aria-expanded", "false")
+        button.click()
+        expect(button).to_have_text("Show less of the question")
+        expect(button).to_have_attribute("aria-expanded", "true")
+        whole = heading.bounding_box()
+        assert folded is not None
+        assert whole is not None
+        assert whole["height"] > 3 * folded["height"]
+        assert heading.evaluate("(node) => node.scrollHeight <= node.clientHeight + 1")
+        button.press("Enter")
+        expect(button).to_have_attribute("aria-expanded", "false")
+        chat.say(done("Yes."))
+
+    def test_a_usual_one_is_not_folded(self, browser: Page, chat: ScriptedChat) -> None:
+        turn = ask(browser)
+        expect(turn.locator(".question-fold")).to_be_hidden()
+        assert turn.locator(".question").evaluate("(node) => node.scrollHeight <= node.clientHeight + 1")
+        chat.say(done("Yes."))
+
+    def test_the_page_moves_at_once_for_who_wants_no_motion(self, browser: Page) -> None:
+        behaviour = "getComputedStyle(document.documentElement).scrollBehavior"
+        browser.emulate_media(reduced_motion="reduce")
+        assert browser.evaluate(behaviour) == "auto"
+
+
+REFUSED = "The endpoint of openai:gpt refused the key. Check OPENAI_API_KEY."
+KEY = {"dependency": "chat_model", "remedy": "Check OPENAI_API_KEY."}
+
+
+class TestError:
+    @pytest.mark.parametrize(
+        ("message", "details", "lines"),
+        [
+            (REFUSED, [KEY], []),
+            ("It broke.", [KEY], ["Check OPENAI_API_KEY."]),
+            ("It broke.", [{"dependency": "database", "remedy": ""}], []),
+            ("limit: too many", [{"field": "limit", "message": "too many", "valid_values": [1, 2]}], []),
+            ("No.", [{"field": "limit", "message": "too many"}, {"message": "odd"}], ["limit: too many", "odd"]),
+            ("It broke.", [], []),
+        ],
+    )
+    def test_what_helps_is_shown_once(
+        self, browser: Page, chat: ScriptedChat, message: str, details: list[Json], lines: list[str]
+    ) -> None:
+        turn = ask(browser)
+        chat.say(("error", {"error": {"code": "x", "message": message, "details": details}}))
+        chat.hang_up()
+        expect(turn.locator(".notice-message")).to_have_text(message)
+        expect(turn.locator(".notice-details li")).to_have_text(lines)
+        expect(turn.locator(".notice-details")).to_be_visible(visible=bool(lines))
+        expect(browser.locator("#announcer")).to_have_text(" ".join([message, *lines]))
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("mode", "words"),
+        [
+            ("direct", "Searching the reports"),
+            ("auto", "Choosing how to answer"),
+            ("deep", "Planning the searches"),
+            ("chain", "Thinking of the first question"),
+            ("compare", "Searching the reports"),
+            ("report", "Planning the report"),
+        ],
+    )
+    def test_what_it_begins_with(self, browser: Page, chat: ScriptedChat, mode: str, words: str) -> None:
+        turn = ask(browser, mode=mode)
+        expect(turn.locator(".progress-line")).to_have_text(words)
+        expect(browser.locator("#announcer")).to_have_text(f"{words}.")
+        chat.say(done("Yes.", mode=mode))
+        finished(browser, turn)
+
+    @pytest.mark.parametrize(
+        ("path", "stopped_by", "label"),
+        [
+            (None, "", "Not found in these reports"),
+            ([step("search")[1]], "", "Not found in these reports"),
+            ([step("compress")[1]], "", "Not found in these reports"),
+            ([], "", "Nothing was searched"),
+            ([step("mode", detail="Chosen by the model: compare")[1]], "", "Nothing was searched"),
+            ([step("search")[1]], "seconds", "Not answered"),
+        ],
+    )
+    def test_an_answer_that_is_none_is_called_what_it_is(
+        self, browser: Page, chat: ScriptedChat, path: list[Json] | None, stopped_by: str, label: str
+    ) -> None:
+        turn = ask(browser, QUESTION, mode="compare")
+        trace = {} if path is None else {"path": path}
+        chat.say(done("There is nothing to compare.", answered=False, stopped_by=stopped_by, **trace))
+        finished(browser, turn)
+        expect(turn.locator(".not-found-label")).to_have_text(label)
+        assert browser.locator("#announcer").inner_text().startswith(f"{label}.")
+
+    def test_an_answer_has_no_such_label(self, browser: Page, chat: ScriptedChat) -> None:
+        turn = ask(browser)
+        chat.say(done("Many [1].", source(1)))
+        finished(browser, turn)
+        expect(turn.locator(".not-found-label")).to_be_hidden()

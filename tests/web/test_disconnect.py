@@ -1,0 +1,189 @@
+"""A client that goes: its question is stopped, whichever server serves it and whatever it is waiting for."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from pathlib import Path
+
+import pytest
+
+from chatbot.cancellation import Cancellation
+from chatbot.conversation.service import Saved
+from chatbot.errors import ChatModelError
+from chatbot.schema import Event, StepEvent, TokenEvent
+from chatbot.services import Services
+from chatbot.web import streaming
+from chatbot.web.connection import ClientGoneError
+from chatbot.web.streaming import EventStream
+from tests.agents.limits import ASKED, stalls
+from tests.cli.test_serve import get, started
+from tests.fakes.openai_server import CHAT, FakeOpenAI
+from tests.fakes.scripted_model import ScriptedModel
+
+SERVERS = {"waitress": ("-m", "chatbot", "serve"), "gunicorn": ("-m", "gunicorn", "app:app")}
+HANG = 10.0
+"""Seconds, at most, that a question here waits for being cancelled."""
+
+
+class Asked:
+    """A question that says what it is told to, and then waits until it is cancelled."""
+
+    def __init__(self, *said: Event) -> None:
+        self.waits = threading.Event()
+        self.over = threading.Event()
+        self.cancelled = False
+        self._said = said
+
+    def __call__(self, cancel: Cancellation) -> Iterator[Event | Saved]:
+        yield from self._said
+        self.waits.set()
+        self.cancelled = cancel.wait(HANG)
+        self.over.set()
+
+    def is_cancelled(self) -> bool:
+        return self.over.wait(HANG) and self.cancelled
+
+
+class TestLooking:
+    """`EventStream` asks whether the client is gone while there is nothing to send."""
+
+    @pytest.fixture(autouse=True)
+    def _nothing_else_ends_a_wait(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(streaming, "HOLD_SECONDS", 60.0)
+        monkeypatch.setattr(streaming, "SILENCE_SECONDS", 60.0)
+
+    @pytest.mark.parametrize("how", [EventStream.open, EventStream.whole])
+    @pytest.mark.parametrize("said", [(), (StepEvent("plan", ""),)], ids=["nothing yet", "a step"])
+    def test_before_anything_is_sent(self, how: Callable[[EventStream], object], said: tuple[Event, ...]) -> None:
+        asked = Asked(*said)
+        with pytest.raises(ClientGoneError):
+            how(EventStream(asked, asked.waits.is_set))
+        assert asked.is_cancelled()
+
+    def test_in_the_middle_of_a_stream(self) -> None:
+        asked, gone = Asked(TokenEvent("half")), threading.Event()
+        sent = EventStream(asked, gone.is_set).open()
+        assert "half" in next(sent)
+        gone.set()
+        assert list(sent) == []
+        assert asked.is_cancelled()
+
+    def test_also_where_the_model_never_pauses(self) -> None:
+        """An answer that is sent whole writes nothing meanwhile."""
+        ended = threading.Event()
+
+        def events(cancel: Cancellation) -> Iterator[Event | Saved]:
+            until = time.monotonic() + HANG
+            while not cancel.cancelled and time.monotonic() < until:
+                yield TokenEvent("word")
+                time.sleep(0.001)
+            if cancel.cancelled:
+                ended.set()
+
+        at = time.monotonic()
+        with pytest.raises(ClientGoneError):
+            EventStream(events, lambda: time.monotonic() > at + 0.3).whole()
+        assert ended.wait(HANG)
+
+    def test_it_does_not_keep_the_thread_busy(self) -> None:
+        looks: list[float] = []
+
+        def gone() -> bool:
+            looks.append(time.monotonic())
+            return len(looks) > 5
+
+        with pytest.raises(ClientGoneError):
+            EventStream(Asked(), gone).whole()
+        assert looks[-1] - looks[0] > 4 * streaming.LOOK_SECONDS
+
+
+class TestWhole:
+    def test_it_works_in_the_context_of_the_request(self) -> None:
+        """The time limits of its database calls are kept there."""
+        here = ContextVar("here", default="nowhere")
+        seen: list[str] = []
+
+        def events(cancel: Cancellation) -> Iterator[Event | Saved]:
+            seen.append(here.get())
+            raise ChatModelError("It is down.")
+            yield
+
+        token = here.set("in the request")
+        with pytest.raises(ChatModelError, match="It is down"):
+            EventStream(events, lambda: False).whole()
+        here.reset(token)
+        assert seen == ["in the request"]
+
+    def test_a_step_is_no_answer(self) -> None:
+        with pytest.raises(AssertionError, match="ends with its answer"):
+            EventStream(lambda _: iter([StepEvent("plan", "")]), lambda: False).whole()
+
+
+@pytest.mark.usefixtures("kenya", "mali")
+class TestRealServers:
+    @pytest.fixture(params=SERVERS)
+    def port(self, request: pytest.FixtureRequest, server: FakeOpenAI, services: Services) -> Iterator[int]:
+        """A process of its own, over the reports that are already there."""
+        if request.param == "gunicorn" and sys.platform == "win32":
+            pytest.skip("gunicorn does not run on Windows")
+        folder = Path(services.settings.data_dir)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        environment = {
+            "DATA_DIR": str(folder),
+            "HOME": str(folder.parent),  # gunicorn leaves a socket there
+            "HOST": "127.0.0.1",
+            "PORT": str(port),
+            "WEB_CONCURRENCY": "1",
+            "EMBEDDING_PROVIDER": "hashing",
+            "CHAT_MODEL": "openai:fake",
+            "OPENAI_API_KEY": "sk-secret-4711",
+            "OPENAI_BASE_URL": server.url,
+            "SAMPLE_DATA": "off",
+            "SUMMARIES": "off",
+            "CACHE_SECONDS": "0",
+        }
+        with started({**os.environ, **environment}, *SERVERS[request.param]) as process:
+            assert get(f"http://127.0.0.1:{port}/ready")[0] == 200
+            yield port
+            process.terminate()
+            process.communicate(timeout=60)
+
+    @pytest.mark.parametrize("path", ["/query", "/api/chat"])
+    def test_who_goes_stops_the_model_and_who_stays_is_answered(
+        self, port: int, server: FakeOpenAI, services: Services, path: str
+    ) -> None:
+        model = stalls("plan")
+        server.always(CHAT, model)
+        connection = posted(port, path)
+        server.wait_until(lambda: model.stages == ["plan"], 20.0)
+        (planning,) = server.received(CHAT)
+        assert not planning.finished.wait(0.5), "nobody has gone yet"
+        connection.close()
+        assert planning.finished.wait(5.0)
+        assert planning.disconnected_at is not None
+        assert services.database["messages"].count({}) == 0
+
+        server.always(CHAT, ScriptedModel())
+        connection = posted(port, path)
+        response = connection.getresponse()
+        text = response.read().decode()
+        connection.close()
+        assert response.status == 200, text
+        assert json.loads(text.rpartition("data: ")[2])["response"].startswith("The reports say so [1]")
+
+
+def posted(port: int, path: str) -> http.client.HTTPConnection:
+    """A question that has been sent; nothing of the response is read."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("POST", path, json.dumps({"query": ASKED, "mode": "deep"}), {"Content-Type": "application/json"})
+    return connection
