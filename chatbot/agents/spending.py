@@ -32,6 +32,8 @@ class Spending:
     def __init__(self, budget: Budget, *, reserve: int) -> None:
         self._budget = budget
         self._whole, self._before = (budget.whole, budget.spent) if isinstance(budget, Rest) else (budget, Usage())
+        self.goes_on = isinstance(budget, Rest)
+        """Whether another agent has begun this question."""
         self._reserve = reserve if self._whole.tokens is None else min(reserve, self._whole.tokens // 2)
         self._started = time.monotonic()
         self._lock = threading.Lock()

@@ -25,7 +25,8 @@ Quoting = Callable[[Context], str]
 class Way:
     """How an agent writes: its prompt, and its quotations where no model can.
 
-    ``quoting`` None: a model that fails is an error; one that writes nothing is quoted for all the same.
+    ``quoting`` None: a model that fails is an error, unless another agent has begun the question (auto); one that
+    writes nothing is quoted for all the same.
     """
 
     prompt: PromptMaker = grounded_prompt
@@ -57,7 +58,8 @@ def written(run: Run, context: Context, way: Way) -> Generator[Event, None, Writ
             writing = write(model, run.question, context, limited, prompt=way.prompt, draft=draft)
             done = yield from _in_path(run, writing)
     except ChatModelError as error:
-        if quoting is None or not (draft.text or run.may_go_on(error)):
+        is_all = quoting is None and not run.spending.goes_on
+        if is_all or not (draft.text or run.may_go_on(error)):
             raise
         run.stopped_by = "model"
         yield run.step("generate", error.message, failed=True)

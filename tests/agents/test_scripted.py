@@ -297,6 +297,17 @@ def test_thoughts_without_a_beginning_are_no_part_of_what_is_left(plain: Bench, 
     assert "It is so [1]" in told.answer.response
 
 
+@cases([("auto", "auto")], {**FAILING})
+def test_auto_quotes_where_no_call_works(plain: Bench, agent: str, stage: str, behaviour: Behaviour) -> None:
+    told = plain.ask(
+        agent, ScriptedModel(**{stage: behaviour, "answer": behaviour}), "What is the population of Kenya?"
+    )
+    assert set(told.stages) == {"auto", "answer"}
+    began = behaviour in [FAILING[name] for name in FAILING if name.endswith("in the middle")]
+    assert (QUOTED in told.answer.response) == (not began)
+    assert told.answer.trace.stopped_by == "model"
+
+
 def assert_ended_early(told: Told) -> None:
     trace = told.answer.trace
     assert trace.stopped_by == "model"
