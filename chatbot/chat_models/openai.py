@@ -18,8 +18,8 @@ from ..settings import Settings
 DEFAULT_MODEL = "gpt-4o"
 REFUSED = (BadRequestError, UnprocessableEntityError)
 """Servers that copy the API answer 400 or 422 to what they do not know."""
-CHARACTERS_PER_TOKEN = 32
-"""More than any text has: a server that goes on beyond this does not keep to the limit it was given."""
+MOST_PER_TOKEN = 32
+"""Characters, more than any text has: a server that goes on beyond does not keep to the limit it was given."""
 
 
 class OpenAIChatModel:
@@ -31,7 +31,7 @@ class OpenAIChatModel:
         self._model = model
         self._temperature = temperature
         self._max_answer = max_answer
-        self._longest = CHARACTERS_PER_TOKEN * max(max_answer.values())
+        self._longest = MOST_PER_TOKEN * max(max_answer.values())
         self._refuses_schemas = threading.Event()
         self.model_id = f"openai:{model}"
 
