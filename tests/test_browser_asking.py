@@ -170,6 +170,7 @@ class TestWords:
             (None, "", "Not found in these reports"),
             ([step("search")[1]], "", "Not found in these reports"),
             ([step("compress")[1]], "", "Not found in these reports"),
+            ([step("found")[1]], "", "Not found in these reports"),
             ([], "", "Nothing was searched"),
             ([step("mode", detail="Chosen by the model: compare")[1]], "", "Nothing was searched"),
             ([step("search")[1]], "seconds", "Not answered"),

@@ -219,3 +219,9 @@ def test_atlas_without_a_mongodb_stops_the_start(settings) -> None:
     with Services(settings.override(vector_search="atlas")) as services, pytest.raises(SettingsError) as raised:
         services.check()
     assert "VECTOR_SEARCH=atlas needs a MongoDB server: set MONGODB_URI" in raised.value.message
+
+
+def test_rerankers_that_ask_no_model_are_built_once(settings: Settings) -> None:
+    for name, same in (("mmr", True), ("llm", False)):
+        with Services(settings.override(reranker=name)) as services:
+            assert (services.reranker() is services.reranker(cached=False)) == same

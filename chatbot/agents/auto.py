@@ -38,7 +38,7 @@ class AutoAgent:
         mode = yield from self._picked(run)
         if cancel.cancelled:
             return
-        picked = replace(question, mode=mode, budget=run.spending.left())
+        picked = replace(question, mode=mode, budget=run.spending.left(begun=True))
         for event in self._parts.agent(mode).run(picked, cancel=cancel):
             if isinstance(event, AnswerEvent):
                 trace = event.answer.trace

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 from ..cancellation import Cancellation
@@ -31,10 +30,9 @@ class DirectAgent:
         if (scope := (yield from opened(run))) is None:
             return
         yield run.step("search", f"Searching {scope.chunks:,} passages")
-        claim, started = run.spending.claim(), time.perf_counter()
+        claim = run.spending.claim()
         retrieval = yield from run.within_seconds(lambda limited: run.retrieve(whole(run), claim, limited))
         if retrieval is None:
-            claim.give_up("rerank", started)
             yield from when_empty(run, scope, ())
             return
         claim.settle(*retrieval.steps)

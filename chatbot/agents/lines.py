@@ -34,7 +34,7 @@ class Kept:
                 self._lines.append(line)
             return
         mark = _MARK.match(line)
-        if not (mark and mark[0].strip()) and not _LAID_OUT.match(line):
+        if not (mark and mark[0].strip()) and not _LAID_OUT.match(line) and not _FENCE.match(line):
             self._end_lead_in()
         self._leads_in_to_nothing = False
         self._lines.append(line)

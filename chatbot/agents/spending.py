@@ -21,6 +21,8 @@ class Rest(Budget):
 
     whole: Budget = field(default_factory=Budget)
     spent: Usage = field(default_factory=Usage)
+    begun: bool = False
+    """Whether an agent has begun the question: reading it (`ChatService`) is none."""
 
 
 class Spending:
@@ -32,7 +34,7 @@ class Spending:
     def __init__(self, budget: Budget, *, reserve: int) -> None:
         self._budget = budget
         self._whole, self._before = (budget.whole, budget.spent) if isinstance(budget, Rest) else (budget, Usage())
-        self.goes_on = isinstance(budget, Rest)
+        self.goes_on = isinstance(budget, Rest) and budget.begun
         """Whether another agent has begun this question."""
         self._reserve = reserve if self._whole.tokens is None else min(reserve, self._whole.tokens // 2)
         self._started = time.monotonic()
@@ -82,10 +84,10 @@ class Spending:
     def tokens_left(self) -> int | None:
         return None if self._budget.tokens is None else max(0, self._budget.tokens - self.usage.tokens)
 
-    def left(self) -> Rest:
-        """The budget of somebody who goes on with this question."""
+    def left(self, *, begun: bool = False) -> Rest:
+        """The budget of somebody who goes on with this question, which an agent has ``begun``."""
         calls = None if self._budget.calls is None else max(0, self._budget.calls - self.usage.calls)
-        return Rest(calls, self.tokens_left, self.seconds_left(), self._whole, self.usage_so_far)
+        return Rest(calls, self.tokens_left, self.seconds_left(), self._whole, self.usage_so_far, begun)
 
     def told(self, stopper: Stopper) -> str:
         """What ended, in words."""

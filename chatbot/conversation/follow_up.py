@@ -109,7 +109,9 @@ class FollowUps:
             return _with(query, names) if new_topic.is_of_a_figure(query, _POINTS_BACK) else ""
         is_compared = COMPARES.search(before) is not None and len(mentions.about) != 1
         asked = new_topic.thing(query, self._words, _POINTS_BACK)
-        return new_topic.asked_of(asked, countries, years, compared=is_compared) if asked else ""
+        if not asked or not (new_topic.is_of_figures(asked) or new_topic.is_of_figures(before)):
+            return ""  # "deaths?" after a flood: of which, has to be said
+        return new_topic.asked_of(asked, countries, years, compared=is_compared)
 
     def _names(self, mentions: Mentions, before: str, scope: Scope) -> tuple[list[str], list[str]]:
         """The earlier question's countries and years that the later one and the scope leave open."""

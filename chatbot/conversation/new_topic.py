@@ -37,6 +37,8 @@ _NO_THING = re.compile(
     _I,
 )
 """Begins what adds to the question before, or is a sentence."""
+_PLACE = re.compile(r"^(?:[A-Z][a-z]+\s*)+$")
+"""A name behind "and": of a place, whose topic is the one before."""
 Words = Callable[[str], Sequence[str]]
 
 
@@ -49,7 +51,14 @@ def thing(query: str, words: Words, points_back: re.Pattern[str]) -> str:
     rest = _OWNED.sub("", rest)
     if _NO_THING.search(rest) or points_back.search(rest) or any(mark in rest for mark in "?!\n"):
         return ""
+    if _LEAD.match(query) and _PLACE.match(rest):
+        return ""
     return "" if all(map(is_dependent, words(rest))) else rest
+
+
+def is_of_figures(text: str) -> bool:
+    """Whether a question asks for a figure that reports have; of "floods" the deaths are none of their own."""
+    return _FIGURE.search(text) is not None
 
 
 def is_of_a_figure(query: str, points_back: re.Pattern[str]) -> bool:

@@ -45,7 +45,7 @@ class Heard:
 
     def usage_of_failed(self, error: ChatModelError) -> Usage:
         """What broke off has been paid for, as far as it came; what was refused has not."""
-        paid = bool(self._pieces) or error.reason == TIMEOUT
+        paid = bool(self._pieces) or self._counted is not None or error.reason == TIMEOUT
         return replace(self.usage if paid else Usage(calls=1), failed_calls=1)
 
 

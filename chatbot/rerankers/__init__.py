@@ -14,3 +14,5 @@ RERANKERS: Registry[Reranker] = Registry(
     },
 )
 """Each ``build(*, chat_model, language)``: a function that gives the chat model, and LANGUAGE."""
+ASK_THE_MODEL = frozenset({"llm"})
+"""Those that ask the chat model, which may remember what it said."""

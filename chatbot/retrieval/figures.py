@@ -31,7 +31,8 @@ elderly young old rural urban area areas city cities village villages region reg
 east west northern southern eastern western capita person head household households today now nowadays currently
 current recently recent earlier later previous previously next last first second third future past year years month
 months day days date time long far big large high low small poor rich one ones exactly exact precisely roughly real
-nominal gross net main official nearby neighbours neighbors abroad elsewhere worldwide
+nominal gross net main official top bottom two three four five ten nearby neighbours neighbors abroad elsewhere
+worldwide
 """
 """Words for a part, a side or a cause of something, which has to be said."""
 MORE_OR_LESS = (

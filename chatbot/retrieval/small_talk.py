@@ -16,8 +16,11 @@ later soon ok okay great perfect nice cool alright right welcome helpful was is 
 """
 _WORDS = frozenset(_SAID_TOO.split())
 _WORD = re.compile(r"\w+")
+_ASKS = re.compile(r"\b(?:how|is|was)\b(?!\s+are\s+you\b)(?=.*\?)", re.IGNORECASE)
+"""Asks that of something said before: "ok, how is it today?"."""
 
 
 def is_small_talk(text: str) -> bool:
     """Whether a message says hello, thanks or goodbye, and nothing else: "ok thanks, bye!"."""
-    return _OPENS.match(text) is not None and _WORDS.issuperset(_WORD.findall(text.lower()))
+    is_said = _OPENS.match(text) is not None and _WORDS.issuperset(_WORD.findall(text.lower()))
+    return is_said and not _ASKS.search(text)

@@ -15,7 +15,7 @@ from .comparisons import unmarked
 from .country_names import NamedCountry, country_key
 from .mentions import COUNTRY, YEAR, Mentions, find_mentions
 from .scope import describe, nearest_scope
-from .years import NamedYears
+from .years import NamedYears, find_years
 
 MOST_NAMED = 12
 
@@ -53,7 +53,9 @@ def everything_asked(text: str, scope: Scope, catalog: Catalog) -> Mentions:
     """What each question of a text is about, and what it compares that with: the answer needs the reports of all."""
     asked = [(one, find_mentions(one, catalog)) for one in questions(unmarked(text), scope, catalog)]
     about = tuple(country for one, named in asked for country in compared_countries(one, named))
-    years = tuple(years for one, _ in asked for years in compared_years(one))
+    years = tuple(
+        years for one, _ in asked if any(y.is_subject for y in find_years(one)) for years in compared_years(one)
+    )
     return replace(find_mentions(text, catalog), about=about, years=years)
 
 

@@ -27,8 +27,8 @@ _AMOUNT_BEFORE = re.compile(
     r"(?:\b(?:more|less|fewer|other) than|\b(?:approximately|roughly|nearly|almost|exactly|over|usd|us\$))\s*$", _I
 )
 EDITION = (
-    r"(?:(?:country|annual|yearly|cia|world)\s+)*(?:reports?|editions?|reviews?|year[- ]in[- ]review|factbook|yearbook"
-    r"|overview|version|issue|publication|data|figures?|numbers?|ones?)"
+    r"(?:(?:country|annual|yearly|cia|world)\s+)*(?:reports?|editions?|reviews?|year[- ]in[- ]review|factbooks?"
+    r"|yearbooks?|overviews?|versions?|issues?|publications?|data|figures?|numbers?|ones?)"
 )
 """A pattern for what has a year as its name."""
 _EVENT = (
@@ -37,7 +37,9 @@ _EVENT = (
     r"|plan|strategy|vision|goal|target|agenda|protocol|convention|summit|vote|bombing|invasion|ceasefire)\w*"
 )
 _EVENT_AFTER = re.compile(rf"^\s+(?:\w+\s+){{0,2}}?{_EVENT}\b", _I)
-_OTHER_THING = re.compile(rf"^\s+(?!(?:{EDITION}|{FIGURE}|for|from|with|than|versus|compared?)\b)[a-z]{{3,}}", _I)
+_OF = r"(?=\W*$|[?.!,;:)]|\s+(?:of|in|for|at|by|as|to|is|are|was|were|and|or|from|with|than|vs|versus|compared?)\b)"
+"""What follows a figure that is asked for: "the 2020 debt restructuring" is another thing."""
+_OTHER_THING = re.compile(rf"^\s+(?!(?:{EDITION}|{FIGURE}{_OF}|for|from|with|than|versus|compared?)\b)[a-z]{{3,}}", _I)
 _AND = r"\s*(?:[,&/]|\b(?:and|or|vs\.?|versus|with|to)(?!\w))\s*(?:(?:and|or)\s+)?(?:the\s+)?"
 _MORE_YEARS = re.compile(rf"^(?:{_AND}(?:19|20)\d\d\b)+", _I)
 _YEARS_BEFORE = re.compile(rf"(?:\b(?:19|20)\d\d{_AND})+$", _I)

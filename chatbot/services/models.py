@@ -10,7 +10,7 @@ from ..errors import UnknownNameError
 from ..presets import PRESETS, query_time
 from ..protocols import ChatModel, Quoter
 from ..repositories.usage import seconds_to_reset
-from ..rerankers import RERANKERS
+from ..rerankers import ASK_THE_MODEL, RERANKERS
 from ..rerankers.reranker import Reranker
 from ..retrieval import RETRIEVAL_METHODS
 from ..retrieval.method import RetrievalMethod
@@ -87,6 +87,7 @@ class Models(Storage):
         name = RERANKERS.check(self.query_settings(preset).reranker, field="RERANKER")
         if name == "none":
             return None
+        cached = cached or name not in ASK_THE_MODEL  # one of each: a cross-encoder is large
         return self._once(
             f"reranker:{name}:{cached}",
             lambda: RERANKERS.builder(name)(

@@ -14,7 +14,7 @@ const COPIED_MS = 2000;
 /** The reports say nothing about it only where they were searched, to the end. */
 function unansweredLabel({ trace }) {
   if (trace?.stopped_by) return "Not answered";
-  const isSearched = trace?.path?.some(({ name }) => name === "search" || name === "compress") ?? true;
+  const isSearched = trace?.path?.some(({ name }) => ["search", "found", "compress"].includes(name)) ?? true;
   return isSearched ? "Not found in these reports" : "Nothing was searched";
 }
 

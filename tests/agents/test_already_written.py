@@ -116,6 +116,10 @@ class TestLayout:
         assert second(said, DROUGHT, f"Before it.\n\n{lead_in}\n\n- {DROUGHT}\n- {DROUGHT}") == "Before it."
         assert said.without_repetition(f"{lead_in}\n- {DROUGHT}\n\nAfter it.") == "After it."
 
+    def test_a_lead_in_stays_with_what_stands_below(self, said: AlreadyWritten) -> None:
+        text = f"The figures are:\n{DROUGHT}\n```\n5.4\n```"
+        assert second(said, DROUGHT, text) == "The figures are:\n```\n5.4\n```"
+
     def test_a_lead_in_stays_with_one_of_its_items(self, said: AlreadyWritten) -> None:
         text = f"The causes are:\n\n- {DROUGHT}\n- The harvest failed."
         assert second(said, DROUGHT, text) == "The causes are:\n\n- The harvest failed."

@@ -106,6 +106,14 @@ class TestKeyless:
         told = keyless.ask("compare", query="What is the population?", scope=chosen("Mali", "Kenya"))
         assert told.items("plan") == ["Mali", "Kenya"]
 
+    @pytest.mark.parametrize(("thing", "is_answered"), [("the population", True), ("the weather", False)])
+    def test_below_the_floor_only_what_is_named_counts(
+        self, tmp_path_factory: pytest.TempPathFactory, thing: str, is_answered: bool
+    ) -> None:
+        with bench(tmp_path_factory.mktemp("floor"), chat_model="extractive", relevance_floor=0.999) as opened:
+            told = opened.ask("compare", query=f"Compare {thing} of Kenya and Mali")
+        assert told.answer.answered == is_answered
+
     def test_there_is_nothing_to_compare(self, keyless: Bench) -> None:
         told = keyless.ask("compare", query="What is the population of Kenya?")
         assert told.answer.response.startswith("There is nothing to compare: name at least two")

@@ -64,6 +64,20 @@ class TestAnotherTopic:
     def test_what_needs_the_topic_keeps_it(self, follow_up: str) -> None:
         assert standalone(COMPARED, follow_up) == f"{follow_up.rstrip('?')}? (population growth Kenya Mali)"
 
+    @pytest.mark.parametrize(
+        ("before", "follow_up", "kept"),
+        [
+            ("What does the report say about floods in Kenya?", "deaths?", "floods"),
+            ("What does the report say about elections in Kenya?", "and the opposition?", "elections"),
+            ("What percent of people in Kenya have electricity?", "and water?", "percent"),
+            ("Exports of Kenya", "top five", "Exports"),
+            ("Unemployment in Kenya in 2023", "and Mombasa?", "Unemployment"),
+            ("What is the inflation rate in Kenya in 2023?", "OK, how is it today?", "inflation"),
+        ],
+    )
+    def test_a_part_or_an_effect_of_the_topic_keeps_it(self, before: str, follow_up: str, kept: str) -> None:
+        assert kept in standalone(before, follow_up)
+
     def test_a_whole_sentence_is_no_topic(self) -> None:
         asked = "ok, now please give me an overview of tea"
         assert standalone(COMPARED, asked) == f"{asked}? (population growth Kenya Mali)"

@@ -40,8 +40,16 @@ def test_what_came_from_the_cache_was_no_call() -> None:
         ([], TIMEOUT, Usage(ASKED, estimate_tokens(""), calls=1, failed_calls=1)),
         ([Delta("fifty")], "", Usage(ASKED, estimate_tokens("fifty"), calls=1, failed_calls=1)),
         ([Delta("fifty", Usage(9, 1, calls=1))], "", Usage(9, 1, calls=1, failed_calls=1)),
+        ([Delta("", Usage(9, 8, calls=1))], "", Usage(9, 8, calls=1, failed_calls=1)),
     ],
-    ids=["refused", "refused after an empty piece", "too slow", "broke off", "broke off, counted"],
+    ids=[
+        "refused",
+        "refused after an empty piece",
+        "too slow",
+        "broke off",
+        "broke off, counted",
+        "broke off in its thoughts",
+    ],
 )
 def test_of_a_failed_call_what_came_is_paid_for(deltas: list[Delta], reason: str, expected: Usage) -> None:
     assert heard(*deltas).usage_of_failed(ChatModelError("It failed.", reason=reason)) == expected

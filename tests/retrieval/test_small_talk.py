@@ -15,7 +15,19 @@ def test_a_greeting(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "?", "hello Kenya", "hi, how many people live there?", "ok, and Mali?", "how are exports?", "and why?"]
+    "text",
+    [
+        "",
+        "?",
+        "OK, how is it today?",
+        "Great, how was it later?",
+        "ok is it good?",
+        "hello Kenya",
+        "hi, how many people live there?",
+        "ok, and Mali?",
+        "how are exports?",
+        "and why?",
+    ],
 )
 def test_a_question(text: str) -> None:
     assert not is_small_talk(text)

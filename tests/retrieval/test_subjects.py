@@ -145,6 +145,11 @@ class TestSuggested:
             ("What is the capital of Kenya, and what is the capital of Mali?", scope(country_name=("Kenya", "Mali"))),
             ("Is debt of Kenya lower in 2023 than in 2021?", scope(country_name="Kenya", year=(2021, 2023))),
             ("imports of Kenya from Mali", scope(country_name="Kenya")),
+            ("the 2021 and 2023 factbooks on Peru", scope(country_name="Peru", year=(2021, 2023))),
+            (
+                "How did the 2021 elections in Mali compare to the 2023 elections in Peru?",
+                scope(country_name=("Mali", "Peru")),
+            ),
         ],
     )
     def test_all_that_is_compared_or_asked_about(self, text: str, expected: Scope) -> None:

@@ -51,6 +51,8 @@ def test_years_that_the_question_is_about(text: str, expected: list[str]) -> Non
         "the 2010 constitution", "Who won the 2022 election?", "Kenya's 2022 budget", "since independence in 1963",
         "Who was born in 1963?", "the state founded in 1991", "What was signed in 2005?", "the civil war of 1991",
         "population est. 2019", "(2019 est.)", "Are there 2000 people?", "more than 2000", "2,000 km", "$2021", "2021%",
+        "How does Ghana's 2024 debt restructuring work?", "the effect of the 2019 exports ban",
+        "What did Ghana's 2015 debt relief change?",
         "2000.5", "What is planned by 2030?", "In July 2021", "room 12021", "last year",
     ],
 )  # fmt: skip
