@@ -191,3 +191,19 @@ class TestWords:
         chat.say(done("Many [1].", source(1)))
         finished(browser, turn)
         expect(turn.locator(".not-found-label")).to_be_hidden()
+
+
+def test_marks_in_a_wide_table_do_not_widen_the_page(browser: Page, chat: ScriptedChat) -> None:
+    browser.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    heads = " | ".join(f"A long heading {number}" for number in range(8))
+    cells = " | ".join(f"9.{number} % [1]" for number in range(8))
+    kind, answer = done(f"| {heads} |\n|{'---|' * 8}\n| {cells} |", source(1), mode="direct")
+    answer["unsupported"] = [
+        {"sentence": f"9.{number} % [1]", "numbers": [1], "figures": [f"9.{number} %"], "quotations": [], "unknown": []}
+        for number in range(8)
+    ]
+    turn = ask(browser, mode="direct")
+    chat.say((kind, answer))
+    finished(browser, turn)
+    expect(turn.locator(".unsupported-mark")).not_to_have_count(0)
+    assert browser.evaluate("document.documentElement.scrollWidth") == PHONE[0]

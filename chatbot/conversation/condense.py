@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..caches.responses import ChatModels
 from ..cancellation import Cancellation
@@ -67,7 +67,8 @@ class Condenser:
 
     def _rewritten(self, question: Question, cancel: Cancellation) -> tuple[str, Usage]:
         """The model's words; "" where it failed or wrote something else."""
-        talk = "\n".join(f"{message.role}: {_shortened(message.content)}" for message in latest(question.history))
+        shown = [replace(message, content=_shortened(message.content)) for message in question.history]
+        talk = "\n".join(f"{message.role}: {message.content}" for message in latest(shown))
         asked = render("condense_user", conversation=talk, question=question.query)
         messages = (Message("system", render("condense_system")), Message("user", asked))
         prompt = Prompt(messages, question.query, Context())

@@ -5,64 +5,42 @@ The rules know English. In other languages only a question of few words counts a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from ..protocols import Catalog
 from ..retrieval.compared import COMPARES, compared_countries, compared_years
-from ..retrieval.figures import MORE_OR_LESS
 from ..retrieval.mentions import COUNTRY, YEAR, Mentions, find_mentions
-from ..retrieval.names import ALL_COUNTRIES, Named, exchanged, joined, placed
+from ..retrieval.names import ALL_COUNTRIES, Named, exchanged, joined, placed, without
 from ..retrieval.small_talk import is_small_talk
 from ..schema import Message, Scope
 from ..text import Analyzer
 from . import new_topic
+from .pointing_back import (
+    COMMAND,
+    COMPARES_BACK,
+    COMPLETE,
+    LEADS_ON,
+    OF_A_TOPIC,
+    POINTS_BACK,
+    POSSESSIVE,
+    RELATION,
+    SEVERAL,
+    SMALL_TALK,
+    WHICH_ONE,
+    WORD,
+)
 
 TURNS = 3
-"""Questions that a follow-up may take words from; measured with `benchmarks/follow_ups.py`."""
+"""Questions that a follow-up may take words from; measured with `benchmarks/follow_ups.py`.
+
+Where the first of them is itself no question without the one before it, those before it count too, up to `MOST_TURNS`.
+"""
+MOST_TURNS = 12
 MOST_WORDS = 16
 LONGEST = 1000
 """Characters of an earlier question."""
 FEW = 3
 """Words of a message that is no sentence: so few do not make a question."""
-_I = re.IGNORECASE
-_LEADS_ON = re.compile(
-    r"^\W*(?:and|but|or|so|then|also|what about|how about|how come|why|ok|okay|got it|thanks?|thank you|i see|wow|yes"
-    r"|no|sorry|i mean|i meant|(?:the )?same (?:for|with|on|about)|are you sure|you (?:said|mention(?:ed)?|say)"
-    r"|besides)\b",
-    _I,
-)
-_POINTS_BACK = re.compile(
-    r"\b(?:its?|they|them|theirs?|he|him|his|she|hers?|this|these|those|both|former|latter|another|else|mentioned|instead"
-    r"|too|also|(?:the|any|which|that|this) (?:same|ones?|others?)"
-    r"|that(?=\s+(?:is|was|mean\w*|year|country|one)\b|\s*[?.!,]|$)"
-    r"|(?:of|in|for|about|like|than|does|is|did|after|before) that|others?(?=\s*[?.!]|$)"
-    r"|(?<!are )(?<!is )(?<!were )(?<!was )there(?!\s+(?:is|are|was|were|has|have|any|an?)\b))\b",
-    _I,
-)
-_COMPLETE = re.compile(
-    r"^\W*(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|will|would|should|has|have"
-    r"|had|may|might|am|tell|give|list|show|describe|explain|summari[sz]e|compare)\b",
-    _I,
-)
-_WHICH_ONE = re.compile(
-    rf"^\W*(?:which|who)\b(?:\s+(?:one|country))?\s+(?:is|are|was|were|has|have|had)\s+(?:the\s+)?{MORE_OR_LESS}\W*$",
-    _I,
-)
-"""Asks for the one that has more of a thing, and says neither of whom nor of what."""
-SMALL_TALK = """
-please thanks thank ok okay oh hi hello help tell know want like think mean meant said say got get see sure yes yeah no
-sorry let give provide more information info detail details something anything thing things could would may might shall
-must same again interested really actually wait understand good great nice right bit little lot many much way else still
-even
-"""
-_WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
-_POSSESSIVE = re.compile(r"['’]s?$")
-_COMMAND = re.compile(
-    r"^\W*(?:please\s+)?(?:compare(?: and contrast)?|contrast|rank|describe|explain|summari[sz]e|list|show)\b", _I
-)
-"""Says what to do with the topic, and is none."""
-_RELATION = re.compile(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$", _I)
 
 
 class FollowUps:
@@ -82,11 +60,43 @@ class FollowUps:
 
         A country or year is exchanged where only that is new ("and in Ethiopia?"), else words are carried over.
         """
-        before = ""
-        for asked in _questions(history)[-TURNS:]:
-            if self._words(asked) and not is_small_talk(asked):
-                before = self._continued(asked, before, scope) if before else asked
-        return self._continued(query, before, scope) if before and not is_small_talk(query) else query
+        if is_small_talk(query):
+            return query
+        before: list[str] = []  # each with what it needed of those before it
+        for asked in self._latest(history):
+            before.append(self._continued(asked, self._meant(asked, before), scope) if before else asked)
+        return self._continued(query, self._meant(query, before), scope) if before else query
+
+    def _latest(self, history: Sequence[Message]) -> list[str]:
+        """The questions that matter, oldest first; the first of them is one by itself, if there is such a one."""
+        asked = [text for text in _questions(history) if self._words(text) and not is_small_talk(text)]
+        first = max(len(asked) - TURNS, 0)
+        while first and len(asked) - first < MOST_TURNS and self._goes_on(asked[first]):
+            first -= 1
+        return asked[first:]
+
+    def _goes_on(self, query: str) -> bool:
+        """Whether a question says so itself: by how it begins, by a word that points back, or by a bare name."""
+        mentions = find_mentions(query, self._catalog)
+        says = LEADS_ON.match(query) or POINTS_BACK.search(query) or mentions.countries or mentions.years
+        return bool(says) and self.is_elliptic(query)
+
+    def _meant(self, query: str, before: Sequence[str]) -> str:
+        """The question before; for "Compare both", with the names of all that asked the same of others."""
+        last = find_mentions(before[-1], self._catalog)
+        if len(last.about) != 1 or not (SEVERAL.search(query) or WHICH_ONE.match(query)):
+            return before[-1]
+        names = {name.keys: before[-1][name.start : name.end] for name in last.about}
+        for earlier in reversed(before[:-1]):
+            mentions = find_mentions(earlier, self._catalog)
+            if self._words(without(earlier, mentions.about)) != self._words(without(before[-1], last.about)):
+                break
+            names |= {name.keys: earlier[name.start : name.end] for name in mentions.about if name.keys not in names}
+        several = " and ".join(reversed(names.values()))
+        return (
+            exchanged(several, find_mentions(several, self._catalog), before[-1], self._catalog, self._words)
+            or before[-1]
+        )
 
     def _continued(self, query: str, before: str, scope: Scope) -> str:
         mentions = find_mentions(query, self._catalog)
@@ -106,9 +116,9 @@ class FollowUps:
         countries, years = self._names(mentions, before, scope)
         if _asks(query):
             names = filter(None, (joined(countries), joined(years)))
-            return _with(query, names) if new_topic.is_of_a_figure(query, _POINTS_BACK) else ""
+            return _with(query, names) if new_topic.is_of_a_figure(query, POINTS_BACK) else ""
         is_compared = COMPARES.search(before) is not None and len(mentions.about) != 1
-        asked = new_topic.thing(query, self._words, _POINTS_BACK)
+        asked = new_topic.thing(query, self._words, POINTS_BACK)
         if not asked or not (new_topic.is_of_figures(asked) or new_topic.is_of_figures(before)):
             return ""  # "deaths?" after a flood: of which, has to be said
         return new_topic.asked_of(asked, countries, years, compared=is_compared)
@@ -125,14 +135,17 @@ class FollowUps:
         """Whether words are missing that only a conversation can give."""
         mentions = find_mentions(query, self._catalog)
         rest = query
-        while lead := _LEADS_ON.match(rest):
+        while lead := LEADS_ON.match(rest):
             rest = rest[lead.end() :]
-        complete = _COMPLETE.match(rest) is not None
+        complete = COMPLETE.match(rest) is not None
+        if COMPARES_BACK.match(rest):
+            return True
         if mentions.about and (complete or (rest == query and len(self._words(query)) > 1)):
             return False
-        if rest != query or _POINTS_BACK.search(query) or _WHICH_ONE.match(query):
+        if rest != query or POINTS_BACK.search(query) or WHICH_ONE.match(query):
             return True
-        return len(self._words(_COMMAND.sub("", query))) <= (0 if complete else FEW)
+        words = self._words(COMMAND.sub("", query))
+        return len(words) <= (0 if complete else FEW) or all(word.lower() in OF_A_TOPIC for word in words)
 
     def _lacks_country(self, query: str, before: str, scope: Scope) -> bool:
         """Whether the conversation is about a country and the question, complete as it is, names none."""
@@ -143,7 +156,8 @@ class FollowUps:
     def _carried(self, query: str, mentions: Mentions, before: str, scope: Scope) -> str:
         """The question, and behind it the words of the earlier one that it does not have."""
         earlier = find_mentions(before, self._catalog)
-        dropped: list[Named] = [*earlier.about] if mentions.about or scope.get(COUNTRY) else []
+        is_other_side = COMPARES_BACK.match(query) is not None
+        dropped: list[Named] = [*earlier.about] if (mentions.about and not is_other_side) or scope.get(COUNTRY) else []
         dropped += earlier.years if mentions.years or scope.get(YEAR) else ()
         kept = [country for country in earlier.countries if country not in dropped]
         known = set(self._analyzer.terms(query))
@@ -160,22 +174,22 @@ class FollowUps:
         names = {name.start: name for name in whole}
         gone = [(name.start, name.end) for name in dropped]
         units: list[str] = []
-        command = _COMMAND.match(text)
+        command = COMMAND.match(text)
         done = command.end() if command else 0
-        for match in _WORD.finditer(text):
+        for match in WORD.finditer(text):
             if match.start() < done or any(start <= match.start() < end for start, end in gone):
                 continue
             if name := names.get(match.start()):
-                relation = _RELATION.search(text[: name.start])
+                relation = RELATION.search(text[: name.start])
                 units.append((relation[0] if relation else "") + text[name.start : name.end])
                 done = name.end
             elif self._words(match[0]):
-                units.append(_POSSESSIVE.sub("", match[0]))
+                units.append(POSSESSIVE.sub("", match[0]))
         return units
 
     def _words(self, text: str) -> list[str]:
         """Words with a meaning of their own, in text order."""
-        words = (_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(text))
+        words = (POSSESSIVE.sub("", match[0]) for match in WORD.finditer(text))
         return [word for word in words if word.lower() not in self._small_talk and self._analyzer.terms(word)]
 
 
@@ -185,13 +199,13 @@ def _questions(history: Sequence[Message]) -> list[str]:
 
 def _asks(query: str) -> bool:
     """Whether the message is a whole question, whatever leads to it."""
-    while lead := _LEADS_ON.match(query):
+    while lead := LEADS_ON.match(query):
         query = query[lead.end() :]
-    return _COMPLETE.match(query) is not None
+    return COMPLETE.match(query) is not None
 
 
 def _with(query: str, words: Iterable[str]) -> str:
     """The message with words of an earlier one, in brackets: no rule takes them for a sentence of their own."""
     carried = " ".join(words)
-    ended = query.rstrip() if query.rstrip()[-1:] in {"?", "!", "."} else f"{query.rstrip()}?"
+    ended = f"{query.rstrip(' ?!.')}?"  # names behind a full stop would be a sentence of their own
     return f"{ended} ({carried})" if carried else query

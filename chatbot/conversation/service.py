@@ -11,12 +11,14 @@ from ..agents.spending import PLANNING_SHARE, Spending
 from ..agents.understanding import Understanding
 from ..cancellation import Cancellation, time_limit
 from ..errors import NotFoundError
-from ..generation.answer import latest
 from ..protocols import Agent
 from ..schema import AnswerEvent, Event, Message, Question, Role, Scope, StepEvent
 from ..schema.sums import Sums
 from .books import Books
 from .condense import Condensed, Condenser, without_errors
+
+MOST_MESSAGES = 40
+"""Of a conversation. What of them is shown to a model has bounds of its own (`generation.answer.latest`)."""
 
 
 class Conversations(Protocol):
@@ -109,7 +111,7 @@ class ChatService:
             history = self._conversations.messages(conversation_id)
         if history and history[-1].role == "user" and history[-1].content.strip() == question.query:
             history.pop()
-        return tuple(latest(history))
+        return tuple(history[-MOST_MESSAGES:])
 
     def _save(self, question: Question, event: AnswerEvent, conversation_id: str | None) -> Saved:
         answer = event.answer

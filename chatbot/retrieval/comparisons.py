@@ -83,7 +83,7 @@ _HOW = re.compile(
     _I,
 )
 _REMOVED: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(rf"^\W*{_COMPARE}\s+", _I), ""),
+    (re.compile(rf"^\W*{_COMPARE}\s+(?:(?:it|this|that|them|these|those)\s+(?=(?:with|to|against)\b))?", _I), ""),
     (re.compile(rf"^\W*(?:which|who)\s+of\s+(?={_ANY})", _I), ""),
     (re.compile(rf"^\W*{_ASKED}{_DIFFERENCE}\s+(?:between|among|in|of|as to|regarding)\s+", _I), ""),
     (

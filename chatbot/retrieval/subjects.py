@@ -107,7 +107,7 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Mi
     if absent:
         parts.append(f"There is no report on {_joined([_shown(country) for country in absent])}.")
     if left_out:
-        parts.append(f"The scope chosen ({escape_markdown(describe(scope))}) leaves out {_joined(left_out)}.")
+        parts.append(f"The scope chosen ({escape_markdown(describe(scope))}) leaves out {_joined(left_out, 'and')}.")
     usable = [value for value in _in_data(mentions.countries, catalog) if _admits(scope, COUNTRY, value, catalog)]
     if usable:
         return Missing(" ".join(parts), everything=False)
@@ -130,7 +130,7 @@ def _shown(country: NamedCountry) -> str:
     """The name as it was written, if it was written as a name."""
     if country.by_people or not country.text[:1].isupper() or len(normalise(country.text)) <= 3:
         return usual_name(country.keys[0])
-    return escape_markdown(country.text)
+    return country.text
 
 
 def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missing | None:
@@ -178,6 +178,7 @@ def _pair(country: Value | None, years: str) -> str:
     return years if country is None else f"{country}, {years}"
 
 
-def _joined(names: Sequence[Value]) -> str:
-    texts = [str(name) for name in dict.fromkeys(names)]
-    return " or ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+def _joined(names: Sequence[Value], last: str = "or") -> str:
+    """As Markdown that shows them as they are."""
+    texts = [escape_markdown(str(name)) for name in dict.fromkeys(names)]
+    return f" {last} ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

@@ -37,12 +37,58 @@ class TestExchange:
             "What is the growth rate of Peru?"
         )
 
+    def test_many_one_after_the_other(self) -> None:
+        said = [GROWTH, "and Ethiopia?", "and Peru?", "and Mali?", "and in Ethiopia?"]
+        assert standalone(*said) == "What is the population growth rate of Ethiopia in 2023?"
+
+    def test_small_talk_is_no_turn(self) -> None:
+        said = [GROWTH, "and Ethiopia?", "thanks!", "ok", "great", "and Mali?"]
+        assert standalone(*said) == "What is the population growth rate of Mali in 2023?"
+
+    @pytest.mark.parametrize("follow_up", ["also Mali", "add Mali"])
+    def test_one_more(self, follow_up: str) -> None:
+        assert standalone(GROWTH, follow_up) == "What is the population growth rate of Mali in 2023?"
+
     def test_what_was_not_named_before_is_added(self) -> None:
         assert standalone("What is the growth rate?", "and in Kenya?") == "What is the growth rate in Kenya?"
 
     def test_the_same_role_is_exchanged(self) -> None:
         before = "What are Kenya's imports from France?"
         assert standalone(before, "and from Germany?") == "What are Kenya's imports from Germany?"
+
+
+class TestSeveral:
+    """Of what was asked one after the other."""
+
+    INFLATION = "What is the inflation rate of Kenya?"
+
+    @pytest.mark.parametrize(
+        "follow_up", ["compare it with Mali", "compare that to Mali and Peru", "Compare with Mali"]
+    )
+    def test_what_was_asked_is_one_side_of_a_comparison(self, follow_up: str) -> None:
+        assert standalone(self.INFLATION, follow_up) == f"{follow_up}? (inflation rate Kenya)"
+
+    @pytest.mark.parametrize(
+        "follow_up",
+        [
+            "compare both",
+            "which is higher",
+            "which of the two is higher",
+            "what is the difference",
+            "how do they differ",
+        ],
+    )
+    def test_those_asked_about_are_meant_together(self, follow_up: str) -> None:
+        assert standalone(self.INFLATION, "and Mali?", follow_up) == f"{follow_up}? (inflation rate Kenya Mali)"
+
+    def test_only_those_of_whom_the_same_was_asked(self) -> None:
+        said = ["What is the climate of Peru?", self.INFLATION, "and Mali?", "compare both"]
+        assert standalone(*said) == "compare both? (inflation rate Kenya Mali)"
+
+    @pytest.mark.parametrize("follow_up", ["explain the difference.", "what is the cause?", "What is the trend?"])
+    def test_words_of_a_topic_need_it(self, follow_up: str) -> None:
+        before = "Compare the population growth of Kenya and Mali"
+        assert standalone(before, follow_up) == f"{follow_up[:-1]}? (population growth Kenya Mali)"
 
 
 class TestCarrying:

@@ -57,6 +57,15 @@ class TestSaving:
             "Two [1].",
         ]
 
+    def test_a_long_answer_does_not_hide_what_was_asked(self, services, server) -> None:
+        server.chat(
+            Reply(["It grows by 2.09% [1]. " * 1500]), Reply(["What is the growth rate of Mali?"]), Reply(["x"])
+        )
+        first = ask(services)
+        second = ask(services, "and Mali?", first.conversation_id)
+        assert QUERY in server.received(CHAT)[1].body["messages"][-1]["content"]
+        assert second.event.answer.trace.query == "What is the growth rate of Mali?"
+
     def test_ids_are_what_clients_may_send_back(self, services) -> None:
         saved = ask(services)
         assert {len(saved.conversation_id), len(saved.message_id)} == {32}
