@@ -10,9 +10,8 @@ from typing import Any
 
 import openai
 
-from .cancellation import breakable, current_cancellation
+from .cancellation import current_cancellation
 
-__all__ = ["Abandoned", "breakable", "breakable_http_client"]
 LONGEST_WAIT = 120.0
 """Seconds that a server may ask for before the next try; the SDK does not try again after more."""
 _pause: ContextVar[float] = ContextVar("pause", default=0.0)

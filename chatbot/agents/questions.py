@@ -28,8 +28,8 @@ def narrowed(run: Run, query: str) -> Search:
     mentions = find_mentions(query, catalog)
     if query == run.question.search_text and len(mentions.about) < len(mentions.countries):
         return whole(run)
-    asked = everything_asked(query, scope, catalog)
-    inside = scope if is_foreign(query) else suggest_scope(asked, scope, catalog) or scope
+    inside = None if is_foreign(query) else suggest_scope(everything_asked(query, scope, catalog), scope, catalog)
+    inside = inside or scope
     label = query if inside == scope else f"{query} ({describe(inside.within(()))})"
     return Search(label, query, inside, run.question.top_k)
 

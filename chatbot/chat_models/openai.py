@@ -8,8 +8,8 @@ from typing import Any
 
 from openai import BadRequestError, OpenAI, Stream, UnprocessableEntityError
 
-from ..breakable import Abandoned, breakable, breakable_http_client
-from ..cancellation import Cancellation
+from ..breakable import Abandoned, breakable_http_client
+from ..cancellation import Cancellation, breakable
 from ..errors import NOTHING_WRITTEN, ChatModelError, ContextLengthError, SettingsError
 from ..openai_client import openai_client, translated
 from ..schema import Delta, Prompt, Usage

@@ -51,10 +51,6 @@ class FollowUps:
         self._catalog = catalog
         self._small_talk = frozenset(SMALL_TALK.split())
 
-    def needs_history(self, query: str, history: Sequence[Message], scope: Scope) -> bool:
-        """Whether the question, taken alone, would be another one or none."""
-        return self.by_rule(query, history, scope) != query
-
     def by_rule(self, query: str, history: Sequence[Message], scope: Scope) -> str:
         """The question with what it needs of the last few questions; itself, where it needs nothing.
 
@@ -116,9 +112,9 @@ class FollowUps:
         countries, years = self._names(mentions, before, scope)
         if _asks(query):
             names = filter(None, (joined(countries), joined(years)))
-            return _with(query, names) if new_topic.is_of_a_figure(query, POINTS_BACK) else ""
+            return _with(query, names) if new_topic.is_of_a_figure(query) else ""
         is_compared = COMPARES.search(before) is not None and len(mentions.about) != 1
-        asked = new_topic.thing(query, self._words, POINTS_BACK)
+        asked = new_topic.thing(query, self._words)
         if not asked or not (new_topic.is_of_figures(asked) or new_topic.is_of_figures(before)):
             return ""  # "deaths?" after a flood: of which, has to be said
         return new_topic.asked_of(asked, countries, years, compared=is_compared)

@@ -12,6 +12,7 @@ from ..retrieval.clauses import ended
 from ..retrieval.figures import FIGURE, is_dependent
 from ..retrieval.names import joined
 from ..retrieval.referring import with_name
+from .pointing_back import POINTS_BACK
 
 _I = re.IGNORECASE
 _LEAD = re.compile(
@@ -31,7 +32,8 @@ _WHOSE = re.compile(rf"\b(?:its|their)\s+(?={FIGURE})", _I)
 _OWNED = re.compile(r"^(?:its|their)\s+", _I)
 _FIGURE = re.compile(rf"\b(?:{FIGURE})", _I)
 _NO_THING = re.compile(
-    r"^\W*(?:in|at|by|per|with|without|from|to|among|since|until|during|before|after|compared|versus|vs|unlike|including|excluding|between|because|if|when|while|than|as"
+    r"^\W*(?:in|at|by|per|with|without|from|to|among|since|until|during|before|after|compared|versus|vs"
+    r"|unlike|including|excluding|between|because|if|when|while|than|as"
     r"|not|you|i|we|it|they|he|she|are|is|was|were|do|does|did|has|have|can|could|will|would|should|how|why|where|who"
     r"|what|which|tell|give|list|show|describe|explain|summari[sz]e|compare)\b|^\W*$",
     _I,
@@ -42,14 +44,14 @@ _PLACE = re.compile(r"^(?:[A-Z][a-z]+\s*)+$")
 Words = Callable[[str], Sequence[str]]
 
 
-def thing(query: str, words: Words, points_back: re.Pattern[str]) -> str:
+def thing(query: str, words: Words) -> str:
     """What a message of a few words asks for, as a noun: "inflation" of "And their inflation?"; "" where it is none.
 
     ``words``: those of a text that have a meaning of their own; "and the causes?" has one that needs more.
     """
     rest = _OF_THE_SAME.sub("", _LEAD.sub("", query, count=1)).strip(" ?.!")
     rest = _OWNED.sub("", rest)
-    if _NO_THING.search(rest) or points_back.search(rest) or any(mark in rest for mark in "?!\n"):
+    if _NO_THING.search(rest) or POINTS_BACK.search(rest) or any(mark in rest for mark in "?!\n"):
         return ""
     if _LEAD.match(query) and _PLACE.match(rest):
         return ""
@@ -61,10 +63,10 @@ def is_of_figures(text: str) -> bool:
     return _FIGURE.search(text) is not None
 
 
-def is_of_a_figure(query: str, points_back: re.Pattern[str]) -> bool:
+def is_of_a_figure(query: str) -> bool:
     """Whether a whole question names the figure that it asks for: "And how high is its inflation?"."""
     rest = _OF_THE_SAME.sub("", _LEAD.sub("", query, count=1))
-    if points_back.search(_WHOSE.sub("", rest)):
+    if POINTS_BACK.search(_WHOSE.sub("", rest)):
         return False
     words = {word for figure in _FIGURE.findall(rest) for word in figure.lower().split()}
     return not all(map(is_dependent, words - {"the", "its", "their"}))

@@ -41,10 +41,10 @@ def owned(name: str) -> str:
     return f"{name}'" if name.startswith("the ") and name.endswith("s") else f"{name}'s"
 
 
-def joined(names: Sequence[str]) -> str:
+def joined(names: Iterable[str], last: str = "and") -> str:
     """As a list in words, each once."""
     names = list(dict.fromkeys(names))
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def without(text: str, names: Iterable[Named]) -> str:

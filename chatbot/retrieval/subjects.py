@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..countries import normalise, usual_name
 from ..protocols import Catalog
@@ -14,6 +14,7 @@ from .compared import compared_countries, compared_years
 from .comparisons import unmarked
 from .country_names import NamedCountry, country_key
 from .mentions import COUNTRY, YEAR, Mentions, find_mentions
+from .names import joined
 from .scope import describe, nearest_scope
 from .years import NamedYears, find_years
 
@@ -56,7 +57,7 @@ def everything_asked(text: str, scope: Scope, catalog: Catalog) -> Mentions:
     years = tuple(
         years for one, _ in asked if any(y.is_subject for y in find_years(one)) for years in compared_years(one)
     )
-    return replace(find_mentions(text, catalog), about=about, years=years)
+    return Mentions(about=about, years=years)
 
 
 def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope | None:
@@ -180,5 +181,4 @@ def _pair(country: Value | None, years: str) -> str:
 
 def _joined(names: Sequence[Value], last: str = "or") -> str:
     """As Markdown that shows them as they are."""
-    texts = [escape_markdown(str(name)) for name in dict.fromkeys(names)]
-    return f" {last} ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+    return joined((escape_markdown(str(name)) for name in names), last)

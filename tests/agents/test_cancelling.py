@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
+from chatbot.agents.run import Run
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError
 from chatbot.factory import close_app, create_app
@@ -117,6 +118,16 @@ class TestAtEveryStage:
         assert server.calls(CHAT) == 1
 
 
+def broken_off(run: Run, server: FakeOpenAI) -> None:
+    """Eight searches at once, cancelled while all of them wait."""
+    threading.Timer(0.5, run.cancel.cancel).start()
+    with no_thread_left(AT_ONCE + 0.5):
+        started = time.monotonic()
+        searched(run, eight())
+        assert time.monotonic() - started < 0.5 + AT_ONCE
+    nothing_goes_on(server)
+
+
 class TestSearches:
     @pytest.fixture
     def settings(self, settings: Settings) -> Settings:
@@ -126,12 +137,7 @@ class TestSearches:
         run = a_run(services)
         server.requests.clear()
         server.always(EMBEDDINGS, Reply(silent_before=STALL))
-        threading.Timer(0.5, run.cancel.cancel).start()
-        with no_thread_left(AT_ONCE + 0.5):
-            started = time.monotonic()
-            searched(run, eight())
-            assert time.monotonic() - started < 0.5 + AT_ONCE
-        nothing_goes_on(server)
+        broken_off(run, server)
         stopped = server.received(EMBEDDINGS)
         assert len(stopped) == 8
         assert all(request.disconnected_at is not None for request in stopped)
@@ -162,13 +168,7 @@ class TestRerankers:
     def test_eight_model_calls(self, services: Services, server: FakeOpenAI) -> None:
         server.always(CHAT, Reply(silent_before=STALL))
         with Services(services.settings.override(reranker="llm")) as reranked:
-            run = a_run(reranked)
-            threading.Timer(0.5, run.cancel.cancel).start()
-            with no_thread_left(AT_ONCE + 0.5):
-                started = time.monotonic()
-                searched(run, eight())
-                assert time.monotonic() - started < 0.5 + AT_ONCE
-            nothing_goes_on(server)
+            broken_off(a_run(reranked), server)
         assert server.calls(CHAT) == 8
 
 

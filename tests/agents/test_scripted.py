@@ -28,8 +28,11 @@ from tests.agents.behaviours import (
     wrong_indices,
 )
 from tests.agents.bench import COLLECTIONS, QUESTION, Bench, Told, bench
+from tests.agents.bench import model as plain
 from tests.fakes.openai_replies import Reply
 from tests.fakes.scripted_model import ScriptedModel, ideal
+
+__all__ = ["plain"]
 
 PLANNING = [
     ("deep", "plan"), ("deep", "relevance"), ("deep", "reflect"), ("deep", "collections"), ("chain", "follow_up"),
@@ -52,12 +55,6 @@ FALLBACKS = {
     "intermediate": "All passages are kept",
 }
 QUOTED = "The language model could not finish. Quoted from the reports instead:"
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with bench(tmp_path_factory.mktemp("plain")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

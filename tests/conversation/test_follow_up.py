@@ -180,9 +180,8 @@ class TestNotNeeded:
         assert "zebra" not in follow_ups.by_rule("why?", history, Scope())
         assert follow_ups.by_rule("why?", [Message("assistant", "zebra")], Scope()) == "why?"
 
-    def test_needing_it_is_being_changed_by_it(self) -> None:
-        follow_ups, history = FollowUps(analyzer("english"), REPORTS), [Message("user", GROWTH)]
-        assert follow_ups.needs_history("why?", history, Scope())
-        assert not follow_ups.needs_history("What is the area of Mali?", history, Scope())
-        assert follow_ups.needs_history("What is the area?", history, Scope())
-        assert not follow_ups.needs_history("What is the area?", history, KENYA)
+    def test_only_what_needs_it_is_changed_by_it(self) -> None:
+        assert standalone(GROWTH, "why?") != "why?"
+        assert standalone(GROWTH, "What is the area of Mali?") == "What is the area of Mali?"
+        assert standalone(GROWTH, "What is the area?") != "What is the area?"
+        assert standalone(GROWTH, "What is the area?", scope=KENYA) == "What is the area?"

