@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tempfile
 import time
@@ -51,9 +52,14 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def left(folder: Path) -> list[str]:
     """What is in a folder, soon after an answer: a stream's last event is sent before its thread has tidied up."""
     deadline = time.monotonic() + 5
-    while (found := sorted(path.name for path in folder.rglob("*"))) and time.monotonic() < deadline:
+    while (found := sorted(names_in(folder))) and time.monotonic() < deadline:
         time.sleep(0.01)
     return found
+
+
+def names_in(folder: Path) -> list[str]:
+    """At every depth. What is removed while this looks is no error: `Path.rglob` makes it one."""
+    return [name for _, folders, files in os.walk(folder) for name in (*folders, *files)]
 
 
 def events_of(response: TestResponse) -> list[tuple[str, Any]]:

@@ -125,8 +125,11 @@ class TestSlowModel:
 
     def test_progress_is_seen(self, client: FlaskClient, server: FakeOpenAI) -> None:
         self.slow(server, 5.0)
+        before = server.calls(EMBEDDINGS)
         started = many_passages(client)
         job = self.wait(client, started, "embedding")
+        # The 256 are reported before the next are sent for: a search in between would get the slow reply.
+        server.wait_until(lambda: server.calls(EMBEDDINGS) > before + FIRST_CALLS)
         (file,) = job["files"]
         assert (job["state"], file["done_chunks"], file["chunks"]) == ("running", 256, 400)
         assert 0.5 < job["progress"] < 0.7
