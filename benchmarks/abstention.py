@@ -1,13 +1,11 @@
 """Whether a question about what the reports do not have is refused, and no other is.
 
 The product's whole way from question to answer, quoting (no language model), over the passages of
-`factbook_scoped_dev`. Run: python -m benchmarks.abstention ../shared/data/bench
+`factbook_scoped_dev`. Run: python -m benchmarks.abstention BENCH
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterable, Sequence
 from itertools import cycle
 from pathlib import Path
@@ -15,12 +13,10 @@ from typing import Any
 
 import pycountry
 
-from benchmarks.loaded import loaded
-from chatbot.cancellation import Cancellation
-from chatbot.conversation.service import Saved
-from chatbot.evaluation.reports import register
-from chatbot.retrieval.country_names import country_key
-from chatbot.schema import Answer, Question, Scope, Values
+from benchmarks.loaded import answer, bench_folder, loaded, question_rows, scope_of
+from chatbot.evaluation.dataset import register_reports
+from chatbot.questions.names import country_key
+from chatbot.schema import Answer, Question, Scope
 from chatbot.services import Services
 
 ABSENT = ("Germany", "France", "China", "Brazil", "Japan", "Italy", "India", "the United States", "Ghana", "Norway")
@@ -56,20 +52,20 @@ IN_PASSING = (
 
 def main(bench: Path) -> None:
     with loaded(bench / "factbook_scoped_dev") as (services, data):
-        register(services.documents, data.chunks)
+        register_reports(services.storage.documents, data.chunks)
         report(services, bench / "factbook_scoped_dev")
 
 
 def report(services: Services, folder: Path) -> None:
-    rows = [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").split("\n") if line]
-    known = {country_key(str(value)) for value in services.documents.values("country_name")}
+    rows = question_rows(folder)
+    known = {country_key(str(value)) for value in services.storage.documents.values("country_name")}
     absent = [country.name for country in pycountry.countries if country.alpha_3 not in known]
     texts = [row["metadata"]["scoped_text"].rstrip("?") for row in rows]
     countries = [(f"{text} in {name}?", name) for text, name in zip(texts[:100], absent, strict=False)]
     years = [(f"{text} in {year}?", str(year)) for text, year in zip(texts[100:200], cycle(YEARS), strict=False)]
     lacking("absent country", services, countries)
     lacking("absent year", services, years)
-    show("answerable, with its scope", services, ((r["metadata"]["scoped_text"], scope(r)) for r in rows))
+    show("answerable, with its scope", services, ((r["metadata"]["scoped_text"], scope_of(r)) for r in rows))
     show("answerable, names in the question", services, ((r["text"], Scope()) for r in rows))
     show("country in passing, with its scope", services, passing(rows, with_names=False))
     show("country in passing, names in the question", services, passing(rows, with_names=True))
@@ -78,14 +74,10 @@ def report(services: Services, folder: Path) -> None:
 def lacking(name: str, services: Services, cases: Sequence[tuple[str, str]]) -> None:
     """``cases``: questions, each with what the reports do not have."""
     answers = [(text, missing, ask(services, text)) for text, missing in cases]
-    refused = sum(not answer.answered for _, _, answer in answers)
-    named = sum(missing in answer.response for _, missing, answer in answers)
-    silent = [text for text, missing, answer in answers if answer.answered and missing not in answer.response]
+    refused = sum(not found.answered for _, _, found in answers)
+    named = sum(missing in found.response for _, missing, found in answers)
+    silent = [text for text, missing, found in answers if found.answered and missing not in found.response]
     print(f"{name:44} {len(cases):4} asked {refused:4} refused {named:4} named  {silent or ''}")
-
-
-def scope(row: dict[str, Any]) -> Scope:
-    return Scope.of({name: Values((value,)) for name, value in row["metadata"]["filters"].items()})
 
 
 def passing(rows: list[dict[str, Any]], *, with_names: bool) -> Iterable[tuple[str, Scope]]:
@@ -97,22 +89,19 @@ def passing(rows: list[dict[str, Any]], *, with_names: bool) -> Iterable[tuple[s
         wording = IN_PASSING[number % len(IN_PASSING)]
         text = wording.format(country=ABSENT[number % len(ABSENT)], whole=whole, bare=bare, lower=lower)
         names = f"{filters['country_name']}, {filters['year']} report: "
-        yield (names + text, Scope()) if with_names else (text, scope(row))
+        yield (names + text, Scope()) if with_names else (text, scope_of(row))
 
 
 def show(name: str, services: Services, cases: Iterable[tuple[str, Scope]]) -> None:
     asked = [(text, ask(services, text, chosen)) for text, chosen in cases]
-    refused = [text for text, answer in asked if not answer.answered]
-    noted = sum(answer.answered and "There is no report" in answer.response for _, answer in asked)
+    refused = [text for text, found in asked if not found.answered]
+    noted = sum(found.answered and "There is no report" in found.response for _, found in asked)
     print(f"{name:44} {len(asked):4} asked {len(refused):4} refused {noted:4} with a note  {refused or ''}")
 
 
 def ask(services: Services, text: str, chosen: Scope = Scope()) -> Answer:  # noqa: B008  # frozen and empty
-    question = Question(text, chosen, top_k=5, retrieval_method="hybrid", mode="direct", cache=False)
-    *_, last = services.chat.stream(question, cancel=Cancellation())
-    assert isinstance(last, Saved)
-    return last.event.answer
+    return answer(services, Question(text, chosen, 5, "hybrid", "direct", cache=False))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/data/bench"))
+    main(bench_folder(__doc__))

@@ -7,22 +7,17 @@ tokens are estimated from what was really sent. Run: python -m benchmarks.agents
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pydantic import SecretStr
 
 from benchmarks.agent_questions import TASKS, IdealModel, Task
-from chatbot.cancellation import Cancellation
-from chatbot.conversation.service import Saved
-from chatbot.factory import sample_reports
-from chatbot.retrieval.sides import sides
+from benchmarks.loaded import answer, load_samples, throw_away
+from chatbot.questions.comparison_sides import sides
 from chatbot.schema import Answer, Question, Scope, StepEvent
 from chatbot.services import Services
-from chatbot.settings import Settings
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 
 MODES = ("direct", "deep", "chain", "auto", "compare", "report")
@@ -51,24 +46,14 @@ class Row:
 
 
 def main() -> None:
-    with FakeOpenAI() as server, tempfile.TemporaryDirectory() as folder:
-        base = Settings(data_dir=Path(folder), embedding_provider="minilm", summaries="off", cache_seconds=0)
+    with FakeOpenAI() as server:
         fake = {"openai_api_key": SecretStr("x"), "openai_base_url": server.url, "model_retries": 0}
-        with Services(base.override(chat_model="openai:ideal", **fake)) as services:
+        with throw_away(summaries="off", cache_seconds=0, chat_model="openai:ideal", **fake) as services:
             load_samples(services)
             table(services, MODES, lambda task: server.always(CHAT, IdealModel(task)))
-        print("\nWithout a language model:\n")
-        with Services(base.override(chat_model="extractive")) as services:
-            table(services, KEYLESS, lambda task: None)
-
-
-def load_samples(services: Services) -> None:
-    services.prepare()
-    reports = sample_reports(services)
-    reports.start()
-    while reports.running:
-        time.sleep(0.1)
-    assert not reports.error, reports.error
+            print("\nWithout a language model:\n")
+            with Services(services.settings.override(chat_model="extractive")) as keyless:
+                table(keyless, KEYLESS, lambda task: None)
 
 
 def table(services: Services, modes: Sequence[str], begin: Callable[[Task], None]) -> None:
@@ -77,7 +62,7 @@ def table(services: Services, modes: Sequence[str], begin: Callable[[Task], None
     for mode in modes:
         rows = []
         for task in TASKS:
-            if mode == "compare" and not sides(task.text, Scope(), services.documents).compared:
+            if mode == "compare" and not sides(task.text, Scope(), services.storage.documents).compared:
                 continue
             for _ in range(2):  # the first time also pays for what is loaded on first use
                 begin(task)
@@ -97,12 +82,10 @@ def mean(rows: Sequence[Row], name: str) -> str:
 
 def ask(services: Services, task: Task, mode: str) -> tuple[Answer, float]:
     """The answer, and the milliseconds that it took."""
-    question = Question(task.text, Scope(), 5, "hybrid", mode, cache=False, budget=services.budget({}))
+    question = Question(task.text, Scope(), 5, "hybrid", mode, cache=False, budget=services.answering.budget({}))
     started = time.perf_counter()
-    *_, last = services.chat.stream(question, cancel=Cancellation())
-    ms = (time.perf_counter() - started) * 1000
-    assert isinstance(last, Saved)
-    return last.event.answer, ms
+    found = answer(services, question)
+    return found, (time.perf_counter() - started) * 1000
 
 
 def check(task: Task, mode: str, found: Answer) -> None:

@@ -14,10 +14,9 @@ import numpy as np
 
 from chatbot.schema import Matrix, Scope
 from chatbot.shipped import WARM_CACHE
-from chatbot.stores import segment as segments
-from chatbot.stores.columns import Column
-from chatbot.stores.rows import Rows
-from chatbot.stores.segment import Segment
+from chatbot.stores.faiss import segment as segments
+from chatbot.stores.faiss.index import Segment
+from chatbot.stores.faiss.rows import Column, Rows
 
 QUERIES = 100
 DEPTHS = (10, 100)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chatbot.schema import Chunk, Context, Passage, Question, Scope, SearchHit, Values
+from benchmarks.loaded import question_rows, scope_of
+from chatbot.schema import Chunk, Context, Passage, Question, SearchHit
 
 SET = "factbook_scoped_dev"
 FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
@@ -34,11 +35,9 @@ class Case:
 
 
 def cases(bench: Path) -> list[Case]:
-    def lines(name: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (bench / SET / name).read_text(encoding="utf-8").split("\n") if line]
-
     chunks, reports = {}, defaultdict(list)
-    for row in lines("corpus.jsonl"):
+    corpus = (bench / SET / "corpus.jsonl").read_text(encoding="utf-8").split("\n")
+    for row in map(json.loads, filter(None, corpus)):
         country, year, ordinal = row["_id"].split("|")
         meta = {name: row["metadata"][name] for name in ("country_name", "year")}
         title = row["title"].rpartition(" - ")[0]
@@ -49,15 +48,14 @@ def cases(bench: Path) -> list[Case]:
         row.split("\t") for row in (bench / SET / "qrels/test.tsv").read_text(encoding="utf-8").split("\n")[1:] if row
     ]
     gold = {question: chunk for question, chunk, _ in rows}
-    return [_case(row, chunks[gold[row["_id"]]], reports) for row in lines("queries.jsonl")]
+    return [_case(row, chunks[gold[row["_id"]]], reports) for row in question_rows(bench / SET)]
 
 
 def _case(row: dict[str, Any], gold: Chunk, reports: dict[tuple[str, int], list[Chunk]]) -> Case:
     meta = row["metadata"]
-    scope = Scope.of({name: Values((value,)) for name, value in meta["filters"].items()})
     report = reports[meta["filters"]["country_name"], meta["filters"]["year"]]
     near = sorted(report, key=lambda chunk: abs(chunk.ordinal - gold.ordinal))[1:5]
-    question = Question(meta["scoped_text"], scope, 5, "hybrid", "direct")
+    question = Question(meta["scoped_text"], scope_of(row), 5, "hybrid", "direct")
     return Case(question, _whole(meta["answer"], gold.text), meta["field"], (gold, *near))
 
 

@@ -2,7 +2,7 @@
 
 200 answers are made of the questions of factbook_scoped_dev, each from its true answer and its gold passage, in several
 spellings; in every second one a figure, or a word of the quotation, is changed. Then the extractive model's own answers
-to all questions, which quote word for word. Run: python -m benchmarks.citation_check ../shared/data/bench [--runs 20]
+to all questions, which quote word for word. Run: python -m benchmarks.citation_check BENCH [--runs 20]
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.citation_cases import FIGURE, KINDS, QUOTED, Case, cases, possible, respelled
-from chatbot.cancellation import Cancellation
 from chatbot.chat_models.extractive import build
-from chatbot.generation.citations import check
+from chatbot.grounding.citations import check
+from chatbot.request import RequestContext
 from chatbot.schema import Prompt, Unsupported
 from chatbot.settings import Settings
 
@@ -64,7 +64,7 @@ def extractive(all_cases: Sequence[Case]) -> list[str]:
     alarms = []
     for case in all_cases:
         prompt = Prompt((), case.question.query, case.context)
-        text = "".join(delta.text for delta in model.stream(prompt, cancel=Cancellation()))
+        text = "".join(delta.text for delta in model.stream(prompt, request=RequestContext()))
         alarms += [
             f"{s.sentence!r}: {s.figures} {s.quotations}" for s in check(text, case.context, case.question).unsupported
         ]
@@ -73,7 +73,7 @@ def extractive(all_cases: Sequence[Case]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("bench", type=Path, nargs="?", default=Path("../shared/data/bench"))
+    parser.add_argument("bench", type=Path, help="the folder of the data sets in BEIR layout")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int, default=1, help="that many sets of 200, each with a seed of its own")
     arguments = parser.parse_args()

@@ -1,24 +1,22 @@
 """Whether a comparison has the passages of both sides: one search for all, or the agent with one search for each side.
 
 Questions of `factbook_scoped_dev` joined two by two: the same thing asked of two countries in one year, or of one
-country in two years. Run: python -m benchmarks.compare_sides ../shared/data/bench
+country in two years. Run: python -m benchmarks.compare_sides BENCH
 """
 
 from __future__ import annotations
 
 import random
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from benchmarks.loaded import loaded
-from chatbot.cancellation import Cancellation
-from chatbot.evaluation.dataset import EvaluationQuery
-from chatbot.evaluation.reports import register
-from chatbot.generation.context import build_context
+from benchmarks.loaded import bench_folder, loaded, mean
+from chatbot.evaluation.dataset import EvaluationQuery, register_reports
+from chatbot.grounding.context import build_context
+from chatbot.request import RequestContext
 from chatbot.schema import Question, Scope, SourcesEvent, Value, Values
 from chatbot.services import Services
 
@@ -72,7 +70,7 @@ Way = Callable[[Services, str, Scope], set[str]]
 
 def main(bench: Path) -> None:
     with loaded(bench / "factbook_scoped_dev") as (services, data):
-        register(services.documents, data.chunks)
+        register_reports(services.storage.documents, data.chunks)
         report(services, data.answerable)
 
 
@@ -107,8 +105,8 @@ def measure(services: Services, pair: Pair, way: Way, filtered: bool) -> tuple[b
 
 def plainly(top_k: int) -> Way:
     def search(services: Services, text: str, scope: Scope) -> set[str]:
-        hits = services.retriever.retrieve(text, top_k=top_k, scope=scope, method="hybrid").hits
-        context = build_context(hits, services.store, budget_tokens=BUDGET, margin=MARGIN)
+        hits = services.answering.retriever().retrieve(text, top_k=top_k, scope=scope, method="hybrid").hits
+        context = build_context(hits, services.vectors.store, budget_tokens=BUDGET, margin=MARGIN)
         return {passage.hit.chunk.id for passage in context.passages}
 
     return search
@@ -116,7 +114,7 @@ def plainly(top_k: int) -> Way:
 
 def compared(services: Services, text: str, scope: Scope) -> set[str]:
     question = Question(text, scope, PER_SIDE, "hybrid", "compare", cache=False)
-    events = services.agent("compare").run(question, cancel=Cancellation())
+    events = services.answering.agent("compare").run(question, request=RequestContext())
     return {hit.chunk.id for event in events if isinstance(event, SourcesEvent) for hit in event.hits}
 
 
@@ -142,7 +140,7 @@ def chosen(groups: Sequence[Sequence[EvaluationQuery]]) -> list[tuple[Evaluation
         for pair in combinations(group, 2)
         if place(pair[0]) != place(pair[1])
     ]
-    picked = random.Random(SEED).sample(pairs, EACH_KIND)
+    picked = random.Random(SEED).sample(pairs, min(EACH_KIND, len(pairs)))
     return [(first, second) for first, second in picked]
 
 
@@ -174,9 +172,5 @@ def value(query: EvaluationQuery, field: str) -> Value:
     return condition.values[0]
 
 
-def mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/data/bench"))
+    main(bench_folder(__doc__))

@@ -1,21 +1,19 @@
 """What follow-up questions find: the last message alone, and condensed with its conversation by rule.
 
 Without a filter, over the passages of `mtragun_closed`, whose reports have no countries.
-Run: python -m benchmarks.follow_ups ../shared/data/bench
+Run: python -m benchmarks.follow_ups BENCH
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.loaded import loaded
-from chatbot.conversation.follow_up import FollowUps
+from benchmarks.loaded import bench_folder, loaded, mean, question_rows
 from chatbot.evaluation.dataset import read_dataset
-from chatbot.evaluation.metrics import ndcg, recall
+from chatbot.evaluation.runner import ndcg, recall
+from chatbot.questions.follow_ups import FollowUps
 from chatbot.schema import Message, Scope
 from chatbot.services import Services
 from chatbot.text import analyzer
@@ -38,7 +36,7 @@ def main(bench: Path) -> None:
 
 def report(services: Services, folder: Path) -> None:
     asked = turns(folder, services.settings.filter_fields)
-    follow_ups = FollowUps(analyzer(services.settings.language), services.documents)
+    follow_ups = FollowUps(analyzer(services.settings.language), services.storage.documents)
 
     def by_rule(turn: Turn) -> str:
         return follow_ups.by_rule(turn.text, turn.history, Scope())
@@ -64,8 +62,7 @@ def report(services: Services, folder: Path) -> None:
 
 
 def turns(folder: Path, filter_fields: tuple[str, ...]) -> list[Turn]:
-    lines = (folder / "queries.jsonl").read_text(encoding="utf-8").split("\n")
-    histories = {row["_id"]: row["metadata"]["history"] for row in map(json.loads, filter(None, lines))}
+    histories = {row["_id"]: row["metadata"]["history"] for row in question_rows(folder)}
     queries = read_dataset(folder, filter_fields).queries
     return [Turn(query.text, messages(histories[query.id]), query.relevant) for query in queries]
 
@@ -75,13 +72,9 @@ def messages(history: list[dict[str, str]]) -> tuple[Message, ...]:
 
 
 def retrieved(services: Services, text: str) -> list[str]:
-    hits = services.retriever.retrieve(text, top_k=10, scope=Scope(), method="hybrid").hits
+    hits = services.answering.retriever().retrieve(text, top_k=10, scope=Scope(), method="hybrid").hits
     return [hit.chunk.id for hit in hits]
 
 
-def mean(values: list[float]) -> float:
-    return sum(values) / len(values)
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/data/bench"))
+    main(bench_folder(__doc__))

@@ -17,6 +17,7 @@ from pathlib import Path
 from chatbot.embedders import EMBEDDERS
 from chatbot.ingestion.sources import Source, folder_sources
 from chatbot.protocols import Embedder
+from chatbot.request import RequestContext
 from chatbot.schema import Matrix, Vector
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -35,12 +36,12 @@ class Counted:
         self.count_tokens = inner.count_tokens
         self.texts: list[str] = []
 
-    def embed_query(self, text: str) -> Vector:
-        return self._inner.embed_query(text)
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+        return self._inner.embed_query(text, request=request)
 
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
         self.texts.extend(texts)
-        return self._inner.embed_documents(texts)
+        return self._inner.embed_documents(texts, request=request)
 
 
 def sources_of(folders: Sequence[Path]) -> list[Source]:
@@ -62,11 +63,11 @@ class Seconds:
 def ingest(sources: Sequence[Source], embedder: Counted, data: Path) -> tuple[float, float]:
     settings = Settings(data_dir=data, embedding_provider="minilm", chat_model="extractive", sample_data="off")
     with Services(settings) as services:
-        services.model_bound._built["embedder"] = embedder  # without the cache that ships
-        _ = services.ingestor
+        vars(services.vectors.current())["embedder"] = embedder  # the kept one, without the cache that ships
+        _ = services.ingesting.ingestor
         seconds = Seconds()
         for source in sources:
-            services.ingestion.ingest(source)
+            services.ingesting.service.ingest(source)
         return seconds.stop()
 
 

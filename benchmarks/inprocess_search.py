@@ -18,12 +18,13 @@ import faiss
 import numpy as np
 
 from chatbot.database import open_database
-from chatbot.repositories.changes import CorpusChanges
+from chatbot.repositories.corpus import CorpusChanges
+from chatbot.request import RequestContext
 from chatbot.retrieval import RETRIEVAL_METHODS
 from chatbot.retrieval.pipeline import Retriever, ThresholdSettings
 from chatbot.schema import Chunk, Matrix, Scope, Values, Vector
 from chatbot.settings import Settings
-from chatbot.stores.faiss import FaissStore, build
+from chatbot.stores.faiss.store import FaissStore, build
 
 DIMENSIONS = 384
 QUERIES = 60
@@ -43,11 +44,11 @@ class Precomputed:
     def count_tokens(self, text: str) -> int:
         return 1
 
-    def embed_query(self, text: str) -> Vector:
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
         vector: Vector = self._vectors[int(text.split(maxsplit=1)[0])]
         return vector
 
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
         raise NotImplementedError
 
 

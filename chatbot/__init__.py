@@ -1,3 +1,3 @@
 """Ask your reports: scoped, grounded answers over country reports, yearly reviews and other documents."""
 
-__version__ = "0.1.0"
+__version__ = "0.4.0"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 
 
 class Cancellation:
@@ -24,9 +22,11 @@ class Cancellation:
 
     @property
     def cancelled(self) -> bool:
+        """Whether nobody waits any more."""
         return self._event.is_set()
 
     def cancel(self) -> None:
+        """For good; the callbacks run once."""
         with self._lock:
             self._event.set()
             callbacks, self._callbacks = self._callbacks, []
@@ -50,40 +50,3 @@ class Cancellation:
     def wait(self, seconds: float) -> bool:
         """Sleep for so long, or until cancelled; whether it is."""
         return self._event.wait(seconds)
-
-
-_current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)
-
-
-@contextmanager
-def breakable(cancel: Cancellation) -> Iterator[None]:
-    """What adapters begin inside, in this context, they may break off once ``cancel`` is set, by whichever thread.
-
-    For requests whose interface takes no cancellation: those of embedders. Not around a ``yield``.
-    """
-    token = _current.set(cancel)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-
-
-def current_cancellation() -> Cancellation | None:
-    """That of the innermost `breakable`, None outside of any."""
-    return _current.get()
-
-
-@contextmanager
-def time_limit(cancel: Cancellation, seconds: float | None) -> Iterator[Cancellation]:
-    """A cancellation for what may take so long, None = as long as it likes; it is cancelled with ``cancel``, too."""
-    limited = Cancellation(cancel)
-    timer = None if seconds is None else threading.Timer(max(0.0, seconds), limited.cancel)
-    if timer is not None:
-        timer.daemon = True
-        timer.start()
-    try:
-        yield limited
-    finally:
-        if timer is not None:
-            timer.cancel()
-        cancel.forget(limited.cancel)

@@ -7,6 +7,7 @@
     ├── ForbiddenOriginError     another web site's page asks for a change (403)
     ├── NotFoundError            an id that does not exist, or is not the caller's (404)
     ├── LoadError                a file cannot be read as what it claims to be (422)
+    │   └── ReaderFailedError    the reader failed on the file: our fault, the file may be sound
     ├── BudgetExhaustedError     the day's tokens are used up (429)
     ├── ConflictError            somebody else has it in hand (409)
     ├── CancelledError           a person stopped it (409)
@@ -37,14 +38,22 @@ NOTHING_WRITTEN = "nothing_written"
 
 
 class ChatbotError(Exception):
-    """Base of the tree. ``details`` is JSON-serialisable and safe to show."""
+    """Base of the tree. ``details`` is JSON-serialisable and safe to show.
+
+    ``retry_after``: the seconds after which trying again may help, None where it does not or only a person can mend it.
+    """
 
     code: ClassVar[str] = "internal_error"
+    retry_after: int | None = None
 
-    def __init__(self, message: str, *, details: Sequence[Mapping[str, Any]] = ()) -> None:
+    def __init__(
+        self, message: str, *, details: Sequence[Mapping[str, Any]] = (), retry_after: int | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.details = [dict(detail) for detail in details]
+        if retry_after is not None:
+            self.retry_after = retry_after
 
 
 class SettingsError(ChatbotError):
@@ -97,6 +106,12 @@ class LoadError(ChatbotError):
     code = "unreadable_document"
 
 
+class ReaderFailedError(LoadError):
+    """A reader met what it was not written for. Nothing is said against the file; the message is fit for a report."""
+
+    code = "reader_failed"
+
+
 class BudgetExhaustedError(ChatbotError):
     """DAILY_TOKEN_LIMIT is reached; ``retry_after`` is the seconds until the next day (UTC)."""
 
@@ -106,19 +121,16 @@ class BudgetExhaustedError(ChatbotError):
         hours = f"{retry_after // 3600} h {retry_after % 3600 // 60} min"
         super().__init__(
             f"Today's budget of {limit:,} tokens is used up ({used:,}); it begins anew in {hours}, at midnight UTC. "
-            "Passages can still be searched."
+            "Passages can still be searched.",
+            retry_after=retry_after,
         )
-        self.retry_after = retry_after
 
 
 class ConflictError(ChatbotError):
-    """Somebody else has it in hand; ``retry_after`` (seconds)."""
+    """Somebody else has it in hand."""
 
     code = "conflict"
-
-    def __init__(self, message: str, *, retry_after: int = 5) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
+    retry_after = 5
 
 
 class CancelledError(ChatbotError):
@@ -137,10 +149,7 @@ class IngestingError(ChatbotError):
     """The reports asked for are registered, but their passages are still being indexed."""
 
     code = "ingesting"
-
-    def __init__(self, message: str, *, retry_after: int = 3) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
+    retry_after = 3
 
 
 class EmbedderMismatchError(ChatbotError):
@@ -152,45 +161,56 @@ class EmbedderMismatchError(ChatbotError):
 class DependencyError(ChatbotError):
     """Something this process depends on failed; ``dependency`` names it, ``remedy`` says what helps.
 
-    ``retry_after`` (seconds) is set where trying again may help, None where only a person can mend it. ``reason`` is
-    a machine-readable word where the doctor tells causes apart (``auth_refused``, ``no_search_engine``, ...).
+    ``reason`` is a machine-readable word where the doctor tells causes apart (``auth_refused``, ...).
     """
 
     code = "dependency_unavailable"
     dependency: ClassVar[str] = "dependency"
 
     def __init__(self, message: str, *, remedy: str = "", retry_after: int | None = None, reason: str = "") -> None:
-        super().__init__(f"{message} {remedy}".strip(), details=[{"dependency": self.dependency, "remedy": remedy}])
+        details = [{"dependency": self.dependency, "remedy": remedy}]
+        super().__init__(f"{message} {remedy}".strip(), details=details, retry_after=retry_after)
         self.finding = message
         self.remedy = remedy
         self.reason = reason
-        self.retry_after = retry_after
 
 
 class DatabaseError(DependencyError):
+    """MongoDB or the embedded file."""
+
     code = "database_unavailable"
     dependency = "database"
 
 
 class SearchEngineError(DependencyError):
+    """What searches passages: $vectorSearch, $search, FAISS or pgvector."""
+
     code = "search_unavailable"
     dependency = "vector_search"
 
 
 class EmbeddingError(DependencyError):
+    """The embedding model, or its endpoint."""
+
     code = "embedder_unavailable"
     dependency = "embedder"
 
 
 class ChatModelError(DependencyError):
+    """The chat model, or its endpoint."""
+
     code = "chat_model_unavailable"
     dependency = "chat_model"
 
 
 class ContextLengthError(ChatModelError):
+    """The prompt is longer than the model reads."""
+
     code = "context_too_long"
 
 
 class MissingPackageError(DependencyError):
+    """An optional package is not installed."""
+
     code = "missing_package"
     dependency = "python_package"

@@ -1,16 +1,24 @@
 """The one place that knows the OpenAI SDK's errors and options; the embedder and the chat model share it.
 
-Any server that speaks OpenAI's API works, by OPENAI_BASE_URL.
+Any server that speaks OpenAI's API works, by OPENAI_BASE_URL. A call can be broken from another thread, also while the
+model says nothing at all.
 """
 
 from __future__ import annotations
 
+import email.utils
+import socket
+import ssl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
+import httpx2
 import openai
 
+from .cancellation import Cancellation
 from .errors import TIMEOUT, ChatModelError, ContextLengthError, EmbeddingError, SettingsError
 from .settings import Settings
 
@@ -21,9 +29,11 @@ PLACEHOLDER_KEY = "not-needed"
 CONNECT_SECONDS = 10.0
 AZURE_API_VERSION = "2024-10-21"
 """The last one that is not a preview; its embeddings do not change any more."""
+LONGEST_WAIT = 120.0
+"""Seconds that a server may ask for before the next try; the SDK does not try again after more."""
 
 
-def openai_client(settings: Settings, *, http_client: Any = None) -> openai.OpenAI:
+def openai_client(settings: Settings) -> openai.OpenAI:
     """A client for OPENAI_API_KEY and OPENAI_BASE_URL.
 
     Raises:
@@ -32,17 +42,16 @@ def openai_client(settings: Settings, *, http_client: Any = None) -> openai.Open
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise SettingsError("OPENAI_API_KEY is not set: the openai provider needs it (or OPENAI_BASE_URL).")
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    return make_client(settings, key=key, base_url=settings.openai_base_url or OPENAI_URL, http_client=http_client)
+    return make_client(settings, key=key, base_url=settings.openai_base_url or OPENAI_URL)
 
 
-def make_client(settings: Settings, *, key: str | None, base_url: str, http_client: Any = None) -> openai.OpenAI:
+def make_client(settings: Settings, *, key: str | None, base_url: str) -> openai.OpenAI:
     """A client with bounded time-outs and the SDK's own bounded back-off, with jitter."""
     return openai.OpenAI(
         api_key=key or PLACEHOLDER_KEY,
         base_url=base_url,
         timeout=_timeout(settings),
         max_retries=settings.model_retries,
-        http_client=http_client,
     )
 
 
@@ -122,3 +131,91 @@ def _is_context_length(error: openai.BadRequestError) -> bool:
     """By OpenAI's code, and by the wording of the servers that send none."""
     wording = _reason(error).lower()
     return error.code == "context_length_exceeded" or "context length" in wording or "context size" in wording
+
+
+class Abandoned(Exception):  # noqa: N818  # never leaves the adapter: it says that nobody waits
+    """Raised instead of sending a request that nobody waits for any more."""
+
+
+@contextmanager
+def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.OpenAI]:
+    """The same client for one call, whose requests end once ``cancel`` is set: in `Abandoned`, or a failed read.
+
+    Over connections of its own, which are not kept: each belongs to one answer.
+    """
+    call = _BreakableCall(cancel)
+    hooks: Any = {"request": [call.watch], "response": [call.note_pause]}
+    cancel.on_cancel(call.break_off)
+    try:
+        with openai.DefaultHttpxClient(
+            event_hooks=hooks, headers={"Connection": "close"}, verify=_certificates()
+        ) as connections:
+            yield client.with_options(http_client=connections)
+    finally:
+        cancel.forget(call.break_off)
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Read once: that takes 80 ms, all else of a call's client less than one."""
+    return httpx2.create_ssl_context()
+
+
+class _BreakableCall:
+    """What happens to the requests of one call: the first try and those of the SDK after it."""
+
+    def __init__(self, cancel: Cancellation) -> None:
+        self._cancel = cancel
+        self._connections: list[Any] = []
+        self._pause = 0.0
+
+    def watch(self, request: Any) -> None:
+        """Before each request: the pause that the server asked for, then a look at the cancellation."""
+        pause, self._pause = self._pause, 0.0
+        if request.headers.get("x-stainless-retry-count", "0") != "0":
+            self._cancel.wait(pause)
+        if self._cancel.cancelled:
+            raise Abandoned
+        request.extensions = {**request.extensions, "trace": self._trace}
+
+    def note_pause(self, response: Any) -> None:
+        """A server may ask for a long pause before the next try, and the SDK would sleep through a cancellation.
+
+        So the SDK is told to try at once, and `watch` makes the pause.
+        """
+        if response.status_code < 400:
+            return
+        seconds = _requested_pause(response.headers)
+        if 0 < seconds <= LONGEST_WAIT:
+            self._pause = seconds
+            response.headers["Retry-After-Ms"] = "1"
+
+    def break_off(self) -> None:
+        """Closing the files would not wake a blocked reader, a shutdown does."""
+        for connection in list(self._connections):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue  # already closed: nothing is left to break
+
+    def _trace(self, event: str, info: dict[str, Any]) -> None:
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            connection = info["return_value"].get_extra_info("socket")
+            if isinstance(connection, socket.socket):
+                self._connections.append(connection)
+            if self._cancel.cancelled:  # meanwhile
+                self.break_off()
+
+
+def _requested_pause(headers: Any) -> float:
+    """Seconds; 0 where the server asks for none, or cannot be understood."""
+    for name, unit in (("Retry-After-Ms", 0.001), ("Retry-After", 1.0)):
+        try:
+            return float(headers.get(name, "")) * unit
+        except ValueError:
+            continue
+    at = email.utils.parsedate_tz(headers.get("Retry-After", ""))
+    try:
+        return email.utils.mktime_tz(at) - time.time() if at else 0.0
+    except (ValueError, OverflowError):
+        return 0.0

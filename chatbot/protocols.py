@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from .cancellation import Cancellation
-from .schema import (
-    Chunk,
-    Delta,
-    Document,
-    DocumentRecord,
-    Event,
-    Loaded,
-    Match,
-    Matrix,
-    Passage,
-    Prompt,
-    Question,
-    Quotation,
-    Scope,
-    Value,
-    Vector,
-)
+from .schema.costs import Usage
+
+if TYPE_CHECKING:  # every adapter imports this page, which names these in annotations only
+    from pathlib import Path
+
+    from .request import RequestContext
+    from .schema import (
+        Chunk,
+        Delta,
+        Document,
+        DocumentRecord,
+        Event,
+        Loaded,
+        Match,
+        Matrix,
+        Passage,
+        Prompt,
+        Question,
+        Quotation,
+        Scope,
+        SearchHit,
+        Value,
+        Vector,
+    )
 
 
 class Embedder(Protocol):
@@ -34,30 +40,41 @@ class Embedder(Protocol):
         """``provider:model``; stored with the vectors, so that a change of model is noticed."""
 
     @property
-    def dimensions(self) -> int: ...
+    def local(self) -> bool:
+        """Whether it computes in this process: for nothing, and a text again in less time than its vector is read."""
+
+    @property
+    def dimensions(self) -> int:
+        """Of each vector."""
 
     @property
     def max_tokens(self) -> int:
         """What the model reads of one text. Longer input is an error, never a silent cut."""
 
-    def count_tokens(self, text: str) -> int: ...
+    def count_tokens(self, text: str) -> int:
+        """As the model's own tokenizer counts them, or an estimate that is not too low."""
 
-    def embed_query(self, text: str) -> Vector: ...
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+        """Shape (dimensions,). Raises EmbeddingError."""
 
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
         """Shape (len(texts), dimensions). Raises EmbeddingError."""
 
 
 class VectorCache(Protocol):
     """Vectors already computed, keyed by model and text."""
 
-    def get(self, model_id: str, text: str) -> Vector | None: ...
+    def get(self, model_id: str, text: str) -> Vector | None:
+        """None where it has none."""
 
 
 class Cache(Protocol):
     """Values by level and key, for all workers. Errors and abstentions are not for it."""
 
-    def get(self, level: Literal["embedding", "response", "query"], key: str) -> Any: ...
+    def get(
+        self, level: Literal["embedding", "response", "query"], key: str, *, request: RequestContext | None = None
+    ) -> Any:
+        """None where there is none. The look is counted for ``request``."""
 
     def put(self, level: Literal["embedding", "response", "query"], key: str, value: Any) -> None:
         """``value`` is a JSON value."""
@@ -67,12 +84,40 @@ class ChatModel(Protocol):
     """One completion, streamed."""
 
     @property
-    def model_id(self) -> str: ...
+    def model_id(self) -> str:
+        """``provider:model``, or the provider alone."""
 
-    def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
-        """Yield the answer piece by piece; ends early once ``cancel`` is set. Raises ChatModelError."""
+    @property
+    def is_language_model(self) -> bool:
+        """False: it quotes or repeats, in this process and for nothing; so nothing can be planned or written."""
+
+    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
+        """Yield the answer piece by piece; ends early once ``request`` is cancelled. Raises ChatModelError."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """At most top_k of the hits, best first, and what it cost. Scores and ranks are as they came."""
+
+    hits: tuple[SearchHit, ...]
+    usage: Usage = field(default_factory=Usage)
+
+
+class Reranker(Protocol):
+    """The order of the hits that are left after threshold and fusion (R-B7, R-B8)."""
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether it asks the chat model, which may remember what it said."""
+
+    def candidates(self, top_k: int) -> int:
+        """How many hits to be given for ``top_k`` of them; never fewer."""
+
+    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+        """``hits`` are best first. Raises DependencyError where a model behind it failed."""
+
+
+@runtime_checkable
 class Quoter(Protocol):
     """Says what passages say in their own words: where no language model is configured, or it failed."""
 
@@ -110,12 +155,14 @@ class Store(Protocol):
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """The vector score of chunks that only the keyword search found, from their stored vectors."""
 
-    def count(self, scope: Scope) -> int: ...
+    def count(self, scope: Scope) -> int:
+        """Passages inside the scope."""
 
     def ping(self) -> str:
         """A short description of the working engine. Raises DependencyError where it does not work."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """End what is open."""
 
 
 @runtime_checkable
@@ -132,9 +179,11 @@ class ChangeLog(Protocol):
     def corpus_id(self) -> str:
         """Identifies this corpus among all databases; a derived file of another one is useless."""
 
-    def position(self) -> int: ...
+    def position(self) -> int:
+        """The number of the last change."""
 
-    def record(self, document_ids: Iterable[str]) -> int: ...
+    def record(self, document_ids: Iterable[str]) -> int:
+        """Note that these documents changed; returns the new position."""
 
     def since(self, position: int) -> tuple[int, set[str] | None]:
         """The current position and the documents changed after ``position``; None = further back than the log."""
@@ -143,7 +192,8 @@ class ChangeLog(Protocol):
 class Catalog(Protocol):
     """The registered reports, as scopes see them."""
 
-    def all(self, scope: Scope | None = None) -> list[DocumentRecord]: ...
+    def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
+        """Reports in the scope, by title; every one without a scope."""
 
     def values(self, field: str) -> list[Value]:
         """Every value the data has for a filter field, sorted."""
@@ -172,22 +222,39 @@ class Limits(Protocol):
     """The longest passage: what was asked for, and what the embedder leaves of it."""
 
     @property
-    def asked(self) -> int: ...
+    def asked(self) -> int:
+        """As the request or the setting says."""
 
     @property
-    def used(self) -> int: ...
+    def used(self) -> int:
+        """At most what the embedder reads."""
 
 
 class Chunker(Protocol):
     """A document to passages. ``count_tokens``/``max_tokens`` are the embedder's, so that nothing is lost."""
 
     @property
-    def limits(self) -> Limits: ...
+    def limits(self) -> Limits:
+        """In its own unit."""
 
-    def chunk(self, document: Document, *, version: str, collection: str) -> list[Chunk]: ...
+    @property
+    def takes_overlap(self) -> bool:
+        """Whether neighbours may share text; else an overlap other than 0 is refused."""
+
+    @property
+    def joins_sections(self) -> bool:
+        """Whether a passage may span sections, whose headings then stand in its text."""
+
+    def chunk(self, document: Document, *, version: str, collection: str) -> list[Chunk]:
+        """In reading order; ids and ordinals as `Chunk.make_id` has them."""
 
 
 class Agent(Protocol):
     """Answers a question, yielding what happens. The last event is an AnswerEvent."""
 
-    def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]: ...
+    @property
+    def needs_language_model(self) -> bool:
+        """Whether what it does is writing: without a model it would have nothing to say."""
+
+    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
+        """Raises ChatbotError where nothing can be answered."""

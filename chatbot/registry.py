@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from .errors import MissingPackageError, UnknownNameError
@@ -22,6 +23,7 @@ class Registry(Generic[T]):
         self._modules = dict(modules)
 
     def names(self) -> list[str]:
+        """All that can be chosen, sorted."""
         return sorted(self._modules)
 
     def check(self, name: str, *, field: str | None = None, also: tuple[str, ...] = ()) -> str:
@@ -35,7 +37,12 @@ class Registry(Generic[T]):
         return name
 
     def builder(self, name: str) -> Callable[..., T]:
-        """The ``build`` function of the adapter called ``name``.
+        """The ``build`` function of the adapter called ``name``. Raises as `module` does."""
+        build: Any = self.module(name).build
+        return build  # type: ignore[no-any-return]  # modules are untyped by nature
+
+    def module(self, name: str) -> ModuleType:
+        """The module of the adapter called ``name``: its ``build``, and what it says of itself.
 
         Raises:
             UnknownNameError: no such name.
@@ -43,7 +50,7 @@ class Registry(Generic[T]):
         """
         module_name = self._modules[self.check(name)]
         try:
-            module = import_module(module_name)
+            return import_module(module_name)
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("chatbot"):
                 raise  # our own bug, not a missing extra
@@ -51,5 +58,3 @@ class Registry(Generic[T]):
                 f"The {self.kind} {name!r} needs the Python package {error.name!r}.",
                 remedy=f"Install it: pip install {error.name}",
             ) from error
-        build: Any = module.build
-        return build  # type: ignore[no-any-return]  # modules are untyped by nature

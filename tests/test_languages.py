@@ -6,12 +6,12 @@ import unicodedata
 
 import pytest
 
-from chatbot.generation.answer import grounded_prompt
+from chatbot.grounding.answer import prompt_for
 from chatbot.schema import Question, Scope
 from chatbot.services import Services
 from chatbot.settings import Settings
 from chatbot.text import LANGUAGES, Analyzer
-from tests.generation.conftest import context
+from tests.grounding.conftest import context
 
 INFLECTED = {
     "danish": ("Landets største havne ligger ved kysten.", "havn"),
@@ -48,8 +48,8 @@ class TestKeywordSearch:
         text, query = INFLECTED[settings.language]
         add_report(f"# A\n\n{text}\n", "inflected")
         add_report(f"# B\n\n{OTHER[settings.language]}\n", "other")
-        found = services.store.get(
-            [match.chunk_id for match in services.store.keyword_search(query, top_k=5, scope=Scope())]
+        found = services.vectors.store.get(
+            [match.chunk_id for match in services.vectors.store.keyword_search(query, top_k=5, scope=Scope())]
         )
         assert [chunk.text for chunk in found] == [text]
 
@@ -72,5 +72,5 @@ def test_turkish_capitals_keep_or_lack_their_dot() -> None:
 
 def test_the_model_is_told_to_answer_in_the_language_of_the_question() -> None:
     question = Question("Wie schnell wächst die Bevölkerung?", Scope(), 5, "hybrid", "direct", ())
-    system, *_ = grounded_prompt(question, context("The population grows by 2.09%.")).messages
+    system, *_ = prompt_for(question, context("The population grows by 2.09%.")).messages
     assert "Answer in the language of the question, also where the passages are in another one" in system.content

@@ -26,9 +26,9 @@ def rows() -> int:
 
 
 def ask(services: Services, query: str, method: str, **filters: list[str | int]) -> Answer:
-    scope = services.scopes.resolve(filters)
+    scope = services.storage.scopes.resolve(filters)
     asked = Question(query, scope, top_k=5, retrieval_method=method, mode="direct")
-    *_, last = services.chat.stream(asked, cancel=Cancellation())
+    *_, last = services.answering.chat.stream(asked, cancel=Cancellation())
     assert isinstance(last, Saved)
     return last.event.answer
 
@@ -37,7 +37,7 @@ def test_two_reports_are_ingested_asked_and_deleted(services: Services, add_repo
     """R-E2, R-E6, R-E7."""
     kenya = add_report(KENYA_2023, "kenya-2023", country_name="Kenya", year=2023, type="country_report")
     chad = add_report(CHAD_2022, "chad-2022", country_name="Chad", year=2022, type="country_report")
-    assert rows() == services.store.count(Scope()) == kenya.chunks + chad.chunks > 0
+    assert rows() == services.vectors.store.count(Scope()) == kenya.chunks + chad.chunks > 0
     again = add_report(KENYA_2023, "kenya-2023", country_name="Kenya", year=2023, type="country_report")
     assert again.outcome == "unchanged"
 
@@ -55,6 +55,6 @@ def test_two_reports_are_ingested_asked_and_deleted(services: Services, add_repo
     assert rows() == kenya.chunks + chad.chunks
 
     for report in (kenya, chad):
-        assert services.ingestor.delete(report.document_id)
+        assert services.ingesting.ingestor.delete(report.document_id)
     assert rows() == 0
-    assert services.documents.all() == []
+    assert services.storage.documents.all() == []

@@ -30,12 +30,8 @@ def test_a_single_setting_wins() -> None:
 
 def test_another_preset_takes_the_place_of_the_first() -> None:
     settings = Settings(preset="hybrid", chunk_size=700).override(preset="deterministic")
-    assert (settings.top_k, settings.threshold_start, settings.chunk_size, settings.vector_weight) == (
-        3,
-        0.75,
-        700,
-        0.6,
-    )
+    found = (settings.top_k, settings.threshold_start, settings.chunk_size, settings.vector_weight)
+    assert found == (3, 0.75, 700, 0.6)
     assert Settings(preset="hybrid").override(top_k=9).vector_weight == 0.7
 
 

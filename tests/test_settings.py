@@ -52,7 +52,7 @@ def test_loading_env_example_gives_exactly_the_defaults() -> None:
 
 
 def test_defaults_that_the_contract_names() -> None:
-    """R-D5, R-D7 and DESIGN.md, "Settings"."""
+    """R-D5, R-D7."""
     settings = Settings()
     assert (settings.host, settings.port, str(settings.data_dir), settings.sample_data) == (
         "127.0.0.1",

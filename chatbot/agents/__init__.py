@@ -15,5 +15,3 @@ AGENTS: Registry[Agent] = Registry(
     },
 )
 DEFAULT = "direct"
-NEED_LANGUAGE_MODEL = frozenset({"chain", "report"})
-"""What these do is writing: without a model they would have nothing to say."""

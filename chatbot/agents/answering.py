@@ -1,22 +1,28 @@
-"""From passages to the answer, for every agent: context, sources, writing, citations; or the honest "not found"."""
+"""From the scope to the answer, for every agent: what is there, context, text, citations; or "not found"."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
-from ..cancellation import time_limit
-from ..errors import ChatModelError
-from ..generation.answer import assemble, general_prompt, not_found
-from ..generation.context import Neighbourhood, build_context
-from ..model_output.completion import Completion, completion
-from ..model_output.heard import Heard
+from ..chat_models.extractive import HEADER
+from ..errors import BudgetExhaustedError, ChatModelError, IngestingError
+from ..grounding.answer import Draft, Written, assemble, general_prompt, not_found, prompt_for, write
+from ..grounding.context import Neighbourhood, build_context
+from ..model_output.asking import numbers
+from ..model_output.stream import Completion, Reply, completion
+from ..protocols import Catalog
 from ..retrieval.pipeline import Retrieval, with_rank
+from ..retrieval.scope import collections_to_search, describe, nearest_scope, selectable_collections
 from ..schema import (
     AnswerEvent,
     Context,
+    DocumentRecord,
     Event,
+    Prompt,
+    Question,
     ScopeSummary,
     SearchHit,
     SourcesEvent,
@@ -25,25 +31,166 @@ from ..schema import (
     Threshold,
     TokenEvent,
 )
-from .evidence import once
-from .run import Run
-from .writing import Way, written
+from ..text import escape_markdown, quotation_item
+from .budget import BudgetedChatModel, CallsUsedUpError
+from .run import AgentRun
+from .searches import distinct
+
+FAILED = "The language model could not finish."
+INSTEAD = "Quoted from the reports instead:"
+PromptMaker = Callable[[Question, Context], Prompt]
+Quoting = Callable[[Context], str]
+
+
+@dataclass(frozen=True, slots=True)
+class WritingPlan:
+    """How an agent writes: its prompt, and its quotations where no model can.
+
+    ``quoting`` None: a model that fails is an error, unless another agent has begun the question (auto); one that
+    writes nothing is quoted for all the same.
+    """
+
+    prompt: PromptMaker = prompt_for
+    quoting: Quoting | None = None
+    finish: Callable[[str, Context], str] = lambda text, context: text
+    """What is done to the text once it is complete."""
+
+
+def quotations(run: AgentRun, question: str, context: Context, numbers: Sequence[int] | None = None) -> str:
+    """A list of quotations that answer ``question``, from the passages with these numbers, None = all of them."""
+    passages = [p for p in context.passages if numbers is None or p.number in numbers]
+    return "\n\n".join(map(quotation_item, run.resources.quoter.quotes(question, passages)))
+
+
+def write_answer(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event, None, Written]:
+    """What the model writes; else quotations, where ``way`` has some. What was written before a failure stays."""
+    quoting = way.quoting
+    if quoting is not None and not run.resources.chat_models.is_language_model:
+        return (yield from _quoted(HEADER, quoting, context))
+    instead = quoting or (lambda context: quotations(run, run.question.search_text, context))
+    if stopper := run.spending.stops_answer():
+        yield from run.stop(stopper)
+        return (yield from _quoted(f"{run.why_stopped} {INSTEAD}", instead, context))
+    yield run.step("generate", "Writing the answer")
+    draft, allowance = Draft(path=run.path), run.spending.allowance(keep=0)
+    model = BudgetedChatModel(run.chat_model, allowance)
+    try:
+        with run.request.within(run.spending.seconds_left()) as limited:
+            done = yield from write(model, run.question, context, limited, prompt=way.prompt, draft=draft)
+    except ChatModelError as error:
+        is_all = quoting is None and not run.spending.goes_on
+        if is_all or not (draft.text or run.may_go_on(error)):
+            raise
+        run.stopped_by = "model"
+        yield run.step("generate", error.message, failed=True)
+        done = Written(draft.text, context, tuple(draft.steps))
+    except (BudgetExhaustedError, CallsUsedUpError) as error:
+        if not (run.spending.usage_so_far.calls or draft.steps):
+            raise
+        yield from run.stop("calls") if allowance.refused else run.stop("tokens", error.message)
+        done = Written("", context, tuple(draft.steps))
+    allowance.settle(*done.steps)
+    yield from run.note_time(limited)
+    if not done.text and not run.request.cancelled:
+        why = FAILED if run.stopped_by in {"", "model"} else run.why_stopped
+        return (yield from _quoted(f"{why} {INSTEAD}", instead, context))
+    return done
+
+
+def _quoted(heading: str, quoting: Quoting, context: Context) -> Generator[Event, None, Written]:
+    text = f"{heading}\n\n{quoting(context)}"
+    yield TokenEvent(text)
+    return Written(text, context, ())
+
 
 LEAST_CONTEXT = 200
 """Tokens of passages below which nothing is worth writing."""
+FIRST_START = timedelta(minutes=10)
 
 
-def is_empty(run: Run, hits: Sequence[SearchHit]) -> bool:
+def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
+    """The scope's reports and passages; None where it has none: then that is the answer.
+
+    Raises:
+        IngestingError: there are reports, but none of them can be searched yet; or the sample reports are on their
+            way, and an answer from half of them would mislead.
+    """
+    question, catalog = run.question, run.resources.catalog
+    scope = _summary(question, catalog)
+    if not question.scope or scope.documents:
+        return scope
+    _, offer = nearest_scope(catalog, question.scope)
+    text = escape_markdown(f"There is no report for {describe(question.scope)}. {offer}")
+    yield from answer_text(run, text, scope)
+    return None
+
+
+def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
+    """The same for agents with several searches, which may choose the collections. Raises IngestingError."""
+    scope = yield from open_scope(run)
+    if scope is None:
+        return None
+    if not scope.documents and not run.question.scope and not run.resources.catalog.all():
+        yield from answer_empty(run, scope, ())  # an empty database: there is nothing to plan for
+        return None
+    yield from choose_collections(run)
+    return scope
+
+
+def choose_collections(run: AgentRun) -> Iterator[StepEvent]:
+    """Narrows the question's scope to what the model chooses: one call, none where there is no choice.
+
+    What the person allowed is never left, and a reply that cannot be read leaves it as it is.
+    """
+    scope, every = run.question.scope, run.resources.collections
+    choice = selectable_collections(every, scope.collections)
+    if not choice or not run.resources.chat_models.is_language_model:
+        return
+    described = "\n".join(f"{number}. {one.name}: {one.description}" for number, one in enumerate(choice, start=1))
+    picked = yield from run.ask(
+        "collections",
+        numbers(len(choice)),
+        "All collections are searched",
+        collections=described,
+        question=run.question.search_text,
+    )
+    if picked is None:
+        return
+    names = collections_to_search(every, scope.collections, [choice[number - 1].name for number in picked])
+    if scope.collections or len(names) < len(every):
+        run.question = replace(run.question, scope=scope.within(names))
+    yield run.step("collections", "Searched in", items=names)
+
+
+def _summary(question: Question, catalog: Catalog) -> ScopeSummary:
+    records = catalog.all(question.scope)
+    pending = sum(record.status == "pending" for record in records)
+    if pending and (pending == len(records) or any(_just_registered(record) for record in records)):
+        left = f"{pending} of {len(records)} to go"
+        which = f"The reports for {describe(question.scope)}" if question.scope else "The reports"
+        raise IngestingError(f"{which} are still being indexed: {left}.")
+    ready = [record for record in records if record.status == "ready"]
+    return ScopeSummary(question.scope, len(ready), catalog.chunks_inside(ready, question.scope), question.page)
+
+
+def _just_registered(record: DocumentRecord) -> bool:
+    """A sample report of this first start; one that was left behind long ago must not hold up every question."""
+    if not record.sample or record.status != "pending":
+        return False
+    return datetime.now(UTC) - datetime.fromisoformat(record.updated_at) < FIRST_START
+
+
+def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
     """Whether nothing was found: no hit, or only such as are about something else (RELEVANCE_FLOOR)."""
     best = max((hit.score for hit in hits if hit.score is not None), default=0.0)
-    return not hits or (run.parts.on_empty != "relax" and best < run.parts.relevance_floor)
+    return not hits or (run.resources.on_empty != "relax" and best < run.resources.relevance_floor)
 
 
-def grounded(
-    run: Run,
+def answer_from(
+    run: AgentRun,
     scope: ScopeSummary,
     hits: Sequence[SearchHit],
-    way: Way,
+    way: WritingPlan,
     *,
     around: Neighbourhood | None = None,
     threshold: Threshold | None = None,
@@ -52,34 +199,34 @@ def grounded(
     """The answer from these hits, best first, as far as they fit ``tokens`` (CONTEXT_TOKENS)."""
     started = time.perf_counter()
     hits, left = with_rank(hits), run.spending.tokens_left
-    most = tokens or run.parts.context_tokens
+    most = tokens or run.resources.context_tokens
     budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
-    margin = run.parts.context_margin
-    context = build_context(hits, around or run.parts.store, budget_tokens=budget, margin=margin)
+    margin = run.resources.context_margin
+    context = build_context(hits, around or run.resources.store, budget_tokens=budget, margin=margin)
     run.spending.add(StepTiming.since("context", started))
     if budget < most:
-        yield from left_out(run, len(context.passages), len(hits))
+        yield from note_left_out(run, len(context.passages), len(hits))
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
-    done = yield from written(run, context, way)
+    done = yield from write_answer(run, context, way)
     response = way.finish(done.text, done.context)
-    yield concluded(run, scope, response, hits, threshold, done.context, truncated=done.truncated)
+    yield conclude(run, scope, response, hits, threshold, done.context, truncated=done.truncated)
 
 
-def left_out(run: Run, shown: int, found: int) -> Iterator[StepEvent]:
+def note_left_out(run: AgentRun, shown: int, found: int) -> Iterator[StepEvent]:
     """Said where the budget of tokens has no room for all: what is written of fewer passages ended early."""
     if shown < found and not run.stopped_by:
         yield from run.stop("tokens", f"The budget of tokens leaves room for {shown} of {found} passages.")
 
 
-def when_empty(
-    run: Run, scope: ScopeSummary, closest: Sequence[SearchHit], threshold: Threshold | None = None
+def answer_empty(
+    run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit], threshold: Threshold | None = None
 ) -> Iterator[Event]:
     """ON_EMPTY, with the passages that came closest; general knowledge only within the budget."""
     yield SourcesEvent((), scope)
-    closest = once(closest)
-    general = run.parts.on_empty == "general" and not run.spending.stops_answer()
+    closest = distinct(closest)
+    general = run.resources.on_empty == "general" and not run.spending.stops_answer()
     if general and (done := (yield from _general(run))) is not None:
-        yield concluded(run, scope, done.text, closest, threshold, Context(), truncated=done.truncated)
+        yield conclude(run, scope, done.text, closest, threshold, Context(), truncated=done.truncated)
         return
     text = not_found(replace(scope, scope=run.question.scope), closest)  # which the model may have narrowed
     if run.stopped_by:
@@ -88,12 +235,12 @@ def when_empty(
     yield from _said(run, text, scope, closest, threshold)
 
 
-def _general(run: Run) -> Generator[Event, None, Completion | None]:
+def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
     """None where the model writes nothing, or fails after others of its calls: what they cost is not thrown away."""
     started, asked = time.perf_counter(), general_prompt(run.question)
-    heard = Heard(asked)
+    heard = Reply(asked)
     try:
-        with time_limit(run.cancel, run.spending.seconds_left()) as limited:
+        with run.request.within(run.spending.seconds_left()) as limited:
             done = yield from completion(run.chat_model, asked, limited, heard)
     except ChatModelError as error:
         if not run.spending.usage_so_far.calls:
@@ -102,31 +249,31 @@ def _general(run: Run) -> Generator[Event, None, Completion | None]:
         yield run.step("generate", error.message, failed=True)
         return None
     run.spending.add(StepTiming.since("generate", started, done.usage))
-    if limited.cancelled and not run.cancel.cancelled:
-        yield from run.stop("seconds")
+    yield from run.note_time(limited)
     return done if done.text else None
 
 
-def without_model(
-    run: Run,
+def answer_text(
+    run: AgentRun,
     text: str,
     scope: ScopeSummary,
     closest: Sequence[SearchHit] = (),
     threshold: Threshold | None = None,
 ) -> Iterator[Event]:
+    """An answer that is this text, with the passages that came closest in its trace."""
     yield SourcesEvent((), scope)
     yield from _said(run, text, scope, closest, threshold)
 
 
 def _said(
-    run: Run, text: str, scope: ScopeSummary, closest: Sequence[SearchHit], threshold: Threshold | None
+    run: AgentRun, text: str, scope: ScopeSummary, closest: Sequence[SearchHit], threshold: Threshold | None
 ) -> Iterator[Event]:
     yield TokenEvent(text)
-    yield concluded(run, scope, text, closest, threshold, Context())
+    yield conclude(run, scope, text, closest, threshold, Context())
 
 
-def concluded(
-    run: Run,
+def conclude(
+    run: AgentRun,
     scope: ScopeSummary,
     response: str,
     hits: Sequence[SearchHit],
@@ -135,6 +282,7 @@ def concluded(
     *,
     truncated: bool = False,
 ) -> AnswerEvent:
+    """The answer as it is checked and kept: its citations, its trace, what ended it early."""
     return AnswerEvent(
         assemble(
             run.question,

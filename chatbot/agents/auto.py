@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 
-from ..cancellation import Cancellation
-from ..model_output.shapes import choice
-from ..retrieval.compared import COMPARES, MAY_COMPARE
-from ..retrieval.decomposition import sub_questions
-from ..retrieval.mentions import COUNTRY, YEAR
+from ..model_output.asking import choice
+from ..questions.comparison_sides import Side, sides
+from ..questions.comparisons import COMPARES, MAY_COMPARE
+from ..questions.decomposition import sub_questions
+from ..questions.mentions import COUNTRY, YEAR
+from ..request import RequestContext
 from ..retrieval.scope import describe
-from ..retrieval.sides import Side, sides
 from ..schema import AnswerEvent, Event, Question, StepEvent
 from . import DEFAULT
-from .parts import Parts
-from .run import Run
+from .run import AgentRun, Resources
 
 WAYS = {
     "direct": "one search and one answer: for a question about one fact, one topic or one report",
@@ -30,16 +29,19 @@ WAYS = {
 class AutoAgent:
     """Implements `protocols.Agent`: one call more than the agent it picks; by rule without a language model."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    needs_language_model = False
 
-    def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
-        run = Run(self._parts, question, cancel)
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
+        """Choose, then the chosen agent's events; its trace begins with the choice."""
+        run = AgentRun(self._resources, question, request)
         mode = yield from self._picked(run)
-        if cancel.cancelled:
+        if request.cancelled:
             return
         picked = replace(question, mode=mode, budget=run.spending.left(begun=True))
-        for event in self._parts.agent(mode).run(picked, cancel=cancel):
+        for event in self._resources.agent(mode).run(picked, request=request):
             if isinstance(event, AnswerEvent):
                 trace = event.answer.trace
                 trace = replace(
@@ -52,10 +54,10 @@ class AutoAgent:
             else:
                 yield event
 
-    def _picked(self, run: Run) -> Generator[StepEvent, None, str]:
-        if not self._parts.catalog.all(run.question.scope):
+    def _picked(self, run: AgentRun) -> Generator[StepEvent, None, str]:
+        if not self._resources.catalog.all(run.question.scope):
             return DEFAULT  # which says so, without a call
-        if not self._parts.language_model:
+        if not self._resources.chat_models.is_language_model:
             mode, why = self._by_rule(run.question)
             yield run.step("mode", f"Chosen: {mode}, because {why}")
             return mode
@@ -77,11 +79,11 @@ class AutoAgent:
 
     def _compared(self, question: Question) -> tuple[Side, ...]:
         """What there would be to compare."""
-        return sides(question.search_text, question.scope, self._parts.catalog).compared
+        return sides(question.search_text, question.scope, self._resources.catalog).compared
 
     def _by_rule(self, question: Question) -> tuple[str, str]:
         """Mode and reason."""
-        text, scope, catalog = question.search_text, question.scope, self._parts.catalog
+        text, scope, catalog = question.search_text, question.scope, self._resources.catalog
         compared = self._compared(question)
         between = any(len({side.scope.get(field) for side in compared}) > 1 for field in (COUNTRY, YEAR))
         if (compared and COMPARES.search(text)) or (between and MAY_COMPARE.search(text)):

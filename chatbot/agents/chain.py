@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..cancellation import Cancellation
-from ..generation.answer import prompt_for
-from ..generation.sentences import cited_numbers, without_numbers
-from ..model_output.shapes import follow_up, prose
+from ..grounding.answer import prompt_for
+from ..grounding.wording import cited_numbers, without_numbers
+from ..model_output.asking import follow_up, prose
+from ..request import RequestContext
 from ..retrieval.scope import describe
 from ..schema import Context, Event, Prompt, Question, SearchHit, StepEvent
-from .answering import grounded, is_empty, when_empty
-from .evidence import Evidence, numbered
-from .opening import begun
-from .parts import Parts
-from .questions import fresh, narrowed
-from .run import Run
-from .writing import Way, quotations
+from .answering import WritingPlan, answer_empty, answer_from, is_empty, open_research, quotations
+from .run import AgentRun, Resources
+from .searches import Findings, narrowed_search, new_questions, number_passages
 
 NOT_FOUND = "not found"
 
@@ -36,35 +32,38 @@ class ChainAgent:
     The seed asks a third time which passages support the short answer; here it cites them.
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    needs_language_model = True
 
-    def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
-        run = Run(self._parts, question, cancel)
-        if (scope := (yield from begun(run))) is None:
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
+        """Ask on until the model says it is enough, the rounds are over, or the budget is."""
+        run = AgentRun(self._resources, question, request)
+        if (scope := (yield from open_research(run))) is None:
             return
         evidence, links, closest = yield from self._explore(run)
-        if cancel.cancelled:
+        if request.cancelled:
             return
         if is_empty(run, evidence.hits):
-            yield from when_empty(run, scope, closest)
+            yield from answer_empty(run, scope, closest)
             return
 
         def prompt(question: Question, context: Context) -> Prompt:
             return prompt_for(question, context, asked="chain_answer_user", so_far=_told(links))
 
-        way = Way(prompt, lambda context: quotations(run, run.question.search_text, context))
-        yield from grounded(run, scope, evidence.hits, way, tokens=self._parts.deep_context_tokens)
+        way = WritingPlan(prompt, lambda context: quotations(run, run.question.search_text, context))
+        yield from answer_from(run, scope, evidence.hits, way, tokens=self._resources.deep_context_tokens)
 
-    def _explore(self, run: Run) -> Generator[StepEvent, None, tuple[Evidence, list[Link], list[SearchHit]]]:
+    def _explore(self, run: AgentRun) -> Generator[StepEvent, None, tuple[Findings, list[Link], list[SearchHit]]]:
         """The passages that support the short answers, these, and all that was found."""
-        evidence, links, closest = Evidence(), list[Link](), list[SearchHit]()
-        for _ in range(self._parts.chain_rounds):
+        evidence, links, closest = Findings(), list[Link](), list[SearchHit]()
+        for _ in range(self._resources.chain_rounds):
             asked = yield from self._next_question(run, links)
-            if asked is None or run.cancel.cancelled:
+            if asked is None or run.request.cancelled:
                 break
             yield run.step("follow_up", asked)
-            (found,) = yield from run.search([narrowed(run, asked)])
+            (found,) = yield from run.search([narrowed_search(run.question, asked, run.resources.catalog)])
             hits = list(found.hits) if found else []
             closest += hits
             if not hits:
@@ -75,7 +74,7 @@ class ChainAgent:
             evidence.add((asked, hit) for _, hit in evidence.unseen([(asked, supporting)], most=len(supporting)))
         return evidence, links, closest
 
-    def _next_question(self, run: Run, links: Sequence[Link]) -> Generator[StepEvent, None, str | None]:
+    def _next_question(self, run: AgentRun, links: Sequence[Link]) -> Generator[StepEvent, None, str | None]:
         """None: enough is known, the question was asked before, or the budget ends the chain.
 
         A first question that cannot be read is the main question itself.
@@ -91,14 +90,14 @@ class ChainAgent:
         if said is None or (said.enough and not links):
             return None if links else run.question.search_text
         asked = [link.question for link in links]
-        return None if said.enough else next(iter(fresh([said.question], asked)), None)
+        return None if said.enough else next(iter(new_questions([said.question], asked)), None)
 
     def _answered(
-        self, run: Run, asked: str, hits: Sequence[SearchHit]
+        self, run: AgentRun, asked: str, hits: Sequence[SearchHit]
     ) -> Generator[StepEvent, None, tuple[str, list[SearchHit]]]:
         """The short answer and the passages it cites; all of them where it cites none, none where it found nothing."""
         answer = yield from run.ask(
-            "intermediate", prose(), "All passages are kept", passages=numbered(hits), question=asked
+            "intermediate", prose(), "All passages are kept", passages=number_passages(hits), question=asked
         )
         if answer is None:
             return "", list(hits)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..cancellation import Cancellation
-from ..generation.answer import prompt_for
-from ..generation.tables import quotes_table, with_sources
-from ..prompts.delimiters import on_one_line
-from ..retrieval.mentions import find_mentions
+from ..grounding.answer import prompt_for
+from ..grounding.tables import quotes_table, with_sources
+from ..prompts import on_one_line
+from ..questions.comparison_sides import Side, Sides, sides
+from ..questions.mentions import find_mentions
+from ..request import RequestContext
 from ..retrieval.pipeline import Retrieval
-from ..retrieval.sides import Side, Sides, sides
 from ..retrieval.subjects import names_missing
 from ..schema import Context, Event, Prompt, Question, Quotation, SearchHit
-from ..text import counted, escape_markdown
-from .answering import grounded, is_empty, when_empty, without_model
-from .evidence import in_turn, once
-from .opening import begun
-from .parts import Parts
-from .run import Run
-from .search import Search
-from .writing import Way
+from ..text import count_of, escape_markdown
+from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_research
+from .run import AgentRun, Resources
+from .searches import Search, alternate, distinct
 
 QUOTES = 2
 """Quotations of each side where no model writes."""
@@ -35,31 +31,34 @@ NOTHING_TO_COMPARE = (
 class CompareAgent:
     """Implements `protocols.Agent`. One generation call; without a language model, quotations side by side."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    needs_language_model = False
 
-    def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
-        run = Run(self._parts, question, cancel)
-        if (scope := (yield from begun(run))) is None:
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
+        """The searches of all sides at once, then one answer from the best of each."""
+        run = AgentRun(self._resources, question, request)
+        if (scope := (yield from open_research(run))) is None:
             return
-        compared = sides(question.search_text, run.question.scope, self._parts.catalog)
+        compared = sides(question.search_text, run.question.scope, self._resources.catalog)
         ready = [side for side in compared.compared if side.ready]
         if not ready:
-            yield from without_model(run, _no_report(compared.compared) or NOTHING_TO_COMPARE, scope)
+            yield from answer_text(run, _no_report(compared.compared) or NOTHING_TO_COMPARE, scope)
             return
         yield run.step("plan", "What is compared", items=[side.name for side in ready])
-        yield run.step("search", f"{counted(len(ready), 'search')} at once")
+        yield run.step("search", f"{count_of(len(ready), 'search')} at once")
         searches = [Search(side.name, side.query, side.scope, question.top_k) for side in ready]
         found = yield from run.search(searches)
-        if cancel.cancelled:
+        if request.cancelled:
             return
         hits = balanced(found)
         if is_empty(run, hits) and not self._is_named(ready, found):
-            yield from when_empty(run, scope, hits)
+            yield from answer_empty(run, scope, hits)
             return
         comparison = _Comparison(run, compared, ready, found)
-        way = Way(comparison.prompt, comparison.quoting, comparison.finish)
-        yield from grounded(run, scope, hits, way, tokens=self._parts.deep_context_tokens)
+        way = WritingPlan(comparison.prompt, comparison.quoting, comparison.finish)
+        yield from answer_from(run, scope, hits, way, tokens=self._resources.deep_context_tokens)
 
     def _is_named(self, asked: Sequence[Side], found: Sequence[Retrieval | None]) -> bool:
         """Whether a passage has all the words of its side's question: that is short, and its scores are low.
@@ -67,7 +66,7 @@ class CompareAgent:
         Of 24 things that the reports have ("coffee", "religion") two lay below the floor of the built-in model, both
         named; of 20 that they have not 19 did, none named. Scores of the whole question do not part them.
         """
-        terms = self._parts.analyzer.terms
+        terms = self._resources.analyzer.terms
         return any(
             set(terms(side.query)) <= set(terms(hit.chunk.search_text))
             for side, one in zip(asked, found, strict=True)
@@ -77,13 +76,13 @@ class CompareAgent:
 
 def balanced(found: Sequence[Retrieval | None]) -> list[SearchHit]:
     """The best of each side, then the second best, ...: cut anywhere, each side has its share. Each passage once."""
-    return once(in_turn([one.hits if one else () for one in found]))
+    return distinct(alternate([one.hits if one else () for one in found]))
 
 
 class _Comparison:
     """What is written of the sides."""
 
-    def __init__(self, run: Run, every: Sides, ready: Sequence[Side], found: Sequence[Retrieval | None]) -> None:
+    def __init__(self, run: AgentRun, every: Sides, ready: Sequence[Side], found: Sequence[Retrieval | None]) -> None:
         self._run = run
         self._every = every
         self._ready = ready
@@ -107,30 +106,30 @@ class _Comparison:
         """The same words are quoted once, though they stand in several passages."""
         own = [passage for passage in context.passages if passage.number in numbers]
         found: dict[str, Quotation] = {}
-        for quote in self._run.parts.quoter.quotes(asked, own):
+        for quote in self._run.resources.quoter.quotes(asked, own):
             found.setdefault(quote.text, quote)
         return list(found.values())[:QUOTES]
 
     def finish(self, text: str, context: Context) -> str:
         """Cells without a source are emptied; an answer without a table gets one of quotations."""
         checked = with_sources(text, self._numbers(context))
-        parts = [checked.text]
+        notes = [checked.text]
         if checked.emptied:
-            parts.append("A table without any source was left out.")
+            notes.append("A table without any source was left out.")
         if not checked.tables:
-            parts.append(f"Side by side, quoted from the reports:\n\n{self.quoting(context)}")
+            notes.append(f"Side by side, quoted from the reports:\n\n{self.quoting(context)}")
         if checked.dropped:
-            parts.append(f"Left out of the table for want of a source: {_listed(checked.dropped)}.")
+            notes.append(f"Left out of the table for want of a source: {_listed(checked.dropped)}.")
         if self._failed:
-            parts.append(f"The search failed or took too long for {_listed(self._failed)}.")
-        parts.append(_no_report([side for side in self._every.compared if not self._is_said(side)]))
+            notes.append(f"The search failed or took too long for {_listed(self._failed)}.")
+        notes.append(_no_report([side for side in self._every.compared if not self._is_said(side)]))
         if self._every.left_out:
-            parts.append(f"Too many to compare at once; left out: {_listed(self._every.left_out)}.")
-        return "\n\n".join(filter(None, parts))
+            notes.append(f"Too many to compare at once; left out: {_listed(self._every.left_out)}.")
+        return "\n\n".join(filter(None, notes))
 
     def _is_said(self, side: Side) -> bool:
         """Whether the answer begins with that there is no report for it (`Understanding`)."""
-        question, catalog = self._run.question, self._run.parts.catalog
+        question, catalog = self._run.question, self._run.resources.catalog
         return names_missing(side.scope, find_mentions(question.search_text, catalog), question.scope, catalog)
 
     def _numbers(self, context: Context) -> dict[str, list[int]]:

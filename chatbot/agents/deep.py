@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 
-from ..cancellation import Cancellation
-from ..generation.answer import prompt_for
-from ..model_output.shapes import numbers, queries
-from ..retrieval.decomposition import sub_questions
+from ..grounding.answer import prompt_for
+from ..model_output import asking
+from ..questions.decomposition import sub_questions
+from ..request import RequestContext
 from ..retrieval.scope import describe
 from ..schema import Context, Event, Prompt, Question, SearchHit, StepEvent
-from ..text import counted, escape_markdown
-from .answering import grounded, is_empty, when_empty
-from .evidence import Evidence, numbered
-from .opening import begun
-from .parts import Parts
-from .questions import fresh, listed, narrowed
-from .run import Run
-from .writing import Way, quotations
+from ..text import count_of, escape_markdown
+from .answering import WritingPlan, answer_empty, answer_from, is_empty, open_research, quotations
+from .run import AgentRun, Resources
+from .searches import Findings, bullet_list, narrowed_search, new_questions, number_passages
 
 SUB_QUESTIONS = 4
 GAPS = 3
@@ -32,61 +28,67 @@ class DeepAgent:
     and quotations for each.
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._rounds = parts.deep_rounds if parts.language_model else 1
+    needs_language_model = False
 
-    def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
-        run = Run(self._parts, question, cancel)
-        if (scope := (yield from begun(run))) is None:
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._has_model = resources.chat_models.is_language_model
+        self._rounds = resources.deep_rounds if self._has_model else 1
+
+    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
+        """Plan, rounds of searches, then one answer from what was kept."""
+        run = AgentRun(self._resources, question, request)
+        if (scope := (yield from open_research(run))) is None:
             return
         plan = yield from self._plan(run)
         evidence, asked, closest = yield from self._explore(run, plan)
-        if cancel.cancelled:
+        if request.cancelled:
             return
         if is_empty(run, evidence.hits):
-            yield from when_empty(run, scope, closest)
+            yield from answer_empty(run, scope, closest)
             return
 
         def prompt(question: Question, context: Context) -> Prompt:
-            return prompt_for(question, context, asked="deep_answer_user", queries=listed(asked))
+            return prompt_for(question, context, asked="deep_answer_user", queries=bullet_list(asked))
 
-        way = Way(prompt, lambda context: _by_question(run, plan, evidence, context))
-        yield from grounded(run, scope, evidence.hits, way, tokens=self._parts.deep_context_tokens)
+        way = WritingPlan(prompt, lambda context: _by_question(run, plan, evidence, context))
+        yield from answer_from(run, scope, evidence.hits, way, tokens=self._resources.deep_context_tokens)
 
-    def _plan(self, run: Run) -> Generator[StepEvent, None, list[str]]:
+    def _plan(self, run: AgentRun) -> Generator[StepEvent, None, list[str]]:
         question = run.question
         plan = None
-        if self._parts.language_model:
+        if self._has_model:
             plan = yield from run.ask(
                 "plan",
-                queries(SUB_QUESTIONS),
+                asking.queries(SUB_QUESTIONS),
                 "Sub-questions by rule",
                 most=str(SUB_QUESTIONS),
                 scope=describe(question.scope),
                 question=question.search_text,
             )
         if not plan:
-            plan = sub_questions(question.search_text, question.scope, self._parts.catalog, most=SUB_QUESTIONS)
-        plan = fresh(plan, [question.search_text]) or [question.search_text]  # that is searched for anyway
+            plan = sub_questions(question.search_text, question.scope, self._resources.catalog, most=SUB_QUESTIONS)
+        plan = new_questions(plan, [question.search_text]) or [question.search_text]  # that is searched for anyway
         if plan != [question.search_text]:
-            yield run.step("plan", counted(len(plan), "sub-question"), items=plan)
+            yield run.step("plan", count_of(len(plan), "sub-question"), items=plan)
         return plan
 
     def _explore(
-        self, run: Run, plan: Sequence[str]
-    ) -> Generator[StepEvent, None, tuple[Evidence, list[str], list[SearchHit]]]:
+        self, run: AgentRun, plan: Sequence[str]
+    ) -> Generator[StepEvent, None, tuple[Findings, list[str], list[SearchHit]]]:
         """What was kept, what was asked, and what came closest where nothing was kept."""
-        evidence, asked, closest = Evidence(), list[str](), list[SearchHit]()
+        evidence, asked, closest = Findings(), list[str](), list[SearchHit]()
         open_questions = [run.question.search_text, *plan]
         for round_number in range(1, self._rounds + 1):
-            new_questions = fresh(open_questions, asked)
-            if not new_questions or run.cancel.cancelled:
+            queries = new_questions(open_questions, asked)
+            if not queries or run.request.cancelled:
                 break
-            asked += new_questions
-            yield run.step("search", f"Round {round_number}: {counted(len(new_questions), 'search')} at once")
-            found = yield from run.search([narrowed(run, query) for query in new_questions])
-            hits = [(query, self._near(one.hits)) for query, one in zip(new_questions, found, strict=True) if one]
+            asked += queries
+            yield run.step("search", f"Round {round_number}: {count_of(len(queries), 'search')} at once")
+            found = yield from run.search(
+                [narrowed_search(run.question, query, run.resources.catalog) for query in queries]
+            )
+            hits = [(query, self._near(one.hits)) for query, one in zip(queries, found, strict=True) if one]
             new = evidence.unseen(hits, most=JUDGED)
             closest += [hit for _, hit in new]
             kept = yield from self._relevant(run, asked, new)
@@ -98,39 +100,39 @@ class DeepAgent:
 
     def _near(self, hits: Sequence[SearchHit]) -> Sequence[SearchHit]:
         """Without a model to judge them: those that are not about something else, unless anything will do."""
-        if self._parts.language_model or self._parts.on_empty == "relax":
+        if self._has_model or self._resources.on_empty == "relax":
             return hits
-        return [hit for hit in hits if (hit.score or 0.0) >= self._parts.relevance_floor]
+        return [hit for hit in hits if (hit.score or 0.0) >= self._resources.relevance_floor]
 
     def _relevant(
-        self, run: Run, asked: Sequence[str], new: Sequence[tuple[str, SearchHit]]
+        self, run: AgentRun, asked: Sequence[str], new: Sequence[tuple[str, SearchHit]]
     ) -> Generator[StepEvent, None, Sequence[tuple[str, SearchHit]]]:
         """Those that the model calls relevant, in one call; all of them where it cannot be read (R-C9)."""
-        if not new or not self._parts.language_model:
+        if not new or not self._has_model:
             return new
         chosen = yield from run.ask(
             "relevance",
-            numbers(len(new)),
+            asking.numbers(len(new)),
             "All passages are kept",
-            passages=numbered([hit for _, hit in new]),
-            queries=listed(asked),
+            passages=number_passages([hit for _, hit in new]),
+            queries=bullet_list(asked),
         )
         if chosen is None:
             return new
-        yield run.step("relevance", f"{len(chosen)} of {counted(len(new), 'passage')} help")
+        yield run.step("relevance", f"{len(chosen)} of {count_of(len(new), 'passage')} help")
         return [new[number - 1] for number in sorted(chosen)]
 
-    def _gaps(self, run: Run, asked: Sequence[str], evidence: Evidence) -> Generator[StepEvent, None, list[str]]:
+    def _gaps(self, run: AgentRun, asked: Sequence[str], evidence: Findings) -> Generator[StepEvent, None, list[str]]:
         """What is still to be asked; nothing where the model cannot be read."""
         gaps = yield from run.ask(
             "reflect",
-            queries(GAPS),
+            asking.queries(GAPS),
             "No further searches",
             most=str(GAPS),
-            passages=numbered(evidence.hits, tokens=self._parts.deep_context_tokens),
+            passages=number_passages(evidence.hits, tokens=self._resources.deep_context_tokens),
             question=run.question.search_text,
             scope=describe(run.question.scope),
-            queries=listed(asked),
+            queries=bullet_list(asked),
         )
         if gaps is None:
             return []
@@ -138,15 +140,15 @@ class DeepAgent:
         return gaps
 
 
-def _by_question(run: Run, plan: Sequence[str], evidence: Evidence, context: Context) -> str:
+def _by_question(run: AgentRun, plan: Sequence[str], evidence: Findings, context: Context) -> str:
     """Quotations under each sub-question; those of the whole question where there is only that."""
     place = {passage.hit.chunk.id: passage.number for passage in context.passages}
-    parts = []
+    shown = []
     for query in plan if len(plan) > 1 else ():
         found = [place[hit.chunk.id] for hit in evidence.of(query) if hit.chunk.id in place]
         quoted = quotations(run, query, context, found) if found else "Nothing was found."
-        parts.append(f"**{escape_markdown(query)}**\n\n{quoted}")
-    return "\n\n".join(parts) or quotations(run, plan[0] if len(plan) == 1 else run.question.search_text, context)
+        shown.append(f"**{escape_markdown(query)}**\n\n{quoted}")
+    return "\n\n".join(shown) or quotations(run, plan[0] if len(plan) == 1 else run.question.search_text, context)
 
 
 build = DeepAgent

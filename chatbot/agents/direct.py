@@ -3,57 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
-from ..cancellation import Cancellation
+from ..request import RequestContext
 from ..retrieval.compression import Neighbours
 from ..schema import Event, Question, Scope, ScopeSummary
 from ..text import escape_markdown
-from .answering import grounded, is_empty, when_empty, without_model
-from .opening import opened
-from .parts import Parts
-from .questions import whole
-from .run import Run
-from .writing import Way
+from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_scope
+from .budget import SecondsUsedUpError
+from .run import AgentRun, Resources
+from .searches import whole_search
 
 
 class DirectAgent:
     """Implements `protocols.Agent`. A model that fails is an error here: there is nothing that would be lost."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    needs_language_model = False
 
-    def run(self, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
-        run = Run(self._parts, question, cancel)
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
+        """Raises ChatModelError, DependencyError, IngestingError."""
+        run = AgentRun(self._resources, question, request)
         if question.attachments:
             yield from self._about_attachments(run)
             return
-        if (scope := (yield from opened(run))) is None:
+        if (scope := (yield from open_scope(run))) is None:
             return
         yield run.step("search", f"Searching {scope.chunks:,} passages")
-        claim = run.spending.claim()
-        retrieval = yield from run.within_seconds(lambda limited: run.retrieve(whole(run), claim, limited))
+        allowance = run.spending.allowance()
+        retrieval = None
+        with suppress(SecondsUsedUpError), run.within_seconds() as limited:
+            retrieval = run.retrieve(whole_search(question), allowance, limited)
+        yield from run.note_time(limited)
         if retrieval is None:
-            yield from when_empty(run, scope, ())
+            yield from answer_empty(run, scope, ())
             return
-        claim.settle(*retrieval.steps)
-        if claim.refused:
+        allowance.settle(*retrieval.steps)
+        if allowance.refused:
             yield from run.stop("calls")
         if is_empty(run, retrieval.hits):
-            yield from when_empty(run, scope, retrieval.hits, retrieval.threshold)
+            yield from answer_empty(run, scope, retrieval.hits, retrieval.threshold)
             return
-        yield from grounded(run, scope, retrieval.hits, Way(), threshold=retrieval.threshold)
+        yield from answer_from(run, scope, retrieval.hits, WritingPlan(), threshold=retrieval.threshold)
 
-    def _about_attachments(self, run: Run) -> Iterator[Event]:
+    def _about_attachments(self, run: AgentRun) -> Iterator[Event]:
         """The same, over passages that are in no store and are gone afterwards (R-A2)."""
         question = run.question
         yield run.step("compress", "Looking for the passages that matter")
-        found = yield from run.within_seconds(
-            lambda limited: self._parts.compressor.retrieve(
-                question.search_text, question.attachments, top_k=question.top_k, cancel=limited
+        found = None
+        with suppress(SecondsUsedUpError), run.within_seconds() as limited:
+            found = self._resources.compressor.retrieve(
+                question.search_text, question.attachments, top_k=question.top_k, request=limited
             )
-        )
+        yield from run.note_time(limited)
         if found is None:
-            yield from without_model(run, run.why_stopped, ScopeSummary(Scope(), len(question.attachments), 0))
+            yield from answer_text(run, run.why_stopped, ScopeSummary(Scope(), len(question.attachments), 0))
             return
         retrieval, chunks = found
         run.spending.add(*retrieval.steps)
@@ -61,10 +67,10 @@ class DirectAgent:
         if not retrieval.hits:
             names = ", ".join(document.name for document in question.attachments)
             text = f"Nothing in {escape_markdown(names)} is close to this question."
-            yield from without_model(run, text, scope, threshold=retrieval.threshold)
+            yield from answer_text(run, text, scope, threshold=retrieval.threshold)
             return
         around = Neighbours(chunks)
-        yield from grounded(run, scope, retrieval.hits, Way(), around=around, threshold=retrieval.threshold)
+        yield from answer_from(run, scope, retrieval.hits, WritingPlan(), around=around, threshold=retrieval.threshold)
 
 
 build = DirectAgent

@@ -4,35 +4,79 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
-from ..cancellation import Cancellation, breakable, time_limit
-from ..database import begin_request
+from ..caches.answers import ChatModels
+from ..database.time_limits import begin_request
 from ..errors import NOTHING_WRITTEN, BudgetExhaustedError, ChatbotError, ChatModelError, ContextLengthError
-from ..model_output.asking import ask, asking
-from ..model_output.shapes import Shape
+from ..grounding.answer import OnEmpty
+from ..model_output.asking import Shape, ask, shape_prompt
 from ..prompts import render
-from ..protocols import ChatModel
-from ..retrieval.pipeline import Retrieval
+from ..protocols import Agent, Catalog, ChatModel, Embedder, Quoter, Reranker, Store
+from ..request import RequestContext
+from ..rerankers.none import NoReranker
+from ..retrieval.compression import Compressor
+from ..retrieval.pipeline import Retrieval, Retriever
+from ..retrieval.scope import KnowledgeCollection
 from ..schema import Message, Question, SearchHit, StepEvent, StepTiming, Stopper
-from ..text import estimate_tokens
-from .claimed_model import CallsUsedUpError, ClaimedChatModel
-from .parallel import Outcome, in_parallel
-from .parts import Parts
-from .search import Search, retrieved, too_slow
-from .spending import EXPLORING_SHARE, PLANNING_SHARE, Claim, Spending
+from ..text import Analyzer, estimate_tokens
+from .budget import (
+    EXPLORING_SHARE,
+    PLANNING_SHARE,
+    Allowance,
+    BudgetedChatModel,
+    CallsUsedUpError,
+    SecondsUsedUpError,
+    Spending,
+)
+from .searches import Outcome, Search, in_parallel, too_slow
 
 T = TypeVar("T")
 
 
-class Run:
-    """``spending`` and ``path`` grow while the agent works; ``stopped_by`` says what ended it early."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What agents work with, put together once by the composition root."""
 
-    def __init__(self, parts: Parts, question: Question, cancel: Cancellation) -> None:
-        self.parts = parts
+    retriever: Retriever
+    compressor: Compressor
+    store: Store
+    catalog: Catalog
+    chat_models: ChatModels
+    uncached_reranker: Callable[[], Reranker | None]
+    """For a question that wants a new answer; None: the retriever's own remembers nothing."""
+    quoter: Quoter
+    embedder: Embedder
+    analyzer: Analyzer
+    collections: tuple[KnowledgeCollection, ...]
+    agent: Callable[[str], Agent]
+    """Another agent, by its name."""
+    context_tokens: int
+    deep_context_tokens: int
+    context_margin: int
+    answer_tokens: int
+    relevance_floor: float
+    on_empty: OnEmpty
+    deep_rounds: int
+    chain_rounds: int
+    search_threads: int
+    search_seconds: float
+
+
+class AgentRun:
+    """One question, what it may use and what it has done.
+
+    ``spending`` and ``path`` grow while the agent works; ``stopped_by`` says what ended it early.
+    """
+
+    def __init__(self, resources: Resources, question: Question, request: RequestContext) -> None:
+        self.resources = resources
         self.question = question
-        self.cancel = cancel
-        self.spending = Spending(question.budget, reserve=parts.deep_context_tokens + parts.answer_tokens)
+        self.request = request
+        self.spending = Spending(question.budget, reserve=resources.deep_context_tokens + resources.answer_tokens)
         self.path: list[StepEvent] = []
         self.stopped_by: Stopper = ""
         self.why_stopped = ""
@@ -41,7 +85,8 @@ class Run:
 
     @property
     def chat_model(self) -> ChatModel:
-        return self.parts.chat_models.of(self.question)
+        """The one that may repeat what it said, unless the question wants a new answer."""
+        return self.resources.chat_models.of(self.question)
 
     def step(
         self,
@@ -62,7 +107,7 @@ class Run:
 
         ``detail``: what ended, where it was not the budget of this question.
         """
-        why = detail or self.spending.told(stopper)
+        why = detail or self.spending.describe(stopper)
         if why != self.why_stopped:
             self.stopped_by, self.why_stopped = stopper, why
             yield self.step("budget", why, failed=True)
@@ -71,7 +116,7 @@ class Run:
         """Whether the budget forbids one more call that reads ``tokens``."""
         if not self.stopped_by and (stopper := self.spending.stops_exploring(tokens, self._share)):
             yield from self.stop(stopper)
-        return bool(self.stopped_by) or self.cancel.cancelled
+        return bool(self.stopped_by) or self.request.cancelled
 
     def ask(self, stage: str, shape: Shape[T], otherwise: str, **values: str) -> Generator[StepEvent, None, T | None]:
         """What the model says to the prompts ``stage``; None where there is no budget, or nothing can be read.
@@ -88,25 +133,24 @@ class Run:
         ]
         if (yield from self.exhausted(sum(estimate_tokens(message.content) for message in messages))):
             return None
-        prompt, started = asking(messages, self.question.search_text, shape), time.perf_counter()
-        claim = self.spending.claim()
-        model = ClaimedChatModel(self.chat_model, claim)
+        prompt, started = shape_prompt(messages, self.question.search_text, shape), time.perf_counter()
+        allowance = self.spending.allowance()
+        model = BudgetedChatModel(self.chat_model, allowance)
         try:
-            with time_limit(self.cancel, self.spending.seconds_left(self._share)) as limited:
+            with self.request.within(self.spending.seconds_left(self._share)) as limited:
                 asked = ask(model, prompt, shape, limited, stage=stage)
         except (BudgetExhaustedError, CallsUsedUpError) as error:
-            claim.settle(StepTiming.since(stage, started, model.usage))
+            allowance.settle(StepTiming.since(stage, started, model.usage))
             if isinstance(error, BudgetExhaustedError) and not self.spending.usage_so_far.calls:
                 raise
-            yield from self.stop("calls") if claim.refused else self.stop("tokens", error.message)
+            yield from self.stop("calls") if allowance.refused else self.stop("tokens", error.message)
             return None
-        claim.settle(*asked.steps)
+        allowance.settle(*asked.steps)
         if asked.error is not None and not self.may_go_on(asked.error):
             raise asked.error
-        if asked.value is None and not self.cancel.cancelled:
+        if asked.value is None and not self.request.cancelled:
             yield self.step(stage, f"{otherwise}: {asked.why}", failed=True)
-            if limited.cancelled:
-                yield from self.stop("seconds")
+            yield from self.note_time(limited)
         return asked.value
 
     def may_go_on(self, error: ChatModelError) -> bool:
@@ -116,20 +160,25 @@ class Run:
         passes = error.retry_after is not None or error.reason == NOTHING_WRITTEN
         return worked or passes or isinstance(error, ContextLengthError)
 
-    def within_seconds(
-        self, work: Callable[[Cancellation], T], share: float = EXPLORING_SHARE
-    ) -> Generator[StepEvent, None, T | None]:
-        """What ``work`` comes to, in this thread; None where the budget's seconds ended it."""
-        done: T | None = None
-        with time_limit(self.cancel, self.spending.seconds_left(share)) as limited, breakable(limited):
+    @contextmanager
+    def within_seconds(self, share: float = EXPLORING_SHARE) -> Iterator[RequestContext]:
+        """What is done inside may take the budget's seconds, which `note_time` tells of.
+
+        Raises:
+            SecondsUsedUpError: they ended it.
+        """
+        with self.request.within(self.spending.seconds_left(share)) as limited:
             try:
-                done = work(limited)
-            except ChatbotError:
-                if not limited.cancelled or self.cancel.cancelled:
+                yield limited
+            except ChatbotError as error:
+                if not limited.cancelled or self.request.cancelled:
                     raise
-        if limited.cancelled and not self.cancel.cancelled:
+                raise SecondsUsedUpError("The budget of seconds is used up.") from error
+
+    def note_time(self, limited: RequestContext) -> Iterator[StepEvent]:
+        """Say that the budget's seconds ended what ran under ``limited``, if they did."""
+        if limited.cancelled and not self.request.cancelled:
             yield from self.stop("seconds")
-        return done
 
     def search(
         self, searches: Sequence[Search], *, planning: bool = False
@@ -143,42 +192,63 @@ class Run:
         """
         self._share = PLANNING_SHARE if planning else EXPLORING_SHARE
         found: list[Retrieval | None] = [None] * len(searches)
-        left, most = self.spending.seconds_left(self._share), self.parts.search_seconds
+        left, most = self.spending.seconds_left(self._share), self.resources.search_seconds
         if left is not None and left <= 0:
             yield from self.stop("seconds")
             return found
         seconds = most if left is None else min(most, left)
         failures, started = list[Outcome[Retrieval]](), time.perf_counter()
-        claims = [self.spending.claim() for _ in searches]
+        allowances = [self.spending.allowance() for _ in searches]
         work = [
-            lambda cancel, one=one, claim=claim: self._in_thread(one, claim, cancel)
-            for one, claim in zip(searches, claims, strict=True)
+            lambda request, one=one, allowance=allowance: self._in_thread(one, allowance, request)
+            for one, allowance in zip(searches, allowances, strict=True)
         ]
-        for outcome in in_parallel(work, threads=self.parts.search_threads, cancel=self.cancel, seconds=seconds):
+        for outcome in in_parallel(work, threads=self.resources.search_threads, request=self.request, seconds=seconds):
             label = searches[outcome.place].label
             if outcome.result is None:
                 failures.append(outcome)
-                claims[outcome.place].give_up("rerank", started)
+                allowances[outcome.place].give_up("rerank", started)
                 why = outcome.error.message if outcome.error else f"No answer within {round(seconds, 1):g} s."
                 yield self.step("found", f"{label}: {why}", failed=True)
                 continue
             found[outcome.place] = outcome.result
-            claims[outcome.place].settle(*outcome.result.steps)
+            allowances[outcome.place].settle(*outcome.result.steps)
             yield self.step("found", label, hits=outcome.result.hits)
-        if any(claim.refused for claim in claims):
+        if any(allowance.refused for allowance in allowances):
             yield from self.stop("calls")
-        late = any(failure.error is None for failure in failures)
-        if seconds < most and late:
+        if seconds < most and any(failure.error is None for failure in failures):
             yield from self.stop("seconds")
         elif failures and len(failures) == len(searches) and not self._found:
             raise next((failure.error for failure in failures if failure.error), too_slow(seconds))
         self._found = self._found or len(failures) < len(searches)
         return found
 
-    def _in_thread(self, search: Search, claim: Claim, cancel: Cancellation) -> Retrieval:
+    def _in_thread(self, search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
         begin_request()  # waits at the same time would add up in the request's own time limit
-        return self.retrieve(search, claim, cancel)
+        return self.retrieve(search, allowance, request)
 
-    def retrieve(self, search: Search, claim: Claim, cancel: Cancellation) -> Retrieval:
-        """One search, in this thread. Raises DependencyError, BudgetExhaustedError."""
-        return retrieved(self.parts, self.question, search, self.spending, claim, cancel)
+    def retrieve(self, search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
+        """One search, in this thread; the calls of a reranker are taken from ``allowance``.
+
+        A reranker that the day's tokens end for is left out, once the model was asked for something.
+
+        Raises:
+            DependencyError: it failed.
+            BudgetExhaustedError: the day's tokens were used up before this question began.
+        """
+        question = self.question
+        retrieve = partial(
+            self.resources.retriever.retrieve,
+            search.query,
+            top_k=search.top_k,
+            scope=search.scope,
+            method=question.retrieval_method,
+            page=question.page,
+            request=replace(request, may_call=allowance.take),
+        )
+        try:
+            return retrieve(reranker=None if question.cache else self.resources.uncached_reranker())
+        except BudgetExhaustedError:
+            if not self.spending.usage_so_far.calls:
+                raise
+            return retrieve(reranker=NoReranker())

@@ -8,23 +8,34 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from ..caches.responses import ChatModels
-from ..cancellation import Cancellation, time_limit
+from ..caches.answers import ChatModels
 from ..errors import ChatModelError
-from ..generation.answer import assemble, general_prompt
-from ..model_output.completion import completion
-from ..model_output.heard import Heard
+from ..grounding.answer import OnEmpty, assemble, general_prompt
+from ..model_output.stream import Reply, completion
 from ..protocols import Agent, Catalog
-from ..retrieval.mentions import COUNTRY, Mentions, find_mentions
-from ..retrieval.scope import summarise
-from ..retrieval.small_talk import is_small_talk
+from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions
+from ..questions.sentences import is_small_talk
+from ..request import RequestContext
+from ..retrieval.scope import describe, summarise
 from ..retrieval.subjects import Missing, everything_asked, missing_subject, suggest_scope
-from ..schema import AnswerEvent, Event, Question, Scope, ScopeSummary, SourcesEvent, StepEvent, StepTiming, TokenEvent
-from .collection import Topic, collection_answer, collection_topic
-from .parts import OnEmpty
-from .spending import Spending
+from ..schema import (
+    AnswerEvent,
+    DocumentRecord,
+    Event,
+    Question,
+    Scope,
+    ScopeSummary,
+    SourcesEvent,
+    StepEvent,
+    StepTiming,
+    TokenEvent,
+    Value,
+)
+from ..text import count_of, escape_markdown
+from .budget import Spending
 
 NOTHING_ASKED = "Ask what the reports say: about a country, a topic or a year."
 _PAGE = re.compile(r"\b(?:page|p\.) ?(\d{1,4})\b", re.IGNORECASE)
@@ -36,72 +47,133 @@ _RANKING = re.compile(
     r"|\b(?:countr(?:y|ies)|nations?) (?:with|that has|that have|which has) the (?:\w+est|most|fewest|least)\b",
     re.IGNORECASE,
 )
+MOST_LISTED = 20
+Topic = Literal["reports", "countries", "years"]
+
+_REPORTS = r"(?:(?:country|yearly|annual)\s+)?(?:reports?|documents?|files|editions?)"
+_PLACE = r"(?:the|your|this) (?:data|database|collection|knowledge base|index)"
+_THERE = (
+    r"(?:do you (?:have|know|hold|cover)|have you got|are there|exist"
+    r"|are (?:available|covered|included|indexed|loaded|searched)"
+    r"|(?:can|may|could) (?:i|you|we) (?:ask(?: you)? about|search|use)|do (?:the|your|these) reports cover"
+    rf"|are in (?:{_PLACE}|the reports))"
+)
+_LIST = r"(?:list|show(?: me)?|give me)\s+(?:(?:a list of|all|the|your|of)\s+)*"
+_MINE = r"(?:\s+(?:that )?you have)?"
+_WORDINGS: tuple[tuple[Topic, str], ...] = (
+    ("reports", rf"(?:which|what|how many)\s+{_REPORTS}\s+{_THERE}"),
+    ("reports", rf"(?:do you have|have you got|are there)\s+(?:any\s+|an?\s+)?{_REPORTS}"),
+    ("reports", rf"{_LIST}{_REPORTS}{_MINE}"),
+    ("reports", r"what (?:data |information )?do you (?:have|cover)|what can i ask(?: you)?(?: about)?"),
+    ("reports", rf"what(?:'s| is) in {_PLACE}"),
+    ("countries", rf"(?:which|what|how many)\s+countries\s+(?!are there$|exist){_THERE}"),
+    ("countries", rf"{_LIST}countries{_MINE}"),
+    ("years", rf"(?:which|what|how many)\s+years\s+{_THERE}"),
+    ("years", rf"{_LIST}years{_MINE}"),
+)
+_ASKED = [
+    (topic, re.compile(rf"^(?:please\s+)?(?:{wording})(?:\s+(?:available|here|in {_PLACE}))?$", re.IGNORECASE))
+    for topic, wording in _WORDINGS
+]
+_LINK = re.compile(r"\b(?:on|about|for|from|of|in|and|or|the|year|years)\b|[,?.!&]", re.IGNORECASE)
+_AT_THE_END = re.compile(r"(?:\s*(?:\b(?:on|about|for|from|of|in|and|or|the|year|years)\b|[,&]))+$", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Understood:
+    """A question to hand to an agent, or the events of an answer that needs none; once, by one thread."""
+
+    question: Question
+    answer: Iterator[Event] | None = None
+    notes: list[str] = field(default_factory=list)
+    """What has to be said before the answer."""
+    offered: ScopeSummary | None = None
+    """The scope that the question might be asked under."""
+    ranking: bool = False
+    said: str = ""
+
+    def events(self, agent: Agent, request: RequestContext) -> Iterator[Event]:
+        """To be passed through `annotate` one by one."""
+        return self.answer or agent.run(self.question, request=request)
+
+    def annotate(self, event: Event) -> list[Event]:
+        """The event with what has to be said before the answer, and the scope that is offered."""
+        if isinstance(event, AnswerEvent):
+            response = self.said + event.answer.response
+            return [AnswerEvent(replace(event.answer, response=response, suggested_scope=self.offered))]
+        if isinstance(event, SourcesEvent) and self.ranking and event.hits:
+            found = len({hit.chunk.document_id for hit in event.hits})
+            self.notes.append(
+                f"No ranking of all countries: the passages found come from {found} of {event.scope.documents:,} "
+                "reports. To compare countries, name them."
+            )
+        if isinstance(event, TokenEvent) and self.notes and not self.said:
+            self.said = " ".join(self.notes) + "\n\n"
+            return [TokenEvent(self.said), event]
+        return [event]
 
 
 class Understanding:
-    """Runs an agent on a question it has understood first. Stateless between calls; thread-safe."""
+    """Reads a question before an agent does. Stateless between calls; thread-safe."""
 
     def __init__(self, *, catalog: Catalog, chat_models: ChatModels, on_empty: OnEmpty) -> None:
         self._catalog = catalog
         self._chat_models = chat_models
         self._on_empty = on_empty
 
-    def run(self, agent: Agent, question: Question, *, cancel: Cancellation) -> Iterator[Event]:
+    def run(self, agent: Agent, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """The agent's events, or those of an answer that needs no agent."""
+        understood = self.read(question, request=request)
+        for event in understood.events(agent, request):
+            yield from understood.annotate(event)
+
+    def read(self, question: Question, *, request: RequestContext) -> Understood:
+        """What the question is about; answered already where no agent could add anything."""
         if question.attachments:
-            yield from agent.run(question, cancel=cancel)
-            return
+            return Understood(question)
         if is_small_talk(question.search_text) and self._on_empty != "general":
-            yield from self._said(question, NOTHING_ASKED)
-            return
+            return Understood(question, self._said(question, NOTHING_ASKED))
         mentions = find_mentions(question.search_text, self._catalog)
         missing = missing_subject(mentions, question.scope, self._catalog)
         if missing is not None and missing.everything and self._on_empty != "relax":
-            yield from self._nothing(question, missing, cancel)
-            return
+            general = self._on_empty == "general" and not Spending(question.budget, reserve=0).stops_answer()
+            nothing = self._general(question, missing, request) if general else self._said(question, missing.text)
+            return Understood(question, nothing)
         asked = everything_asked(question.search_text, question.scope, self._catalog)
         suggestion = suggest_scope(asked, question.scope, self._catalog)
         if topic := collection_topic(question.search_text, mentions):
-            yield from self._about_the_collection(question, topic, suggestion or question.scope, missing)
-            return
+            scope = suggestion or question.scope
+            text = collection_answer(topic, scope, self._catalog)
+            text = f"{missing.text}\n\n{text}" if missing else text
+            return Understood(question, self._said(question, text, scope, answered=True))
         page = question.page or page_in(question.search_text, self._catalog)
         if question.auto_scope:
             question, suggestion = replace(question, scope=suggestion or question.scope, page=page), None
-        offered = self._offer(question, suggestion, page)
+        offered = None
+        if suggestion is not None or page != question.page:
+            offered = replace(summarise(self._catalog, suggestion or question.scope), page=page)
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
         notes = [missing.text] if missing else []
-        ranking = self._is_ranking(question, mentions)
-        yield from self._annotated(agent.run(question, cancel=cancel), notes, offered, ranking)
+        return Understood(question, None, notes, offered, ranking=self._is_ranking(question, mentions))
 
-    def _offer(self, question: Question, suggestion: Scope | None, page: int | None) -> ScopeSummary | None:
-        """What the question might be asked about instead; None where that is what it is asked about."""
-        if suggestion is None and page == question.page:
-            return None
-        return replace(summarise(self._catalog, suggestion or question.scope), page=page)
-
-    def _nothing(self, question: Question, missing: Missing, cancel: Cancellation) -> Iterator[Event]:
-        """ON_EMPTY for a subject that the data does not have."""
-        if self._on_empty == "general" and not Spending(question.budget, reserve=0).stops_answer():
-            yield from self._general(question, missing, cancel)
-        else:
-            yield from self._said(question, missing.text)
-
-    def _said(self, question: Question, text: str) -> Iterator[Event]:
-        """An answer without sources."""
-        scope = summarise(self._catalog, question.scope)
-        yield SourcesEvent((), scope)
+    def _said(
+        self, question: Question, text: str, scope: Scope | None = None, *, answered: bool = False
+    ) -> Iterator[Event]:
+        """An answer without sources, about the question's scope unless another is given."""
+        summary = summarise(self._catalog, question.scope if scope is None else scope)
+        yield SourcesEvent((), summary)
         yield TokenEvent(text)
-        yield AnswerEvent(assemble(question, text, scope=scope))
+        yield AnswerEvent(replace(assemble(question, text, scope=summary), answered=answered))
 
-    def _general(self, question: Question, missing: Missing, cancel: Cancellation) -> Iterator[Event]:
+    def _general(self, question: Question, missing: Missing, request: RequestContext) -> Iterator[Event]:
         """What the model knows; what is missing where it fails, writes nothing or runs out of time first."""
         scope = summarise(self._catalog, question.scope)
         yield SourcesEvent((), scope)
         path = [StepEvent("generate", "Writing the answer")]
         yield path[0]
         started, asked, done = time.perf_counter(), general_prompt(question), None
-        heard = Heard(asked)
-        with time_limit(cancel, question.budget.seconds) as limited:
+        heard = Reply(asked)
+        with request.within(question.budget.seconds) as limited:
             try:
                 done = yield from completion(self._chat_models.of(question), asked, limited, heard)
             except ChatModelError as error:
@@ -116,46 +188,16 @@ class Understanding:
             scope=scope,
             steps=(StepTiming.since("generate", started, done.usage if done else usage),),
             path=tuple(path),
-            stopped_by="seconds" if limited.cancelled and not cancel.cancelled else "",
+            stopped_by="seconds" if limited.cancelled and not request.cancelled else "",
             truncated=done is not None and done.truncated,
         )
         yield AnswerEvent(answer)
-
-    def _about_the_collection(
-        self, question: Question, topic: Topic, scope: Scope, missing: Missing | None
-    ) -> Iterator[Event]:
-        summary = summarise(self._catalog, scope)
-        text = collection_answer(topic, scope, self._catalog)
-        text = f"{missing.text}\n\n{text}" if missing else text
-        yield SourcesEvent((), summary)
-        yield TokenEvent(text)
-        yield AnswerEvent(replace(assemble(question, text, scope=summary), answered=True))
 
     def _is_ranking(self, question: Question, mentions: Mentions) -> bool:
         """Whether it asks for the first of all countries, and no scope says of which."""
         if question.scope.get(COUNTRY) is not None or mentions.about or len(self._catalog.values(COUNTRY)) < 2:
             return False
         return _RANKING.search(question.search_text) is not None
-
-    def _annotated(
-        self, events: Iterator[Event], notes: Sequence[str], offered: ScopeSummary | None, ranking: bool
-    ) -> Iterator[Event]:
-        """The events with what has to be said before the answer, and the scope that it might be asked under."""
-        before = list(notes)
-        said = ""
-        for event in events:
-            if isinstance(event, SourcesEvent):
-                found = len({hit.chunk.document_id for hit in event.hits})
-                if ranking and found:
-                    before.append(_of_some_reports(found, event.scope.documents))
-            elif isinstance(event, TokenEvent) and before and not said:
-                said = " ".join(before) + "\n\n"
-                yield TokenEvent(said)
-            if not isinstance(event, AnswerEvent):
-                yield event
-                continue
-            response = said + event.answer.response
-            yield AnswerEvent(replace(event.answer, response=response, suggested_scope=offered))
 
 
 def page_in(text: str, catalog: Catalog) -> int | None:
@@ -168,8 +210,53 @@ def page_in(text: str, catalog: Catalog) -> int | None:
     return page if 1 <= page <= longest else None
 
 
-def _of_some_reports(found: int, all_of_them: int) -> str:
-    return (
-        f"No ranking of all countries: the passages found come from {found} of {all_of_them:,} reports. "
-        "To compare countries, name them."
+def collection_topic(question: str, mentions: Mentions) -> Topic | None:
+    """What of the collection a question asks for. Strict: all of it has to be that and the names of a scope."""
+    asked = question.strip().rstrip("?.! ").replace("’", "'")
+    spans = [(country.start, country.end) for country in mentions.countries]
+    named = sorted([*spans, *((years.start, years.end) for years in mentions.years)])
+    if named:
+        head, tail = asked[: named[0][0]], asked[named[0][0] :]
+        for start, end in reversed(named):
+            shift = named[0][0]
+            tail = tail[: start - shift] + tail[end - shift :]
+        if _LINK.sub("", tail).strip():
+            return None
+        asked = _AT_THE_END.sub("", head.rstrip())
+    return next((topic for topic, pattern in _ASKED if pattern.match(asked)), None)
+
+
+def collection_answer(topic: Topic, scope: Scope, catalog: Catalog) -> str:
+    """Markdown: counts, and the first of what was asked for."""
+    records = [record for record in catalog.all(scope) if record.status == "ready"]
+    where = f" for {escape_markdown(describe(scope))}" if scope else ""
+    if topic == "reports":
+        years = _values(records, scope, YEAR)
+        covered = f", of {_range(years)}" if years and len(records) > 1 else ""
+        return _list(f"There {_are(len(records), 'report')}{where}{covered}", [r.title for r in records])
+    values = _values(records, scope, COUNTRY if topic == "countries" else YEAR)
+    noun = "country" if topic == "countries" else "year"
+    return _list(
+        f"The {count_of(len(records), 'report')}{where} cover {count_of(len(values), noun)}", list(map(str, values))
     )
+
+
+def _values(records: Sequence[DocumentRecord], scope: Scope, field: str) -> list[Value]:
+    parts = (part.metadata for record in records for part in record.parts)
+    return sorted({p[field] for p in parts if field in p and scope.without("document_name").matches(p)}, key=str)
+
+
+def _range(years: Sequence[Value]) -> str:
+    return ", ".join(map(str, years)) if len(years) <= MOST_LISTED else f"{years[0]} to {years[-1]}"
+
+
+def _list(heading: str, items: Sequence[str]) -> str:
+    if not items:
+        return f"{heading}."
+    lines = [f"- {escape_markdown(item)}" for item in items[:MOST_LISTED]]
+    more = [f"\n… and {len(items) - MOST_LISTED} more."] if len(items) > MOST_LISTED else []
+    return "\n".join([f"{heading}:", "", *lines, *more])
+
+
+def _are(count: int, noun: str) -> str:
+    return f"{'is' if count == 1 else 'are'} {count_of(count, noun)}"

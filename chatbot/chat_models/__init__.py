@@ -11,6 +11,3 @@ CHAT_MODELS: Registry[ChatModel] = Registry(
         "openai": "chatbot.chat_models.openai",
     },
 )
-
-FREE = frozenset({"echo", "extractive"})
-"""Models in this process: nothing to meter, nothing worth keeping."""

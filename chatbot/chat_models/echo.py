@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..cancellation import Cancellation
+from ..request import RequestContext
 from ..schema import Delta, Prompt, Usage
 from ..settings import Settings
 from ..text import estimate_tokens
@@ -14,12 +14,14 @@ class EchoChatModel:
     """Implements `protocols.ChatModel`: one piece per word, usage at the end."""
 
     model_id = "echo"
+    is_language_model = False
 
-    def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
+    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
+        """Word by word."""
         numbers = "".join(f"[{passage.number}]" for passage in prompt.context.passages)
         words = f"You asked: {prompt.question} {numbers}".split(" ")
         for position, word in enumerate(words):
-            if cancel.cancelled:
+            if request.cancelled:
                 return
             yield Delta(word if position == 0 else f" {word}")
         prompt_tokens = sum(estimate_tokens(message.content) for message in prompt.messages)

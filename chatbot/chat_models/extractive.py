@@ -1,6 +1,6 @@
 """Answers by quoting, for machines without a key: the best sentences of the best passages, with their numbers.
 
-No small model that ships in a package may answer people (measured, MODELS.md: invented facts), so none is used;
+No small model that ships in a package may answer people (measured: invented facts), so none is used;
 the answer says that it quotes.
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 
-from ..cancellation import Cancellation
+from ..request import RequestContext
 from ..schema import SECTION_SEPARATOR, Delta, Passage, Prompt, Quotation, Usage
 from ..settings import Settings
-from ..text import Analyzer, analyzer, quoted_line, sentences
+from ..text import Analyzer, analyzer, quotation_item, sentences
 
 PASSAGES = 3
 SENTENCES = 3
@@ -44,57 +44,64 @@ class ExtractiveChatModel:
     """Implements `protocols.ChatModel` and `protocols.Quoter`. Deterministic."""
 
     model_id = "extractive"
+    is_language_model = False
 
     def __init__(self, language: str) -> None:
         self._analyzer: Analyzer = analyzer(language)
 
-    def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
+    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
+        """One piece per quotation. Nothing is counted: it costs nothing."""
         quotes = self.quotes(prompt.question, prompt.context.passages)
         if not quotes:
             yield Delta("No passage was given to quote from.")
             return
         yield Delta(f"{HEADER}\n")
         for quote in quotes:
-            if cancel.cancelled:
+            if request.cancelled:
                 return
-            yield Delta(f"\n{quoted_line(quote)}\n")
+            yield Delta(f"\n{quotation_item(quote)}\n")
         yield Delta(usage=Usage())
 
     def quotes(self, question: str, passages: Sequence[Passage]) -> list[Quotation]:
-        return [_quotation(quote) for quote in self._best(question, passages)]
-
-    def _best(self, asked: str, passages: Sequence[Passage]) -> list[_Quote]:
-        question = set(self._analyzer.terms(asked))
+        """Implements `protocols.Quoter`: passages weigh by the question's words in them, rare ones more."""
+        asked, terms_of = set(self._analyzer.terms(question)), self._analyzer.terms
         # Counts where words do not decide; among these: a comparison's side may have the first, seventh and ninth.
         places = {number: place for place, number in enumerate(sorted(p.number for p in passages), start=1)}
-        passages = self._telling(passages, question)
-        texts = {p.number: set(self._analyzer.terms(p.hit.chunk.search_text)) for p in passages}
-        found = Counter(term for terms in texts.values() for term in terms & question)
+        telling = self._telling(passages, asked)
+        texts = {passage.number: set(terms_of(passage.hit.chunk.search_text)) for passage, _ in telling}
+        found = Counter(term for terms in texts.values() for term in terms & asked)
         # A term that every passage has says little about which one answers.
-        weights = {term: log(1 + len(passages) / found[term]) for term in found}
-        covered = {p.number: sum(weights[t] for t in texts[p.number] & question) for p in passages}
-        quotes = [self._quote(p, weights, covered[p.number] + 1.0 / places[p.number]) for p in passages]
-        closest = max((_cosine(passage) for passage in passages), default=0.0)
-        near = [quote for quote in quotes if _cosine(quote.passage) >= CLOSE * closest]
-        best = _distinct(sorted(near, key=lambda quote: (-quote.weight, quote.passage.number)))[:PASSAGES]
-        return [quote for quote in best if quote.weight >= RELATED * best[0].weight]
+        weights = {term: log(1 + len(telling) / found[term]) for term in found}
+        closest = max((_cosine(passage) for passage, _ in telling), default=0.0)
+        near = []
+        for passage, said in telling:
+            if _cosine(passage) >= CLOSE * closest:
+                covered = sum(weights[term] for term in texts[passage.number] & asked)
+                best = self._best_sentences(said, weights)
+                near.append(_Quote(passage, best, covered + 1.0 / places[passage.number]))
+        chosen = _distinct(sorted(near, key=lambda quote: (-quote.weight, quote.passage.number)))[:PASSAGES]
+        return [_quotation(quote) for quote in chosen if quote.weight >= RELATED * chosen[0].weight]
 
-    def _telling(self, passages: Sequence[Passage], question: set[str]) -> list[Passage]:
-        """Those with a sentence, or under a heading, that has a word of the question; else all that say anything."""
-        saying = [p for p in passages if _statements(p)] or [p for p in passages if _sentences(p)]
-        sharing = [
-            passage
-            for passage in saying
-            if question & set(self._analyzer.terms("\n".join([passage.hit.chunk.section, *_statements(passage)])))
-        ]
-        return sharing or saying
+    def _telling(self, passages: Sequence[Passage], question: set[str]) -> list[tuple[Passage, list[str]]]:
+        """Passages with what they say: those with a word of the question in it, or in their heading; else all."""
+        saying, others, sharing = [], [], []
+        for passage in passages:
+            every, statements = _sentences(passage)
+            if statements:
+                saying.append((passage, statements))
+            elif every:  # source lines and headings: quoted only where nobody says more
+                others.append((passage, every))
+        for passage, said in saying or others:
+            words = "\n".join([passage.hit.chunk.section, *(said if saying else ())])
+            if question & set(self._analyzer.terms(words)):
+                sharing.append((passage, said))
+        return sharing or saying or others
 
-    def _quote(self, passage: Passage, weights: dict[str, float], weight: float) -> _Quote:
-        """The passage's best sentences in text order."""
-        found = _statements(passage) or _sentences(passage)
+    def _best_sentences(self, found: Sequence[str], weights: dict[str, float]) -> tuple[str, ...]:
+        """In text order."""
         scores = [sum(weights.get(t, 0.0) for t in set(self._analyzer.terms(s))) / (1 + len(s) / 400) for s in found]
         best = sorted(range(len(found)), key=lambda i: (-scores[i], i))[:SENTENCES]
-        return _Quote(passage, tuple(found[i] for i in sorted(best)), weight)
+        return tuple(found[i] for i in sorted(best))
 
 
 def _distinct(quotes: Sequence[_Quote]) -> list[_Quote]:
@@ -107,16 +114,16 @@ def _distinct(quotes: Sequence[_Quote]) -> list[_Quote]:
     return list(first.values())
 
 
-def _statements(passage: Passage) -> list[str]:
-    """The passage's sentences without source lines and repeated headings."""
+def _sentences(passage: Passage) -> tuple[list[str], list[str]]:
+    """Those with a letter or a digit (a full stop that a layout left alone is none); and of them the statements.
+
+    A statement is no source line and no repeated heading.
+    """
     chunk = passage.hit.chunk
     headings = {_letters(part) for part in (chunk.title, *chunk.section.split(SECTION_SEPARATOR))}
-    return [s for s in _sentences(passage) if not _SOURCE_LINE.match(s) and _letters(s) not in headings]
-
-
-def _sentences(passage: Passage) -> list[str]:
-    """Those with a letter or a digit: a full stop that a layout left alone is none."""
-    return [sentence for sentence in sentences(passage.hit.chunk.text) if _letters(sentence)]
+    found = [(sentence, letters) for sentence in sentences(chunk.text) if (letters := _letters(sentence))]
+    statements = [s for s, letters in found if letters not in headings and not _SOURCE_LINE.match(s)]
+    return [sentence for sentence, _ in found], statements
 
 
 def _letters(text: str) -> str:

@@ -1,52 +1,25 @@
-"""A chat model under a daily budget (R-D9), whose calls can be recorded for one question (R-C7)."""
+"""A chat model under a daily budget (R-D9), counted for one question, too (R-C7)."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from typing import Protocol
 
-from ..cancellation import Cancellation
 from ..errors import BudgetExhaustedError, ChatModelError
-from ..model_output.heard import Heard
+from ..model_output.stream import Reply
 from ..protocols import ChatModel
-from ..schema import Delta, Prompt, Usage
+from ..request import RequestContext
+from ..schema import Delta, Prompt
 
 
 class Meter(Protocol):
     """Tokens by day, of all workers."""
 
-    def add(self, tokens: int) -> None: ...
+    def add(self, tokens: int) -> None:
+        """Count tokens to today (UTC)."""
 
-    def today(self) -> int: ...
-
-
-class Spent:
-    """What has reached the metered model since `begin_recording`. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._usage = Usage()
-
-    @property
-    def usage(self) -> Usage:
-        with self._lock:
-            return self._usage
-
-    def add(self, usage: Usage) -> None:
-        with self._lock:
-            self._usage += usage
-
-
-_spent: ContextVar[Spent | None] = ContextVar("spent", default=None)
-
-
-def begin_recording() -> Spent:
-    """From now on in this context, and in the copies of it that threads work in."""
-    spent = Spent()
-    _spent.set(spent)
-    return spent
+    def today(self) -> int:
+        """Tokens counted today."""
 
 
 class MeteredChatModel:
@@ -61,27 +34,26 @@ class MeteredChatModel:
         self._limit = limit
         self._reset = reset
         self.model_id = inner.model_id
+        self.is_language_model = inner.is_language_model
 
-    def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
+    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """Raises BudgetExhaustedError, ChatModelError."""
         if self._limit is not None and (used := self._meter.today()) >= self._limit:
             raise BudgetExhaustedError(used=used, limit=self._limit, retry_after=self._reset())
-        heard, failed = Heard(prompt), None
+        heard, failed = Reply(prompt), None
         try:
-            for delta in self._inner.stream(prompt, cancel=cancel):
+            for delta in self._inner.stream(prompt, request=request):
                 heard.hear(delta)
                 yield delta
         except ChatModelError as error:
             failed = error
             raise
         finally:  # also where the listener leaves in the middle
-            self._book(heard.usage_of_failed(failed) if failed else heard.usage)
-
-    def _book(self, usage: Usage) -> None:
-        if (spent := _spent.get()) is not None:
-            spent.add(usage)
-        self._meter.add(usage.tokens)
+            usage = heard.usage_of_failed(failed) if failed else heard.usage
+            request.meter.add(usage)
+            self._meter.add(usage.tokens)
 
     def close(self) -> None:
+        """Close the inner model's connections, where it has any."""
         if close := getattr(self._inner, "close", None):
             close()

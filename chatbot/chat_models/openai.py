@@ -8,10 +8,9 @@ from typing import Any
 
 from openai import BadRequestError, OpenAI, Stream, UnprocessableEntityError
 
-from ..breakable import Abandoned, breakable_http_client
-from ..cancellation import Cancellation, breakable
 from ..errors import NOTHING_WRITTEN, ChatModelError, ContextLengthError, SettingsError
-from ..openai_client import openai_client, translated
+from ..openai_client import Abandoned, breakable, openai_client, translated
+from ..request import RequestContext
 from ..schema import Delta, Prompt, Usage
 from ..settings import Settings
 
@@ -25,6 +24,8 @@ MOST_PER_TOKEN = 32
 class OpenAIChatModel:
     """Implements `protocols.ChatModel`."""
 
+    is_language_model = True
+
     def __init__(self, client: OpenAI, model: str, *, temperature: float, max_answer: dict[str, int]) -> None:
         """``max_answer``: the limit in tokens, under the name that the server knows."""
         self._client = client
@@ -35,26 +36,24 @@ class OpenAIChatModel:
         self._refuses_schemas = threading.Event()
         self.model_id = f"openai:{model}"
 
-    def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
-        """Stops reading, and closes the connection, once ``cancel`` is set, or where a server floods it.
+    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
+        """Stops reading, and closes the connection, once ``request`` is cancelled, or where a server floods it.
 
         Raises:
             ChatModelError
         """
         try:
             with translated(ChatModelError, self.model_id):
-                yield from self._deltas(prompt, cancel)
+                yield from self._deltas(prompt, request)
         except (ChatModelError, Abandoned):
-            if not cancel.cancelled:
+            if not request.cancelled:
                 raise  # else the read was broken on purpose
 
-    def _deltas(self, prompt: Prompt, cancel: Cancellation) -> Iterator[Delta]:
+    def _deltas(self, prompt: Prompt, request: RequestContext) -> Iterator[Delta]:
         finished, wrote = False, 0
-        with breakable(cancel):
-            stream = self._open(prompt)
-        with stream:
+        with breakable(self._client, request.cancel) as client, self._open(client, prompt) as stream:
             for chunk in self._chunks(stream):
-                if cancel.cancelled:
+                if request.cancelled:
                     return
                 text, reason, usage = _read(chunk)
                 finished, truncated = finished or bool(reason), reason == "length"
@@ -91,28 +90,29 @@ class OpenAIChatModel:
         )
 
     def close(self) -> None:
+        """Close idle connections."""
         self._client.close()
 
-    def _open(self, prompt: Prompt) -> Stream[Any]:
+    def _open(self, client: OpenAI, prompt: Prompt) -> Stream[Any]:
         """With the prompt's schema, unless this server refuses schemas: the first refusal is remembered."""
         if prompt.json_schema is None or self._refuses_schemas.is_set():
-            return self._send(prompt, None)
+            return self._send(client, prompt, None)
         try:
             with translated(ChatModelError, self.model_id):
-                return self._send(prompt, prompt.json_schema)
+                return self._send(client, prompt, prompt.json_schema)
         except ContextLengthError:
             raise
         except ChatModelError as error:
             if not isinstance(error.__cause__, REFUSED):
                 raise
-        stream = self._send(prompt, None)
+        stream = self._send(client, prompt, None)
         self._refuses_schemas.set()  # only now: a request that is wrong otherwise is refused again
         return stream
 
-    def _send(self, prompt: Prompt, schema: Mapping[str, Any] | None) -> Stream[Any]:
+    def _send(self, client: OpenAI, prompt: Prompt, schema: Mapping[str, Any] | None) -> Stream[Any]:
         # The SDK has one type for each role; ours is one dataclass.
         messages: Any = [{"role": message.role, "content": message.content} for message in prompt.messages]
-        return self._client.chat.completions.create(
+        return client.chat.completions.create(
             model=self._model,
             messages=messages,
             temperature=self._temperature,
@@ -147,12 +147,13 @@ def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build(settings: Settings, *, model: str) -> OpenAIChatModel:
+    """For OPENAI_API_KEY and OPENAI_BASE_URL. Raises SettingsError where neither is set."""
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise SettingsError("CHAT_MODEL=openai needs OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own).")
     # OpenAI renamed the limit; servers that copy its API know the old name.
     limit = "max_tokens" if settings.openai_base_url else "max_completion_tokens"
     return OpenAIChatModel(
-        openai_client(settings, http_client=breakable_http_client()),
+        openai_client(settings),
         model or DEFAULT_MODEL,
         temperature=settings.temperature,
         max_answer={limit: settings.max_answer_tokens},

@@ -1,7 +1,7 @@
 """Documents to passages.
 
-How the files fit together: a strategy says which `runs` a passage may not leave and which `borders` it is cut at;
-`splitting` cuts there, as the `measure` allows; `base` makes chunks of the spans.
+A strategy says at which borders a passage is cut; `splitting` cuts there; `base` says how long a passage may be and
+what it never leaves, and makes chunks of the spans.
 """
 
 from ..protocols import Chunker

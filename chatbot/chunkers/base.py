@@ -1,29 +1,176 @@
-"""What all strategies share: they differ in the borders they cut at, and in what a passage may not leave."""
+"""What all strategies share: the stretches of text that no passage leaves, how long a passage may be, and its chunk.
+
+Strategies differ in the borders they cut at, and in what a passage may not leave.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Container, Iterator
-from dataclasses import replace
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby
+from typing import ClassVar, Literal
 
+from ..errors import InvalidRequestError
 from ..protocols import Embedder
-from ..schema import SECTION_SEPARATOR, Chunk, Document, Section
-from .borders import Border, Span
-from .limits import ChunkLimits, Unit, check_overlap, chunk_limits
-from .measure import Measure
-from .runs import Run, page_runs
-from .splitting import Splitter
+from ..schema import SECTION_SEPARATOR, Chunk, Document, Section, document_text
+from .splitting import Border, Span, Splitter
+
+Unit = Literal["characters", "tokens"]
+
+CHARACTERS_PER_TOKEN = 4
+"""An estimate for English, as in `text.estimate_tokens`; the sample reports have 3.8 (MiniLM)."""
+SMALLEST: dict[Unit, int] = {"characters": 1, "tokens": 8}
+"""A single character is never cut, and to some models it is several tokens."""
+LONGEST_TOKEN = 16
+"""Characters. Where there are more to a token, it is no text that a model reads: a word of more than 100 letters is
+one unknown token to MiniLM, whatever its length. It also bounds the text that is counted at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Text of consecutive sections. ``start`` = its offset in the document's text; all other positions are in `text`.
+
+    ``ends``: where each section's text ends. What is before it and after the last section's end is its heading.
+    """
+
+    text: str
+    start: int
+    sections: tuple[Section, ...]
+    ends: tuple[int, ...]
+    headings: frozenset[int] = frozenset()
+    """Where headings end."""
+
+    def section_at(self, position: int) -> int:
+        """Which of the sections a passage that starts here belongs to."""
+        return bisect_right(self.ends, position)
+
+
+def section_stretches(document: Document) -> Iterator[Stretch]:
+    """Each section by itself, without its heading."""
+    for section in document.sections:
+        yield Stretch(section.text, section.start, (section,), (len(section.text),))
+
+
+def page_stretches(document: Document) -> Iterator[Stretch]:
+    """Consecutive sections on one page and about the same, with their headings as in `schema.document_text`.
+
+    So a passage never spans two pages, nor two table rows that have metadata of their own.
+    """
+    text = document_text(document.sections)
+    start = 0
+    for _, group in groupby(document.sections, key=lambda section: (section.page, dict(section.metadata))):
+        sections = tuple(group)
+        ends = tuple(section.start + len(section.text) - start for section in sections)
+        headings = set[int]()
+        for section, before in zip(sections, (0, *ends), strict=False):
+            if heading := text[start + before : section.start].rstrip():
+                headings.add(before + len(heading))
+        yield Stretch(text[start : start + ends[-1]], start, sections, ends, frozenset(headings))
+        start += ends[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkLimits:
+    """The longest passage, in ``unit``. ``used`` is below ``asked`` where the embedder reads less.
+
+    For characters what the embedder reads is an estimate (four a token). Denser text is cut shorter still: tokens are
+    counted before a passage is made.
+    """
+
+    asked: int
+    used: int
+    unit: Unit
+
+
+def chunk_limits(embedder: Embedder, *, size: int, unit: Unit) -> ChunkLimits:
+    """The limits for a size asked for. Raises InvalidRequestError: it is too small to cut anything."""
+    if size < SMALLEST[unit]:
+        raise InvalidRequestError.for_field("chunk_size", f"{size} is too small: at least {SMALLEST[unit]} {unit}.")
+    reads = embedder.max_tokens * (CHARACTERS_PER_TOKEN if unit == "characters" else 1)
+    return ChunkLimits(asked=size, used=min(size, reads), unit=unit)
+
+
+def _checked_overlap(overlap: int, limits: ChunkLimits, *, allowed: bool) -> int:
+    """``allowed``: whether the strategy has any. Raises InvalidRequestError, which says what would be valid."""
+    if overlap == 0 or (allowed and 0 < overlap < limits.used):
+        return overlap
+    if not allowed:
+        message = f"{overlap} is not possible: this chunk strategy has no overlap. Valid: 0."
+        raise InvalidRequestError.for_field("chunk_overlap", message, [0])
+    message = f"{overlap} must be at least 0 and below the chunk size, {limits.used} {limits.unit}"
+    if limits.used < limits.asked:
+        message += f" ({limits.asked} asked for, but the embedding model reads no more)"
+    raise InvalidRequestError.for_field("chunk_overlap", f"{message}.")
+
+
+class Measure:
+    """Length and overlap in the unit of ``limits``, as shares of what is allowed: up to 1 is allowed.
+
+    Shares, because they tell the search for the longest passage where to look next: tokens are dear to count.
+    """
+
+    def __init__(self, embedder: Embedder, limits: ChunkLimits, *, overlap: int, known: Container[str]) -> None:
+        """``known`` texts have been embedded whole before."""
+        self._embedder = embedder
+        self._known = known
+        self._overlap = overlap
+        self._in_tokens = limits.unit == "tokens"
+        self._size = limits.used
+        self._tokens = limits.used if self._in_tokens else embedder.max_tokens
+        self._room = lru_cache(1024)(self._count_room)
+
+    def passage(self, heading: str, text: str, start: int, end: int) -> float:
+        """The share of the size that ``text[start:end]`` fills, or of what the embedder reads below ``heading``."""
+        by_length = self._by_length(end - start, self._size)
+        if by_length > 1:
+            return by_length
+        part = text[start:end]
+        # As in `Chunk.search_text`.
+        if not self._in_tokens and (f"{heading}\n{part}" if heading else part) in self._known:
+            return by_length
+        return max(by_length, self._by_tokens(part, min(self._tokens, self._room(heading))))
+
+    def overlap(self, text: str, start: int, end: int) -> float:
+        """The share of the overlap that ``text[start:end]`` fills. The overlap is not 0."""
+        by_length = self._by_length(end - start, self._overlap)
+        return by_length if by_length > 1 or not self._in_tokens else self._by_tokens(text[start:end], self._overlap)
+
+    def _by_length(self, characters: int, allowed: int) -> float:
+        """What length alone says: all there is to say of characters, but of tokens only that it is far too much.
+
+        Asked first: neither is a slice of a long text free, nor the count of its tokens.
+        """
+        if not self._in_tokens:
+            return characters / allowed
+        return characters / (CHARACTERS_PER_TOKEN * allowed) if characters > LONGEST_TOKEN * allowed else 0
+
+    def _by_tokens(self, part: str, allowed: int) -> float:
+        # A token has at least one byte (not one character: a Korean syllable is up to three).
+        if len(part) <= allowed and len(part.encode("utf-8", "surrogatepass")) <= allowed:
+            return len(part) / (CHARACTERS_PER_TOKEN * allowed)
+        return self._embedder.count_tokens(part) / allowed
+
+    def _count_room(self, heading: str) -> int:
+        """Tokens of a passage below ``heading``; counted apart, since no token spans the end of a line.
+
+        A heading that leaves no room would shred the text: half of what the embedder reads is always the text's.
+        """
+        limit = self._embedder.max_tokens
+        return max(limit - self._embedder.count_tokens(f"{heading}\n"), limit // 2) if heading else limit
 
 
 class BaseChunker:
     """Implements `protocols.Chunker`. A passage with its title and section never exceeds what the embedder reads.
 
-    ``borders``: kinds of places to cut at, the best first, `words` last. A strategy is not written into its chunks:
-    the version in their ids stands for it and for the sizes.
+    A strategy is not written into its chunks: the version in their ids stands for it and for the sizes.
     """
 
     borders: ClassVar[tuple[Border, ...]]
+    """Kinds of places to cut at, the best first, `words` last."""
     takes_overlap: ClassVar[bool] = True
+    joins_sections: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -42,7 +189,7 @@ class BaseChunker:
             InvalidRequestError: the size or the overlap cannot be had.
         """
         self._limits = chunk_limits(embedder, size=chunk_size, unit=unit)
-        self._overlap = check_overlap(chunk_overlap, self._limits, allowed=self.takes_overlap)
+        self._overlap = _checked_overlap(chunk_overlap, self._limits, allowed=self.takes_overlap)
         self._measure = Measure(embedder, self._limits, overlap=chunk_overlap, known=known)
 
     @property
@@ -56,35 +203,33 @@ class BaseChunker:
         Page, section and metadata are those of the place where a passage starts.
         """
         chunks: list[Chunk] = []
-        for run in self._runs(document):
-            templates = [_template(document, section, collection) for section in run.sections]
-            for start, end in self._spans(run, [template.search_text for template in templates]):
+        stretches = page_stretches if self.joins_sections else section_stretches
+        for stretch in stretches(document):
+            templates = [_template(document, section, collection) for section in stretch.sections]
+            for start, end in self._spans(stretch, [template.search_text for template in templates]):
                 ordinal = len(chunks)
                 chunks.append(
                     replace(
-                        templates[run.section_at(start)],
+                        templates[stretch.section_at(start)],
                         id=Chunk.make_id(document.id, version, ordinal),
-                        text=run.text[start:end],
+                        text=stretch.text[start:end],
                         ordinal=ordinal,
-                        start=run.start + start,
-                        end=run.start + end,
+                        start=stretch.start + start,
+                        end=stretch.start + end,
                     )
                 )
         return chunks
 
-    def _runs(self, document: Document) -> Iterator[Run]:
-        return page_runs(document)
-
-    def _spans(self, run: Run, headings: list[str]) -> Iterator[Span]:
-        text, measure = run.text, self._measure
+    def _spans(self, stretch: Stretch, headings: list[str]) -> Iterator[Span]:
+        text, measure = stretch.text, self._measure
 
         def size(start: int, end: int) -> float:
-            return measure.passage(headings[run.section_at(start)], text, start, end)
+            return measure.passage(headings[stretch.section_at(start)], text, start, end)
 
         def overlap(start: int, end: int) -> float:
             return measure.overlap(text, start, end)
 
-        splitter = Splitter(text, size, overlap if self._overlap else None, keep=run.headings)
+        splitter = Splitter(text, size, overlap if self._overlap else None, keep=stretch.headings)
         return splitter.split(self.borders)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from .paragraph import ParagraphChunker
+from .base import BaseChunker
+from .splitting import paragraphs, words
 
 
-class MaxLengthChunker(ParagraphChunker):
+class MaxLengthChunker(BaseChunker):
+    """As `paragraph`, for those who want no text twice."""
+
+    borders = (paragraphs, words)
     takes_overlap = False
 
 

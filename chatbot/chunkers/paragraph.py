@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .base import BaseChunker
-from .borders import paragraphs, words
+from .splitting import paragraphs, words
 
 
 class ParagraphChunker(BaseChunker):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .base import BaseChunker
-from .borders import clauses, lines, paragraphs, words
+from .splitting import clauses, lines, paragraphs, words
 
 
 class RecursiveChunker(BaseChunker):

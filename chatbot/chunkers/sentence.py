@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .base import BaseChunker
-from .borders import sentences, words
+from .splitting import sentences, words
 
 
 class SentenceChunker(BaseChunker):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .base import BaseChunker
-from .borders import words
+from .splitting import words
 
 
 class SlidingWindowChunker(BaseChunker):

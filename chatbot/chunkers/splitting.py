@@ -1,13 +1,122 @@
-"""Cutting a text: at the first kind of border, what is then too long at the next kind, and within a word at last."""
+"""Cutting a text: at the first kind of border, what is then too long at the next kind, and within a word at last.
+
+A border yields the pieces of ``text[start:end]`` between its places: spans (start, end) in order, stripped, not
+empty, with nothing but white space between them. As many pieces are packed into a passage as fit.
+"""
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .borders import Border, Span, whole
-from .packing import Share, pack
+from .. import text as language
+
+Span = tuple[int, int]
+Border = Callable[[str, int, int], Iterator[Span]]
+
+_BLANK_LINES = re.compile(r"\n\s*\n")
+_LINE_END = re.compile(r"\n")
+_CLAUSE_END = re.compile(r"(?<=[.!?;])\s+")
+_WORD = re.compile(r"\S+")
+
+
+def whole(text: str, start: int, end: int) -> Iterator[Span]:
+    """One piece: all but the white space around it."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start < end:
+        yield start, end
+
+
+def paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
+    """Parted by blank lines."""
+    return _between(_BLANK_LINES, text, start, end)
+
+
+def lines(text: str, start: int, end: int) -> Iterator[Span]:
+    """Parted by line ends."""
+    return _between(_LINE_END, text, start, end)
+
+
+def clauses(text: str, start: int, end: int) -> Iterator[Span]:
+    """Parted after a full stop, a question or exclamation mark, or a semicolon: figures stand in lists like "a; b"."""
+    return _between(_CLAUSE_END, text, start, end)
+
+
+def sentences(text: str, start: int, end: int) -> Iterator[Span]:
+    """As answers and citations know them: "Dr." and initials do not end one."""
+    for sentence in language.sentences(text[start:end]):
+        start = text.index(sentence, start)
+        yield start, start + len(sentence)
+        start += len(sentence)
+
+
+def words(text: str, start: int, end: int) -> Iterator[Span]:
+    """The last resort before a cut within a word: no piece has white space in it."""
+    for match in _WORD.finditer(text, start, end):
+        yield match.span()
+
+
+def _between(border: re.Pattern[str], text: str, start: int, end: int) -> Iterator[Span]:
+    for match in border.finditer(text, start, end):
+        yield from whole(text, start, match.start())
+        start = match.end()
+    yield from whole(text, start, end)
+
+
+Share = Callable[[int, int], float]
+"""How much of what is allowed a span (start, end) of the text takes: up to 1 is allowed."""
+
+ESTIMATES = 6
+"""Probes by proportion before halving: enough for a text of one kind."""
+
+
+def pack(starts: Sequence[int], ends: Sequence[int], *, size: Share, overlap: Share | None) -> Iterator[Span]:
+    """Spans over the pieces (starts[i], ends[i]), each as long as ``size`` allows. It must allow every single piece.
+
+    A span begins with as many of the last pieces of the one before as ``overlap`` allows; None = it does not. The
+    overlap counts inside the size, so it gives way to the next new piece.
+    """
+    first = new = length = shared = 0
+
+    def filled(pieces: int) -> float:
+        """The share of a span from ``first`` to so many pieces after ``new``."""
+        return size(starts[first], ends[new + pieces])
+
+    def repeated(pieces: int) -> float:
+        """The share of so many pieces before ``new``: of the overlap, and with ``new`` of a span."""
+        of_overlap = overlap(starts[new - pieces], ends[new - 1]) if overlap else 0
+        return of_overlap if of_overlap > 1 else max(of_overlap, size(starts[new - pieces], ends[new]))
+
+    while new < len(starts):
+        # As long as the one before, to begin with.
+        guess = bisect_right(ends, starts[first] + length) - 1 - new
+        added = _most(filled, len(starts) - new - 1, guess=guess, besides=new - first + 1)
+        start, end = starts[first], ends[new + added]
+        yield start, end
+        length = end - start
+        first, new = first + 1, new + added + 1
+        if overlap is not None and new < len(starts):
+            shared = _most(repeated, new - first, guess=shared)
+        first = new - shared
+
+
+def _most(share: Callable[[int], float], high: int, *, guess: int, besides: int = 0) -> int:
+    """The largest number up to ``high`` with a share of up to 1; 0 has it. Pieces ``besides`` count in all shares."""
+    low, probe, probes = 0, guess, 0
+    while low < high:
+        probe = min(max(probe, low + 1), high)
+        found = share(probe)
+        low, high = (probe, high) if found <= 1 else (low, probe - 1)
+        probes += 1
+        by_proportion = int((probe + besides) / max(found, 0.01)) - besides
+        probe = by_proportion if probes < ESTIMATES else (low + high + 1) // 2
+    return low
 
 
 @dataclass(frozen=True, slots=True)

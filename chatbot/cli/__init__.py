@@ -1,35 +1,64 @@
-"""`python -m chatbot ...`: every command is one file."""
+"""`python -m chatbot ...`: the command line, and how its commands print.
+
+Results go to the output, progress and all else to the error stream: what is piped on is the result alone.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
 import click
 
 from .. import __version__
 from ..errors import ChatbotError, InvalidRequestError
-from ..services import Services
 from ..settings import Settings
-from .ask import ask
-from .calibrate import calibrate
-from .copy import copy
-from .doctor import doctor
-from .documents import documents
-from .evaluate import evaluate
-from .index import index
-from .ingest import ingest
-from .migrate import migrate
-from .reembed import reembed
-from .serve import serve
-from .usage import usage
-from .warm_cache import warm_cache
 
 USAGE, FAILED = 2, 1
+COMMANDS = {
+    "serve": ("operation", "Serve the chat page and the API."),
+    "ingest": ("documents", "Read files, folders, web pages (https://...) or standard..."),
+    "ask": ("ask", "Answer QUESTION from the reports."),
+    "documents": ("documents", "The reports in the database."),
+    "evaluate": ("evaluate", "Measure retrieval on DATASET: your own questions in a CSV..."),
+    "calibrate": ("calibrate", "Measure which scores mean something with the embedding..."),
+    "warm-cache": ("maintenance", "Compute the vectors that ship with the sample reports;..."),
+    "index": ("maintenance", "The search indexes of MongoDB ($vectorSearch and $search)."),
+    "doctor": ("operation", "Check keys, server, collections, indexes and models; exit..."),
+    "copy": ("maintenance", "Copy reports, passages, vectors and conversations between..."),
+    "reembed": ("maintenance", "Embed all passages with another model, and switch to it..."),
+    "migrate": ("maintenance", "Bring the schema up to date and mend rows of an older system."),
+    "usage": ("operation", "Show questions, calls, tokens and costs by day (UTC); runs,..."),
+}
+"""By name: the module, imported when the command is used, and as much of its help as the list of commands shows."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class CommandLine(click.Group):
+    """Shows the table, and takes a command from its module when it is used: nobody waits for the others' imports."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """See `click.Group`."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name else None, rest
+
+
+def load_command(name: str) -> click.Command:
+    """The command itself, with its options. Raises KeyError."""
+    command: click.Command = getattr(import_module(f".{COMMANDS[name][0]}", __name__), name.replace("-", "_"))
+    return command
+
+
+@click.group(
+    cls=CommandLine,
+    commands={name: click.Command(name, help=text) for name, (_, text) in COMMANDS.items()},
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="report-chat")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -37,29 +66,13 @@ def cli(context: click.Context) -> None:
 
     Settings come from the environment and from .env; see .env.example for all of them.
     """
+    from ..services import Services  # not before a command runs: help and version need nothing of it
+
     settings = Settings.from_env()
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for noisy in ("httpx", "httpx2", "openai", "waitress.queue", "faiss.loader"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     context.obj = context.with_resource(Services(settings))
-
-
-for command in (
-    serve,
-    ingest,
-    ask,
-    documents,
-    evaluate,
-    calibrate,
-    warm_cache,
-    index,
-    doctor,
-    copy,
-    reembed,
-    migrate,
-    usage,
-):
-    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -69,3 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ChatbotError as error:
         click.secho(f"Error: {error.message}", fg="red", err=True)
         sys.exit(USAGE if isinstance(error, InvalidRequestError) else FAILED)
+
+
+def progress_bar(label: str, length: int) -> Any:
+    """On the error stream; ``update(steps)`` moves it on. A context manager."""
+    return click.progressbar(length=length, label=label, file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """Indented, for people and programs."""
+    click.echo(json.dumps(value, indent=2))

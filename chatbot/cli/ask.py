@@ -1,18 +1,21 @@
-"""`ask`: one question on the command line."""
+"""`ask`: one question on the command line, and how its answer is printed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import sys
 from typing import Any
 
 import click
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
-from ..schema import Question, StepEvent, TokenEvent
-from ..schema.question_text import question_problem
+from ..schema import Answer, StepEvent, TokenEvent, Unsupported
+from ..schema.chat import question_problem
+from ..serialization import answer_json
 from ..services import Services
-from .telling import is_read_along, tell_answer, tell_step
+from ..text import count_of
+from ..web.payloads import ChatRequest, parse
 
 
 def _question_text(context: click.Context, parameter: click.Parameter, text: str) -> str:
@@ -21,46 +24,6 @@ def _question_text(context: click.Context, parameter: click.Parameter, text: str
     if problem := question_problem(text):
         raise click.BadParameter(problem)
     return text
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """As they were given; empty or None where they were not."""
-
-    country: tuple[str, ...]
-    year: tuple[str, ...]
-    report_type: tuple[str, ...]
-    collection: tuple[str, ...]
-    limit: int | None
-    mode: str | None
-    retrieval_method: str | None
-    vector_weight: float | None
-    no_reranking: bool
-    preset: str
-    auto_scope: bool | None
-
-    def settings(self) -> dict[str, Any]:
-        """The settings they change."""
-        changed: dict[str, Any] = {} if self.vector_weight is None else {"vector_weight": self.vector_weight}
-        return {**changed, "reranker": "none"} if self.no_reranking else changed
-
-    def question(self, text: str, services: Services) -> Question:
-        """Raises InvalidRequestError, UnknownNameError."""
-        chosen = {"country_name": self.country, "year": self.year, "type": self.report_type}
-        filters: dict[str, Any] = {name: list(values) for name, values in chosen.items() if values}
-        settings = services.query_settings(self.preset)
-        method = self.retrieval_method or settings.retrieval_method
-        services.retrieval_method(method)
-        return Question(
-            query=text,
-            scope=services.scopes.resolve(filters, collections=self.collection or None),
-            top_k=self.limit or settings.top_k,
-            retrieval_method=method,
-            mode=services.check_mode(self.mode, self.preset),
-            budget=services.budget({}),
-            preset=self.preset,
-            auto_scope=services.settings.auto_scope if self.auto_scope is None else self.auto_scope,
-        )
 
 
 @click.command()
@@ -80,20 +43,94 @@ class Options:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the /query response.")
 @click.pass_obj
-def ask(services: Services, /, question: str, as_json: bool, **given: Any) -> None:
+def ask(
+    services: Services,
+    /,
+    question: str,
+    as_json: bool,
+    vector_weight: float | None,
+    no_reranking: bool,
+    country: tuple[str, ...],
+    year: tuple[str, ...],
+    report_type: tuple[str, ...],
+    collection: tuple[str, ...],
+    **fields: Any,
+) -> None:
     """Answer QUESTION from the reports.
 
     Example: python -m chatbot ask "What is the population growth rate?" --country KE --year 2023
     """
-    options = Options(**given)
-    if changed := options.settings():
+    changed: dict[str, Any] = {} if vector_weight is None else {"vector_weight": vector_weight}
+    if no_reranking:
+        changed["reranker"] = "none"
+    if changed:
         services = click.get_current_context().with_resource(Services(services.settings.override(**changed)))
+    filters = {"country_name": country, "year": year, "type": report_type}
+    chosen = {name: list(values) for name, values in filters.items() if values}
+    asked = {"query": question, "filters": chosen, "collections": list(collection) or None, **fields}
+    request = parse(ChatRequest, asked)
     shown = ""
-    for event in services.chat.stream(options.question(question, services), cancel=Cancellation()):
+    for event in services.answering.chat.stream(request.to_question(services), cancel=Cancellation()):
         if isinstance(event, TokenEvent) and is_read_along(as_json=as_json):
             shown += event.text
             click.echo(event.text, nl=False)
         elif isinstance(event, StepEvent) and not as_json:
-            tell_step(event)
+            print_step(event)
         elif isinstance(event, Saved):
-            tell_answer(event, shown, as_json=as_json)
+            print_answer(event, shown, as_json=as_json)
+
+
+def is_read_along(*, as_json: bool) -> bool:
+    """Whether somebody reads along; a pipe gets the finished answer, which may differ from what was streamed."""
+    return not as_json and sys.stdout.isatty()
+
+
+def print_step(step: StepEvent) -> None:
+    """One line, and one for each of its items; failed steps stand out."""
+    found = f": {count_of(len(step.hits), 'passage')}" if step.hits else ""
+    colour = "yellow" if step.failed else None
+    click.secho(f"{step.detail or step.name}{found}", err=True, dim=not step.failed, fg=colour)
+    for item in step.items:
+        click.secho(f"  - {item}", err=True, dim=True)
+
+
+def print_answer(saved: Saved, shown: str, *, as_json: bool) -> None:
+    """``shown`` is what was printed of it while it was written."""
+    if as_json:
+        click.echo(json.dumps(answer_json(saved), indent=2, ensure_ascii=False))
+        return
+    answer = saved.event.answer
+    if answer.response.startswith(shown):
+        click.echo(answer.response[len(shown) :])
+    else:
+        click.echo(f"\n\nAs checked:\n\n{answer.response}")
+    # A report ends with its sources: they are part of what is kept of it.
+    if answer.citations and not (answer.answered and answer.trace.mode == "report"):
+        click.echo()
+        for citation in sorted(answer.citations, key=lambda citation: citation.number):
+            chunk = citation.hit.chunk
+            place = ", ".join(filter(None, (chunk.section, f"page {chunk.page}" if chunk.page is not None else "")))
+            click.secho(f"[{citation.number}] {chunk.title}{f': {place}' if place else ''}", dim=True)
+    for note in _notes(answer):
+        click.secho(note, err=True, fg="yellow")
+
+
+def _notes(answer: Answer) -> list[str]:
+    """What is to be known of it besides."""
+    notes = [_doubt(sentence) for sentence in answer.unsupported]
+    if answer.trace.stopped_by:
+        notes.append(f"Stopped early ({answer.trace.stopped_by}): the best answer so far.")
+    if answer.trace.truncated:
+        notes.append("The answer was cut off at MAX_ANSWER_TOKENS.")
+    return notes
+
+
+def _doubt(sentence: Unsupported) -> str:
+    numbers = "".join(f"[{number}]" for number in sentence.numbers)
+    missing = ", ".join([*sentence.figures, *(f"“{text}”" for text in sentence.quotations)])
+    unknown = "".join(f"[{number}]" for number in sentence.unknown)
+    parts = (
+        f"Not found in {numbers}: {missing}." if missing else "",
+        f"There is no source {unknown}." if unknown else "",
+    )
+    return " ".join(filter(None, parts))

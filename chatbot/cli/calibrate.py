@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from ..errors import DependencyError, LoadError
-from ..evaluation.dataset import Dataset
-from ..evaluation.score_plot import score_plot
+from ..errors import LoadError
+from ..evaluation.plots import score_plot
 from ..evaluation.scores import ScoreCollector, Scores, unrelated_questions
-from ..repositories.calibrations import CalibrationRepository
-from ..retrieval.calibration import calibration_of
-from ..schema import Value
-from ..schema.calibrations import Calibration
-from ..services import Services
+from ..repositories.corpus import CalibrationRepository
+from ..retrieval.threshold import calibration_of
+from ..schema.documents import Calibration
 from ..shipped import SAMPLE_DATA
-from .scratch import opened
+from . import print_json, progress_bar
+from .datasets import open_dataset, require_svg, write_text
+
+if TYPE_CHECKING:
+    from ..services import Services
 
 QUESTIONS = SAMPLE_DATA / "questions.csv"
 PERCENTILES = (0, 5, 25, 50, 75, 95, 100)
@@ -51,40 +50,40 @@ def calibrate(
 
     Example: python -m chatbot calibrate my_questions.csv --picture scores.svg
     """
-    repository = CalibrationRepository(services.database)
+    repository = CalibrationRepository(services.storage.database)
     if forget:
-        removed = repository.delete(services.embedder.model_id)
+        removed = repository.delete(services.vectors.embedder.model_id)
         click.echo("The stored calibration is removed." if removed else "There is no stored calibration.")
         return
-    if picture is not None and picture.suffix.lower() != ".svg":
-        raise click.UsageError("--picture: the picture is an SVG; give the file a name that ends in .svg.")
+    require_svg(picture)
     scores, model_id = _measure(services, dataset)
     calibration = scores.calibration(model_id, dataset=dataset.stem, date=datetime.now(UTC).date().isoformat())
     before = calibration_of(model_id, repository.get(model_id))
     if picture is not None:
-        _write(picture, score_plot(scores, calibration))
+        write_text(picture, score_plot(scores, calibration))
     if not dry_run:
         repository.put(calibration)
     if as_json:
-        click.echo(json.dumps(asdict(calibration), indent=2))
+        print_json(asdict(calibration))
     else:
         _print(scores, calibration, before, stored=not dry_run)
 
 
 def _measure(services: Services, dataset: Path) -> tuple[Scores, str]:
     try:
-        with opened(services, dataset) as (reports, data):
+        with open_dataset(services, dataset) as (reports, data):
             collector = ScoreCollector(
-                retriever=reports.retriever,
-                store=reports.store,
-                embedder=reports.embedder,
-                reports=_reports(reports, data),
+                retriever=reports.answering.retriever(),
+                store=reports.vectors.store,
+                embedder=reports.vectors.embedder,
+                reports={chunk.document_id: chunk.metadata for chunk in data.chunks}
+                or {record.id: record.metadata for record in reports.storage.documents.all()},
                 method=reports.settings.retrieval_method,
                 top_k=reports.settings.top_k,
             )
             length = len(data.answerable) + len(unrelated_questions())
-            with click.progressbar(length=length, label="Asking", file=sys.stderr) as bar:
-                return collector.collect(data, bar.update), reports.embedder.model_id
+            with progress_bar("Asking", length) as bar:
+                return collector.collect(data, bar.update), reports.vectors.embedder.model_id
     except LoadError as error:
         if dataset != QUESTIONS:
             raise
@@ -92,12 +91,6 @@ def _measure(services: Services, dataset: Path) -> tuple[Scores, str]:
             f"{error.message} These are questions about the sample reports, which the database does not have; write "
             "some about yours and run: python -m chatbot calibrate my_questions.csv."
         ) from error
-
-
-def _reports(services: Services, data: Dataset) -> Mapping[str, Mapping[str, Value]]:
-    if data.chunks:
-        return {chunk.document_id: chunk.metadata for chunk in data.chunks}
-    return {record.id: record.metadata for record in services.documents.all()}
 
 
 def _print(scores: Scores, calibration: Calibration, before: Calibration | None, *, stored: bool) -> None:
@@ -117,10 +110,3 @@ def _print(scores: Scores, calibration: Calibration, before: Calibration | None,
     known = f"{before.floor:.2f} before ({before.origin}, {before.dataset})" if before else "none before"
     click.echo(f"Relevance floor {calibration.floor:.2f}, {known}; {'stored' if stored else 'not stored'}.")
     click.echo(f"Suggested: THRESHOLD_START={calibration.threshold:.2f}")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DependencyError(f"{path.name} cannot be written: {error.strerror}.") from error

@@ -1,11 +1,175 @@
-"""`documents list|delete`: what is in the database."""
+"""`ingest` and `documents`: what goes into the database, what is in it, and what goes out."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from ..errors import NotFoundError
-from ..services import Services
+from ..chunkers import CHUNKERS
+from ..errors import CancelledError, LoadError, NotFoundError
+from ..ingestion.originals import WEB
+from ..ingestion.sources import Source, folder_sources
+from ..ingestion.watch import Watch
+from ..loaders import suffixes
+
+if TYPE_CHECKING:
+    from ..services import Services
+
+STDIN = "-"
+EVERY_FILE = "**/*"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table at the end."""
+
+    outcome: str
+    chunks: int
+    name: str
+    about: str = ""
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH|URL|-...")
+@click.option("--country", help="Country the reports are about: a name or an ISO code.")
+@click.option("--year", help="Year of the reports.")
+@click.option("--type", "report_type", help="Type of the reports, e.g. country_report or year_in_review.")
+@click.option("--label", "labels", multiple=True, help="A label; repeat for several.")
+@click.option("--title", help="Title, for a single file.")
+@click.option("--description", help="What the reports are, in a sentence.")
+@click.option("--collection", help="Collection to write to. Default: by country or year.")
+@click.option("--chunk-strategy", help=f"{', '.join(CHUNKERS.names())}. Default: CHUNK_STRATEGY.")
+@click.option("--chunk-size", help="Longest passage. Default: CHUNK_SIZE.")
+@click.option("--chunk-overlap", help="What a passage repeats of the one before. Default: CHUNK_OVERLAP.")
+@click.option("--glob", "pattern", default=EVERY_FILE, show_default=True, help="Which files of a folder are taken.")
+@click.option(
+    "--name", default="stdin.md", show_default=True, help="For -: what to call it; the suffix says the format."
+)
+@click.option("--dry-run", is_flag=True, help="Read everything, write nothing, and say what would happen.")
+@click.pass_obj
+def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: str, dry_run: bool, **flags: Any) -> None:
+    """Read files, folders, web pages (https://...) or standard input (-), so that questions can be asked of them.
+
+    A folder is read with all below it; its manifest.json says what each file is, flags win over it. The same again
+    does nothing, a changed file replaces its old version. Broken off, the same command goes on.
+
+    Example: python -m chatbot ingest reports/ notes.pdf https://example.org/review.html --country Kenya --year 2024
+    """
+    overrides = _overrides(services, flags)
+    with TemporaryDirectory(prefix="report-chat-") as folder:
+        works = [work for path in paths for work in _works(services, path, pattern, name, Path(folder))]
+        if not works:
+            raise click.UsageError(f"No file to read in {', '.join(paths)}.")
+        if flags["title"] and len(works) != 1:
+            raise click.UsageError("--title is for a single file.")
+        rows: list[Row] = []
+        try:
+            shown = _ListedDocument()
+            with click.progressbar(works, label="Ingesting", item_show_func=shown.text, file=sys.stderr) as bar:
+                for work in bar:
+                    shown.bar = bar
+                    rows.append(_row(services, work, overrides, dry_run=dry_run, shown=shown))
+        except KeyboardInterrupt:
+            raise click.ClickException("interrupted; what is finished stays, the same command goes on.") from None
+        finally:
+            for row in rows:
+                passages = f"{row.chunks:6} passages" if row.chunks else " " * 15
+                about = f"  ({row.about})" if row.about else ""
+                click.echo(f"{row.outcome:9}  {passages}  {row.name}{about}", err=True)
+    failed = sum(row.outcome == "failed" for row in rows)
+    what = "can be read" if dry_run else "are searchable"
+    click.echo(f"{len(rows) - failed} of {len(rows)} files {what}.")
+    if failed:
+        raise LoadError(f"{failed} of {len(rows)} files could not be read.")
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Something to ingest; ``source`` may have to fetch it first."""
+
+    name: str
+    source: Callable[[], Source]
+
+
+class _ListedDocument:
+    """What stands beside the progress bar: the file, and its passages so far."""
+
+    bar: Any = None
+    passages = ""
+
+    def text(self, work: _Work | None) -> str | None:
+        return f"{work.name} {self.passages}" if work else None
+
+    def progress(self, done: int, total: int) -> None:
+        self.passages = f"{done}/{total}" if done < total else ""
+        self.bar.render_progress()
+
+
+def _overrides(services: Services, flags: dict[str, Any]) -> dict[str, Any]:
+    """The flags that were given, checked. Raises InvalidRequestError."""
+    named = {"country_name": flags.pop("country"), "type": flags.pop("report_type"), **flags}
+    named["labels"] = list(named["labels"]) or None
+    given = {name: value for name, value in named.items() if value is not None}
+    return services.ingesting.check_overrides(given)
+
+
+def _works(services: Services, path: str, pattern: str, name: str, folder: Path) -> Iterator[_Work]:
+    if path.startswith(WEB):
+        identity = path.partition("#")[0]
+        yield _Work(path, lambda: Source(services.ingesting.originals.download(path, folder), identity))
+    elif path == STDIN:
+        if PurePosixPath(name).suffix.lower() not in suffixes():
+            raise click.UsageError(f"--name {name}: the suffix says the format. Valid: {', '.join(suffixes())}.")
+        yield _Work(name, lambda: _from_stdin(name, folder))
+    elif Path(path).is_dir():
+        for source in folder_sources(Path(path), pattern=pattern):
+            if source.listed or source.path.suffix.lower() in suffixes():
+                yield _Work(source.path.name, lambda source=source: source)  # type: ignore[misc]
+            else:
+                click.secho(f"{source.path.name}: skipped, this format is not read.", err=True)
+    elif Path(path).is_file():
+        found = Path(path)
+        yield _Work(found.name, lambda: Source(found, found.resolve().as_posix()))
+    else:
+        raise click.UsageError(f"There is no file or folder {path!r}.")
+
+
+def _from_stdin(name: str, folder: Path) -> Source:
+    path = folder / PurePosixPath(name).name
+    path.write_bytes(sys.stdin.buffer.read())
+    return Source(path, f"stdin/{path.name}")
+
+
+def _row(services: Services, work: _Work, overrides: dict[str, Any], *, dry_run: bool, shown: _ListedDocument) -> Row:
+    """What became of a file. One that cannot be read becomes a row that says so; the others are still to come."""
+    try:
+        if not dry_run:
+            return _ingest(services, work, overrides, shown)
+        planned = services.ingesting.service.plan(work.source(), overrides=overrides)
+        return Row(planned.outcome, 0, planned.document.title, _about(planned.document.metadata))
+    except (LoadError, CancelledError) as error:
+        click.secho(f"\n{error.message}", fg="red", err=True)
+        return Row("failed", 0, work.name)
+
+
+def _ingest(services: Services, work: _Work, overrides: dict[str, Any], shown: _ListedDocument) -> Row:
+    def waiting(reason: str) -> None:
+        click.secho(f"\n{work.name}: {reason}", fg="yellow", err=True)
+
+    result = services.ingesting.service.ingest(work.source(), overrides=overrides, watch=Watch(shown.progress, waiting))
+    record = services.storage.documents.get(result.document_id)
+    assert record is not None
+    return Row(result.outcome, result.chunks, record.title, _about(record.metadata))
+
+
+def _about(metadata: Mapping[str, Any]) -> str:
+    return ", ".join(str(metadata[name]) for name in ("country_name", "year", "type") if name in metadata)
 
 
 @click.group()
@@ -23,8 +187,8 @@ def list_documents(services: Services, country: tuple[str, ...], year: tuple[str
     Example: python -m chatbot documents list --country Kenya
     """
     chosen = {"country_name": list(country), "year": list(year)}
-    scope = services.scopes.resolve({name: values for name, values in chosen.items() if values})
-    found = services.documents.all(scope)
+    scope = services.storage.scopes.resolve({name: values for name, values in chosen.items() if values})
+    found = services.storage.documents.all(scope)
     for record in found:
         about = ", ".join(str(record.metadata[name]) for name in ("country_name", "year") if name in record.metadata)
         click.echo(f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}  ({about or record.source})")
@@ -39,9 +203,9 @@ def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
 
     Example: python -m chatbot documents delete 73d71e792634f475d551
     """
-    found = {document_id: services.documents.get(document_id) for document_id in document_ids}
+    found = {document_id: services.storage.documents.get(document_id) for document_id in document_ids}
     if unknown := [document_id for document_id, record in found.items() if record is None]:
         raise NotFoundError(f"There is no report {', '.join(unknown)}; nothing was deleted. See: documents list.")
     for record in filter(None, found.values()):
-        services.delete_document(record)
+        services.ingesting.delete_document(record)
     click.echo(f"{len(found)} deleted.")

@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from ..errors import DependencyError
-from ..evaluation.baseline import fallen, read_baseline
-from ..evaluation.configurations import Compared, configurations
-from ..evaluation.picture import picture as draw
-from ..evaluation.runner import Ask, auto_scoped, with_filters, without_filters
-from ..evaluation.table import stages, table
-from ..evaluation.tracking import require_mlflow, track
+from ..agents.understanding import Understanding
+from ..evaluation.comparison import (
+    Compared,
+    Configuration,
+    configurations,
+    read_baseline,
+    regressions,
+    require_mlflow,
+    stage_times,
+    table,
+    track,
+)
+from ..evaluation.dataset import Dataset
+from ..evaluation.plots import quality_plot as draw
+from ..evaluation.runner import (
+    Answering,
+    Ask,
+    Measured,
+    measure_abstention,
+    measure_retrieval,
+    with_auto_scope,
+    with_filters,
+    without_filters,
+)
 from ..protocols import Catalog
+from ..request import RequestContext
 from ..services import Services
-from .measuring import Run
-from .scratch import opened
+from . import print_json, progress_bar
+from .datasets import ingest_anew, open_dataset, require_svg, throw_away_database, write_text
 
 T = TypeVar("T")
 LOGGED = (
@@ -31,7 +50,7 @@ LOGGED = (
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-def several(kind: Callable[[str], T]) -> Callable[[click.Context, click.Parameter, str | None], tuple[T, ...]]:
+def list_of(kind: Callable[[str], T]) -> Callable[[click.Context, click.Parameter, str | None], tuple[T, ...]]:
     """For options that take a list: "vector,bm25"."""
 
     def parse(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[T, ...]:
@@ -48,12 +67,12 @@ def several(kind: Callable[[str], T]) -> Callable[[click.Context, click.Paramete
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.option("--no-filters", is_flag=True, help="Ignore the filters of the questions.")
 @click.option("--auto-scope", is_flag=True, help="Take the scope from the names in a question, not from its filters.")
-@click.option("--methods", callback=several(str), help="Retrieval methods to compare: vector,bm25,hybrid.")
-@click.option("--weights", callback=several(float), help="Weights of the vectors in hybrid retrieval: .4,.5,.6.")
+@click.option("--methods", callback=list_of(str), help="Retrieval methods to compare: vector,bm25,hybrid.")
+@click.option("--weights", callback=list_of(float), help="Weights of the vectors in hybrid retrieval: .4,.5,.6.")
 @click.option(
-    "--chunkers", callback=several(str), help="Ways to cut the texts: sections,recursive. They are embedded anew."
+    "--chunkers", callback=list_of(str), help="Ways to cut the texts: sections,recursive. They are embedded anew."
 )
-@click.option("--presets", callback=several(str), help="Presets, with the reports cut as they are: adaptive,hybrid.")
+@click.option("--presets", callback=list_of(str), help="Presets, with the reports cut as they are: adaptive,hybrid.")
 @click.option("--intervals", is_flag=True, help="Show 95 % bootstrap intervals.")
 @click.option("--picture", type=FILE, help="Draw the table: FILE.svg.")
 @click.option("--save-baseline", type=FILE, help="Keep the figures in a file, to compare later runs with.")
@@ -75,35 +94,34 @@ def evaluate(services: Services, /, dataset: Path, **options: Any) -> None:
     Example: python -m chatbot evaluate sample_data/questions.csv --weights .4,.6 --picture quality.svg
     """
     settings = services.settings
-    chosen = Options(**options)
+    chosen = EvaluateOptions(**options)
     if chosen.answers and dataset.is_dir():
         raise click.UsageError("--answers is for questions in a CSV file: only those tell what should not be answered.")
     plan = configurations(settings, chosen.compared)
     baseline = read_baseline(chosen.baseline) if chosen.baseline else None
     if settings.mlflow_tracking_uri:
         require_mlflow()
-    with opened(services, dataset) as (reports, data):
-        run = Run(reports, data, ask=chosen.ask(reports.documents), answers=chosen.answers)
-        measured = [run.measure(configuration) for configuration in plan]
+    with open_dataset(services, dataset) as (reports, data):
+        measuring = Measuring(reports, data, ask=chosen.ask(reports.storage.documents), answers=chosen.answers)
+        measured = [measuring.measure(configuration) for configuration in plan]
     report = {"dataset": data.name, "configurations": [m.to_json(intervals=chosen.intervals) for m in measured]}
     drawn = draw(data.name, [m.to_json(intervals=True) for m in measured])
     for path, text in ((chosen.picture, drawn), (chosen.save_baseline, json.dumps(report, indent=2) + "\n")):
         if path is not None:
-            _write(path, text)
+            write_text(path, text)
     _print(report, as_json=chosen.as_json)
     if settings.mlflow_tracking_uri:
-        parameters = {"embedder": run.model_id, **{name: getattr(settings, name) for name in LOGGED}}
+        parameters = {"embedder": measuring.model_id, **{name: getattr(settings, name) for name in LOGGED}}
         artefacts = {"report.json": json.dumps(report, indent=2), "report.svg": drawn}
         track(settings.mlflow_tracking_uri.get_secret_value(), report, parameters=parameters, artefacts=artefacts)
-    sentences = fallen(report, baseline, tolerance=chosen.tolerance) if baseline is not None else []
-    for sentence in sentences:
-        click.secho(sentence, fg="red", err=True)
-    if sentences:
+    if baseline is not None and (sentences := regressions(report, baseline, tolerance=chosen.tolerance)):
+        for sentence in sentences:
+            click.secho(sentence, fg="red", err=True)
         raise SystemExit(1)
 
 
 @dataclass(frozen=True)
-class Options:
+class EvaluateOptions:
     """The flags, by name."""
 
     as_json: bool
@@ -121,33 +139,88 @@ class Options:
     answers: bool
 
     def __post_init__(self) -> None:
-        if self.picture is not None and self.picture.suffix.lower() != ".svg":
-            raise click.UsageError("--picture: the picture is an SVG; give the file a name that ends in .svg.")
+        require_svg(self.picture)
         if self.no_filters and self.auto_scope:
             raise click.UsageError("--no-filters and --auto-scope exclude each other.")
 
     def ask(self, catalog: Catalog) -> Ask:
+        """How a question of the data set becomes one with a scope."""
         if self.auto_scope:
-            return auto_scoped(catalog)
+            return with_auto_scope(catalog)
         return without_filters if self.no_filters else with_filters
 
     @property
     def compared(self) -> Compared:
+        """What is measured beside the product's own configuration."""
         return Compared(self.methods, self.weights, self.chunkers, self.presets)
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DependencyError(f"{path.name} cannot be written: {error.strerror}.") from error
+class Measuring:
+    """One data set, asked in one configuration after the other."""
+
+    def __init__(self, reports: Services, data: Dataset, *, ask: Ask, answers: bool) -> None:
+        self._reports = reports
+        self._data = data
+        self._ask = ask
+        self._answers = answers
+        embedder = reports.vectors.embedder
+        self.model_id, self._local = embedder.model_id, embedder.local
+
+    def measure(self, configuration: Configuration) -> Measured:
+        """Retrieval, and for own questions abstention too, in this configuration."""
+        steps = len(self._data.answerable) + (0 if self._data.chunks else len(self._data.queries))
+        with self._services(configuration) as services, progress_bar(configuration.name, steps) as bar:
+            settings = services.settings
+            measured = measure_retrieval(
+                self._data,
+                configuration.name,
+                services.answering.retriever(),
+                method=settings.retrieval_method,
+                ask=self._ask,
+                progress=bar.update,
+            )
+            if not self._data.chunks:
+                measured.abstained = measure_abstention(
+                    self._data,
+                    _answering(services),
+                    method=settings.retrieval_method,
+                    top_k=settings.top_k,
+                    ask=self._ask,
+                    progress=bar.update,
+                )
+        return measured
+
+    @contextmanager
+    def _services(self, configuration: Configuration) -> Iterator[Services]:
+        overrides = dict(configuration.overrides)
+        if not self._answers:
+            overrides["chat_model"] = "extractive"
+        if self._local:
+            overrides["cache_seconds"] = 0.0  # else only the first configuration would take its time to embed
+        if configuration.cuts_anew:
+            with throw_away_database(self._reports, **overrides) as scratch:
+                ingest_anew(self._reports, scratch, self._data)
+                yield scratch
+        else:
+            with Services(self._reports.settings.override(**overrides)) as services:
+                yield services
+
+
+def _answering(services: Services) -> Answering:
+    """What /query does with a question, without a conversation that keeps it."""
+    understanding = Understanding(
+        catalog=services.storage.documents, chat_models=services.models.chat_models, on_empty=services.settings.on_empty
+    )
+    return lambda question, cancel: understanding.run(
+        services.answering.agent(question.mode), question, request=RequestContext(cancel)
+    )
 
 
 def _print(report: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(report, indent=2))
+        print_json(report)
         return
     rows = report["configurations"]
     for line in table(rows):
         click.echo(line)
-    click.echo(stages(rows[0]), err=True)
+    click.echo(stage_times(rows[0]), err=True)

@@ -1,36 +1,131 @@
-"""`ChatService.stream`: the whole chat flow on one screen."""
+"""`ChatService.stream`: the whole chat flow on one screen; and the question condensed with its conversation before."""
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..agents import DEFAULT
-from ..agents.spending import PLANNING_SHARE, Spending
+from ..agents.budget import PLANNING_SHARE, Spending
 from ..agents.understanding import Understanding
-from ..cancellation import Cancellation, time_limit
-from ..errors import NotFoundError
+from ..caches.answers import ChatModels
+from ..cancellation import Cancellation
+from ..errors import ChatModelError, NotFoundError
+from ..grounding.answer import latest
+from ..model_output.stream import Reply, complete, without_thoughts
+from ..prompts import on_one_line, render
 from ..protocols import Agent
-from ..schema import AnswerEvent, Event, Message, Question, Role, Scope, StepEvent
-from ..schema.sums import Sums
-from .books import Books
-from .condense import Condensed, Condenser, without_errors
+from ..questions.follow_ups import FollowUps
+from ..request import RequestContext
+from ..schema import AnswerEvent, Context, Event, Message, Prompt, Question, Role, StepEvent, StepTiming, Usage
+from ..schema.costs import Sums
+from ..text import Analyzer
+from .accounting import Books
+
+LONGEST = 500
+"""Characters of a rewritten question; a model that writes more has answered instead."""
+SHOWN = 600
+"""Characters of an answer that the model sees: what it was about stands at its beginning."""
+_LABEL = re.compile(r"^\W*(?:(?:rewritten|standalone|last)\s+)?question\s*:\s*", re.IGNORECASE)
+_ERROR = re.compile(
+    r"^\s*(?:\{\s*\"error\"\s*:|(?:an? )?error\b(?:\s+\d+)?\s*[:!.]|an (?:internal )?error (?:has )?occurred)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """``text``: the standalone question, "" where the question is one already."""
+
+    text: str = ""
+    steps: tuple[StepTiming, ...] = ()
+
+
+class Condenser:
+    """``analyzer``: of the language of the questions; a rewritten one has to share a word with what was said."""
+
+    def __init__(self, *, follow_ups: FollowUps, chat_models: ChatModels, analyzer: Analyzer) -> None:
+        self._follow_ups = follow_ups
+        self._chat_models = chat_models
+        self._analyzer = analyzer
+
+    def condense(self, question: Question, request: RequestContext, *, ask_model: bool = True) -> Condensed:
+        """The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed.
+
+        ``ask_model``: whether there is budget for it.
+        """
+        if question.attachments and not self._follow_ups.is_elliptic(question.query):
+            return Condensed()
+        started = time.perf_counter()
+        ruled = self._follow_ups.by_rule(question.query, question.history, question.scope)
+        by_rule = StepTiming.since("condense_rule", started)
+        if ruled == question.query:
+            return Condensed()
+        if not ask_model or not self._chat_models.is_language_model:
+            return Condensed(ruled, (by_rule,))
+        started = time.perf_counter()
+        written, usage = self._rewritten(question, request)
+        by_model = StepTiming.since("condense_model", started, usage)
+        return Condensed(written, (by_model,)) if written else Condensed(ruled, (by_model, by_rule))
+
+    def _rewritten(self, question: Question, request: RequestContext) -> tuple[str, Usage]:
+        """The model's words; "" where it failed or wrote something else."""
+        shown = [replace(message, content=_shortened(message.content)) for message in question.history]
+        talk = "\n".join(f"{message.role}: {message.content}" for message in latest(shown))
+        asked = render("condense_user", conversation=talk, question=question.query)
+        messages = (Message("system", render("condense_system")), Message("user", asked))
+        prompt = Prompt(messages, question.query, Context())
+        heard = Reply(prompt)
+        try:
+            done = complete(self._chat_models.of(question), prompt, request, heard)
+        except ChatModelError as error:
+            return "", heard.usage_of_failed(error)
+        return self._checked(done.text, talk, question.query), done.usage
+
+    def _checked(self, text: str, talk: str, query: str) -> str:
+        lines = [line.strip() for line in without_thoughts(text).splitlines() if line.strip()]
+        written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
+        known = set(self._analyzer.terms(f"{query} {talk}"))
+        shares_words = not known.isdisjoint(self._analyzer.terms(written))
+        return written if shares_words and len(written) <= LONGEST else ""
+
+
+def without_errors(messages: Sequence[Message]) -> list[Message]:
+    """What was really said: an error that a client shows as an answer, or an empty one, is no part of it.
+
+    The server's own conversations hold none, a failed answer is not saved.
+    """
+    return [m for m in messages if m.role != "assistant" or (m.content.strip() and not _ERROR.match(m.content))]
+
+
+def _shortened(text: str) -> str:
+    text = on_one_line(text, "conversation")
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]} …"
+
 
 MOST_MESSAGES = 40
-"""Of a conversation. What of them is shown to a model has bounds of its own (`generation.answer.latest`)."""
+"""Of a conversation. What of them is shown to a model has bounds of its own (`grounding.answer.latest`)."""
 
 
 class Conversations(Protocol):
     """Where conversations are kept."""
 
-    def create(self, title: str) -> str: ...
+    def create(self, title: str) -> str:
+        """Begin one; returns its id."""
+        ...
 
     def exists(self, conversation_id: str) -> bool: ...
 
-    def messages(self, conversation_id: str) -> list[Message]: ...
+    def messages(self, conversation_id: str) -> list[Message]:
+        """Oldest first."""
+        ...
 
-    def add(self, conversation_id: str, role: Role, content: str, **extra: Any) -> str: ...
+    def add(self, conversation_id: str, role: Role, content: str, **extra: Any) -> str:
+        """Keep a message, and ``extra`` beside it; returns its id."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +182,23 @@ class ChatService:
         question = replace(question, history=history)
         if history:
             yield StepEvent("condense", "Reading the conversation")
-        with self._books.open(conversation_id) as bill:
+        request = RequestContext(cancel)
+        with self._books.open(conversation_id, request.meter) as bill:
             spending = Spending(question.budget, reserve=0)
-            with time_limit(cancel, spending.seconds_left(PLANNING_SHARE)) as limited:
+            with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
                 ask_model = not spending.stops_exploring()
                 condensed = self._condenser.condense(question, limited, ask_model=ask_model)
             spending.add(*condensed.steps)
             question = replace(question, standalone=condensed.text, budget=spending.left())
-            for event in self._understanding.run(agent, question, cancel=cancel):
+            understood = self._understanding.read(question, request=request)
+            for event in understood.events(agent, request):
                 if cancel.cancelled:
                     return
-                if isinstance(event, AnswerEvent):
-                    yield self._save(question, bill.settle(_with_trace(event, condensed, changed)), conversation_id)
-                else:
-                    yield event
+                for told in understood.annotate(event):
+                    if isinstance(told, AnswerEvent):
+                        yield self._save(question, bill.settle(_with_trace(told, condensed, changed)), conversation_id)
+                    else:
+                        yield told
 
     def _history(
         self, question: Question, conversation_id: str | None, previous: Sequence[Message]
@@ -116,7 +214,13 @@ class ChatService:
     def _save(self, question: Question, event: AnswerEvent, conversation_id: str | None) -> Saved:
         answer = event.answer
         kept_in = conversation_id or self._conversations.create(question.query)
-        self._conversations.add(kept_in, "user", question.query, **_kept(question.scope))
+        self._conversations.add(
+            kept_in,
+            "user",
+            question.query,
+            scope=question.scope.to_json(),
+            collections=list(question.scope.collections),
+        )
         message_id = self._conversations.add(
             kept_in,
             "assistant",
@@ -127,10 +231,6 @@ class ChatService:
             ],
         )
         return Saved(event, kept_in, message_id, self._books.add(kept_in, event))
-
-
-def _kept(scope: Scope) -> dict[str, Any]:
-    return {"scope": scope.to_json(), "collections": list(scope.collections)}
 
 
 def _with_trace(event: AnswerEvent, condensed: Condensed, changed: tuple[StepEvent, ...]) -> AnswerEvent:

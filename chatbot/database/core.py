@@ -1,9 +1,13 @@
-"""`Database` and `Collection`: what the rest of the product sees of a database."""
+"""`Database` and `Collection`: what the rest of the product sees of a database; and walking through a collection.
+
+The walk is in bounded steps. Only ids are held at once. A server's time limit is for one call, so no call walks
+through everything; and SQLite finds rows by ids fast, but not rows after an id.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from ..errors import DatabaseError
@@ -31,7 +35,7 @@ class Backend(Protocol):
     def raw(self, name: str) -> Any:
         """The driver's collection object, valid in the calling thread."""
 
-    def translated(self) -> AbstractContextManager[None]:
+    def translate_errors(self) -> AbstractContextManager[None]:
         """Turns the driver's exceptions into DatabaseError."""
 
     def deadline(self, milliseconds: int | None) -> AbstractContextManager[None]:
@@ -43,13 +47,17 @@ class Backend(Protocol):
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
         """One update for each ``_id``."""
 
-    def collection_names(self) -> list[str]: ...
+    def collection_names(self) -> list[str]:
+        """Those that exist, in no order."""
 
-    def encode_vector(self, vector: Vector) -> Any: ...
+    def encode_vector(self, vector: Vector) -> Any:
+        """A vector in the form this database stores it; `decode_vector` reads it back."""
 
-    def ping(self) -> str: ...
+    def ping(self) -> str:
+        """What answers, in a few words. Raises DatabaseError when nothing does."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Give the connections back."""
 
 
 class Collection:
@@ -59,9 +67,11 @@ class Collection:
         self.name = name
         self._backend = backend
 
-    def _run(self, call: Callable[[Any], Any], *, milliseconds: int | None = None) -> Any:
-        with self._backend.translated(), self._backend.deadline(milliseconds):
-            return call(self._backend.raw(self.name))
+    @contextmanager
+    def _driver(self, milliseconds: int | None = None) -> Iterator[Any]:
+        """The driver's collection for one call."""
+        with self._backend.translate_errors(), self._backend.deadline(milliseconds):
+            yield self._backend.raw(self.name)
 
     def find(
         self,
@@ -72,7 +82,7 @@ class Collection:
         limit: int = 0,
     ) -> Iterator[Json]:
         """Documents one by one; only what is iterated is read."""
-        with self._backend.translated():
+        with self._backend.translate_errors():
             raw = self._backend.raw(self.name)
             options: Json = {"limit": limit}
             if sort:
@@ -85,42 +95,54 @@ class Collection:
                 yield from found
 
     def find_one(self, filter: Mapping[str, Any], projection: Mapping[str, int] | None = None) -> Json | None:
-        found: Json | None = self._run(lambda raw: raw.find_one(dict(filter), dict(projection) if projection else None))
+        """The first that matches, None where none does."""
+        with self._driver() as raw:
+            found: Json | None = raw.find_one(dict(filter), dict(projection) if projection else None)
         return found
 
     def insert_one(self, document: Json) -> None:
-        self._run(lambda raw: raw.insert_one(document))
+        """Raises DatabaseError where the ``_id`` is taken."""
+        with self._driver() as raw:
+            raw.insert_one(document)
 
     def replace_many(self, documents: Sequence[Json]) -> None:
         """Upsert whole documents by ``_id``."""
         if documents:
-            self._run(lambda raw: self._backend.replace_many(raw, documents))
+            with self._driver() as raw:
+                self._backend.replace_many(raw, documents)
 
     def update_each(self, updates: Sequence[tuple[Any, Json]]) -> None:
         """One update for each ``_id``, in one round trip; an id that is gone is left out."""
         if updates:
-            self._run(lambda raw: self._backend.update_each(raw, updates))
+            with self._driver() as raw:
+                self._backend.update_each(raw, updates)
 
     def update_one(self, filter: Mapping[str, Any], update: Json, *, upsert: bool = False) -> int:
         """How many documents matched (or were inserted)."""
-        result = self._run(lambda raw: raw.update_one(dict(filter), update, upsert=upsert))
+        with self._driver() as raw:
+            result = raw.update_one(dict(filter), update, upsert=upsert)
         return int(result.matched_count) + (1 if result.upserted_id is not None else 0)
 
     def find_one_and_update(self, filter: Mapping[str, Any], update: Json, *, upsert: bool = False) -> Json | None:
         """Atomically update; returns the document as it is afterwards."""
-        found: Json | None = self._run(
-            lambda raw: raw.find_one_and_update(dict(filter), update, upsert=upsert, return_document=True)
-        )
+        with self._driver() as raw:
+            found: Json | None = raw.find_one_and_update(dict(filter), update, upsert=upsert, return_document=True)
         return found
 
     def delete_many(self, filter: Mapping[str, Any]) -> int:
-        return int(self._run(lambda raw: raw.delete_many(dict(filter))).deleted_count)
+        """How many went."""
+        with self._driver() as raw:
+            return int(raw.delete_many(dict(filter)).deleted_count)
 
     def count(self, filter: Mapping[str, Any]) -> int:
-        return int(self._run(lambda raw: raw.count_documents(dict(filter))))
+        """Exact: looks at every match."""
+        with self._driver() as raw:
+            return int(raw.count_documents(dict(filter)))
 
     def estimated_count(self) -> int:
-        return int(self._run(lambda raw: raw.estimated_document_count()))
+        """From the metadata; on a sharded server it may be off."""
+        with self._driver() as raw:
+            return int(raw.estimated_document_count())
 
     def write_marker(self) -> int:
         """A number that betrays writes which bypass the change log, where that costs nothing to know.
@@ -131,41 +153,49 @@ class Collection:
         return 0 if self._backend.embedded else self.estimated_count()
 
     def distinct(self, field: str) -> list[Any]:
-        return list(self._run(lambda raw: raw.distinct(field)))
+        """In no order."""
+        with self._driver() as raw:
+            return list(raw.distinct(field))
 
     def aggregate(self, pipeline: Sequence[Json], *, max_time_ms: int | None = None) -> list[Json]:
         """Run a pipeline; ``max_time_ms`` bounds it on the server and the whole call here."""
         options = {} if max_time_ms is None else {"maxTimeMS": max_time_ms}
-        with self._backend.translated(), self._backend.deadline(max_time_ms):
-            return list(self._backend.raw(self.name).aggregate(list(pipeline), **options))
+        with self._driver(max_time_ms) as raw:
+            return list(raw.aggregate(list(pipeline), **options))
 
     def create_index(self, fields: str | Sequence[tuple[str, int]], *, unique: bool = False) -> None:
         """An ordinary index; creating one that exists does nothing."""
         keys = fields if isinstance(fields, str) else list(fields)
-        self._run(lambda raw: raw.create_index(keys, unique=unique), milliseconds=INDEX_BUILD_MS)
+        with self._driver(INDEX_BUILD_MS) as raw:
+            raw.create_index(keys, unique=unique)
 
     def search_indexes(self, name: str | None = None) -> list[Json]:
         """The collection's search indexes (or the one called ``name``), as `$listSearchIndexes` describes them."""
-        return [dict(found) for found in self._run_search(lambda raw: list(raw.list_search_indexes(name)))]
+        with self._search_driver() as raw:
+            return [dict(found) for found in raw.list_search_indexes(name)]
 
     def create_search_index(self, name: str, *, kind: str, definition: Json) -> None:
         """Ask for a search index; ``kind`` is vectorSearch or search. The server builds it later, on its own."""
-        self._run_search(lambda raw: raw.create_search_index({"name": name, "type": kind, "definition": definition}))
+        with self._search_driver() as raw:
+            raw.create_search_index({"name": name, "type": kind, "definition": definition})
 
     def update_search_index(self, name: str, definition: Json) -> None:
         """Ask for another definition; the old one serves until the new one is built."""
-        self._run_search(lambda raw: raw.update_search_index(name, definition))
+        with self._search_driver() as raw:
+            raw.update_search_index(name, definition)
 
     def drop_search_index(self, name: str) -> None:
-        self._run_search(lambda raw: raw.drop_search_index(name))
+        """Ask the server to drop it, which takes it a while."""
+        with self._search_driver() as raw:
+            raw.drop_search_index(name)
 
-    def _run_search(self, call: Callable[[Any], Any]) -> Any:
+    def _search_driver(self) -> AbstractContextManager[Any]:
         if self._backend.embedded:
             raise DatabaseError(
                 "The embedded database has no search indexes: its search runs in this process.",
                 remedy="Set MONGODB_URI to a MongoDB with a search engine, or leave VECTOR_SEARCH on auto.",
             )
-        return self._run(call)
+        return self._driver()
 
 
 class Database:
@@ -184,7 +214,7 @@ class Database:
 
     def collection_names(self) -> list[str]:
         """The collections that exist, sorted."""
-        with self._backend.translated(), self._backend.deadline(None):
+        with self._backend.translate_errors(), self._backend.deadline(None):
             return sorted(self._backend.collection_names())
 
     def encode_vector(self, vector: Vector) -> Any:
@@ -196,4 +226,34 @@ class Database:
         return self._backend.ping()
 
     def close(self) -> None:
+        """Give the connections back."""
         self._backend.close()
+
+
+BATCH = 500
+Place = tuple[str, str]
+"""Where an id stands: ids of different types may share a collection, and only those of one type can be compared."""
+
+
+def place(id: Any) -> Place:
+    """Sorts ids by type, then by their text."""
+    return type(id).__name__, str(id)
+
+
+def id_batches(collection: Collection, *, after: Place | None = None, size: int = BATCH) -> Iterator[list[Any]]:
+    """Every id that exists now, in the order of `place`, in lists of at most ``size``."""
+    ids = [row["_id"] for row in collection.find({}, {"_id": 1}, sort=[("_id", 1)])]
+    ids = sorted((id for id in ids if after is None or place(id) > after), key=place)
+    for start in range(0, len(ids), size):
+        yield ids[start : start + size]
+
+
+def rows_of(
+    collection: Collection,
+    ids: Sequence[Any],
+    filter: Mapping[str, Any] | None = None,
+    projection: Mapping[str, int] | None = None,
+) -> list[Json]:
+    """Those of the rows that still exist and match, in the order of ``ids``."""
+    found = {row["_id"]: row for row in collection.find({"_id": {"$in": list(ids)}, **(filter or {})}, projection)}
+    return [found[id] for id in ids if id in found]

@@ -18,7 +18,7 @@ from ..errors import DatabaseError
 from ..schema import Vector
 from ..schema.collections import GRIDFS
 from .core import Json
-from .vectors import VECTOR_SUBTYPE, encode_payload
+from .rows import VECTOR_SUBTYPE, encode_payload
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for another process's write before it fails."""
@@ -49,11 +49,6 @@ def _open(path: Path) -> Any:
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(OPEN_PAUSE)
-
-
-def _storable(value: Any) -> Any:
-    """NeoSQLite inserts bytes, but does not replace them."""
-    return neosqlite.Binary(value) if type(value) is bytes else value
 
 
 class _Atomic:
@@ -88,7 +83,7 @@ CLOSE_SECONDS = 5.0
 
 
 class EmbeddedBackend:
-    """One connection per thread: a shared one raises under concurrency (measured, MONGODB.md)."""
+    """One connection per thread: a shared one raises under concurrency (measured)."""
 
     embedded = True
 
@@ -109,6 +104,7 @@ class EmbeddedBackend:
             ) from error
 
     def raw(self, name: str) -> Any:
+        """Raises DatabaseError: a name that NeoSQLite would take for GridFS."""
         if name.endswith(GRIDFS):
             raise DatabaseError(
                 f"The embedded database cannot have a collection {name!r}.",
@@ -125,7 +121,8 @@ class EmbeddedBackend:
         return handle.connection
 
     @contextmanager
-    def translated(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
+        """SQLite's, of any call; each is counted, so that `close` can wait for it."""
         with self._idle:
             self._idle.wait_for(lambda: not self._closing)
             self._active += 1
@@ -144,11 +141,15 @@ class EmbeddedBackend:
                 self._idle.notify_all()
 
     def deadline(self, milliseconds: int | None) -> AbstractContextManager[None]:
-        return nullcontext()  # SQLite has none; its waits are bounded by BUSY_SECONDS
+        """None: SQLite's waits are bounded by BUSY_SECONDS."""
+        return nullcontext()
 
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
         """New ones are inserted, which is three times as fast here as upserting them."""
-        documents = [{name: _storable(value) for name, value in document.items()} for document in documents]
+        documents = [  # NeoSQLite inserts bytes, but does not replace them
+            {name: neosqlite.Binary(value) if type(value) is bytes else value for name, value in document.items()}
+            for document in documents
+        ]
         ids = [document["_id"] for document in documents]
         known = {row["_id"] for row in raw.find({"_id": {"$in": ids}}, {"_id": 1})}
         new = [document for document in documents if document["_id"] not in known]
@@ -162,16 +163,20 @@ class EmbeddedBackend:
             raw.bulk_write(requests, ordered=False)
 
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
+        """In one transaction."""
         raw.bulk_write([neosqlite.UpdateOne({"_id": id}, update) for id, update in updates], ordered=False)
 
     def collection_names(self) -> list[str]:
+        """In no order."""
         return [str(name) for name in self._connection().list_collection_names()]
 
     def encode_vector(self, vector: Vector) -> Any:
+        """A blob marked with BSON's subtype 9."""
         return neosqlite.Binary(encode_payload(vector), VECTOR_SUBTYPE)
 
     def ping(self) -> str:
-        with self.translated():
+        """Reads from the file."""
+        with self.translate_errors():
             self.raw("meta").find_one({"_id": "ping"})
         return f"embedded database {self._path}"
 

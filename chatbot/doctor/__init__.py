@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from ..errors import ChatbotError, DependencyError
-from ..services import Services
-from .database_checks import check_data, check_database
-from .finding import Finding
-from .index_checks import check_engine, check_indexes
-from .model_checks import check_chat_model, check_embedder
+from .checks import (
+    Finding,
+    check_chat_model,
+    check_data,
+    check_database,
+    check_embedder,
+    check_engine,
+    check_indexes,
+)
+
+if TYPE_CHECKING:
+    from ..services import Services
 
 __all__ = ["CHECKS", "Finding", "diagnose"]
 
-Check = Callable[[Services], Iterator[Finding]]
-CHECKS: tuple[tuple[str, Check], ...] = (
+CHECKS: tuple[tuple[str, Callable[[Services], Iterator[Finding]]], ...] = (
     ("database", check_database),
     ("embedder", check_embedder),
     ("chat_model", check_chat_model),

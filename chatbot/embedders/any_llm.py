@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import EmbeddingError, MissingPackageError, SettingsError
+from ..request import RequestContext
 from ..settings import Settings
-from .endpoint import endpoint
-from .providers import Kind
-from .remote import RemoteEmbedder
+from .base import RemoteEmbedder
+from .providers import Kind, endpoint
 
 NAMES = {"cohere": "cohere", "google_genai": "gemini", "google_vertexai": "vertexai", "bedrock": "bedrock"}
 """Ours to the library's."""
@@ -39,11 +39,12 @@ class AnyLLMEmbedder(RemoteEmbedder):
         self._thread.start()
 
     def close(self) -> None:
+        """Ends the event loop; the SDKs' connections go with the process."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
-    def _request(self, texts: Sequence[str], kind: Kind) -> Sequence[Any]:
+    def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
         errors = import_module("any_llm.exceptions")
         call = self._client.aembedding(self.model, list(texts), **self.provider.parameters(kind))
         try:

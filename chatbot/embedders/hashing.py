@@ -8,24 +8,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import SettingsError
+from ..request import RequestContext
 from ..schema import Matrix, Vector
 from ..settings import Settings
 from ..text import analyzer
+
+MODEL = "256"
+"""The number of dimensions."""
 
 
 class HashingEmbedder:
     """Texts that share words are near each other. Implements `protocols.Embedder`."""
 
     max_tokens = 100_000
+    local = True
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
         self.model_id = f"hashing:{dimensions}"
 
     def count_tokens(self, text: str) -> int:
+        """Words, whatever their length."""
         return len(text.split())
 
-    def embed_query(self, text: str) -> Vector:
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
         """Shape (dimensions,). A text with no words gets a fixed direction, so that no vector is zero."""
         vector = np.zeros(self.dimensions, dtype=np.float32)
         for term in analyzer("english").terms(text) or [""]:
@@ -35,13 +41,15 @@ class HashingEmbedder:
             vector[0] = 1.0
         return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+        """Shape (len(texts), dimensions); each row as `embed_query` gives it."""
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.vstack([self.embed_query(text) for text in texts])
 
 
 def build(settings: Settings, *, model: str) -> HashingEmbedder:
+    """Raises SettingsError: ``model`` is not a number of dimensions."""
     if not model.isdigit() or not 8 <= int(model) <= 8192:
         raise SettingsError(f"EMBEDDING_MODEL={model!r}: hashing takes the number of dimensions, 8 to 8192.")
     return HashingEmbedder(int(model))

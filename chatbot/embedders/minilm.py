@@ -6,7 +6,6 @@ So a vector is a function of its text, and caches, resumes and comparisons are e
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,10 +14,11 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from ..errors import EmbeddingError, SettingsError
+from ..errors import SettingsError
+from ..request import RequestContext
 from ..schema import Matrix, Vector
 from ..settings import Settings
-from .windows import average, token_windows
+from .base import average, check_file, token_windows
 
 MODEL = "all-minilm-l6-v2"
 FOLDER = Path(__file__).parent / "models" / MODEL
@@ -37,12 +37,13 @@ class MiniLMEmbedder:
     """Implements `protocols.Embedder`. Thread-safe."""
 
     model_id = f"minilm:{MODEL}-int8"
+    local = True
     dimensions = DIMENSIONS
     max_tokens = MAX_TOKENS - SPECIAL_TOKENS
 
     def __init__(self, folder: Path = FOLDER) -> None:
         for name, expected in SHA256.items():
-            _check(folder / name, expected)
+            check_file(folder / name, expected, remedy="Restore the file from the repository.")
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -56,15 +57,17 @@ class MiniLMEmbedder:
         )
 
     def count_tokens(self, text: str) -> int:
+        """Without the two special ones."""
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
-    def embed_query(self, text: str) -> Vector:
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
         """Shape (384,). Text longer than the model reads is embedded window by window and averaged: nothing is cut."""
         ids = self._tokenizer.encode(text, add_special_tokens=False).ids
         windows = token_windows(ids, self.max_tokens)
         return average([self._infer(window) for window in windows], [len(window) for window in windows])
 
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+        """Shape (len(texts), 384); each row as `embed_query` gives it."""
         with ThreadPoolExecutor(PARALLEL) as pool:
             vectors = list(pool.map(self.embed_query, texts))
         return np.vstack(vectors) if vectors else np.empty((0, DIMENSIONS), dtype=np.float32)
@@ -83,17 +86,8 @@ class MiniLMEmbedder:
         return np.asarray(pooled / np.linalg.norm(pooled), dtype=np.float32)
 
 
-def _check(path: Path, expected: str) -> None:
-    remedy = "Restore the file from the repository."
-    if not path.is_file():
-        raise EmbeddingError(f"The local embedding model is incomplete: {path} is missing.", remedy=remedy)
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != expected:
-        raise EmbeddingError(f"The local embedding model is damaged: {path} has another checksum.", remedy=remedy)
-
-
 def build(settings: Settings, *, model: str) -> MiniLMEmbedder:
+    """Raises SettingsError, EmbeddingError."""
     if model != MODEL:
         raise SettingsError(f"EMBEDDING_MODEL={model!r} is not a model of minilm. Valid: {MODEL}.")
     return MiniLMEmbedder()

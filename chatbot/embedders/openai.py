@@ -7,20 +7,18 @@ from typing import Any
 
 from openai import OpenAI
 
-from ..breakable import Abandoned, breakable_http_client
-from ..cancellation import current_cancellation
 from ..errors import CancelledError, EmbeddingError, SettingsError
-from ..openai_client import azure_client, make_client, translated
+from ..openai_client import Abandoned, azure_client, breakable, make_client, translated
+from ..request import RequestContext
 from ..settings import Settings
-from .endpoint import Endpoint, endpoint
-from .providers import PROVIDERS, Kind
-from .remote import RemoteEmbedder
+from .base import RemoteEmbedder
+from .providers import PROVIDERS, Endpoint, Kind, endpoint
 
 
 class OpenAIEmbedder(RemoteEmbedder):
     """The SDK retries, with exponential back-off and jitter; its clients are thread-safe.
 
-    Two of them: ingestion keeps its connections; those of a question can be broken, and so are not kept.
+    Ingestion keeps its connections; those of a question can be broken, and so are not kept.
     """
 
     def __init__(
@@ -28,21 +26,21 @@ class OpenAIEmbedder(RemoteEmbedder):
     ) -> None:
         super().__init__(provider, model, max_tokens=max_tokens)
         self._client = client
-        self._breakable = client.with_options(http_client=breakable_http_client())
         self._where = where
 
     def close(self) -> None:
+        """Closes the connections of the ingestion."""
         self._client.close()
-        self._breakable.close()
 
-    def _request(self, texts: Sequence[str], kind: Kind) -> Sequence[Any]:
-        """Raises CancelledError, too: nobody waits for it any more (`cancellation.breakable`)."""
-        cancel = current_cancellation()
-        client = self._client if cancel is None else self._breakable
+    def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
+        """Raises CancelledError, too: nobody waits for it any more."""
+        if request is None:
+            return self._translated(self._client, texts, kind)
         try:
-            return self._translated(client, texts, kind)
+            with breakable(self._client, request.cancel) as client:
+                return self._translated(client, texts, kind)
         except (EmbeddingError, Abandoned) as error:
-            if cancel is not None and cancel.cancelled:
+            if request.cancelled:
                 raise CancelledError("Cancelled.") from error
             raise
 

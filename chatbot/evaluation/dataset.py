@@ -1,22 +1,36 @@
-"""Questions with known answers: what a data set is, and the BEIR layout of one.
+"""Questions with known answers: what a data set is, and where one comes from.
 
-corpus.jsonl, queries.jsonl, qrels/test.tsv; filters in the metadata.
+A folder in BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv; filters in the metadata), or a person's own
+questions about the reports in a database, in a CSV file.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol
 
-from ..errors import LoadError
-from ..schema import Chunk, Scope, Value, Values
+from ..errors import InvalidRequestError, LoadError
+from ..loaders.csv import choose_delimiter
+from ..loaders.text import read_text
+from ..protocols import Catalog
+from ..retrieval.scope import ScopeResolver
+from ..schema import Chunk, DocumentRecord, Scope, Value, Values
+
+COLUMNS = ("question", "expected_document", "page", "answer", "answerable", "note")
+"""Besides them, a column for each filter field: together they are the scope of the question."""
+SEVERAL = ";"
+"""Between several expected documents, or several values of a filter field."""
+YES, NO = ("", "yes", "y", "true", "1"), ("no", "n", "false", "0")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Expectation:
     """What has to be found: a document, or only its page, or only a passage with the words of the answer."""
 
     document_id: str
@@ -25,6 +39,7 @@ class Target:
 
     @property
     def key(self) -> str:
+        """One string for it, as a ranking and the relevant ids have it."""
         page = f", page {self.page}" if self.page is not None else ""
         return f"{self.document_id}{page}" + (f": {self.answer}" if self.answer else "")
 
@@ -46,14 +61,16 @@ class EvaluationQuery:
     text: str
     scoped_text: str
     scope: Scope
-    targets: tuple[Target, ...]
+    targets: tuple[Expectation, ...]
 
     @property
     def answerable(self) -> bool:
+        """Whether the reports hold an answer."""
         return bool(self.targets)
 
     @property
     def relevant(self) -> frozenset[str]:
+        """The keys of its targets."""
         return frozenset(target.key for target in self.targets)
 
     def ranking(self, chunks: Sequence[Chunk]) -> list[str]:
@@ -78,7 +95,15 @@ class Dataset:
 
     @property
     def answerable(self) -> list[EvaluationQuery]:
+        """The questions that the reports answer."""
         return [query for query in self.queries if query.answerable]
+
+
+class Documents(Protocol):
+    """What of the repository of documents is needed to register some."""
+
+    def put(self, record: DocumentRecord) -> None:
+        """Add or replace."""
 
 
 def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
@@ -89,16 +114,32 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
     """
     relevant: dict[str, list[str]] = {}
     for number, line in enumerate(_lines(folder / "qrels" / "test.tsv")[1:], start=2):
-        parts = line.split("\t")
-        if len(parts) != 3 or not _is_number(parts[2]):
-            raise LoadError(f"{folder}/qrels/test.tsv, line {number}: expected query-id, corpus-id and score.")
-        if float(parts[2]) > 0:
-            relevant.setdefault(parts[0], []).append(parts[1])
+        try:
+            query_id, document_id, score = line.split("\t")
+            is_relevant = float(score) > 0
+        except ValueError as error:
+            message = f"{folder}/qrels/test.tsv, line {number}: expected query-id, corpus-id and score."
+            raise LoadError(message) from error
+        if is_relevant:
+            relevant.setdefault(query_id, []).append(document_id)
     chunks = [_chunk(row, filter_fields) for row in _rows(folder / "corpus.jsonl")]
     queries = [_query(row, relevant[row["_id"]]) for row in _rows(folder / "queries.jsonl") if row["_id"] in relevant]
     if not queries:
         raise LoadError(f"{folder}: no question has a judgement in qrels/test.tsv.")
     return Dataset(folder.name, chunks, queries)
+
+
+def register_reports(documents: Documents, chunks: Sequence[Chunk]) -> int:
+    """Registers one report for each country, year and so on that the passages have in common; returns how many.
+
+    So questions are understood as they are over real reports.
+    """
+    passages = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
+    for number, (metadata, count) in enumerate(passages.items(), start=1):
+        name = ", ".join(str(value) for _, value in metadata) or f"Report {number}"
+        id = f"data-set-{number}"
+        documents.put(DocumentRecord(id, name, name, "", "", "ready", "", dict(metadata), chunks=count))
+    return len(passages)
 
 
 def _chunk(row: dict[str, Any], filter_fields: tuple[str, ...]) -> Chunk:
@@ -117,20 +158,12 @@ def _query(row: dict[str, Any], relevant: Sequence[str]) -> EvaluationQuery:
     metadata = row.get("metadata") or {}
     filters: dict[str, Value | list[Value]] = metadata.get("filters") or {}
     scope = Scope.of({name: Values(tuple(v) if isinstance(v, list) else (v,)) for name, v in filters.items()})
-    targets = tuple(Target(document_id) for document_id in dict.fromkeys(relevant))
+    targets = tuple(Expectation(document_id) for document_id in dict.fromkeys(relevant))
     return EvaluationQuery(row["_id"], row["text"], metadata.get("scoped_text") or row["text"], scope, targets)
 
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -152,3 +185,103 @@ def _lines(path: Path) -> list[str]:
         raise LoadError(
             f"{path} cannot be read: {error.strerror}. A data set has corpus.jsonl, queries.jsonl and qrels/test.tsv."
         ) from error
+
+
+class QuestionReader:
+    """Questions with what they are about, found in one catalog."""
+
+    def __init__(self, catalog: Catalog, scopes: ScopeResolver, filter_fields: Sequence[str]) -> None:
+        self._catalog = catalog
+        self._scopes = scopes
+        self._fields = tuple(filter_fields)
+
+    def read(self, path: Path) -> Dataset:
+        """The questions of a file, numbered by its lines.
+
+        Raises:
+            LoadError: it is no table with a column ``question``, a row is wrong (its line is named), or no question
+                has an answer.
+        """
+        queries = []
+        for line, row in _table(path, (*COLUMNS, *self._fields)):
+            try:
+                queries.append(self._query(str(line), row))
+            except (InvalidRequestError, LoadError) as error:
+                raise LoadError(f"{path.name}, line {line}: {error.message}") from error
+        if not any(query.answerable for query in queries):
+            raise LoadError(f"{path.name}: no question has an expected_document.")
+        return Dataset(path.stem, [], queries)
+
+    def _query(self, id: str, row: dict[str, str]) -> EvaluationQuery:
+        text = row.get("question", "")
+        if not text:
+            raise LoadError("the question is missing.")
+        chosen = {name: values for name in self._fields if (values := _split(row.get(name, "")))}
+        scope = self._scopes.resolve(chosen)
+        names = _split(row.get("expected_document", ""))
+        answerable, page = row.get("answerable", "").casefold(), row.get("page", "")
+        if answerable not in (*YES, *NO):
+            raise LoadError(f"answerable: {row['answerable']!r} is neither yes nor no.")
+        if (answerable in YES) != bool(names):
+            raise LoadError("a question has an expected_document, or answerable is no: not both, and not neither.")
+        if page and not page.isdecimal():
+            raise LoadError(f"page: {page!r} is no page number.")
+        answer = row.get("answer", "")
+        targets = tuple(Expectation(self._find(name, scope).id, int(page) if page else None, answer) for name in names)
+        return EvaluationQuery(id, text, text, scope, targets)
+
+    def _find(self, name: str, scope: Scope) -> DocumentRecord:
+        """The report with this id, title, name or file name; inside the scope, where several are called so."""
+        found = _called(name, self._catalog.all())
+        if len(found) > 1 and scope:
+            found = _called(name, self._catalog.all(scope)) or found
+        if not found:
+            raise LoadError(f"expected_document: no report is called {name!r}. See: python -m chatbot documents list.")
+        if len(found) > 1:
+            ids = ", ".join(record.id for record in found)
+            raise LoadError(f"expected_document: {len(found)} reports are called {name!r}. Use the id: {ids}.")
+        return found[0]
+
+
+def _called(name: str, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
+    found = []
+    for record in records:
+        file = PurePosixPath(record.source.replace("\\", "/"))
+        names = (record.id, record.title, record.name, record.source, file.name, file.stem)
+        if name.casefold() in map(str.casefold, names):
+            found.append(record)
+    return found
+
+
+def _table(path: Path, known: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number and cells by column, stripped; empty rows are left out."""
+    text = read_text(path)
+    reader = csv.reader(io.StringIO(text), delimiter=choose_delimiter(text), strict=True)
+    header: list[str] = []
+    line = 1
+    try:
+        for cells in reader:
+            values = [cell.strip() for cell in cells]
+            if not header:
+                header = _header(path.name, values, known)
+            elif len(values) > len(header):
+                raise LoadError(f"{path.name}, line {line}: it has more cells than the header. Quote what has commas.")
+            elif any(values):
+                yield line, dict(zip(header, values, strict=False))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise LoadError(f"{path.name} is not a valid CSV table from line {line} on ({error}).") from error
+
+
+def _header(file: str, cells: Sequence[str], known: Sequence[str]) -> list[str]:
+    # An unknown column is refused: a filter with a spelling mistake would silently widen the search.
+    header = [cell.casefold().replace(" ", "_") for cell in cells]
+    unknown = [name for name in header if name not in known]
+    if unknown or "question" not in header or len(set(header)) < len(header):
+        wrong = f"unknown column {unknown[0]!r}" if unknown else "question is missing, or a column is there twice"
+        raise LoadError(f"{file}: {wrong}. Columns: {', '.join(known)}.")
+    return header
+
+
+def _split(cell: str) -> list[str]:
+    return [part.strip() for part in cell.split(SEVERAL) if part.strip()]

@@ -1,25 +1,57 @@
-"""Running a data set through the product's own retrieval, and its questions through an agent."""
+"""Running a data set through the product's own retrieval, and its questions through an agent; ranking metrics.
+
+Relevance is binary; a ``ranking`` is best first, ``relevant`` is never empty.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
+from math import log2
 from typing import Any
 
 import numpy as np
 
 from ..cancellation import Cancellation
 from ..protocols import Catalog, Embedder, Store
-from ..retrieval.pipeline import Retrieval, Retriever
+from ..retrieval.pipeline import Retriever
 from ..retrieval.subjects import everything_asked, suggest_scope
-from ..schema import AnswerEvent, Chunk, Event, Question, Scope, SearchHit
+from ..schema import AnswerEvent, Chunk, Event, Question, Scope, StepTiming
 from .dataset import Dataset, EvaluationQuery
-from .metrics import interval, ndcg, precision_recall, recall, reciprocal_rank
 
+RESAMPLES = 2000
+SEED = 7
+"""Fixed: the same figures give the same interval."""
 TOP_K, DEEP = 10, 20
 BATCH = 128
+ABSTENTION = ("abstention_precision", "abstention_recall")
+Progress = Callable[[int], None]
+Ask = Callable[[EvaluationQuery], tuple[str, Scope]]
+"""The words and the scope that a question is asked with."""
+Answering = Callable[[Question, Cancellation], Iterator[Event]]
+"""The product's own way from a question to an answer."""
+
+
+def recall(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
+    """The share of the relevant ids among the first ``k``."""
+    return len(set(ranking[:k]) & relevant) / len(relevant)
+
+
+def reciprocal_rank(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
+    """1 / rank of the first relevant id among the first ``k``, else 0."""
+    return next((1 / rank for rank, found in enumerate(ranking[:k], start=1) if found in relevant), 0.0)
+
+
+def ndcg(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
+    """Normalised discounted cumulative gain over the first ``k`` (Järvelin and Kekäläinen, 2002)."""
+    gain = sum(1 / log2(rank + 1) for rank, found in enumerate(ranking[:k], start=1) if found in relevant)
+    ideal = sum(1 / log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
+    return gain / ideal
+
+
 METRICS: Mapping[str, Callable[..., float]] = {
     "recall@5": partial(recall, k=5),
     "recall@10": partial(recall, k=TOP_K),
@@ -27,12 +59,22 @@ METRICS: Mapping[str, Callable[..., float]] = {
     "mrr@10": partial(reciprocal_rank, k=TOP_K),
     "ndcg@10": partial(ndcg, k=TOP_K),
 }
-ABSTENTION = ("abstention_precision", "abstention_recall")
-Progress = Callable[[int], None]
-Ask = Callable[[EvaluationQuery], tuple[str, Scope]]
-"""The words and the scope that a question is asked with."""
-Answering = Callable[[Question, Cancellation], Iterator[Event]]
-"""The product's own way from a question to an answer."""
+
+
+def precision_recall(verdicts: Sequence[tuple[bool, bool]]) -> tuple[float | None, float | None]:
+    """Precision and recall of ``(said, true)``; None where nothing was said, or nothing is true."""
+    right = sum(said and true for said, true in verdicts)
+    said_at_all = sum(said for said, _ in verdicts)
+    true_at_all = sum(true for _, true in verdicts)
+    return right / said_at_all if said_at_all else None, right / true_at_all if true_at_all else None
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % bootstrap interval of a mean (percentiles of resampled means): how far another draw may lie."""
+    sample = np.asarray(values, dtype=np.float64)
+    picks = np.random.default_rng(SEED).integers(0, len(sample), size=(RESAMPLES, len(sample)))
+    low, high = np.percentile(sample[picks].mean(axis=1), [2.5, 97.5])
+    return float(low), float(high)
 
 
 def with_filters(query: EvaluationQuery) -> tuple[str, Scope]:
@@ -45,7 +87,7 @@ def without_filters(query: EvaluationQuery) -> tuple[str, Scope]:
     return query.text, Scope()
 
 
-def auto_scoped(catalog: Catalog) -> Ask:
+def with_auto_scope(catalog: Catalog) -> Ask:
     """The whole question, in the scope that its names make, as with AUTO_SCOPE."""
 
     def ask(query: EvaluationQuery) -> tuple[str, Scope]:
@@ -67,6 +109,14 @@ class Measured:
     abstained: list[tuple[bool, bool]] = field(default_factory=list)
     """(abstained, should have) by question; empty where no agent was asked."""
 
+    def add_times(self, steps: Iterable[StepTiming], total: float) -> None:
+        """Milliseconds of one question by stage; a search that was repeated has a stage twice."""
+        spent: dict[str, float] = {}
+        for step in steps:
+            spent[step.name] = spent.get(step.name, 0.0) + step.ms
+        for name, milliseconds in {**spent, "total": total}.items():
+            self.stages.setdefault(name, []).append(milliseconds)
+
     def to_json(self, *, intervals: bool = False) -> dict[str, Any]:
         """Means over the questions; ``ms`` are medians. ``leaks`` counts hits outside the filter."""
         row: dict[str, Any] = {"name": self.name}
@@ -75,15 +125,13 @@ class Measured:
         if self.abstained:
             rates = precision_recall(self.abstained)
             row |= {n: None if rate is None else round(rate, 4) for n, rate in zip(ABSTENTION, rates, strict=True)}
-        row |= {name: self._milliseconds(share) for name, share in (("ms", 50), ("ms_p95", 95))}
+        for name, share in (("ms", 50), ("ms_p95", 95)):
+            row[name] = {stage: round(float(np.percentile(ms, share)), 2) for stage, ms in self.stages.items()}
         row["questions"] = len(self.values["recall@5"])
         if intervals:
             bounds = {name: interval(values) for name, values in self.values.items() if values}
             row["intervals"] = {name: [round(low, 4), round(high, 4)] for name, (low, high) in bounds.items()}
         return row
-
-    def _milliseconds(self, share: int) -> dict[str, float]:
-        return {name: round(float(np.percentile(times, share)), 2) for name, times in self.stages.items()}
 
 
 def load_chunks(store: Store, embedder: Embedder, chunks: Sequence[Chunk], progress: Progress) -> None:
@@ -103,14 +151,15 @@ def measure_retrieval(
         text, scope = ask(query)
         started = time.perf_counter()
         retrieval = retriever.retrieve(text, top_k=TOP_K, scope=scope, method=method)
-        _add_times(measured.stages, retrieval, (time.perf_counter() - started) * 1000)
-        hits: Sequence[SearchHit] = retrieval.hits
+        measured.add_times(retrieval.steps, (time.perf_counter() - started) * 1000)
+        hits = retrieval.hits
         measured.hits += len(hits)
-        measured.leaks += sum(_outside(hit.chunk, scope) for hit in hits)
-        if len(hits) == TOP_K and recall(_ranking(query, hits), query.relevant, TOP_K) < 1:
+        about = ({**hit.chunk.metadata, "document_name": hit.chunk.document_name} for hit in hits)
+        measured.leaks += sum(not scope.matches(metadata) for metadata in about)
+        ranking = query.ranking([hit.chunk for hit in hits])
+        if len(hits) == TOP_K and recall(ranking, query.relevant, TOP_K) < 1:
             deeper = retriever.retrieve(text, top_k=DEEP, scope=scope, method=method)
-            hits = (*hits, *deeper.hits[TOP_K:])
-        ranking = _ranking(query, hits)
+            ranking = query.ranking([hit.chunk for hit in (*hits, *deeper.hits[TOP_K:])])
         for metric, compute in METRICS.items():
             measured.values[metric].append(compute(ranking, query.relevant))
         progress(1)
@@ -131,19 +180,3 @@ def measure_abstention(
         verdicts.append((not answered, not query.answerable))
         progress(1)
     return verdicts
-
-
-def _ranking(query: EvaluationQuery, hits: Sequence[SearchHit]) -> list[str]:
-    return query.ranking([hit.chunk for hit in hits])
-
-
-def _outside(chunk: Chunk, scope: Scope) -> bool:
-    return not scope.matches({**chunk.metadata, "document_name": chunk.document_name})
-
-
-def _add_times(stages: dict[str, list[float]], retrieval: Retrieval, total: float) -> None:
-    spent: dict[str, float] = {}
-    for step in retrieval.steps:  # a search that was repeated has a stage twice
-        spent[step.name] = spent.get(step.name, 0.0) + step.ms
-    for name, milliseconds in {**spent, "total": total}.items():
-        stages.setdefault(name, []).append(milliseconds)

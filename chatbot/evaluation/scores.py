@@ -13,7 +13,7 @@ from ..errors import LoadError
 from ..protocols import Embedder, Store
 from ..retrieval.pipeline import Retriever
 from ..schema import Chunk, Scope, Value, Vector
-from ..schema.calibrations import Calibration, ErrorRates
+from ..schema.documents import Calibration, ErrorRates
 from .dataset import Dataset, EvaluationQuery
 from .runner import with_filters
 
@@ -39,6 +39,7 @@ class Scores:
     irrelevant: tuple[float, ...]
 
     def errors(self, value: float) -> ErrorRates:
+        """What a floor or a threshold of this value gets wrong, as shares."""
         return ErrorRates(
             value,
             refused=_share(score < value for score in self.answerable),
@@ -66,6 +67,7 @@ class Scores:
         return best[len(best) // 2]
 
     def calibration(self, model_id: str, *, dataset: str, date: str) -> Calibration:
+        """Floor and threshold with the errors that they and values around them make; ``date`` as YYYY-MM-DD."""
         floor, threshold = self.floor, self.threshold
         shown = sorted({*(hundredths / 100 for hundredths in range(50, 100, 5)), floor, threshold})
         pairs = {name: len(getattr(self, name)) for name in self.__slots__}

@@ -11,12 +11,12 @@ from typing import Any, Literal
 from ..errors import ChatbotError, LoadError
 from ..protocols import Chunker, Embedder, Store
 from ..schema import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Section, Value, lay_out
-from .overrides import check_collection
+from .sources import check_collection
+from .summaries import NONE, Summary
 from .versions import Registrations, VersionWriter
-from .watch import IMPATIENT, Patience, Watch
+from .watch import NO_RETRIES, Retries, Watch
 
 SUMMARY_HEADING = "Summary"
-Summarise = Callable[[Document], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +30,17 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What is kept of a document besides what it holds itself; see `DocumentRecord`. ``summary``: how it is made."""
+    """What is kept of a document besides what it holds itself; see `DocumentRecord`."""
 
     collection: str | None = None
     sample: bool = False
     file_id: str = ""
     fingerprint: str = ""
     overrides: Mapping[str, Any] = field(default_factory=dict)
-    summary: str = "off"
+    summary: Summary = NONE
 
 
 PLAIN = Registration()
-
-
-def no_summary(document: Document) -> str:
-    return ""
 
 
 class Ingestor:
@@ -66,17 +62,17 @@ class Ingestor:
         collections: Sequence[str],
         settings_key: str,
         require_current: Callable[[], None] = lambda: None,
-        patience: Patience = IMPATIENT,
+        retries: Retries = NO_RETRIES,
     ) -> None:
         self.writer = VersionWriter(
-            store=store, embedder=embedder, documents=documents, require_current=require_current, patience=patience
+            store=store, embedder=embedder, documents=documents, require_current=require_current, retries=retries
         )
         self._chunker = chunker
         self.chunking = chunking
         self._documents = documents
         self._general, self._reports, *_ = self._collections = tuple(collections)
         self.settings_key = settings_key
-        self._patience = patience
+        self._retries = retries
 
     def register(self, document: Document, about: Registration = PLAIN) -> bool:
         """Announce a document before its passages; False when this very version is already searchable."""
@@ -97,20 +93,13 @@ class Ingestor:
             return False
         return True
 
-    def ingest(
-        self,
-        document: Document,
-        about: Registration = PLAIN,
-        *,
-        summarise: Summarise = no_summary,
-        watch: Watch | None = None,
-    ) -> Ingested:
-        """Make a document searchable. ``summarise`` gives its summary, "" for none.
+    def ingest(self, document: Document, about: Registration = PLAIN, *, watch: Watch | None = None) -> Ingested:
+        """Make a document searchable.
 
         Raises:
             LoadError: the document has no text; the old version, if any, stays, as it does with every other error.
             InvalidRequestError: no question searches that collection.
-            DependencyError: the embedder, the chat model or the database failed, and patience did not help.
+            DependencyError: the embedder, the chat model or the database failed, also when tried again.
             EmbedderMismatchError: the database has another embedding model by now.
             CancelledError: the watch was cancelled.
         """
@@ -121,7 +110,8 @@ class Ingestor:
             assert known is not None
             return Ingested(document.id, "unchanged", known.chunks)
         try:
-            chunks = self.cut(document, self._patience.run(lambda: summarise(document), watch), record)
+            summary = self._retries.run(lambda: about.summary.make(document, watch.cancel), watch)
+            chunks = self.cut(document, summary, record)
         except ChatbotError as error:
             self.writer.undo(record, known, error)
             raise
@@ -185,7 +175,7 @@ class Ingestor:
             source=document.source,
             collection=about.collection or (self._reports if scoped else self._general),
             status="pending",
-            version=self.version(document, about.summary, about.collection),
+            version=self.version(document, about.summary.kind, about.collection),
             metadata=dict(document.metadata),
             pages=document.pages,
             sample=about.sample,

@@ -13,20 +13,18 @@ from ..cancellation import Cancellation
 from ..errors import CancelledError, LoadError
 from ..protocols import Catalog
 from ..schema import Chunking, Document, DocumentRecord, Loaded
-from .leases import Leases, held
 from .pipeline import Ingested, Ingestor, Registration
 from .sources import Source, document_id, make_document
-from .summary import Summary
-from .watch import Watch
+from .summaries import Summary
+from .versions import Registrations
+from .watch import Leases, Watch, lease
 
-READING = "1"
+READING = "2"
 """Raise it when loaders read the same file differently: then every file is read again."""
 
 
-class Reports(Catalog, Protocol):
-    """The registered reports."""
-
-    def get(self, document_id: str) -> DocumentRecord | None: ...
+class Reports(Catalog, Registrations, Protocol):
+    """The registered reports, to read and to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +36,15 @@ class Planned:
     chunking: Chunking
 
 
+@dataclass(frozen=True, kw_only=True)
 class IngestionService:
     """``ingestors(overrides)`` gives the ingestor for the chunking that a person or the settings ask for."""
 
-    def __init__(
-        self,
-        *,
-        documents: Reports,
-        ingestors: Callable[[Mapping[str, Any]], Ingestor],
-        load: Callable[[Path, Cancellation], Loaded],
-        leases: Leases,
-        summary: Summary,
-    ) -> None:
-        self._documents = documents
-        self._ingestors = ingestors
-        self._load = load
-        self._leases = leases
-        self._summary = summary
+    documents: Reports
+    ingestors: Callable[[Mapping[str, Any]], Ingestor]
+    load: Callable[[Path, Cancellation], Loaded]
+    leases: Leases
+    summary: Summary
 
     def ingest(
         self,
@@ -76,7 +66,7 @@ class IngestionService:
         seen = self._look(source, overrides or {}, file_id)
         if isinstance(seen, Ingested):
             return seen  # without a lease: nothing is written
-        with held(self._leases, f"document:{document_id(source.identity)}", watch or Watch()) as mine:
+        with lease(self.leases, f"document:{document_id(source.identity)}", watch or Watch()) as mine:
             seen = self._look(source, overrides or {}, file_id)  # again: who had the lease may have done it
             if isinstance(seen, Ingested):
                 return seen
@@ -88,27 +78,26 @@ class IngestionService:
                 file_id=file_id,
                 fingerprint=fingerprint,
                 overrides=said,
-                summary=self._summary.kind,
+                summary=self.summary,
             )
-            make = self._summary.make
-            return ingestor.ingest(document, about, summarise=lambda it: make(it, mine.cancel), watch=mine)
+            return ingestor.ingest(document, about, watch=mine)
 
     def _look(
         self, source: Source, overrides: Mapping[str, Any], file_id: str
     ) -> Ingested | tuple[dict[str, Any], Ingestor, str]:
         """What there is where nothing has changed; else what is said of the document, its ingestor, its fingerprint."""
         known, said, ingestor = self._known(source, overrides)
-        fingerprint = _fingerprint(source, said, f"{ingestor.settings_key}:{self._summary.kind}")
+        fingerprint = _fingerprint(source, said, f"{ingestor.settings_key}:{self.summary.kind}")
         if known is not None and _settled(known) and (known.fingerprint, known.file_id) == (fingerprint, file_id):
             return Ingested(known.id, "unchanged", known.chunks)
         return said, ingestor, fingerprint
 
     def abandon(self, identity: str) -> None:
         """Take back what an ingestion has begun that nobody goes on with. Raises DependencyError."""
-        with held(self._leases, f"document:{document_id(identity)}", Watch()):
-            known = self._documents.get(document_id(identity))
+        with lease(self.leases, f"document:{document_id(identity)}", Watch()):
+            known = self.documents.get(document_id(identity))
             if known is not None and (known.status == "pending" or known.replacing):
-                self._ingestors({}).writer.undo(known, known, CancelledError("Given up."))
+                self.ingestors({}).writer.undo(known, known, CancelledError("Given up."))
 
     def plan(self, source: Source, *, overrides: Mapping[str, Any] | None = None) -> Planned:
         """What `ingest` would do, without doing it. Raises as it does."""
@@ -117,20 +106,20 @@ class IngestionService:
         if known is None or not _settled(known):
             outcome = "new"
         else:
-            version = ingestor.version(document, self._summary.kind, said.get("collection"))
+            version = ingestor.version(document, self.summary.kind, said.get("collection"))
             outcome = "unchanged" if known.version == version else "changed"
         return Planned(document, outcome, ingestor.chunking)
 
     def _known(
         self, source: Source, overrides: Mapping[str, Any]
     ) -> tuple[DocumentRecord | None, dict[str, Any], Ingestor]:
-        known = self._documents.get(document_id(source.identity))
+        known = self.documents.get(document_id(source.identity))
         said = {**(known.overrides if known else {}), **overrides}
-        return known, said, self._ingestors(said)
+        return known, said, self.ingestors(said)
 
     def _document(self, source: Source, said: Mapping[str, Any], watch: Watch) -> Document:
-        loaded = self._load(source.path, watch.cancel)
-        return make_document(source, loaded, overrides=said, countries=self._documents.values("country_name"))
+        loaded = self.load(source.path, watch.cancel)
+        return make_document(source, loaded, overrides=said, countries=self.documents.values("country_name"))
 
 
 def _settled(known: DocumentRecord) -> bool:

@@ -1,18 +1,39 @@
-"""Where documents come from, and how what is said of them is put together."""
+"""Where documents come from, and how what is said of them is checked and put together.
+
+A file's name says something of a report (`kenya-2024.pdf`), its folder's `manifest.json` more; a person has the last
+word (flags, form fields, edits).
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from ..countries import ISO_CODE_LENGTH, country_code, resolve_country
 from ..errors import InvalidRequestError, LoadError
+from ..presets import CHUNKING
 from ..schema import Document, Loaded, Section, Value
-from .file_names import metadata_of
-from .manifest import MANIFEST, read_manifest
-from .overrides import METADATA, check_country, check_year
+
+MANIFEST = "manifest.json"
+SAMPLES = "sample_data"
+"""In front of the identities of the sample reports, wherever their folder lies."""
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_WORD = re.compile(r"[^\W\d_]+")
+LONGEST_NAME = 5
+"""Words of the longest country names."""
+METADATA = ("country_name", "year", "type")
+NEEDED = ("title", "collection", *CHUNKING)
+"""Fields that no report is without."""
+FIELDS = ("title", *METADATA, "labels", "description", "collection", *CHUNKING)
+FIRST_YEAR, LAST_YEAR = 1000, 3000
+LONGEST = {"title": 300, "type": 60, "description": 2000, "labels": 60}
+MOST_LABELS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +67,14 @@ def folder_sources(folder: Path, *, prefix: str | None = None, pattern: str = "*
     every = pattern == "**/*"
     names = sorted(name for name in entries if every or name in there) if entries else sorted(there - {MANIFEST})
     root = prefix if prefix is not None else folder.resolve().as_posix()
-    sources = []
-    for name in names:
-        source = Source(folder / name, f"{root}/{name}")
-        if entry := entries.get(name):
-            source = replace(
-                source,
-                title=entry.title,
-                metadata=entry.metadata(),
-                labels=entry.labels,
-                description=entry.description,
-                listed=True,
-            )
-        sources.append(source)
-    return sources
+    return [_source(folder / name, f"{root}/{name}", entries.get(name)) for name in names]
+
+
+def _source(path: Path, identity: str, entry: ManifestEntry | None) -> Source:
+    if entry is None:
+        return Source(path, identity)
+    metadata = entry.model_dump(include=set(METADATA), exclude_none=True)
+    return Source(path, identity, entry.title, metadata, entry.labels, entry.description, listed=True)
 
 
 def make_document(
@@ -76,7 +91,7 @@ def make_document(
     of_parts = {name for section in loaded.sections for name in section.metadata}
     guessed = {} if source.listed else metadata_of(source.path.stem)
     metadata = {name: value for name, value in guessed.items() if name not in of_parts}
-    metadata |= _checked(source, {**loaded.metadata, **source.metadata}, countries)
+    metadata |= _metadata_of_file(source, loaded, countries)
     metadata |= {name: said[name] for name in METADATA if said.get(name) is not None}
     if country := metadata.get("country_name"):
         metadata["country_name"] = check_country("country_name", country, countries)
@@ -95,20 +110,20 @@ def make_document(
 
 
 def document_id(identity: str) -> str:
+    """20 hexadecimal digits, the same for the same identity."""
     return hashlib.sha256(identity.encode()).hexdigest()[:20]
 
 
-def _checked(source: Source, metadata: Mapping[str, Value], countries: Sequence[Value]) -> dict[str, Value]:
+def _metadata_of_file(source: Source, loaded: Loaded, countries: Sequence[Value]) -> dict[str, Value]:
+    metadata = {**loaded.metadata, **source.metadata}
     try:
-        return {name: _value(name, value, countries) for name, value in metadata.items()}
+        if "country_name" in metadata:
+            metadata["country_name"] = check_country("country_name", metadata["country_name"], countries)
+        if "year" in metadata:
+            metadata["year"] = check_year("year", metadata["year"])
     except InvalidRequestError as error:
         raise LoadError(f"{source.path.name}: {error.message}") from error
-
-
-def _value(name: str, value: Value, countries: Sequence[Value]) -> Value:
-    if name == "country_name":
-        return check_country(name, value, countries)
-    return check_year(name, value) if name == "year" else value
+    return metadata
 
 
 def _spelled(sections: Sequence[Section], countries: Sequence[Value]) -> tuple[Section, ...]:
@@ -123,3 +138,161 @@ def _spelled(sections: Sequence[Section], countries: Sequence[Value]) -> tuple[S
             section = replace(section, metadata={**section.metadata, "country_name": spellings[country]})  # noqa: PLW2901
         spelled.append(section)
     return tuple(spelled)
+
+
+class ManifestEntry(BaseModel):
+    """One file of a manifest. Further keys (licence, checksum, ...) may stand beside these."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    file: str = Field(min_length=1)
+    title: str | None = None
+    country_name: str | None = None
+    year: int | None = Field(None, ge=1000, le=3000)
+    type: str | None = None
+    labels: tuple[str, ...] = ()
+    description: str = ""
+
+
+_ENTRIES = TypeAdapter(list[ManifestEntry])
+
+
+def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
+    """The entries of ``manifest.json`` in a folder, by file; empty where there is none.
+
+    Raises:
+        LoadError: the manifest is not a list of valid entries; the first wrong one is named.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        return {}
+    try:
+        entries = _ENTRIES.validate_json(path.read_bytes())
+    except ValidationError as error:
+        problem = error.errors()[0]
+        number, *fields = problem["loc"] or (None,)
+        where = "" if number is None else f"{' '.join([f'entry {int(number) + 1}', *map(str, fields)])}: "
+        raise LoadError(f"{path}: not a valid manifest: {where}{problem['msg']}.") from error
+    return {entry.file: entry for entry in entries}
+
+
+def metadata_of(stem: str) -> dict[str, Value]:
+    """Country and year, where the name has exactly one of each kind; short codes ("us", "in") are not trusted."""
+    found: dict[str, Value] = {}
+    years = set(_YEAR.findall(stem))
+    if len(years) == 1:
+        found["year"] = int(years.pop())
+    countries = _countries(_WORD.findall(stem))
+    if len(countries) == 1:
+        found["country_name"] = countries.popitem()[1]
+    return found
+
+
+def _countries(words: list[str]) -> dict[str, str]:
+    """Names by code; of overlapping names the longest ("Papua New Guinea", not "Guinea")."""
+    found: dict[str, str] = {}
+    start = 0
+    while start < len(words):
+        for end in range(min(len(words), start + LONGEST_NAME), start, -1):
+            name = " ".join(words[start:end])
+            if len(name) > ISO_CODE_LENGTH and (code := country_code(name)):
+                found[code] = name
+                start = end - 1
+                break
+        start += 1
+    return found
+
+
+def check_overrides(
+    values: Mapping[str, Any], *, countries: Sequence[Value], strategies: Callable[[str], str]
+) -> dict[str, Any]:
+    """The fields as they are stored: countries as the data spells them, years as ints. None = "has none".
+
+    ``countries`` = those in the data; ``strategies`` checks a chunk strategy's name.
+
+    Raises:
+        InvalidRequestError: a field or value is wrong; names it and what would be right.
+    """
+    checked: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in FIELDS:
+            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(FIELDS)}.", FIELDS)
+        if value is not None:
+            checked[name] = _checked(name, value, countries, strategies)
+        elif name not in NEEDED:  # without these it is back to what the file or the settings say
+            checked[name] = None
+    return checked
+
+
+def _checked(field: str, value: Any, countries: Sequence[Value], strategies: Callable[[str], str]) -> Any:
+    if field == "country_name":
+        return check_country(field, value, countries)
+    if field == "year":
+        return check_year(field, value)
+    if field == "labels":
+        return _labels(field, value)
+    if field in {"chunk_size", "chunk_overlap"}:
+        return _number(field, value)
+    text = _text(field, value)
+    return strategies(text) if field == "chunk_strategy" else text
+
+
+def check_country(field: str, value: Any, countries: Sequence[Value]) -> str:
+    """The country as the data spells it, else by its usual name. Raises InvalidRequestError."""
+    text = _text(field, value)
+    if text in countries:
+        return text
+    name, similar = resolve_country(text, [str(country) for country in countries])
+    if name is None:
+        hint = f" Did you mean {similar[0]}?" if similar else ""
+        message = f"{text!r} is not a country name or ISO code.{hint} For regions use labels."
+        raise InvalidRequestError.for_field(field, message, similar)
+    return name
+
+
+def check_collection(name: str | None, searched: Sequence[str]) -> None:
+    """Raises InvalidRequestError: no question searches it, so nobody would find what is put there."""
+    if name is not None and name not in searched:
+        valid = list(dict.fromkeys(searched))
+        message = f"{name!r} is not searched. Valid: {', '.join(valid)}."
+        raise InvalidRequestError.for_field("collection", message, valid)
+
+
+def check_year(field: str, value: Any) -> int:
+    """Raises InvalidRequestError."""
+    year = _whole_number(value, digits=4)
+    if not FIRST_YEAR <= year <= LAST_YEAR:
+        raise InvalidRequestError.for_field(field, f"must be a year from {FIRST_YEAR} to {LAST_YEAR}, like 2023.")
+    return year
+
+
+def _text(field: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidRequestError.for_field(field, "must be text that is not empty.")
+    text, longest = " ".join(value.split()), LONGEST.get(field, 300)
+    if len(text) > longest:
+        raise InvalidRequestError.for_field(field, f"must not be longer than {longest} characters.")
+    if not text.isprintable():
+        raise InvalidRequestError.for_field(field, "must not hold control characters.")
+    return text
+
+
+def _labels(field: str, value: Any) -> list[str]:
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, (list, tuple)) or len(items) > MOST_LABELS:
+        raise InvalidRequestError.for_field(field, f"must be a list of at most {MOST_LABELS} texts.")
+    return list(dict.fromkeys(_text("labels", item) for item in items if not isinstance(item, str) or item.strip()))
+
+
+def _number(field: str, value: Any) -> int:
+    least = 100 if field == "chunk_size" else 0
+    number = _whole_number(value, digits=6)
+    if number < least:
+        raise InvalidRequestError.for_field(field, f"must be a whole number of at least {least}.")
+    return number
+
+
+def _whole_number(value: Any, *, digits: int) -> int:
+    """-1 where it is none, or one of more digits."""
+    text = str(value).strip() if isinstance(value, (int, str)) and not isinstance(value, bool) else ""
+    return int(text) if text.isdecimal() and len(text) <= digits else -1

@@ -6,49 +6,57 @@ What a kill leaves behind is never seen, and its vectors are used again by the n
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import CancelledError, ChatbotError, DependencyError, LoadError, StoppedError
+from ..errors import (
+    CancelledError,
+    ChatbotError,
+    DependencyError,
+    InvalidRequestError,
+    LoadError,
+    NotFoundError,
+    StoppedError,
+)
 from ..protocols import Embedder, Store
-from ..schema import Chunk, DocumentRecord, Matrix, Part, Vector
-from .watch import Patience, Watch
+from ..schema import Chunk, DocumentRecord, Matrix, Part, Value, Vector
+from .sources import METADATA
+from .watch import Leases, Retries, Watch, lease
 
 BATCH = 256
 """Passages embedded and written at a time: what a kill can lose."""
+LONGEST_WAIT = 3.0
+"""Seconds that a request waits for another edit; a report that is being read takes longer."""
 
 
 class Registrations(Protocol):
     """Where documents are registered."""
 
-    def get(self, document_id: str) -> DocumentRecord | None: ...
+    def get(self, document_id: str) -> DocumentRecord | None:
+        """None where there is no such document."""
 
-    def put(self, record: DocumentRecord) -> None: ...
+    def put(self, record: DocumentRecord) -> None:
+        """Write it, over what was registered under its id. Raises DatabaseError."""
 
-    def delete(self, document_id: str) -> bool: ...
+    def delete(self, document_id: str) -> bool:
+        """Whether there was one."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class VersionWriter:
     """Replaces what the store has of a document. ``require_current`` raises once the database has another embedder."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        embedder: Embedder,
-        documents: Registrations,
-        require_current: Callable[[], None],
-        patience: Patience,
-    ) -> None:
-        self._store = store
-        self._embedder = embedder
-        self._documents = documents
-        self._require_current = require_current
-        self._patience = patience
+    store: Store
+    embedder: Embedder
+    documents: Registrations
+    require_current: Callable[[], None]
+    retries: Retries
 
     def write(
         self,
@@ -65,53 +73,51 @@ class VersionWriter:
         try:
             self._require_wanted(record)
             if known is not None and known.status == "ready":
-                self._documents.put(replace(known, replacing=record.version))
+                self.documents.put(replace(known, replacing=record.version))
             self._store_all(record, chunks, again=known is not None, watch=watch)
         except ChatbotError as error:
             self.undo(record, known, error)
             raise
-        self._show(replace(record, status="ready", chunks=len(chunks), several=_parts(chunks, record)), known, chunks)
+        shown = replace(record, status="ready", chunks=len(chunks), several=_parts(chunks, record))
+        # From this step on questions see the new version; then the old one is removed.
+        if known is not None and (known.version != shown.version or known.replacing):
+            self.documents.put(replace(shown, replacing=known.version))
+            self.store.delete_document(shown.id, keep=[chunk.id for chunk in chunks])
+        self.documents.put(shown)
 
     def _store_all(self, record: DocumentRecord, chunks: Sequence[Chunk], *, again: bool, watch: Watch) -> None:
         """Embed and store what is not stored yet. ``again``: some of it may be, from this or another version."""
-        there, vectors = self._store.stored(record.id) if again else ([], np.empty((0, 0), np.float32))
+        there, vectors = self.store.stored(record.id) if again else ([], np.empty((0, 0), np.float32))
         written = {chunk.id: chunk for chunk in there}
         reusable = {chunk.search_text: vector for chunk, vector in zip(there, vectors, strict=True)}
         for start in range(0, len(chunks), BATCH):
             batch = [chunk for chunk in chunks[start : start + BATCH] if written.get(chunk.id) != chunk]
             if batch:
                 matrix = self._embed(batch, reusable, watch)
-                self._require_current()
-                self._store.upsert(batch, matrix)
+                self.require_current()
+                self.store.upsert(batch, matrix)
             watch.progress(min(start + BATCH, len(chunks)), len(chunks))
         # What may have changed between a check and its write: then the document must not become ready.
         watch.check()
         self._require_wanted(record)
-        self._require_current()
+        self.require_current()
 
     def _embed(self, batch: Sequence[Chunk], reusable: Mapping[str, Vector], watch: Watch) -> Matrix:
         texts = [chunk.search_text for chunk in batch]
         new = list(dict.fromkeys(text for text in texts if text not in reusable))
         made: dict[str, Vector] = {}
         if new:
-            vectors = self._patience.run(lambda: self._embedder.embed_documents(new), watch)
+            vectors = self.retries.run(lambda: self.embedder.embed_documents(new), watch)
             made = dict(zip(new, vectors, strict=True))
         watch.check()
         return np.stack([made[text] if text in made else reusable[text] for text in texts])
-
-    def _show(self, shown: DocumentRecord, known: DocumentRecord | None, chunks: Sequence[Chunk]) -> None:
-        """The step in which questions see the new version; then the old one is removed."""
-        if known is not None and (known.version != shown.version or known.replacing):
-            self._documents.put(replace(shown, replacing=known.version))
-            self._store.delete_document(shown.id, keep=[chunk.id for chunk in chunks])
-        self._documents.put(shown)
 
     def _require_wanted(self, record: DocumentRecord) -> None:
         if self._deleted(record.id):
             raise CancelledError(f"{record.title} was deleted while it was read.")
 
     def _deleted(self, document_id: str) -> bool:
-        found = self._documents.get(document_id)
+        found = self.documents.get(document_id)
         return found is None or found.status == "deleting"
 
     def undo(self, record: DocumentRecord, known: DocumentRecord | None, error: ChatbotError) -> None:
@@ -127,13 +133,13 @@ class VersionWriter:
                 self.delete(record.id)
             elif known is not None and known.status == "ready":
                 # By their ids, not by what is found: this model's vectors may be gone, the passages must not.
-                self._store.delete_document(record.id, keep=known.chunk_ids())
-                self._documents.put(replace(known, replacing=""))
+                self.store.delete_document(record.id, keep=known.chunk_ids())
+                self.documents.put(replace(known, replacing=""))
             elif isinstance(error, (LoadError, CancelledError)):
                 self.delete(record.id)
             else:
-                self._store.delete_document(record.id)
-                self._documents.put(replace(record, status="failed", error=error.message))
+                self.store.delete_document(record.id)
+                self.documents.put(replace(record, status="failed", error=error.message))
         except DependencyError:
             return
 
@@ -142,11 +148,11 @@ class VersionWriter:
 
         Questions see nothing of it from the first step on; broken off, it is finished by calling this again.
         """
-        known = self._documents.get(document_id)
+        known = self.documents.get(document_id)
         if known is not None and known.version:
-            self._documents.put(replace(known, status="deleting"))
-        passages = self._store.delete_document(document_id)
-        return self._documents.delete(document_id) or passages > 0
+            self.documents.put(replace(known, status="deleting"))
+        passages = self.store.delete_document(document_id)
+        return self.documents.delete(document_id) or passages > 0
 
 
 def _parts(chunks: Sequence[Chunk], record: DocumentRecord) -> tuple[Part, ...]:
@@ -154,3 +160,67 @@ def _parts(chunks: Sequence[Chunk], record: DocumentRecord) -> tuple[Part, ...]:
     counts = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
     parts = tuple(Part(dict(metadata), count) for metadata, count in sorted(counts.items(), key=str))
     return () if [part.metadata for part in parts] == [record.metadata] else parts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Editor:
+    """Rewrites the passages of a report with another title or metadata; vectors are kept where the text is."""
+
+    store: Store
+    writer: VersionWriter
+    documents: Registrations
+    leases: Leases
+
+    def edit(self, document_id: str, said: Mapping[str, Any]) -> DocumentRecord:
+        """``said``: checked overrides (`check_overrides`), kept with the report.
+
+        Raises:
+            NotFoundError: no such report.
+            ConflictError: it is being read or edited by somebody else.
+            InvalidRequestError: it is not ready to be edited.
+            DependencyError: what was shown before is shown still.
+        """
+        with lease(self.leases, f"document:{document_id}", Watch(), longest=LONGEST_WAIT) as watch:
+            known = self.documents.get(document_id)
+            if known is None:
+                raise NotFoundError(f"There is no report {document_id!r}.")
+            if known.status != "ready" or not known.version:
+                raise InvalidRequestError.for_field(
+                    "document_id", f"this report cannot be edited: it is {known.status}."
+                )
+            edited = _described(known, said)
+            if edited != known:
+                stored = [c for c in self.store.stored(known.id)[0] if Chunk.version_of(c.id)[1] == known.version]
+                chunks = [_rewritten(chunk, known, edited) for chunk in sorted(stored, key=lambda c: c.ordinal)]
+                self.writer.write(edited, known, chunks, watch)
+            return edited
+
+
+def _described(known: DocumentRecord, said: Mapping[str, Any]) -> DocumentRecord:
+    metadata: dict[str, Value] = {**known.metadata, **{name: said[name] for name in METADATA if name in said}}
+    metadata = {name: value for name, value in metadata.items() if value is not None}
+    title = said.get("title", known.title)
+    labels = tuple(said["labels"] or ()) if "labels" in said else known.labels
+    description = (said["description"] or "") if "description" in said else known.description
+    edited = replace(known, title=title, name=title, metadata=metadata, labels=labels, description=description)
+    if edited == known:
+        return known
+    # The passages get a version of their own: questions see all of the old ones or all of these.
+    parts = [known.version, title, sorted(metadata.items()), labels, description]
+    version = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+    overrides = {**known.overrides, **said}
+    return replace(edited, version=version, overrides=overrides, fingerprint="", replacing="")
+
+
+def _rewritten(chunk: Chunk, known: DocumentRecord, edited: DocumentRecord) -> Chunk:
+    """A table's row keeps what it has of its own."""
+    own = {name: value for name, value in chunk.metadata.items() if known.metadata.get(name) != value}
+    return replace(
+        chunk,
+        id=Chunk.make_id(chunk.document_id, edited.version, chunk.ordinal),
+        document_name=edited.name,
+        title=edited.title,
+        metadata={**edited.metadata, **own},
+        labels=edited.labels,
+        description=edited.description,
+    )

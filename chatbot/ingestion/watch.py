@@ -1,17 +1,22 @@
-"""How long work is watched, interrupted, and made to wait for a dependency that says "not now"."""
+"""How long work is watched: progress, cancelling, waiting for what says "not now", one worker at a time."""
 
 from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TypeVar
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
 
 from ..cancellation import Cancellation
-from ..errors import CancelledError, DependencyError, StoppedError
+from ..errors import CancelledError, ConflictError, DependencyError, StoppedError
 
 T = TypeVar("T")
+LEASE_SECONDS = 30.0
+POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +31,14 @@ class Watch:
 
     def check(self) -> None:
         """Raises CancelledError once ``cancel`` is set; StoppedError where that is because the process ends."""
+        if self.cancel.cancelled and self.stopping():
+            raise StoppedError("Stopped here; it goes on later or elsewhere.")
         if self.cancel.cancelled:
-            raise (
-                StoppedError("Stopped here; it goes on later or elsewhere.")
-                if self.stopping()
-                else CancelledError("Cancelled.")
-            )
+            raise CancelledError("Cancelled.")
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Retries:
     """Tries again what a dependency refuses for now, with exponential back-off and jitter (R-B3).
 
     What was finished before stays: only the refused call is repeated.
@@ -54,21 +57,82 @@ class Patience:
             except DependencyError as error:
                 if error.retry_after is None or attempt == self.tries - 1:
                     raise
-                seconds = max(float(error.retry_after), self._pause(attempt))
+                longest = min(self.longest_seconds, self.first_seconds * 2.0**attempt)
+                pause = longest * random.uniform(0.5, 1.0)  # noqa: S311  # to spread retries, not for secrets
+                seconds = max(float(error.retry_after), pause)
                 watch.waiting(f"{error.finding} Trying again in {seconds:.0f} s.")
-                _sleep(seconds, watch)
+                watch.cancel.wait(seconds)
         raise AssertionError("the last try returns or raises")
 
-    def _pause(self, attempt: int) -> float:
-        longest = min(self.longest_seconds, self.first_seconds * 2.0**attempt)
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311  # to spread retries, not for secrets
+
+NO_RETRIES = Retries(tries=1)
 
 
-def _sleep(seconds: float, watch: Watch) -> None:
-    """Sleeps; a cancellation wakes it."""
-    woken = threading.Event()
-    watch.cancel.on_cancel(woken.set)
-    woken.wait(seconds)
+@contextmanager
+def heartbeat(name: str, seconds: float, beat: Callable[[], bool]) -> Iterator[None]:
+    """Call ``beat`` every so many seconds, in a thread of this name, until it returns False or the block ends.
+
+    A database that does not answer is passed over: the work itself meets the same failure, and says so.
+    """
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.wait(seconds):
+            try:
+                if not beat():
+                    return
+            except DependencyError:
+                continue
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
-IMPATIENT = Patience(tries=1)
+class Leases(Protocol):
+    """See `repositories.corpus.CorpusFacts`."""
+
+    def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
+        """Take or prolong it; False where another owner has it."""
+
+    def release_lease(self, name: str, owner: str) -> None:
+        """Nothing happens where it is another owner's by now."""
+
+
+@contextmanager
+def lease(leases: Leases, name: str, watch: Watch, *, longest: float | None = None) -> Iterator[Watch]:
+    """Wait until nobody else has the lease, ``longest`` seconds where that is given, then keep it for the block.
+
+    Raises:
+        CancelledError: while waiting.
+        ConflictError: somebody has it still.
+
+    The watch it gives also stops the work when the lease is somebody else's by now: this process slept too long.
+    """
+    owner, began, waited, lost = uuid.uuid4().hex, time.monotonic(), False, threading.Event()
+    while not leases.acquire_lease(name, owner, LEASE_SECONDS):
+        watch.check()
+        if longest is not None and time.monotonic() - began > longest:
+            raise ConflictError("This report is being read or edited right now. Try again when that is done.")
+        waited = True
+        watch.waiting("Another worker has this report in hand.")
+        watch.cancel.wait(POLL_SECONDS)
+    if waited:
+        watch.waiting("")
+
+    def keep() -> bool:
+        kept = leases.acquire_lease(name, owner, LEASE_SECONDS)
+        if not kept:
+            lost.set()
+            watch.cancel.cancel()
+        return kept
+
+    try:
+        with heartbeat(f"lease {name}", LEASE_SECONDS / 3, keep):
+            yield replace(watch, stopping=lambda: lost.is_set() or watch.stopping())
+    finally:
+        leases.release_lease(name, owner)

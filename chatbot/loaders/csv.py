@@ -10,8 +10,9 @@ from pathlib import Path
 
 from ..errors import LoadError
 from ..schema import Loaded, Section, lay_out
+from .formats import Fit, Sample
 from .records import record_sections
-from .tables import row_text
+from .sections import row_text
 from .text import MAX_TEXT_BYTES, read_text
 
 DELIMITERS = "\t;|,"
@@ -23,9 +24,14 @@ _LONGEST_PREFACE = 20
 
 
 class CsvLoader:
-    """Implements `protocols.Loader`. Each row becomes a section (`records.record_sections`)."""
+    """Implements `formats.FileLoader`. Each row becomes a section (`records.record_sections`)."""
 
+    noun = "a CSV table"
     suffixes = (".csv", ".tsv")
+    isolated = False
+
+    def fit(self, sample: Sample) -> Fit:
+        return Fit.NAMED if sample.text is not None and sample.is_named(self.suffixes) else Fit.NO
 
     def load(self, path: Path) -> Loaded:
         rows = _rows(read_text(path), path.name)

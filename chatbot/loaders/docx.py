@@ -1,37 +1,69 @@
-"""Word files (.docx): headings to section paths; headers, footers, deleted and hidden text are left out."""
+"""Word files (.docx): headings to section paths; headers, footers, deleted and hidden text are left out.
+
+The XML is walked here because python-docx leaves out what stands in content controls, tracked insertions and text
+boxes, which forms and reports are full of.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import docx
-from docx.document import Document
-from docx.exceptions import PythonDocxError
-from docx.opc.constants import RELATIONSHIP_TYPE
-from docx.opc.exceptions import OpcError
-from docx.oxml.ns import qn
-from docx.oxml.parser import parse_xml
+from lxml.etree import _Element
 
 from ..errors import LoadError
 from ..schema import Loaded, lay_out
-from .archives import check_archive, readable
-from .office_properties import read_properties
-from .office_word import WordReader, paragraph_text, read_styles
+from .formats import Fit, Sample
+from .office import office_errors, office_file, parse_part, read_properties
+from .sections import LINE, PARAGRAPH, HeadingOutline, label, table_text
+
+if TYPE_CHECKING:
+    from docx.document import Document
 
 _WHAT = "a Word document (.docx)"
 
 
-class DocxLoader:
-    """Implements `protocols.Loader`. Word breaks pages anew on each machine: a section has no page."""
+def _w(name: str) -> str:
+    return f"{{http://schemas.openxmlformats.org/wordprocessingml/2006/main}}{name}"
 
+
+TITLE = 0
+"""The level of a paragraph in the style Title."""
+_HEADING_NAME = re.compile(r"heading ([1-9])", re.IGNORECASE)
+_CONTENTS_NAME = re.compile(r"toc (\d|heading)|table of figures", re.IGNORECASE)
+_TRANSPARENT = {_w(name) for name in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag")}
+# Deleted text, the second version of a drawing for old programs, and properties are not what a reader sees.
+_SKIPPED = {_w(name) for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr", "rt", "txbxContent")} | {
+    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+}
+_SIGNS = {_w("tab"): " ", _w("br"): "\n", _w("cr"): "\n", _w("noBreakHyphen"): "-"}
+_TEXTS = {_w("t"), "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"}
+_VALUE = _w("val")
+_NOTES = ("footnote", "endnote")
+
+
+class DocxLoader:
+    """Implements `formats.FileLoader`. Word breaks pages anew on each machine: a section has no page."""
+
+    noun = "a Word document"
     suffixes = (".docx",)
+    isolated = True
+
+    def fit(self, sample: Sample) -> Fit:
+        return sample.fit_by_folder("word/")
 
     def load(self, path: Path) -> Loaded:
-        check_archive(path)
-        with readable(path, _WHAT, PythonDocxError, OpcError):
-            properties = read_properties(path)
-            with path.open("rb") as file:
+        import docx
+        from docx.exceptions import PythonDocxError
+        from docx.opc.exceptions import OpcError
+
+        with office_file(path, _WHAT, PythonDocxError, OpcError) as file:
+            properties = read_properties(file)
+            with office_errors(path, _WHAT, KeyError, ValueError):  # a part is missing; it is another kind of file
                 document = docx.Document(file)
             reader = WordReader(read_styles(document.styles.element), dict(_notes(document)))
             reader.read(document.element.body)
@@ -44,13 +76,179 @@ class DocxLoader:
 
 def _notes(document: Document) -> Iterator[tuple[tuple[str, str], str]]:
     """Footnotes and endnotes as ((kind, id), text)."""
-    kinds = {RELATIONSHIP_TYPE.FOOTNOTES: "footnote", RELATIONSHIP_TYPE.ENDNOTES: "endnote"}
     for relation in document.part.rels.values():
-        if (kind := kinds.get(relation.reltype)) is None or relation.is_external:
+        kind = relation.reltype.rpartition("/")[2].removesuffix("s")
+        if kind not in _NOTES or relation.is_external:
             continue
-        for note in parse_xml(relation.target_part.blob).iterchildren(qn(f"w:{kind}")):
-            texts = (paragraph_text(paragraph) for paragraph in note.iterchildren(qn("w:p")))
-            yield (kind, note.get(qn("w:id"), "")), " ".join(" ".join(texts).split())
+        for note in parse_part(relation.target_part.blob).iterchildren(_w(kind)):
+            texts = (paragraph_text(paragraph) for paragraph in note.iterchildren(_w("p")))
+            yield (kind, note.get(_w("id"), "")), " ".join(" ".join(texts).split())
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What a paragraph style says: ``level`` of a heading (0 = title, None = no heading)."""
+
+    level: int | None = None
+    listed: bool = False
+    skipped: bool = False
+
+
+def read_styles(root: _Element) -> dict[str, Style]:
+    """The paragraph styles by id, with what they inherit."""
+    elements = {style.get(_w("styleId"), ""): style for style in root.iter(_w("style"))}
+    return {name: _style(name, elements) for name in elements}
+
+
+def _style(name: str, elements: Mapping[str, _Element]) -> Style:
+    level, listed, seen = None, False, set[str]()
+    skipped = bool(_CONTENTS_NAME.match(_value(elements[name], "name")))
+    while name in elements and name not in seen:
+        seen.add(name)
+        element = elements[name]
+        own = TITLE if _value(element, "name").lower() == "title" else _level(element, _value(element, "name"))
+        level = own if level is None else level
+        listed = listed or element.find(f"{_w('pPr')}/{_w('numPr')}") is not None
+        name = _value(element, "basedOn")
+    return Style(level, listed, skipped)
+
+
+def _level(element: _Element, style_name: str) -> int | None:
+    """The level of a heading by the built-in style's name (the same in every language of Word) or by its outline."""
+    if match := _HEADING_NAME.fullmatch(style_name):
+        return int(match[1])
+    outline = element.find(f"{_w('pPr')}/{_w('outlineLvl')}")
+    value = outline.get(_VALUE, "") if outline is not None else ""
+    return int(value) + 1 if value in set("012345678") else None
+
+
+class WordReader:
+    """``notes``: texts of footnotes and endnotes by kind and id; each stands below the paragraph that refers to it."""
+
+    def __init__(self, styles: Mapping[str, Style], notes: Mapping[tuple[str, str], str]) -> None:
+        self._styles = styles
+        self._notes = dict(notes)
+        self.outline = HeadingOutline()
+        self.title = ""
+        self._after_item = False
+
+    def read(self, parent: _Element) -> None:
+        """Adds the paragraphs and tables below ``parent``, in order."""
+        for block in children(parent):
+            if block.tag == _w("p"):
+                self._paragraph(block)
+            elif block.tag == _w("tbl"):
+                self._table(block)
+
+    def _paragraph(self, paragraph: _Element) -> None:
+        properties = paragraph.find(_w("pPr"))
+        style = self._styles.get(_value(properties, "pStyle"), Style())
+        text = paragraph_text(paragraph)
+        level = style.level if style.level is not None else _level(paragraph, "")
+        if text and not style.skipped:
+            if level == TITLE and not self.title:
+                self.title = " ".join(text.split())
+            elif level:
+                self.outline.heading(level, " ".join(text.split()))
+            else:
+                self._text(text, properties, listed=style.listed)
+        for box in paragraph.iter(_w("txbxContent")):
+            between = takewhile(lambda parent: parent is not paragraph, box.iterancestors())
+            if not any(parent.tag in _SKIPPED for parent in between):
+                self.read(box)
+        self._notes_of(paragraph)
+
+    def _notes_of(self, element: _Element) -> None:
+        """Each note once: a file that refers to one a million times must not grow by that."""
+        for kind in _NOTES:
+            for reference in element.iter(_w(f"{kind}Reference")):
+                if note := self._notes.pop((kind, reference.get(_w("id"), "")), ""):
+                    self.outline.add(f"Note: {note}", gap=LINE)
+
+    def _text(self, text: str, properties: _Element | None, *, listed: bool) -> None:
+        numbering = None if properties is None else properties.find(_w("numPr"))
+        item = (listed or numbering is not None) and _value(numbering, "numId") != "0"  # 0 takes the style's away
+        depth = _value(numbering, "ilvl")
+        indent = "  " * int(depth) if depth in set("12345678") else ""
+        gap = LINE if item and self._after_item else PARAGRAPH
+        self.outline.add(f"{indent}- {text}" if item else text, gap=gap)
+        self._after_item = item
+
+    def _table(self, table: _Element) -> None:
+        rows = [[cell for cell in children(row) if cell.tag == _w("tc")] for row in table_rows(table)]
+        if all(len(row) <= 1 for row in rows):  # a frame around text
+            for row in rows:
+                for cell in row:
+                    self.read(cell)
+        else:
+            self.outline.add(word_table_text(table))
+            self._notes_of(table)
+        self._after_item = False
+
+
+def children(parent: _Element) -> Iterator[_Element]:
+    """The children that a reader sees, also those in content controls and tracked insertions."""
+    for child in parent.iterchildren("*"):
+        if child.tag in _TRANSPARENT:
+            yield from children(child)
+        elif child.tag not in _SKIPPED:
+            yield child
+
+
+def paragraph_text(paragraph: _Element) -> str:
+    lines = "".join(_pieces(paragraph)).split("\n")
+    return "\n".join(" ".join(line.split()) for line in lines).strip()
+
+
+def _pieces(parent: _Element) -> Iterator[str]:
+    for child in children(parent):
+        if child.tag in _TEXTS:
+            yield child.text or ""
+        elif child.tag in _SIGNS:
+            yield _SIGNS[child.tag]
+        elif not _is_hidden(child):
+            yield from _pieces(child)
+
+
+def _is_hidden(run: _Element) -> bool:
+    vanish = run.find(f"{_w('rPr')}/{_w('vanish')}")
+    return vanish is not None and vanish.get(_VALUE, "1") not in {"0", "false", "off"}
+
+
+def table_rows(table: _Element) -> list[_Element]:
+    return [row for row in children(table) if row.tag == _w("tr")]
+
+
+def word_table_text(table: _Element) -> str:
+    """A line for each row. A cell merged across stands once, a cell merged down in each of its rows: it names them."""
+    lines: list[list[str]] = []
+    repeated = False
+    for row in table_rows(table):
+        above, line = lines[-1] if lines else [], list[str]()
+        for cell in children(row):
+            if cell.tag == _w("tc"):
+                properties = cell.find(_w("tcPr"))
+                merge = None if properties is None else properties.find(_w("vMerge"))
+                goes_on = merge is not None and merge.get(_VALUE, "continue") == "continue" and len(line) < len(above)
+                span = _value(properties, "gridSpan")
+                text = label(above[len(line)]) if goes_on else _cell_text(cell)
+                line += [text] + [""] * (min(int(span), 64) - 1 if span.isdecimal() else 0)
+        repeated = repeated or (not lines and row.find(f"{_w('trPr')}/{_w('tblHeader')}") is not None)
+        lines.append(line)
+    return table_text(lines, header=repeated or None)
+
+
+def _cell_text(cell: _Element) -> str:
+    texts = (
+        word_table_text(block).replace("\n", "; ") if block.tag == _w("tbl") else paragraph_text(block)
+        for block in children(cell)
+    )
+    return " ".join(text for text in texts if text)
+
+
+def _value(parent: _Element | None, name: str) -> str:
+    child = None if parent is None else parent.find(_w(name))
+    return "" if child is None else child.get(_VALUE, "")
 
 
 def build() -> DocxLoader:

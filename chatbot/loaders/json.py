@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import LoadError
 from ..schema import Loaded, Section, lay_out
-from .decoding import clean
+from .formats import Fit, Sample
 from .markdown import drop_strong
 from .records import column_key, record_sections, row_metadata, row_sections
-from .text import read_text
+from .text import clean, read_text
 
 HEADINGS = ("title", "name", "heading")
 TEXTS = ("text", "content", "raw_content", "body", "description", "summary")
+_JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*[{"\]])')
+_LONG_SAMPLE = 16 * 1024
+"""Characters. So many of a file without a whole value: it goes on beyond the sample."""
 LONGEST_LINE = 200
 """Characters. A longer value is a section of its own under its key."""
 
 
 class JsonLoader:
-    """Implements `protocols.Loader`."""
+    """Implements `formats.FileLoader`."""
 
+    noun = "JSON"
     suffixes = (".json", ".jsonl", ".ndjson")
+    isolated = False
+
+    def fit(self, sample: Sample) -> Fit:
+        if sample.text is None:
+            return Fit.NO
+        if sample.is_named(self.suffixes):
+            return Fit.DECLARED
+        return Fit.WELL_FORMED if _begins_as_json(sample.text) else Fit.NO
 
     def load(self, path: Path) -> Loaded:
         text = read_text(path)
@@ -38,6 +51,19 @@ class JsonLoader:
             return Loaded(path.stem, sections)
         own = {column_key(key): _scalar(value) for key, value in content.items() if _is_scalar(value)}
         return Loaded(_heading(content)[1] or path.stem, sections, metadata=row_metadata(own))
+
+
+def _begins_as_json(text: str) -> bool:
+    """Whether it starts as an object or a list does, and its first value is whole or goes on beyond the sample."""
+    if not _JSON_START.match(text):
+        return False
+    try:
+        json.JSONDecoder().raw_decode(text.strip())
+    except RecursionError:
+        return True
+    except ValueError:
+        return len(text) >= _LONG_SAMPLE
+    return True
 
 
 def _parse(text: str, name: str) -> Any:

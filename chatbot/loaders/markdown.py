@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import LoadError
-from ..schema import Loaded, Section, lay_out
-from .front_matter import read_front_matter
+from ..schema import Loaded, Section, Value, lay_out
+from .formats import Fit, Sample
 from .text import read_text
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
+_ANY_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 # Marks that open before a word and close after one. Code and formulas keep theirs (2**10); the length is bounded so
 # that a text full of opening marks is not searched to its end for each.
@@ -24,9 +26,18 @@ _STRONG = re.compile(
 
 
 class MarkdownLoader:
-    """Implements `protocols.Loader`. Marks of strong emphasis are dropped: they are neither searched nor quoted."""
+    """Implements `formats.FileLoader`. Marks of strong emphasis are dropped: they are neither searched nor quoted."""
 
+    noun = "Markdown"
     suffixes = (".md", ".markdown")
+    isolated = False
+
+    def fit(self, sample: Sample) -> Fit:
+        if sample.text is None:
+            return Fit.NO
+        if sample.is_named(self.suffixes):
+            return Fit.DECLARED
+        return Fit.LOOKS_SO if _ANY_HEADING.search(sample.text) else Fit.NO
 
     def load(self, path: Path) -> Loaded:
         front, body = read_front_matter(read_text(path), path.name)
@@ -90,6 +101,113 @@ def _parts(text: str) -> Iterator[tuple[int, str, str]]:
 def drop_strong(text: str) -> str:
     """The text without the marks of strong emphasis around words."""
     return _STRONG.sub(lambda match: match[0] if match[2] is None else match[3], text)
+
+
+LONGEST = 200
+"""Lines. What is not closed by then is a text that starts with a rule."""
+_KEY = re.compile(r"([A-Za-z_][\w -]*?)\s*:(?:\s+(.*))?")
+_ITEM = re.compile(r"\s*-\s+(.*)")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_BLOCK = {"|", ">", "|-", ">-", "|+", ">+"}
+_YEARS = range(1000, 3001)
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    title: str = ""
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+    description: str = ""
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A key with its values; ``line`` counts from 1 in the file."""
+
+    line: int
+    values: list[str]
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.values).strip()
+
+
+def read_front_matter(text: str, name: str) -> tuple[FrontMatter, str]:
+    """The front matter (empty where there is none) and the text below it.
+
+    Raises:
+        LoadError: its year is none; the file is called ``name``.
+    """
+    lines = text.lstrip("\n").split("\n", LONGEST + 2)
+    skipped = len(text) - len(text.lstrip("\n"))
+    if lines[0].rstrip() != "---":
+        return FrontMatter(), text
+    closing = (place for place, line in enumerate(lines[: LONGEST + 2]) if place and line.rstrip() in {"---", "..."})
+    end = next(closing, None)
+    entries = None if end is None else _entries(lines[1:end], first=skipped + 2)
+    if end is None or not entries:
+        return FrontMatter(), text
+    return _front_matter(entries, name), "\n".join(lines[end + 1 :])
+
+
+def _entries(lines: Sequence[str], *, first: int) -> dict[str, _Entry] | None:
+    """Entries by key in lower case; None where a line is nothing that belongs into front matter."""
+    entries: dict[str, _Entry] = {}
+    entry: _Entry | None = None
+    for number, line in enumerate(lines, start=first):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if key := _KEY.fullmatch(line.rstrip()):
+            entry = entries[key[1].lower().replace("-", "_").replace(" ", "_")] = _Entry(number, _values(key[2] or ""))
+        elif entry is not None and (item := _ITEM.fullmatch(line)):
+            entry.values.append(_unquoted(item[1]))
+        elif entry is not None and line[0] in " \t":
+            entry.values.append(line.strip())
+        else:
+            return None
+    return entries
+
+
+def _values(text: str) -> list[str]:
+    text = text.strip()
+    if text in _BLOCK:
+        return []
+    if text.startswith("[") and text.endswith("]"):
+        return [_unquoted(item) for item in text[1:-1].split(",") if item.strip()]
+    return [_unquoted(text)] if text else []
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    if len(text) > 1 and text[0] in "'\"":
+        closing = text.find(text[0], 1)
+        return text[1:closing] if closing > 0 else text
+    return _COMMENT.sub("", text).strip()
+
+
+def _front_matter(entries: Mapping[str, _Entry], name: str) -> FrontMatter:
+    def entry(*keys: str) -> _Entry:
+        return next((entries[key] for key in keys if key in entries and entries[key].text), _Entry(0, []))
+
+    metadata: dict[str, Value] = {}
+    if country := entry("country_name", "country").text:
+        metadata["country_name"] = country
+    if (year := entry("year")).text:
+        metadata["year"] = _year(year, name)
+    if kind := entry("type").text:
+        metadata["type"] = kind
+    labels = entry("labels", "tags", "keywords").values
+    if len(labels) == 1:
+        labels = [part.strip() for part in labels[0].split(",")]
+    return FrontMatter(
+        entry("title").text, metadata, tuple(filter(None, labels)), entry("description", "summary", "abstract").text
+    )
+
+
+def _year(entry: _Entry, name: str) -> int:
+    if not (entry.text.isdecimal() and int(entry.text) in _YEARS):
+        raise LoadError(f"{name}: line {entry.line}: year must be a year such as 2024, not {entry.text[:40]!r}.")
+    return int(entry.text)
 
 
 def build() -> MarkdownLoader:

@@ -6,31 +6,39 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pptx
-from pptx.enum.shapes import PP_PLACEHOLDER
-from pptx.exc import PythonPptxError
+from lxml import etree
 
 from ..errors import LoadError
 from ..schema import Loaded, Section, lay_out
-from .archives import check_archive, readable
-from .office_properties import read_properties
-from .tables import label, table_text
+from .formats import Fit, Sample
+from .office import office_errors, office_file, read_properties
+from .sections import label, table_text
 
 _WHAT = "a PowerPoint presentation (.pptx)"
+_LONGEST_PLACE = 8
+"""Digits of a point's number."""
+_CHART = {"c": "http://schemas.openxmlformats.org/drawingml/2006/chart"}
 _NO = {"0", "false"}
-_MARGINAL = {PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.HEADER}
+_MARGINAL = {"FOOTER", "DATE", "SLIDE_NUMBER", "HEADER"}
 
 
 class PptxLoader:
-    """Implements `protocols.Loader`. Hidden slides are counted, so that numbers are PowerPoint's, and not read."""
+    """Implements `formats.FileLoader`. Hidden slides are counted, so that numbers are PowerPoint's, and not read."""
 
+    noun = "a PowerPoint presentation"
     suffixes = (".pptx",)
+    isolated = True
+
+    def fit(self, sample: Sample) -> Fit:
+        return sample.fit_by_folder("ppt/")
 
     def load(self, path: Path) -> Loaded:
-        check_archive(path)
-        with readable(path, _WHAT, PythonPptxError):
-            properties = read_properties(path)
-            with path.open("rb") as file:
+        import pptx
+        from pptx.exc import PythonPptxError
+
+        with office_file(path, _WHAT, PythonPptxError) as file:
+            properties = read_properties(file)
+            with office_errors(path, _WHAT, KeyError, ValueError):  # a part is missing; it is another kind of file
                 slides = list(pptx.Presentation(file).slides)
             sections = lay_out(
                 _section(slide, number)
@@ -73,7 +81,7 @@ def _in_order(shapes: Iterable[Any]) -> list[Any]:
 
 
 def _shape_text(shape: Any) -> str:
-    if shape.is_placeholder and shape.placeholder_format.type in _MARGINAL:
+    if shape.is_placeholder and shape.placeholder_format.type.name in _MARGINAL:
         return ""
     if shape._element.xpath("./*/p:cNvPr[@hidden='1' or @hidden='true']"):
         return ""
@@ -107,17 +115,51 @@ def _frame_text(frame: Any) -> str:
 
 
 def _chart_text(chart: Any) -> str:
-    """The numbers of a chart: a line for each category, with the names of the series."""
+    """The numbers of a chart of any kind: a line for each category, with the names of the series.
+
+    Read from the values that the file keeps for drawing: python-pptx knows of no chart in three dimensions.
+    """
     titled = chart.has_title and chart.chart_title.has_text_frame
     texts = [_frame_text(chart.chart_title.text_frame)] if titled else []
-    for plot in chart.plots:
-        series = [(one.name, list(one.values)) for one in plot.series]
-        rows = [["", *(name for name, _ in series)]]
-        for place, category in enumerate(plot.categories):
-            values = (values[place] if place < len(values) else None for _, values in series)
-            rows.append([str(category), *("" if value is None else f"{value:.15g}" for value in values)])
+    for plot in _found(chart._chartSpace, "c:chart/c:plotArea/*[c:ser]"):
+        series = [_Series(one) for one in _found(plot, "c:ser")]
+        rows = [["", *(one.name for one in series)]]
+        for place in sorted({place for one in series for place in one.values}):
+            category = next((one.categories[place] for one in series if place in one.categories), str(place + 1))
+            rows.append([category, *(one.values.get(place, "") for one in series)])
         texts.append(table_text(rows, header=True))
     return "\n".join(text for text in texts if text)
+
+
+class _Series:
+    """``categories`` and ``values`` by their place; of a scatter plot, the x and the y of each point."""
+
+    def __init__(self, element: Any) -> None:
+        self.name = " ".join(" ".join(_found(element, "c:tx//c:v/text()")).split())
+        self.categories = _points(element, "c:cat|c:xVal")
+        self.values = {place: _figure(text) for place, text in _points(element, "c:val|c:yVal").items()}
+
+
+def _points(series: Any, where: str) -> dict[int, str]:
+    """Of categories in levels the lowest: it is first, the groups follow."""
+    points: dict[int, str] = {}
+    for point in _found(series, " | ".join(f"{part}//c:pt" for part in where.split("|"))):
+        place = point.get("idx", "")
+        if place.isdecimal() and len(place) < _LONGEST_PLACE and int(place) not in points:
+            points[int(place)] = " ".join(" ".join(_found(point, "c:v/text()")).split())
+    return points
+
+
+def _found(element: Any, path: str) -> list[Any]:
+    """What XPath finds below an element of a chart."""
+    return list(etree.ElementBase.xpath(element, path, namespaces=_CHART))
+
+
+def _figure(text: str) -> str:
+    try:
+        return f"{float(text):.15g}"
+    except ValueError:
+        return text
 
 
 def build() -> PptxLoader:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..countries import country_code
 from ..errors import LoadError
 from ..schema import Section, Value
-from .tables import row_text
+from .sections import row_text
 
 TEXT_COLUMNS = ("text", "raw_content", "content", "body")
 SOURCE_COLUMNS = ("source", "url")

@@ -15,9 +15,10 @@ import threading
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import ChatbotError
+from ..errors import ChatbotError, ReaderFailedError
 from ..schema import Loaded, Section
 from . import LOADERS
+from .formats import read_file
 
 MAX_MEMORY = 2 * 1024**3
 """Bytes of address space, shared libraries included."""
@@ -45,9 +46,11 @@ def main() -> None:
 
 def _load(path: Path, name: str) -> dict[str, Any]:
     try:
-        loaded = LOADERS.builder(name)().load(path)
+        loaded = read_file(LOADERS.builder(name)(), path)
         size = sum(SECTION_COST + len(section.text) + sum(map(len, section.path)) for section in loaded.sections)
         return {"too_large": True} if size > MAX_LOADED else {"loaded": encode(loaded)}
+    except ReaderFailedError as error:
+        return {"failed": error.message}
     except ChatbotError as error:
         # A library that takes any failure for damage takes a lack of memory for it too.
         return {"out_of_memory": True} if isinstance(error.__cause__, MemoryError) else {"error": error.message}

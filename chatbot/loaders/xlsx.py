@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime, time, timedelta
 from itertools import groupby
 from pathlib import Path
-
-import openpyxl
-from openpyxl.utils.exceptions import CellCoordinatesException, InvalidFileException
+from typing import Any
 
 from ..errors import LoadError
 from ..schema import Loaded, Section, lay_out
-from .archives import check_archive, readable
-from .office_cells import cell_text
-from .office_properties import read_properties
+from .formats import Fit, Sample
+from .office import office_errors, office_file, read_properties
 from .records import column_names, row_sections
-from .tables import is_number, is_single, label, looks_like_header, table_text
+from .sections import is_number, is_single, label, looks_like_header, table_text
 
 MAX_CELLS = 5_000_000
 """Cells looked at, the empty ones too: a cell far out makes openpyxl fill its row, and the rows above it."""
@@ -25,23 +24,33 @@ Rows = list[list[str]]
 
 
 class XlsxLoader:
-    """Implements `protocols.Loader`. Formulas give their stored results; sheets that are hidden are left out."""
+    """Implements `formats.FileLoader`. Formulas give their stored results; sheets that are hidden are left out."""
 
+    noun = "an Excel workbook"
     suffixes = (".xlsx",)
+    isolated = True
+
+    def fit(self, sample: Sample) -> Fit:
+        return sample.fit_by_folder("xl/")
 
     def load(self, path: Path) -> Loaded:
-        check_archive(path)
+        import openpyxl
+        from openpyxl.utils.exceptions import CellCoordinatesException, InvalidFileException
+
         sections: list[Section] = []
         # openpyxl warns of each feature that it would not write back; nothing is written here.
-        with readable(path, _WHAT, CellCoordinatesException, InvalidFileException), warnings.catch_warnings():
+        with (
+            warnings.catch_warnings(),
+            office_file(path, _WHAT, CellCoordinatesException, InvalidFileException) as file,
+        ):
             warnings.filterwarnings("ignore", category=UserWarning, module="openpyxl")
-            properties = read_properties(path)
-            with path.open("rb") as file:
+            properties = read_properties(file)
+            with office_errors(path, _WHAT, KeyError, ValueError):  # a part is missing, or holds what it may not
                 workbook = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-                for sheet in workbook.worksheets:
-                    if sheet.sheet_state == "visible":
-                        sheet.reset_dimensions()  # what the file says of its size may be wrong, or all of the grid
-                        sections += _sheet_sections(sheet.title, _rows(path, sheet.iter_rows()))
+            for sheet in workbook.worksheets:
+                if sheet.sheet_state == "visible":
+                    sheet.reset_dimensions()  # what the file says of its size may be wrong, or all of the grid
+                    sections += _sheet_sections(sheet.title, _rows(path, sheet.iter_rows()))
         placed = lay_out(sections)
         if not placed:
             raise LoadError(f"{path.name} has no filled cell in a visible sheet.")
@@ -116,6 +125,41 @@ def _names_columns(table: Rows, start: int, *, first: bool) -> bool:
         return False
     below = zip(table[0], table[1], strict=False)
     return first or any(is_number(value) and not is_number(name) for name, value in below)
+
+
+_PERCENT = re.compile(r"0(?:\.(0+))?\s*%")
+_QUOTED = re.compile(r'"[^"]*"|\\.')
+
+
+def cell_text(cell: Any) -> str:
+    """The text of a cell; "" for an empty one, an error such as ``#REF!`` and a formula without a stored result."""
+    value = cell.value
+    if value is None or cell.data_type == "e":
+        return ""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float):
+        return _number_text(value, cell.number_format or "")
+    if isinstance(value, datetime | date | time | timedelta):
+        return _time_text(value)
+    return " ".join(str(value).split())
+
+
+def _number_text(value: float, number_format: str) -> str:
+    if match := _PERCENT.search(_QUOTED.sub("", number_format)):
+        return f"{value * 100:.{len(match[1] or '')}f}%"
+    if isinstance(value, int) or value.is_integer():
+        return str(int(value))
+    return f"{value:.15g}"  # what Excel keeps: .1 + .2 is .3 there
+
+
+def _time_text(value: datetime | date | time | timedelta) -> str:
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ", timespec="minutes")
+    if isinstance(value, timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
+    return value.isoformat()
 
 
 def build() -> XlsxLoader:

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-from ..database import Database, Json, decode_vector, id_forms
-from ..database.canonical import content_digest, with_string_ids
+from ..database.core import Database, Json, Place, id_batches, place, rows_of
+from ..database.rows import SLOTS, content_digest, decode_vector, embedding_field, id_forms, with_string_ids
 from ..errors import DatabaseError, EmbedderMismatchError
-from ..repositories.changes import CatalogClock, CorpusChanges, CorpusFacts
-from ..stores.chunks import SLOTS, embedding_field
-from .batches import id_batches, place, rows_of
-from .copy_progress import CopyProgress
+from ..repositories.corpus import CatalogClock, CorpusChanges, CorpusFacts
 from .schema import require_known, set_version
 
-OTHERS = (
-    "file_pieces",
-    "files",
-    "documents",
-    "conversations",
-    "messages",
-    "ingestions",
-    "ingestion_items",
-    "usage",
-)
+OTHERS = "file_pieces", "files", "documents", "conversations", "messages", "ingestions", "ingestion_items", "usage"
 """What is copied besides the collections of passages, after them: a registered report has its passages."""
 DERIVED = ("meta", "cache")
 """What is not: the facts are written anew, cached answers are given again when asked for."""
@@ -205,3 +195,53 @@ def _difference(name: str, different: list[str], extra: int) -> DatabaseError:
         remedy="Something wrote to one of them meanwhile. Stop it and run the same copy again; "
         "if the target has rows of its own, empty it first or use --merge.",
     )
+
+
+COPYING, DONE = "copying", "done"
+
+
+class CopyProgress:
+    """One document of the target's `meta`."""
+
+    def __init__(self, target: Database, source_name: str) -> None:
+        self._meta = target["meta"]
+        self._name = source_name
+        self._id = f"copy:{hashlib.sha256(source_name.encode()).hexdigest()[:12]}"
+        self._reached: dict[str, Place] = {}
+
+    def unfinished(self, *, merge: bool) -> bool:
+        """True when a copy of this source was begun here; one that merges only goes on as one that merges."""
+        found = self._meta.find_one({"_id": self._id})
+        return found is not None and found["state"] == COPYING and (merge or not found["merge"])
+
+    def begin(self, position: int, *, merge: bool) -> None:
+        """Begin or go on; from the start if the source's change log has moved to another ``position`` since."""
+        found = self._meta.find_one({"_id": self._id})
+        if found is not None and found["state"] == COPYING and found["position"] == position:
+            self._reached = {entry["collection"]: (entry["type"], entry["last"]) for entry in found["reached"]}
+        begun = {"source": self._name, "state": COPYING, "merge": merge, "position": position}
+        self._write({**begun, "reached": self._entries()})
+
+    def reached(self, collection: str) -> Place | None:
+        """None: nothing is copied yet."""
+        return self._reached.get(collection)
+
+    def note(self, collection: str, place: Place) -> None:
+        """All rows up to this place are written."""
+        self._reached[collection] = place
+        self._write({"reached": self._entries()})
+
+    def start_over(self) -> None:
+        """The next copy begins with the first row."""
+        self._reached = {}
+        self._write({"reached": []})
+
+    def finish(self) -> None:
+        """The next copy is a new one."""
+        self._write({"state": DONE, "finished_at": datetime.now(UTC).isoformat(timespec="seconds")})
+
+    def _entries(self) -> list[Json]:
+        return [{"collection": name, "type": kind, "last": last} for name, (kind, last) in self._reached.items()]
+
+    def _write(self, fields: Json) -> None:
+        self._meta.update_one({"_id": self._id}, {"$set": fields}, upsert=True)

@@ -1,23 +1,27 @@
 """Another embedding model for everything that is stored, while the old one goes on serving.
 
 Each passage has two slots for its vector. The one that is not in use is filled; when no passage lacks the new
-vector, the stored embedder is switched, in one write, and the old slot is emptied.
+vector, the stored embedder is switched, in one write, and the old slot is emptied. What a run remembers in the
+database lets it go on after a kill, and keeps two from mixing.
 """
 
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Protocol
 
-from ..database import Collection, Database, Json
+from ..database.core import Collection, Database, id_batches, rows_of
+from ..database.rows import SLOTS, WITHOUT_EMBEDDING, embedding_field
 from ..errors import DatabaseError
 from ..protocols import Embedder
-from ..repositories.changes import CorpusChanges, CorpusFacts, StoredEmbedder
-from ..stores.chunks import SLOTS, WITHOUT_EMBEDDING, chunk_from_json, embedding_field
-from .batches import id_batches, rows_of
-from .reembed_state import CLEARING, FILLING, SERVING, ReembedState
+from ..repositories.corpus import CorpusChanges, CorpusFacts, StoredEmbedder
+from ..settings import Settings
+from ..stores.atlas.definitions import IndexPlan, index_plans
+from ..stores.atlas.indexes import POLLING, Polling, drop_indexes, ensure_indexes
+from ..stores.chunks import chunk_from_json
 
 BATCH = 128
 """Passages embedded and written at a time: what a kill can lose."""
@@ -33,7 +37,8 @@ class SlotIndexes(Protocol):
     def build(self, embedder: StoredEmbedder) -> None:
         """Create the index over the embedder's slot and wait until it answers."""
 
-    def drop(self, embedder: StoredEmbedder) -> None: ...
+    def drop(self, embedder: StoredEmbedder) -> None:
+        """Ask for the end of those over the embedder's slot."""
 
 
 class Reembedding:
@@ -65,6 +70,7 @@ class Reembedding:
         """Passages that got a vector."""
 
     def total(self) -> int:
+        """Passages there are."""
         return sum(collection.count({}) for collection in self._collections)
 
     def run(self, report: Report) -> StoredEmbedder:
@@ -77,7 +83,11 @@ class Reembedding:
             EmbeddingError, DatabaseError: run it again to go on.
         """
         old = self._facts.embedder()
-        new = self._wanted(old)
+        new = StoredEmbedder(*self._name, self._embedder.model_id, self._embedder.dimensions)
+        if old is not None and old.same_vectors(new.model_id, new.dimensions, slot=old.slot):
+            new = old
+        else:
+            new = replace(new, slot=_other(old.slot if old else SLOTS[0]))
         unfinished = self._state.wanted()
         phase = self._state.take_over(new)
         if old != new:
@@ -85,20 +95,17 @@ class Reembedding:
                 self._clear(new.slot)
                 self._state.enter(FILLING)
             self._fill_until_complete(new, report)
-            self._switch(old, new)
+            if not self._facts.replace_embedder(old, new):
+                changed = "The stored embedding model was changed by another process."
+                raise DatabaseError(changed, remedy="Run it again.")
+            self._state.enter(SERVING)
+            self._changes.record_everything()
         elif unfinished is None:
             self._fill_all(new.slot, report)
             self._state.finish()
             return new
         self._clear_up(new)
         return new
-
-    def _wanted(self, old: StoredEmbedder | None) -> StoredEmbedder:
-        provider, model = self._name
-        wanted = StoredEmbedder(provider, model, self._embedder.model_id, self._embedder.dimensions)
-        if old is not None and old.same_vectors(wanted.model_id, wanted.dimensions, slot=old.slot):
-            return old
-        return replace(wanted, slot=_other(old.slot if old else SLOTS[0]))
 
     def _fill_until_complete(self, new: StoredEmbedder, report: Report) -> None:
         """Until every passage has the new vector, also those that were written meanwhile."""
@@ -113,12 +120,6 @@ class Reembedding:
                 return
             else:
                 self._fill_documents(new.slot, changed)
-
-    def _switch(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
-        if not self._facts.replace_embedder(old, new):
-            raise DatabaseError("The stored embedding model was changed by another process.", remedy="Run it again.")
-        self._state.enter(SERVING)
-        self._changes.record_everything()
 
     def _clear_up(self, new: StoredEmbedder) -> None:
         """After the switch: what slipped in just before it, then the old slot."""
@@ -151,8 +152,8 @@ class Reembedding:
         """Embed those of the passages that have no vector in the slot; one without text gets none."""
         field = embedding_field(slot)
         rows = rows_of(collection, ids, {field: {"$exists": False}}, WITHOUT_EMBEDDING)
-        texts = [(row["_id"], _search_text(row, collection.name)) for row in rows]
-        texts = [(id, text) for id, text in texts if text.strip()]
+        chunks = ((row["_id"], chunk_from_json(row, collection=collection.name, fields=())) for row in rows)
+        texts = [(id, chunk.search_text) for id, chunk in chunks if chunk.search_text.strip()]
         if not texts:
             return
         vectors = self._embedder.embed_documents([text for _, text in texts])
@@ -175,5 +176,96 @@ def _other(slot: str) -> str:
     return SLOTS[1] if slot == SLOTS[0] else SLOTS[0]
 
 
-def _search_text(row: Json, collection: str) -> str:
-    return chunk_from_json(row, collection=collection, fields=()).search_text
+CLEARING, FILLING, SERVING = "clearing", "filling", "serving"
+"""The other slot is emptied; it is filled; it serves and the old one is emptied."""
+SIGN_OF_LIFE_SECONDS = 15.0
+"""A run that has written nothing for so long is taken for dead."""
+
+
+class ReembedState:
+    """One document of `meta`. ``beat`` counts a run's steps: a sign of life for others."""
+
+    def __init__(self, database: Database, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._meta = database["meta"]
+        self._owner = uuid.uuid4().hex
+        self._sleep = sleep
+
+    def wanted(self) -> StoredEmbedder | None:
+        """The model that an unfinished run changes to."""
+        found = self._meta.find_one({"_id": "reembed"})
+        return StoredEmbedder(**found["wanted"]) if found else None
+
+    def take_over(self, wanted: StoredEmbedder) -> str:
+        """Become the one run that changes to ``wanted``; returns its phase, an interrupted run's if it had the model.
+
+        Raises:
+            DatabaseError: a run to another model is alive.
+        """
+        found = self._meta.find_one({"_id": "reembed"})
+        same = found is not None and found["wanted"] == asdict(wanted)
+        if found is not None and not same:
+            self._require_dead(int(found["beat"]), str(found["wanted"]["model_id"]))
+        phase = str(found["phase"]) if found is not None and same else CLEARING
+        fields = {"owner": self._owner, "wanted": asdict(wanted), "phase": phase, "beat": 0}
+        self._meta.update_one({"_id": "reembed"}, {"$set": fields}, upsert=True)
+        return phase
+
+    def _require_dead(self, beat: int, model_id: str) -> None:
+        self._sleep(SIGN_OF_LIFE_SECONDS)
+        now = self._meta.find_one({"_id": "reembed"})
+        if now is not None and int(now["beat"]) != beat:
+            raise DatabaseError(
+                f"Another process is embedding everything with {model_id} just now.",
+                remedy="Wait for it, or stop it and run this again.",
+            )
+
+    def enter(self, phase: str) -> None:
+        """Raises DatabaseError: another run has taken over."""
+        self._update({"$set": {"phase": phase}})
+
+    def step(self) -> None:
+        """Before each write.
+
+        Raises:
+            DatabaseError: another run has taken over.
+        """
+        self._update({"$inc": {"beat": 1}})
+
+    def _update(self, update: dict[str, dict[str, object]]) -> None:
+        if not self._meta.update_one({"_id": "reembed", "owner": self._owner}, update):
+            raise DatabaseError("Another run of reembed has taken over; this one stops.")
+
+    def finish(self) -> None:
+        """Forget it, unless another run has taken over."""
+        self._meta.delete_many({"_id": "reembed", "owner": self._owner})
+
+
+class NoSlotIndexes:
+    """Search runs in process: there is nothing to build beforehand."""
+
+    def build(self, embedder: StoredEmbedder) -> None:
+        """Nothing."""
+
+    def drop(self, embedder: StoredEmbedder) -> None:
+        """Nothing."""
+
+
+class AtlasSlotIndexes:
+    """One vector index for each slot and collection."""
+
+    def __init__(self, settings: Settings, database: Database, polling: Polling = POLLING) -> None:
+        self._settings = settings
+        self._database = database
+        self._polling = polling
+
+    def build(self, embedder: StoredEmbedder) -> None:
+        """Raises SearchEngineError: no room for another index, it failed, or it takes too long; run it again."""
+        ensure_indexes(self._database, self._plans(embedder), self._polling)
+
+    def drop(self, embedder: StoredEmbedder) -> None:
+        """Those that are there."""
+        drop_indexes(self._database, self._plans(embedder))
+
+    def _plans(self, embedder: StoredEmbedder) -> list[IndexPlan]:
+        plans = index_plans(self._settings, embedder.dimensions, embedder.slot)
+        return [plan for plan in plans if plan.target.kind == "vectorSearch"]

@@ -1,18 +1,30 @@
-"""The version of what is stored, and the steps from one to the next.
+"""What is stored as this program writes it: the schema's version with its steps, and rows of an older system.
 
-To change the schema: a function over `Database` that may run twice, and a line in `MIGRATIONS`.
+To change the schema: a function over `Database` that may run twice, and a line in `MIGRATIONS`. Rows of an older system
+can be read as they are; `Mender` makes them for good what they are read as.
 """
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from ..database import Database
+from ..database.core import Database, Json, id_batches, rows_of
+from ..database.rows import (
+    OLDER_PREFIX,
+    SLOTS,
+    TEXT_FIELD,
+    decode_vector,
+    document_id_of,
+    embedding_field,
+    filter_value,
+)
 from ..errors import SettingsError
-from ..repositories.changes import CorpusFacts
+from ..repositories.corpus import CorpusChanges, CorpusFacts
+from ..repositories.documents import DocumentRepository, OlderReports
 
 FIRST_VERSION = 1
 """What a database without a version has."""
@@ -39,15 +51,18 @@ MIGRATIONS = (Migration(2, "the stored embedder names its slot", name_the_slot),
 
 
 def newest(migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
+    """The version this program writes."""
     return migrations[-1].version
 
 
 def stored_version(database: Database) -> int:
+    """FIRST_VERSION where none is noted."""
     found = database["meta"].find_one({"_id": "schema"})
     return int(found["version"]) if found else FIRST_VERSION
 
 
 def set_version(database: Database, version: int) -> None:
+    """Note that all steps up to it have run."""
     database["meta"].update_one({"_id": "schema"}, {"$set": {"version": version}}, upsert=True)
 
 
@@ -92,3 +107,81 @@ def migrate(
         return done
     finally:
         facts.release_lease(LEASE, owner)
+
+
+Report = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class Mended:
+    """How many rows had what, and how many reports were registered."""
+
+    years: int = 0
+    vectors: int = 0
+    unregistered: int = 0
+    reports: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.years or self.vectors or self.unregistered or self.reports)
+
+
+class Mender:
+    """Writes nothing with ``dry_run``. Repeatable: what is mended is left alone."""
+
+    def __init__(
+        self, database: Database, *, collections: Sequence[str], filter_fields: Sequence[str], dry_run: bool
+    ) -> None:
+        self._database = database
+        self._collections = [database[name] for name in dict.fromkeys(collections)]
+        self._older = OlderReports(database, collections=collections, filter_fields=filter_fields)
+        self._documents = DocumentRepository(database, filter_fields)
+        self._dry_run = dry_run
+        self._found = Mended()
+
+    def total(self) -> int:
+        """Rows to look at."""
+        return sum(collection.count({}) for collection in self._collections)
+
+    def run(self, report: Report) -> Mended:
+        """``report`` gets the number of rows of each step."""
+        # Registered first: from then on the rows are found under their report whether they name it or not.
+        for record in self._older.records().values():
+            self._found.reports += 1
+            if not self._dry_run and self._documents.get(record.id) is None:
+                self._documents.put(record)
+        for collection in self._collections:
+            for ids in id_batches(collection):
+                rows = rows_of(collection, ids, None, {TEXT_FIELD: 0})
+                updates = [(row["_id"], {"$set": fields}) for row in rows if (fields := self._mended(row))]
+                if not self._dry_run:
+                    collection.update_each(updates)
+                report(len(ids))
+        if not self._dry_run:
+            self._recount()
+            if self._found:
+                CorpusChanges(self._database).record_everything()
+        return self._found
+
+    def _mended(self, row: Mapping[str, Any]) -> Json:
+        """What to set in the row."""
+        fields: Json = {}
+        year = filter_value("year", row.get("year"))
+        if year != row.get("year"):
+            fields["year"] = year
+            self._found.years += 1
+        for name in (embedding_field(slot) for slot in SLOTS):
+            if isinstance(row.get(name), (list, tuple)):
+                fields[name] = self._database.encode_vector(decode_vector(row[name]))
+                self._found.vectors += 1
+        if not row.get("document_id"):
+            fields["document_id"] = document_id_of(row)
+            self._found.unregistered += 1
+        return fields
+
+    def _recount(self) -> None:
+        """A run that was interrupted counted only some of the rows."""
+        for record in self._documents.all():
+            if record.id.startswith(OLDER_PREFIX):
+                chunks = sum(collection.count({"document_id": record.id}) for collection in self._collections)
+                if chunks != record.chunks:
+                    self._documents.put(replace(record, chunks=chunks))

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from .choices import is_yes, read_yes_no
-from .lines import marked_lines, one_line, questions_on_lines, refuses
-from .query_lists import LONGEST, cleaned
-from .values import first_of, said, values
+from .json_values import first_of, json_values
+from .questions import LONGEST, clean_question, marked_lines, one_line, questions_on_lines, refuses
+from .selections import is_yes, read_yes_no
+from .stream import readable
 
 TITLE = 150
 """Characters of a title."""
-_ENOUGH = ("enough", "sufficient", "is_enough", "done", "complete")
-_QUESTION = ("question", "follow_up", "follow_up_question", "next_question", "query")
+_ENOUGH = ("enough", "sufficient", "isenough", "done", "complete")
+_QUESTION = ("question", "followup", "followupquestion", "nextquestion", "query")
 _SECTIONS = ("sections", "outline", "chapters", "parts")
-_TITLE = ("title", "heading", "section", "name", "report_title")
+_TITLE = ("title", "heading", "section", "name", "reporttitle")
 _ABOUT = ("question", "query", "focus", "description")
 _FIELD = re.compile(r"^[^\w\n]*(enough|question|title)[^\w\n]{0,4}:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _SPLIT = re.compile(r"(.{2,150}?)\s*(?::|\s[-–—])\s+(.+[?？؟])")
@@ -32,12 +32,14 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class OutlineSection:
+    """A section to be written, and the question that it answers."""
+
     title: str
     question: str
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class ReportOutline:
     """``title`` may be ""; the sections' titles and questions are not."""
 
     title: str
@@ -46,8 +48,8 @@ class Outline:
 
 def read_follow_up(reply: str) -> FollowUp | None:
     """From an object; "Enough: ..." and "Question: ..." on lines; "Yes" alone; a question alone."""
-    text = said(reply)
-    for found in values(text):
+    text = readable(reply)
+    for found in json_values(text):
         if not isinstance(found.value, Mapping):
             continue
         if answer := _follow_up(first_of(found.value, _ENOUGH), first_of(found.value, _QUESTION)):
@@ -64,7 +66,7 @@ def read_follow_up(reply: str) -> FollowUp | None:
 
 
 def _follow_up(enough: object, question: object) -> FollowUp | None:
-    asked = cleaned(question) if isinstance(question, str) else ""
+    asked = clean_question(question) if isinstance(question, str) else ""
     stop = is_yes(enough)
     if stop is None and isinstance(question, str):
         stop = not asked and not refuses(question)
@@ -73,10 +75,10 @@ def _follow_up(enough: object, question: object) -> FollowUp | None:
     return FollowUp(False, asked) if asked else None
 
 
-def read_outline(reply: str, most: int) -> Outline | None:
+def read_outline(reply: str, most: int) -> ReportOutline | None:
     """From an object or a list of sections; else headings, numbered or bulleted lines are the sections."""
-    text = said(reply)
-    for found in values(text):
+    text = readable(reply)
+    for found in json_values(text):
         if isinstance(found.value, Mapping):
             sections = first_of(found.value, _SECTIONS)
             title = first_of(found.value, _TITLE)
@@ -87,12 +89,12 @@ def read_outline(reply: str, most: int) -> Outline | None:
     return None if refuses(text) else _outline_on_lines(text, most)
 
 
-def _outline(title: object, sections: Iterable[OutlineSection], most: int) -> Outline | None:
+def _outline(title: object, sections: Iterable[OutlineSection], most: int) -> ReportOutline | None:
     distinct: dict[str, OutlineSection] = {}
     for section in sections:
         distinct.setdefault(section.title.casefold(), section)
     kept = tuple(distinct.values())[:most]
-    return Outline(one_line(title, TITLE) if isinstance(title, str) else "", kept) if kept else None
+    return ReportOutline(one_line(title, TITLE) if isinstance(title, str) else "", kept) if kept else None
 
 
 def _sections(value: object) -> Iterator[OutlineSection]:
@@ -113,7 +115,7 @@ def _fields_on_lines(text: str) -> dict[str, str]:
     return {name.casefold(): field.strip(' ,\t"“”') for name, field in _FIELD.findall(text)}
 
 
-def _outline_on_lines(text: str, most: int) -> Outline | None:
+def _outline_on_lines(text: str, most: int) -> ReportOutline | None:
     """With numbers or headings, bullets below them are their questions. The first of headings may be the title."""
     lines = list(marked_lines(text, LONGEST))
     numbered = [line for line in lines if line.mark == "number"]

@@ -7,8 +7,8 @@ import time
 from collections import Counter
 from typing import Any, Literal
 
-from ..cache_counts import count
-from ..database import Database
+from ..database.core import Database
+from ..request import RequestContext
 
 Level = Literal["embedding", "response", "query"]
 LEVELS: tuple[Level, ...] = ("embedding", "response", "query")
@@ -34,20 +34,23 @@ class CacheRepository:
 
     @property
     def enabled(self) -> bool:
+        """False where a setting of 0 switches it off."""
         return self._seconds > 0 and self._entries > 0
 
-    def get(self, level: Level, key: str) -> Any:
+    def get(self, level: Level, key: str, *, request: RequestContext | None = None) -> Any:
         """The value; None where there is none, or none that is young enough."""
         if not self.enabled:
             return None
         found = self._cache.find_one({"_id": f"{level}:{key}"})
         fresh = found is not None and found["at"] > time.time() - self._seconds
-        count(level, hit=fresh)
+        if request is not None:
+            request.meter.count_lookup(level, hit=fresh)
         with self._lock:
             (self.hits if fresh else self.misses)[level] += 1
         return found["value"] if found is not None and fresh else None
 
     def put(self, level: Level, key: str, value: Any) -> None:
+        """Store it; each PRUNE_EVERY writes the old ones go."""
         if not self.enabled:
             return
         self._cache.replace_many([{"_id": f"{level}:{key}", "at": time.time(), "value": value}])
@@ -66,6 +69,7 @@ class CacheRepository:
         return self._cache.delete_many({"_id": {"$in": doomed}}) if doomed else 0
 
     def clear(self) -> None:
+        """Forget all entries of all workers."""
         self._cache.delete_many({})
 
     def statistics(self) -> dict[str, dict[str, int]]:

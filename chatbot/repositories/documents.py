@@ -1,17 +1,18 @@
-"""The registered reports: the list, the facets, and which of them are still being indexed."""
+"""The reports: the registered ones, and those of an older system, whose rows no registration speaks of."""
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ..database import Database, Json
+from ..database.core import Database
+from ..database.rows import KEY_FIELDS, UNREGISTERED, document_id_of, row_metadata
 from ..schema import Chunking, DocumentRecord, Part, Scope, Value
-from .changes import CatalogClock
-from .older_reports import SEVERAL, OlderReports
+from .corpus import CatalogClock, CorpusChanges
 
 Records = dict[str, DocumentRecord]
 _NONE: Records = {}
@@ -26,7 +27,7 @@ class DocumentRepository:
     def __init__(self, database: Database, filter_fields: Iterable[str], older: OlderReports | None = None) -> None:
         self._documents = database["documents"]
         self._clock = CatalogClock(database)
-        self._read: tuple[int, dict[str, DocumentRecord]] = (-1, {})
+        self._read: tuple[int, Records] = (-1, {})
         self._fields = tuple(filter_fields)
         self._older = older
         self._known: tuple[Records, Records, dict[str, list[Value]]] = (_NONE, _NONE, {})
@@ -38,7 +39,7 @@ class DocumentRepository:
         kept = (record for record in records.values() if scope is None or self._inside(record, scope))
         return sorted(kept, key=lambda record: (record.title, record.id))
 
-    def _registered(self) -> dict[str, DocumentRecord]:
+    def _registered(self) -> Records:
         position = self._clock.position()  # before the rows: what is written meanwhile is read the next time
         kept_position, records = self._read
         if position != kept_position:
@@ -51,17 +52,19 @@ class DocumentRepository:
         return self._clock.position()
 
     def get(self, document_id: str) -> DocumentRecord | None:
-        if found := self._documents.find_one({"_id": document_id}):
-            return _from_json(found)
-        return self._older.records().get(document_id) if self._older else None
+        """Also one of an older system; None for an unknown id."""
+        found = self._documents.find_one({"_id": document_id})
+        return _from_json(found) if found else self._older_records().get(document_id)
 
     def put(self, record: DocumentRecord) -> None:
         """Register, or replace what is registered; stamps the time."""
-        stamped = replace(record, updated_at=datetime.now(UTC).isoformat(timespec="seconds"))
-        self._documents.replace_many([_to_json(stamped)])
+        stored = asdict(replace(record, updated_at=datetime.now(UTC).isoformat(timespec="seconds")))
+        lists = {"labels": list(record.labels), "several": list(stored["several"])}
+        self._documents.replace_many([{"_id": stored.pop("id"), **stored, **lists}])
         self._clock.tick()
 
     def delete(self, document_id: str) -> bool:
+        """Whether it was registered; its passages are the store's."""
         deleted = self._documents.delete_many({"_id": document_id}) > 0
         self._clock.tick()
         return deleted
@@ -93,10 +96,10 @@ class DocumentRepository:
     def values(self, field: str) -> list[Value]:
         """Every value the data has for a filter field, sorted."""
         registered, older = self._registered(), self._older_records()
-        memo = self._known
-        if memo[0] is not registered or memo[1] is not older:
-            memo = self._known = (registered, older, {})
-        known = memo[2]
+        of_registered, of_older, known = self._known
+        if of_registered is not registered or of_older is not older:
+            known = {}
+            self._known = (registered, older, known)
         if field not in known:
             found = (self._values(record, field, Scope()) for record in (older | registered).values())
             known[field] = sorted(set().union(*found), key=str)
@@ -126,11 +129,6 @@ def _seen(record: DocumentRecord, part: Part) -> dict[str, Value]:
     return {**part.metadata, "document_name": record.name}
 
 
-def _to_json(record: DocumentRecord) -> Json:
-    stored = {name: value for name, value in asdict(record).items() if name != "id"}
-    return {"_id": record.id, **stored, "labels": list(record.labels), "several": [asdict(p) for p in record.several]}
-
-
 def _from_json(found: Mapping[str, Any]) -> DocumentRecord:
     fields = {name: found[name] for name in DocumentRecord.__slots__ if name in found}
     if chunking := fields.get("chunking"):
@@ -138,3 +136,54 @@ def _from_json(found: Mapping[str, Any]) -> DocumentRecord:
     fields["labels"] = tuple(fields.get("labels") or ())
     fields["several"] = tuple(Part(**part) for part in fields.get("several") or ())
     return DocumentRecord(id=found["_id"], **fields)
+
+
+NAMELESS = "Without a name"
+SEVERAL = ""
+"""The collection of a report whose rows are in more than one."""
+
+
+class OlderReports:
+    """Derived from the chunk collections, and kept until something in them changes. Thread-safe."""
+
+    def __init__(self, database: Database, *, collections: Sequence[str], filter_fields: Sequence[str]) -> None:
+        self._collections = [database[name] for name in dict.fromkeys(collections)]
+        self._changes = CorpusChanges(database)
+        self._fields = tuple(filter_fields)
+        self._lock = threading.Lock()
+        self._key: tuple[int, ...] | None = None
+        self._records: Records = {}
+
+    def records(self) -> Records:
+        """By id; empty where every row belongs to a registered report."""
+        key = (self._changes.position(), *(collection.write_marker() for collection in self._collections))
+        with self._lock:
+            if key != self._key:
+                self._records = self._grouped()
+                self._key = key
+            return self._records
+
+    def _grouped(self) -> Records:
+        wanted = dict.fromkeys((*KEY_FIELDS, *self._fields), 1)
+        examples: Records = {}
+        counts = Counter[str]()
+        for collection in self._collections:
+            for row in collection.find(UNREGISTERED, wanted):
+                document_id = document_id_of(row)
+                counts[document_id] += 1
+                known = examples.get(document_id)
+                if known is not None and known.collection != collection.name:
+                    examples[document_id] = replace(known, collection=SEVERAL)
+                if known is None:
+                    name = str(row.get("document_name") or NAMELESS)
+                    examples[document_id] = DocumentRecord(
+                        id=document_id,
+                        name=name,
+                        title=name,
+                        source="",
+                        collection=collection.name,
+                        status="ready",
+                        version="",
+                        metadata=row_metadata(row, self._fields),
+                    )
+        return {id: replace(record, chunks=counts[id]) for id, record in examples.items()}

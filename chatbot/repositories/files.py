@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from ..database import Database, Json
+from ..database.core import Database, Json
 from ..errors import NotFoundError
 
 PIECE_BYTES = 1 << 20
@@ -29,11 +29,8 @@ class FileRepository:
             file_id = hashlib.file_digest(file, "sha256").hexdigest()
             count = -(-path.stat().st_size // PIECE_BYTES)
             # The row before the pieces, so that a kill leaves none that nobody knows of; each put begins a new grace.
-            begun = {
-                "$set": {"stored": time.time(), "used": False},
-                "$setOnInsert": {"pieces": count, "complete": False},
-            }
-            self._files.update_one({"_id": file_id}, begun, upsert=True)
+            begun, new = {"stored": time.time(), "used": False}, {"pieces": count, "complete": False}
+            self._files.update_one({"_id": file_id}, {"$set": begun, "$setOnInsert": new}, upsert=True)
             if not self._row(file_id):
                 file.seek(0)
                 for number in range(count):
@@ -50,17 +47,18 @@ class FileRepository:
         Raises:
             NotFoundError: no such file; before the first piece.
         """
-        found = self._row(file_id)
-        if found is None:
+        row = self._row(file_id)
+        if row is None:
             raise NotFoundError("The original file is not kept.")
-        return self._read(file_id, int(found["pieces"]))
 
-    def _read(self, file_id: str, pieces: int) -> Iterator[bytes]:
-        for number in range(pieces):
-            found = self._pieces.find_one({"_id": _piece(file_id, number)})
-            if found is None:
-                raise NotFoundError("The original file was removed while it was read.")
-            yield bytes(found["data"])
+        def read_pieces() -> Iterator[bytes]:
+            for number in range(int(row["pieces"])):
+                found = self._pieces.find_one({"_id": _piece(file_id, number)})
+                if found is None:
+                    raise NotFoundError("The original file was removed while it was read.")
+                yield bytes(found["data"])
+
+        return read_pieces()
 
     def copy_to(self, file_id: str, path: Path) -> None:
         """Write the file to disk, for the work it was stored for. Raises NotFoundError."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ..database import Database, Json
+from ..database.core import Database, Json
 from ..errors import NotFoundError
 from ..schema.ingestions import FINISHED, Ingestion, IngestionFile
 
@@ -26,18 +26,19 @@ class IngestionRepository:
         self._files = database["ingestion_items"]
 
     def ensure_indexes(self) -> None:
+        """Idempotent."""
         self._files.create_index("ingestion_id")
         self._files.create_index("state")
 
     def create(self, files: Sequence[IngestionFile]) -> Ingestion:
         """Queue files as one job; their ids are made here."""
         job = f"{time.time_ns():016x}{uuid.uuid4().hex[:4]}"  # sorts by time: first come, first served
-        rows = [replace(file, id=f"{job}-{n:05d}", ingestion_id=job) for n, file in enumerate(files)]
+        rows = tuple(replace(file, id=f"{job}-{n:05d}", ingestion_id=job) for n, file in enumerate(files))
         created_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._files.replace_many([_to_json(row) for row in rows])
+        self._files.replace_many([{"_id": (values := asdict(row)).pop("id"), **values} for row in rows])
         # Last, so that a job which is listed has all its files.
         self._jobs.replace_many([{"_id": job, "created_at": created_at, "files": len(rows)}])
-        return Ingestion(job, created_at, tuple(rows))
+        return Ingestion(job, created_at, rows)
 
     def get(self, ingestion_id: str) -> Ingestion:
         """Raises NotFoundError."""
@@ -116,11 +117,6 @@ class IngestionRepository:
         if free_at is not None:
             wanted["until"] = {"$lt": free_at}
         return list(map(_from_json, self._files.find(wanted, sort=[("_id", 1)], limit=limit)))
-
-
-def _to_json(file: IngestionFile) -> Json:
-    values = asdict(file)
-    return {"_id": values.pop("id"), **values}
 
 
 def _from_json(row: Json) -> IngestionFile:

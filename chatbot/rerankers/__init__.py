@@ -1,7 +1,7 @@
 """Search hits to a better order, by name. `RERANKER` is none unless a preset or a setting says otherwise."""
 
+from ..protocols import Reranker
 from ..registry import Registry
-from .reranker import Reranker
 
 RERANKERS: Registry[Reranker] = Registry(
     "reranker",
@@ -14,5 +14,3 @@ RERANKERS: Registry[Reranker] = Registry(
     },
 )
 """Each ``build(*, chat_model, language)``: a function that gives the chat model, and LANGUAGE."""
-ASK_THE_MODEL = frozenset({"llm"})
-"""Those that ask the chat model, which may remember what it said."""

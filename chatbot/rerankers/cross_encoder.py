@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from ..cancellation import Cancellation
 from ..errors import DependencyError, MissingPackageError
-from ..protocols import ChatModel
+from ..protocols import ChatModel, Reranked
+from ..request import RequestContext
 from ..schema import SearchHit
-from .reranker import Reranked
 
 MODEL = "cross-encoder/ms-marco-MiniLM-L-6-v2"
 FETCHED = 20
@@ -21,18 +20,25 @@ Predict = Callable[[list[tuple[str, str]]], Sequence[float]]
 
 
 class RerankerError(DependencyError):
+    """The model could not be loaded, or failed."""
+
     code = "reranker_unavailable"
     dependency = "reranker"
 
 
 class CrossEncoderReranker:
+    """Implements `protocols.Reranker`. Equal scores keep the order of the search."""
+
+    asks_model = False
+
     def __init__(self, predict: Predict) -> None:
         self._predict = predict
 
     def candidates(self, top_k: int) -> int:
+        """Twenty, or twice as many as are wanted."""
         return max(FETCHED, 2 * top_k)
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, cancel: Cancellation) -> Reranked:
+    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
         """Raises RerankerError: the model failed."""
         if not hits:
             return Reranked(())

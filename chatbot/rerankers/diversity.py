@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..cancellation import Cancellation
-from ..protocols import ChatModel
+from ..protocols import ChatModel, Reranked
+from ..request import RequestContext
 from ..schema import SearchHit
-from .reranker import Reranked
 
 FETCHED = 10
 """For three kept, as in the seed; more are asked for where more are wanted."""
@@ -17,10 +16,14 @@ FETCHED_PER_KEPT = 3
 class DiversityReranker:
     """Groups the hits by document, in rank order, and takes one of each group in turn."""
 
+    asks_model = False
+
     def candidates(self, top_k: int) -> int:
+        """Ten, or three times as many as are wanted."""
         return max(FETCHED, FETCHED_PER_KEPT * top_k)
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, cancel: Cancellation) -> Reranked:
+    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+        """A source's second hit comes after the first of every other source."""
         groups: dict[str, list[SearchHit]] = {}
         for number, hit in enumerate(hits):
             # Without a source a hit is a group of its own; the number tells it apart from the others of that kind.
@@ -32,4 +35,5 @@ class DiversityReranker:
 
 
 def build(*, chat_model: Callable[[], ChatModel], language: str) -> DiversityReranker:
+    """Asks no model."""
     return DiversityReranker()

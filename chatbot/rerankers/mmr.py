@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 
-from ..cancellation import Cancellation
-from ..protocols import ChatModel
+from ..protocols import ChatModel, Reranked
+from ..request import RequestContext
 from ..schema import SearchHit
 from ..text import analyzer
-from .reranker import Reranked
 
 RELEVANCE = 0.7
 """Against novelty, 0 to 1; 1 changes nothing."""
@@ -20,14 +19,18 @@ FETCHED_PER_KEPT = 4
 class MmrReranker:
     """``terms_of`` gives the words by which passages are compared; no vector leaves the store for it."""
 
+    asks_model = False
+
     def __init__(self, terms_of: Callable[[str], list[str]], *, relevance: float = RELEVANCE) -> None:
         self._terms_of = terms_of
         self._relevance = relevance
 
     def candidates(self, top_k: int) -> int:
+        """Four times as many as are wanted."""
         return FETCHED_PER_KEPT * top_k
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, cancel: Cancellation) -> Reranked:
+    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+        """Greedy: each next hit gains most by its relevance and its unlikeness to those chosen before."""
         words = [Counter(self._terms_of(hit.chunk.text)) for hit in hits]
         relevance = _scaled(hits)
         said = [0.0] * len(hits)  # the greatest likeness to what is chosen already
@@ -63,4 +66,5 @@ def _cosine(one: Mapping[str, int], other: Mapping[str, int]) -> float:
 
 
 def build(*, chat_model: Callable[[], ChatModel], language: str) -> MmrReranker:
+    """``language`` says which words count, and as the same."""
     return MmrReranker(analyzer(language).terms)

@@ -1,7 +1,31 @@
-"""search -> threshold -> fuse -> rerank -> cut, under a scope."""
+"""search -> threshold -> fuse -> rerank -> cut, under a scope. A method is one file and one line below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from ..registry import Registry
-from .method import RetrievalMethod
+from ..schema import Match
+
+
+class RetrievalMethod(Protocol):
+    """Which searches run, and how their answers become one ranking."""
+
+    uses_vectors: bool
+    uses_keywords: bool
+
+    def candidates(self, top_k: int) -> int:
+        """How many matches to ask of each search."""
+
+    def rank(
+        self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Mapping[str, float]
+    ) -> list[tuple[str, float | None]]:
+        """Chunk ids with fused scores (None without fusion), best first, ties by id.
+
+        ``scores`` holds the vector score of every candidate.
+        """
+
 
 RETRIEVAL_METHODS: Registry[RetrievalMethod] = Registry(
     "retrieval method",

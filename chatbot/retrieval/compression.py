@@ -12,9 +12,9 @@ from itertools import islice
 
 import numpy as np
 
-from ..cancellation import Cancellation
 from ..errors import CancelledError, LoadError
 from ..protocols import Chunker, Embedder
+from ..request import RequestContext
 from ..schema import ATTACHMENTS, Chunk, Document, Matrix, SearchHit, StepTiming, Threshold, Usage
 from .pipeline import Retrieval, with_rank
 
@@ -37,7 +37,7 @@ class Compressor:
         self._least = least_cosine
 
     def retrieve(
-        self, query: str, documents: Sequence[Document], *, top_k: int, cancel: Cancellation
+        self, query: str, documents: Sequence[Document], *, top_k: int, request: RequestContext
     ) -> tuple[Retrieval, list[Chunk]]:
         """The closest passages, best first, and all passages, among which a hit's neighbours are.
 
@@ -47,12 +47,15 @@ class Compressor:
         Raises:
             LoadError: the documents are too long for one question.
             DependencyError: the embedder failed.
-            CancelledError: ``cancel`` was set.
+            CancelledError: ``request`` was cancelled.
         """
-        chunks = self._split(documents)
+        chunks = [c for d in documents for c in self._chunker.chunk(d, version="", collection=ATTACHMENTS)]
+        if len(chunks) > MOST_PASSAGES:
+            names = ", ".join(document.name for document in documents)
+            raise LoadError(f"{names}: too long to be read for one question. Add it to the knowledge base instead.")
         started = time.perf_counter()
         texts = [chunk.search_text for chunk in chunks]
-        cosines = self._embed(texts, cancel) @ self._embedder.embed_query(query)
+        cosines = self._embed(texts, request) @ self._embedder.embed_query(query, request=request)
         scores = (1 + np.clip(cosines, -1, 1)) / 2
         close = [place for place in np.argsort(-scores, kind="stable")[:top_k] if cosines[place] >= self._least]
         found = dict.fromkeys(close, "vector")
@@ -65,19 +68,12 @@ class Compressor:
         step = StepTiming.since("compress", started, Usage(embedding_tokens=tokens))
         return Retrieval(with_rank(hits), Threshold(least, least, False), (step,)), chunks
 
-    def _split(self, documents: Sequence[Document]) -> list[Chunk]:
-        chunks = [c for d in documents for c in self._chunker.chunk(d, version="", collection=ATTACHMENTS)]
-        if len(chunks) > MOST_PASSAGES:
-            names = ", ".join(document.name for document in documents)
-            raise LoadError(f"{names}: too long to be read for one question. Add it to the knowledge base instead.")
-        return chunks
-
-    def _embed(self, texts: Sequence[str], cancel: Cancellation) -> Matrix:
+    def _embed(self, texts: Sequence[str], request: RequestContext) -> Matrix:
         parts = []
         for start in range(0, len(texts), BATCH):
-            if cancel.cancelled:
+            if request.cancelled:
                 raise CancelledError("Cancelled.")
-            parts.append(self._embedder.embed_documents(texts[start : start + BATCH]))
+            parts.append(self._embedder.embed_documents(texts[start : start + BATCH], request=request))
         return np.vstack(parts) if parts else np.empty((0, self._embedder.dimensions), np.float32)
 
 

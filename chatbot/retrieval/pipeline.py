@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 
-from ..cancellation import Cancellation
-from ..protocols import Embedder, HybridStore, Store
-from ..rerankers.reranker import Reranker
-from ..schema import Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
-from .method import RetrievalMethod
+from ..protocols import Embedder, HybridStore, Reranker, Store
+from ..request import RequestContext
+from ..schema import Chunk, Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
+from . import RetrievalMethod
 from .threshold import adaptive_threshold
-from .visibility import TRIES, Unsettled, settled_search
 
 PAGE_CANDIDATES = 1000
+MOST_CANDIDATES = 10_000
 KEYWORD_EXEMPT = 10
 """The first keyword matches stay whatever their vector score (R-D5)."""
+TRIES = 5
+"""Of a search while reports change."""
+Unsettled = Callable[[], Mapping[str, str]]
+Found = tuple[list[Match], list[Match]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class Retrieval:
 
     @property
     def usage(self) -> Usage:
+        """Of all steps together."""
         return Usage.total(step.usage for step in self.steps)
 
     @property
@@ -39,6 +44,8 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdSettings:
+    """See `adaptive_threshold`."""
+
     start: float
     step: float
     floor: float
@@ -74,7 +81,7 @@ class Retriever:
         method: str,
         page: int | None = None,
         reranker: Reranker | None = None,
-        cancel: Cancellation | None = None,
+        request: RequestContext | None = None,
     ) -> Retrieval:
         """Up to ``top_k`` hits inside ``scope``, and on ``page`` of their report where one is given.
 
@@ -88,44 +95,27 @@ class Retriever:
         reranker = reranker or self._reranker()
         fetched = reranker.candidates(top_k) if reranker else top_k
         clock = _Clock()
-        vector = self._embedder.embed_query(query)
+        vector = self._embedder.embed_query(query, request=request)
         clock.lap("embed", Usage(embedding_tokens=self._embedder.count_tokens(query)))
         # No index knows pages, so as many are looked through as the nearest may be spread over.
-        hits, threshold = self._find(query, vector, chosen, scope, PAGE_CANDIDATES if page else fetched, clock)
+        count = PAGE_CANDIDATES if page else fetched
+        search = partial(self._search, query, vector, chosen, scope, clock)
+        for _ in range(TRIES):
+            near, worded = settled_search(search, chosen.candidates(count), self._unsettled)
+            hits, threshold, complete = self._rank(vector, chosen, near, worded, count, clock)
+            if complete:
+                break  # else a report was replaced since it was found: its new passages are there now
         if page:
             hits = with_rank([hit for hit in hits if hit.chunk.page == page][:fetched])
         if reranker:
-            reranked = reranker.rerank(query, hits, top_k=top_k, cancel=cancel or Cancellation())
+            reranked = reranker.rerank(query, hits, top_k=top_k, request=request or RequestContext())
             hits = with_rank(reranked.hits)
             clock.lap("rerank", reranked.usage)
         return Retrieval(hits, threshold, tuple(clock.laps))
 
-    def _find(
-        self, query: str, vector: Vector, method: RetrievalMethod, scope: Scope, count: int, clock: _Clock
-    ) -> tuple[tuple[SearchHit, ...], Threshold | None]:
-        """Up to ``count`` hits, fused, and the threshold they passed."""
-        for _ in range(TRIES):
-            near, worded = settled_search(
-                lambda wanted: self._search(query, vector, method, scope, wanted, clock),
-                method.candidates(count),
-                self._unsettled,
-            )
-            scores = self._all_scores(vector, near, worded)
-            threshold = self._adaptive(near) if method.uses_vectors else None
-            stays = _survivors(threshold, worded, scores)
-            # The verdict is the threshold's, before fusion; but the scores are normalised over all that both searches
-            # found: over the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).
-            ranked = [row for row in method.rank(near, worded, scores) if row[0] in stays][:count]
-            clock.lap("fuse")
-            hits = self._load(ranked, near, worded, scores)
-            clock.lap("load")
-            if len(hits) == len(ranked):
-                break  # else a report was replaced since it was found: its new passages are there now
-        return hits, threshold
-
     def _search(
-        self, query: str, vector: Vector, method: RetrievalMethod, scope: Scope, count: int, clock: _Clock
-    ) -> tuple[list[Match], list[Match]]:
+        self, query: str, vector: Vector, method: RetrievalMethod, scope: Scope, clock: _Clock, count: int
+    ) -> Found:
         """What the vectors and what the keywords find: ``count`` matches each, of the searches the method uses."""
         store, near, worded = self._store, list[Match](), list[Match]()
         if method.uses_vectors and method.uses_keywords and isinstance(store, HybridStore):
@@ -140,16 +130,29 @@ class Retriever:
             clock.lap("keyword_search")
         return near, worded
 
-    def _all_scores(self, vector: Vector, near: Sequence[Match], worded: Sequence[Match]) -> dict[str, float]:
+    def _rank(
+        self,
+        vector: Vector,
+        method: RetrievalMethod,
+        near: Sequence[Match],
+        worded: Sequence[Match],
+        count: int,
+        clock: _Clock,
+    ) -> tuple[tuple[SearchHit, ...], Threshold | None, bool]:
+        """Up to ``count`` hits, fused, the threshold they passed, and whether all of them are still there."""
         scores = {match.chunk_id: match.score for match in near}
-        unscored = [match.chunk_id for match in worded if match.chunk_id not in scores]
-        return {**scores, **self._store.vector_scores(vector, unscored)}
-
-    def _adaptive(self, near: Sequence[Match]) -> Threshold:
-        settings = self._threshold
-        return adaptive_threshold(
-            (match.score for match in near), start=settings.start, step=settings.step, floor=settings.floor
-        )
+        scores |= self._store.vector_scores(vector, [one.chunk_id for one in worded if one.chunk_id not in scores])
+        threshold = None
+        if method.uses_vectors:
+            threshold = adaptive_threshold((match.score for match in near), **asdict(self._threshold))
+        stays = _survivors(threshold, worded, scores)
+        # The verdict is the threshold's, before fusion; but the scores are normalised over all that both searches
+        # found: over the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).
+        ranked = [row for row in method.rank(near, worded, scores) if row[0] in stays][:count]
+        clock.lap("fuse")
+        hits = self._load(ranked, near, worded, scores)
+        clock.lap("load")
+        return hits, threshold, len(hits) == len(ranked)
 
     def _load(
         self,
@@ -162,21 +165,54 @@ class Retriever:
         chunks = {match.chunk_id: match.chunk for match in (*near, *worded) if match.chunk is not None}
         missing = [chunk_id for chunk_id, _ in ranked if chunk_id not in chunks]
         chunks.update((chunk.id, chunk) for chunk in self._store.get(missing) if missing)
-        by_vector = {match.chunk_id for match in near}
         by_keyword = {match.chunk_id: match.score for match in worded}
+        by_search = {"vector": {match.chunk_id for match in near}, "keyword": by_keyword}
         hits = [
             SearchHit(
                 chunk=chunks[chunk_id],
                 score=scores.get(chunk_id),
                 keyword_score=by_keyword.get(chunk_id),
                 fused_score=fused,
-                found_by=(("vector",) if chunk_id in by_vector else ())
-                + (("keyword",) if chunk_id in by_keyword else ()),
+                found_by=tuple(name for name, found in by_search.items() if chunk_id in found),
             )
             for chunk_id, fused in ranked
             if chunk_id in chunks
         ]
         return with_rank(hits)
+
+
+def settled_search(search: Callable[[int], Found], count: int, unsettled: Unsettled) -> Found:
+    """One version of a report: never half of it, never two.
+
+    While a report is written or removed, passages of another version of it may be in the store too. Matches of those
+    are dropped after the search, and the search is widened by what was dropped: nobody's result gets shorter.
+    ``search(n)`` gives up to n matches of each kind; ``unsettled()`` the versions that are to be seen.
+    """
+    for _ in range(TRIES):
+        visible = unsettled()
+        found = _widened(search, count, visible) if visible else search(count)
+        seen = {Chunk.version_of(match.chunk_id) for matches in found for match in matches}
+        # Two versions of one: it was replaced between the two searches, so quickly that it is settled again.
+        if unsettled() == visible and len(seen) == len({document_id for document_id, _ in seen}):
+            return found
+    return found  # reports change faster than a search takes: what was visible a moment ago is the truth of then
+
+
+def _widened(search: Callable[[int], Found], count: int, visible: Mapping[str, str]) -> Found:
+    asked = count
+    while True:
+        found = search(asked)
+        kept = tuple([match for match in matches if _seen(match.chunk_id, visible)] for matches in found)
+        full = any(len(all_) >= asked and len(some) < count for all_, some in zip(found, kept, strict=True))
+        if not full or asked >= MOST_CANDIDATES:
+            near, worded = (matches[:count] for matches in kept)
+            return near, worded
+        asked = min(2 * asked, MOST_CANDIDATES)
+
+
+def _seen(chunk_id: str, visible: Mapping[str, str]) -> bool:
+    document_id, version = Chunk.version_of(chunk_id)
+    return visible.get(document_id, version) == version
 
 
 def _survivors(threshold: Threshold | None, worded: Sequence[Match], scores: dict[str, float]) -> set[str]:

@@ -1,16 +1,18 @@
 """From what a client sends to a Scope: typed, whitelisted, checked against the data (R-D4).
 
-An unknown field, type or value is an error that lists the valid ones, never a wider search.
+An unknown field, type or value is an error that lists the valid ones, never a wider search. Where a model may choose
+among collections by their descriptions (R-C5), the general one and those without a description are always searched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..countries import country_code
 from ..errors import InvalidRequestError
-from ..prompts.delimiters import on_one_line
+from ..prompts import on_one_line
 from ..protocols import Catalog
 from ..schema import Condition, Range, Scope, ScopeSummary, Value, Values
 
@@ -193,3 +195,40 @@ def describe(scope: Scope) -> str:
         return ", ".join(parts) or "all reports"
     where = f"the collection{'s' if len(scope.collections) > 1 else ''} {' and '.join(scope.collections)}"
     return f"{', '.join(parts)} in {where}" if parts else where
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeCollection:
+    """A collection of passages; ``description`` says what is in it, "" = nothing is said."""
+
+    name: str
+    description: str = ""
+
+
+def knowledge_collections(names: Sequence[str], descriptions: Mapping[str, str]) -> tuple[KnowledgeCollection, ...]:
+    """Each name once, in this order: the first is the general collection."""
+    return tuple(KnowledgeCollection(name, descriptions.get(name, "")) for name in dict.fromkeys(names))
+
+
+def selectable_collections(
+    collections: Sequence[KnowledgeCollection], allowed: Sequence[str] = ()
+) -> list[KnowledgeCollection]:
+    """Those a model may choose among; empty = there is no choice, so no call is needed.
+
+    ``allowed``: the question's own (`Scope.collections`), none = all. One that is to choose alone is no choice.
+    """
+    found = [one for one in collections[1:] if one.description and (not allowed or one.name in allowed)]
+    return found if len(found) > 1 else []
+
+
+def collections_to_search(
+    collections: Sequence[KnowledgeCollection], allowed: Sequence[str] = (), picked: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """What is searched after a model picked these names: them and what is always searched.
+
+    Names it may not choose are dropped; where none is left, all that is allowed.
+    """
+    choice = {one.name for one in selectable_collections(collections, allowed)}
+    kept = choice.intersection(picked)
+    every = [one.name for one in collections if (not allowed or one.name in allowed)]
+    return tuple(name for name in every if not kept or name not in choice or name in kept)

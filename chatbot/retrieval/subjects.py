@@ -7,16 +7,14 @@ from dataclasses import dataclass
 
 from ..countries import normalise, usual_name
 from ..protocols import Catalog
+from ..questions.comparisons import clean, compared_countries, compared_years
+from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions
+from ..questions.names import NamedCountry, NamedYears, country_key, find_years
+from ..questions.sentences import separate_questions
+from ..questions.wording import list_in_words
 from ..schema import Scope, Value, Values
 from ..text import escape_markdown
-from .clauses import questions
-from .compared import compared_countries, compared_years
-from .comparisons import unmarked
-from .country_names import NamedCountry, country_key
-from .mentions import COUNTRY, YEAR, Mentions, find_mentions
-from .names import joined
 from .scope import describe, nearest_scope
-from .years import NamedYears, find_years
 
 MOST_NAMED = 12
 
@@ -52,7 +50,7 @@ def names_missing(part: Scope, mentions: Mentions, scope: Scope, catalog: Catalo
 
 def everything_asked(text: str, scope: Scope, catalog: Catalog) -> Mentions:
     """What each question of a text is about, and what it compares that with: the answer needs the reports of all."""
-    asked = [(one, find_mentions(one, catalog)) for one in questions(unmarked(text), scope, catalog)]
+    asked = [(one, find_mentions(one, catalog)) for one in separate_questions(clean(text), scope, catalog)]
     about = tuple(country for one, named in asked for country in compared_countries(one, named))
     years = tuple(
         years for one, _ in asked if any(y.is_subject for y in find_years(one)) for years in compared_years(one)
@@ -82,13 +80,10 @@ def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:
     condition = scope.get(field)
     if condition is not None and not condition.matches(value):
         return False
-    return not scope.collections or value in _held(scope, field, catalog, otherwise=value)
-
-
-def _held(scope: Scope, field: str, catalog: Catalog, *, otherwise: Value) -> set[Value]:
-    """The values that the scope's collections have; where they have none at all, nobody can say what they leave out."""
-    records = catalog.all(Scope().within(scope.collections))
-    return {part.metadata[field] for r in records for part in r.parts if field in part.metadata} or {otherwise}
+    if not scope.collections:
+        return True
+    inside = {part[field] for part in _parts(Scope().within(scope.collections), catalog) if field in part}
+    return not inside or value in inside  # without any value nobody can say what the collections leave out
 
 
 def _in_data(countries: Sequence[NamedCountry], catalog: Catalog) -> list[Value]:
@@ -104,15 +99,14 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Mi
     left_out = [value for value in _in_data(mentions.about, catalog) if not _admits(scope, COUNTRY, value, catalog)]
     if not absent and not left_out:
         return None
-    parts = []
+    texts = []
     if absent:
-        parts.append(f"There is no report on {_joined([_shown(country) for country in absent])}.")
+        texts.append(f"There is no report on {_joined([_shown(country) for country in absent])}.")
     if left_out:
-        parts.append(f"The scope chosen ({escape_markdown(describe(scope))}) leaves out {_joined(left_out, 'and')}.")
-    usable = [value for value in _in_data(mentions.countries, catalog) if _admits(scope, COUNTRY, value, catalog)]
-    if usable:
-        return Missing(" ".join(parts), everything=False)
-    return Missing(" ".join([*parts, _what_there_is(scope, catalog)]), everything=True)
+        texts.append(f"The scope chosen ({escape_markdown(describe(scope))}) leaves out {_joined(left_out, 'and')}.")
+    if any(_admits(scope, COUNTRY, value, catalog) for value in _in_data(mentions.countries, catalog)):
+        return Missing(" ".join(texts), everything=False)
+    return Missing(" ".join([*texts, _what_there_is(scope, catalog)]), everything=True)
 
 
 def _what_there_is(scope: Scope, catalog: Catalog) -> str:
@@ -138,7 +132,8 @@ def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missin
     absent = _absent_years(mentions, scope, catalog)
     if not absent:
         return None
-    text = f"There is no report for {_joined([_pair(country, years.text) for country, years in absent])}."
+    named = [years.text if country is None else f"{country}, {years.text}" for country, years in absent]
+    text = f"There is no report for {_joined(named)}."
     if len(absent) < len(_wanted_years(mentions, catalog)):
         return Missing(text, everything=False)
     base = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog)
@@ -175,10 +170,6 @@ def _parts(scope: Scope, catalog: Catalog) -> list[Mapping[str, Value]]:
     return [part.metadata for record in catalog.all(scope) for part in record.parts if scope.matches(part.metadata)]
 
 
-def _pair(country: Value | None, years: str) -> str:
-    return years if country is None else f"{country}, {years}"
-
-
 def _joined(names: Sequence[Value], last: str = "or") -> str:
     """As Markdown that shows them as they are."""
-    return joined((escape_markdown(str(name)) for name in names), last)
+    return list_in_words((escape_markdown(str(name)) for name in names), last)

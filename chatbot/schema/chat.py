@@ -1,13 +1,14 @@
-"""Questions, prompts and what a model gives back."""
+"""Questions, prompts, what a model gives back, answers with their citations and trace, and the events on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .documents import Document
-from .hits import Context
+from .costs import LedgerRow, Usage
+from .documents import Context, Document, SearchHit
 from .scope import Scope
 
 Role = Literal["system", "user", "assistant"]
@@ -15,35 +16,10 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
+    """What one side said."""
+
     role: Role
     content: str
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens and calls of the chat model. Added up per stage and per answer.
-
-    ``calls`` reached the model; of these ``failed_calls`` brought nothing. ``cached_calls`` were answered before.
-    """
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    embedding_tokens: int = 0
-    calls: int = 0
-    cached_calls: int = 0
-    failed_calls: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """What the chat model read and wrote."""
-        return self.prompt_tokens + self.completion_tokens
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(Usage)))
-
-    @classmethod
-    def total(cls, usages: Iterable[Usage]) -> Usage:
-        return sum(usages, cls())
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +84,170 @@ class Delta:
     text: str = ""
     usage: Usage | None = None
     truncated: bool = False
+
+
+QUERY_CHARACTERS = 4000
+
+
+def question_problem(text: str) -> str:
+    """What is wrong with a question's text, without the space around it; "" where nothing is. Never cut (R-A7)."""
+    if not text:
+        return "must not be empty."
+    if len(text) > QUERY_CHARACTERS:
+        return (
+            f"longer than {QUERY_CHARACTERS:,} characters ({len(text):,}): shorten it, or attach the text as a file, "
+            "in the page or with POST /query."
+        )
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A number that occurs in the answer, and the passage behind it."""
+
+    number: int
+    hit: SearchHit
+    snippet: str
+    supported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """A sentence of the answer with something that the passages it cites do not have.
+
+    ``numbers`` are the passages it cites, ``unknown`` numbers that no passage has, ``figures`` (dates too) and
+    ``quotations`` what was not found, as the answer writes them.
+    """
+
+    sentence: str
+    numbers: tuple[int, ...]
+    figures: tuple[str, ...] = ()
+    quotations: tuple[str, ...] = ()
+    unknown: tuple[int, ...] = ()
+
+    @property
+    def lacking(self) -> bool:
+        """Whether a passage lacks something, not just the answer a passage."""
+        return bool(self.figures or self.quotations)
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The adaptive threshold's outcome (D5): where it started, what was used, whether it had to be lowered."""
+
+    start: float
+    used: float
+    relaxed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepTiming:
+    """One piece of work, and what it took of the models."""
+
+    name: str
+    ms: float
+    usage: Usage = field(default_factory=Usage)
+
+    @classmethod
+    def since(cls, name: str, started: float, usage: Usage = Usage()) -> StepTiming:  # noqa: B008  # frozen and zero
+        """What has gone on since ``started``, a reading of `time.perf_counter`."""
+        return cls(name, round((time.perf_counter() - started) * 1000, 2), usage)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSummary:
+    """What the scope holds: repeated under each answer. ``page``: only passages that begin on it."""
+
+    scope: Scope
+    documents: int
+    chunks: int
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepEvent:
+    """Something began, or came back: shown to the person who waits.
+
+    ``items`` are what a step came up with (sub-questions, sections), ``hits`` what it found.
+    """
+
+    name: str
+    detail: str = ""
+    items: tuple[str, ...] = ()
+    hits: tuple[SearchHit, ...] = ()
+    failed: bool = False
+
+
+Stopper = Literal["", "calls", "tokens", "seconds", "model"]
+"""What ended an answer early: a part of its budget, or a model that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How an answer came about."""
+
+    mode: str
+    retrieval_method: str
+    query: str
+    threshold: Threshold | None = None
+    hits: tuple[SearchHit, ...] = ()
+    steps: tuple[StepTiming, ...] = ()
+    path: tuple[StepEvent, ...] = ()
+    """What was done, in order, as it was shown while it happened."""
+    ledger: tuple[LedgerRow, ...] = ()
+    stopped_by: Stopper = ""
+    cached: bool = False
+    caches: Mapping[str, int] = field(default_factory=dict)
+    """What the caches did, e.g. ``{"embedding hit": 1, "query miss": 1}``."""
+    truncated: bool = False
+    """The answer ends where its token limit did."""
+
+    @property
+    def usage(self) -> Usage:
+        """Of all steps."""
+        return Usage.total(step.usage for step in self.steps)
+
+    @property
+    def cost(self) -> float | None:
+        """None where a price is missing."""
+        costs = [row.cost for row in self.ledger]
+        return None if None in costs else round(sum(cost for cost in costs if cost is not None), 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``answered`` is False where the passages do not hold the answer; then ``response`` says so."""
+
+    response: str
+    answered: bool
+    citations: tuple[Citation, ...]
+    scope: ScopeSummary
+    trace: Trace
+    suggested_scope: ScopeSummary | None = None
+    """The scope found in the question, where it is narrower and was not applied."""
+    unsupported: tuple[Unsupported, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesEvent:
+    """The passages an answer will stand on, before its first word."""
+
+    hits: tuple[SearchHit, ...]
+    scope: ScopeSummary
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEvent:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEvent:
+    """The finished answer; always the last event."""
+
+    answer: Answer
+
+
+Event = StepEvent | SourcesEvent | TokenEvent | AnswerEvent

@@ -1,10 +1,13 @@
-"""Reports, and the passages they are cut into."""
+"""Reports, the passages they are cut into, what a search finds of them, and what the scores of a model mean."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .scope import Value
 
@@ -144,6 +147,7 @@ class DocumentRecord:
 
     @property
     def parts(self) -> tuple[Part, ...]:
+        """One of all passages, where they share their metadata."""
         return self.several or (Part(self.metadata, self.chunks),)
 
     @property
@@ -196,3 +200,86 @@ class Chunk:
     def search_text(self) -> str:
         """What is embedded and indexed for keywords: a passage is found by its report and heading too."""
         return "\n".join(part for part in (self.title, self.section, self.text) if part)
+
+
+Vector = NDArray[np.float32]
+"""Shape (dimensions,), L2-normalised."""
+Matrix = NDArray[np.float32]
+"""Shape (n, dimensions), rows L2-normalised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One row of a store's answer, best first. ``chunk`` is set where the store had it at hand anyway."""
+
+    chunk_id: str
+    score: float
+    chunk: Chunk | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A chunk with its scores. ``score`` is always the vector score; ``found_by`` says which searches found it."""
+
+    chunk: Chunk
+    rank: int = 0
+    score: float | None = None
+    keyword_score: float | None = None
+    fused_score: float | None = None
+    found_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A numbered source in the prompt: the hit and the wider text shown around it."""
+
+    number: int
+    hit: SearchHit
+    wider_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """Sentences of a passage, word for word; ``number`` is the passage's, ``where`` its report, section and page."""
+
+    number: int
+    where: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The numbered passages that fit the token budget, by number. ``order``: how a prompt shows them, () = so, too."""
+
+    passages: tuple[Passage, ...] = ()
+    order: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRates:
+    """What goes wrong with one value, as a floor and as a threshold; each from 0 to 1."""
+
+    value: float
+    refused: float
+    """Questions the reports answer whose best passage is below it."""
+    accepted: float
+    """Questions about something else whose best passage is not below it."""
+    cut: float
+    """Passages with the answer that are not above it."""
+    kept: float
+    """Passages about something else that are above it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A relevance floor and a threshold for one embedding model, and the errors they imply."""
+
+    model_id: str
+    floor: float
+    threshold: float
+    origin: Literal["measured", "published"]
+    dataset: str
+    date: str
+    pairs: Mapping[str, int] = field(default_factory=dict)
+    """How many scores of each kind it stands on."""
+    errors: tuple[ErrorRates, ...] = ()

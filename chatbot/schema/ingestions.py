@@ -65,4 +65,5 @@ class Ingestion:
 
     @property
     def progress(self) -> float:
+        """0 to 1."""
         return round(sum(file.progress for file in self.files) / max(1, len(self.files)), 3)

@@ -17,6 +17,7 @@ class Values:
     values: tuple[Value, ...]
 
     def matches(self, value: Value | None) -> bool:
+        """None, a field that is not there, matches nothing."""
         return value in self.values
 
     def to_mql(self) -> dict[str, Any]:
@@ -34,6 +35,7 @@ class Range:
     lte: int | None = None
 
     def matches(self, value: Value | None) -> bool:
+        """Only ints can lie in it."""
         if not isinstance(value, int):
             return False
         return (self.gte is None or value >= self.gte) and (self.lte is None or value <= self.lte)
@@ -60,6 +62,7 @@ class Scope:
 
     @classmethod
     def of(cls, conditions: Mapping[str, Condition]) -> Scope:
+        """Sorted by field, so that equal scopes are equal."""
         return cls(tuple(sorted(conditions.items())))
 
     def __bool__(self) -> bool:
@@ -67,9 +70,11 @@ class Scope:
         return bool(self.conditions or self.collections)
 
     def get(self, name: str) -> Condition | None:
+        """None where the field is not restricted."""
         return dict(self.conditions).get(name)
 
     def without(self, name: str) -> Scope:
+        """The scope without its condition on a field."""
         return replace(self, conditions=tuple(item for item in self.conditions if item[0] != name))
 
     def having(self, name: str, values: Iterable[Value]) -> Scope:
@@ -84,9 +89,11 @@ class Scope:
         return replace(self, collections=tuple(sorted(set(collections))))
 
     def holds(self, collection: str) -> bool:
+        """Whether passages of this collection are inside."""
         return not self.collections or collection in self.collections
 
     def matches(self, metadata: Mapping[str, Value | None]) -> bool:
+        """Whether a passage with this metadata is inside, as far as its metadata goes."""
         return all(condition.matches(metadata.get(name)) for name, condition in self.conditions)
 
     def to_mql(self) -> dict[str, Any]:
@@ -94,4 +101,5 @@ class Scope:
         return {name: condition.to_mql() for name, condition in self.conditions}
 
     def to_json(self) -> dict[str, Any]:
+        """As a request writes filters."""
         return {name: condition.to_json() for name, condition in self.conditions}

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from types import TracebackType
 
+from ..database.core import Database
 from ..embedders import EMBEDDERS
 from ..retrieval import RETRIEVAL_METHODS
-from ..retrieval.fusion import fusion_named
+from ..retrieval.hybrid import fusion_named
+from ..settings import Settings
 from ..stores import STORES
 from ..text import analyzer
-from .asking import Asking
+from .answering import Answering
 from .ingesting import Ingesting
+from .models import Models
+from .storage import Storage
+from .vectors import CurrentVectors
 
 __all__ = ["Services"]
 
 
-class Services(Asking, Ingesting):
-    """Everything one process needs, each built on first use and then kept. Use as a context manager."""
+class Services:
+    """Everything one process needs, each part built on first use and then kept. Use as a context manager."""
+
+    def __init__(self, settings: Settings, *, database: Database | None = None) -> None:
+        """``database`` stands in for the one that the settings name; it is closed with the rest."""
+        self.settings = settings
+        self.storage = Storage(settings, database=database)
+        self.models = Models(self.storage)
+        self.vectors = CurrentVectors(self.storage)
+        self.answering = Answering(self.storage, self.models, self.vectors)
+        self.ingesting = Ingesting(self.storage, self.models, self.vectors)
 
     def check(self) -> None:
         """Build what a question needs, so that a wrong setting stops the start and not the first question.
@@ -30,22 +44,23 @@ class Services(Asking, Ingesting):
         analyzer(settings.language)
         RETRIEVAL_METHODS.check(settings.retrieval_method, field="RETRIEVAL_METHOD")
         fusion_named(settings.fusion)
-        self.reranker()
+        self.models.reranker()
         STORES.check(settings.vector_search, field="VECTOR_SEARCH", also=("auto",))
         if settings.embedding_provider is not None:
             EMBEDDERS.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")
-        _ = self.chat_model
-        self.agent(self.check_mode(None))
-        if (verify := getattr(self.model_bound.embedder.uncached, "verify", None)) is not None:
+        self.answering.agent(self.answering.check_mode(None))
+        if (verify := getattr(self.vectors.embedder.uncached, "verify", None)) is not None:
             verify()
 
+    def prepare(self) -> None:
+        """Make the database ready to be written and searched. Raises DatabaseError, SettingsError."""
+        self.storage.prepare()
+        self.vectors.store.prepare()
+
     def close(self) -> None:
-        with self._lock:
-            self._close_retired(older_than=0)
-            if self._bound is not None:
-                self._bound.close()
-                self._bound = None
-            self._close_built("loader", "attachment_loader", "chat_model", "database")
+        """Close what was opened, dependants first; the parts can be used again and open anew."""
+        for part in (self.vectors, self.ingesting, self.answering, self.models, self.storage):
+            part.close()
 
     def __enter__(self) -> Services:
         return self

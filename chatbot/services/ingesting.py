@@ -3,35 +3,101 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..cancellation import Cancellation
 from ..chunkers import CHUNKERS
-from ..ingestion.editor import Editor
-from ..ingestion.jobs import IngestionWorker
-from ..ingestion.overrides import check_collection, check_overrides
+from ..ingestion.background import IngestionWorker, SampleReports
+from ..ingestion.originals import Originals
 from ..ingestion.pipeline import Ingestor
 from ..ingestion.service import IngestionService
-from ..ingestion.summary import EXTRACTIVE, NONE, ModelSummary, Summary
-from ..loaders.isolated import IsolatedLoader
-from ..originals import Originals
+from ..ingestion.sources import check_collection, check_overrides
+from ..ingestion.summaries import EXTRACTIVE, NONE, ModelSummary, Summary
+from ..ingestion.versions import Editor
+from ..ingestion.watch import Retries
+from ..loaders import loader_for
+from ..loaders.isolation import IsolatedLoader
 from ..presets import CHUNKING
 from ..protocols import Chunker
-from ..schema import DocumentRecord, Loaded
-from .current import Current
+from ..schema import Chunking, DocumentRecord, Loaded, Scope
+from ..shipped import SAMPLE_DATA
+from .lifetime import Kept, close_lazy, lazy
+from .models import Models
+from .storage import Storage
+from .vectors import CurrentVectors, Vectors
+
+FOR_CHUNKINGS = 16
+"""Ingestors that are kept: people send any sizes they like, and each holds a chunker."""
 
 
-class Ingesting(Current):
+class Ingesting:
     """What the knowledge base and `ingest` use."""
+
+    def __init__(self, storage: Storage, models: Models, vectors: CurrentVectors) -> None:
+        self.settings = storage.settings
+        self._storage = storage
+        self._models = models
+        self._vectors = vectors
+        self._ingestors: Kept[tuple[Vectors, Chunking], Ingestor] = Kept(FOR_CHUNKINGS)
+        vectors.when_closed(lambda closed: self._ingestors.forget(lambda key: key[0] is closed))
 
     @property
     def ingestor(self) -> Ingestor:
-        return self.model_bound.ingestor
+        """The one that cuts as the settings say."""
+        return self.ingestor_for({})
 
     def ingestor_for(self, overrides: Mapping[str, Any]) -> Ingestor:
-        """Cuts as ``overrides`` say, else as the settings do. Raises UnknownNameError, InvalidRequestError."""
-        return self.model_bound.ingestor_for(overrides)
+        """Cuts as ``overrides`` say, else as the settings do.
+
+        Raises:
+            UnknownNameError, InvalidRequestError: a chunking that cannot be.
+            DatabaseError: it had to be prepared and does not answer.
+        """
+        return self._ingestor(self._vectors.current(), self._chunking(overrides))
+
+    def _ingestor(self, vectors: Vectors, chunking: Chunking) -> Ingestor:
+        return self._ingestors.get((vectors, chunking), lambda: self._build_ingestor(vectors, chunking))
+
+    def _build_ingestor(self, vectors: Vectors, chunking: Chunking) -> Ingestor:
+        self._storage.prepare()
+        vectors.store.prepare()
+        chunker = self._chunker(vectors, chunking)
+        # Without the model: `reembed` changes the vectors of all passages, which is no change of the reports.
+        key = (chunking.strategy, chunking.size, chunking.overlap, chunking.unit)
+        return Ingestor(
+            store=vectors.store,
+            embedder=vectors.embedder,
+            chunker=chunker,
+            chunking=replace(chunking, used=chunker.limits.used),
+            documents=self._storage.documents,
+            collections=self.settings.chunk_collections,
+            settings_key=":".join(map(str, key)),
+            require_current=vectors.require_current,
+            retries=Retries(),
+        )
+
+    @property
+    def chunker(self) -> Chunker:
+        """The settings' own."""
+        return self._chunker(self._vectors.current(), self._chunking({}))
+
+    def _chunking(self, overrides: Mapping[str, Any]) -> Chunking:
+        """What a person asks for, else the settings say. Raises UnknownNameError."""
+        settings = self.settings
+        strategy = CHUNKERS.check(overrides.get("chunk_strategy") or settings.chunk_strategy, field="chunk_strategy")
+        same = strategy == settings.chunk_strategy
+        size = overrides.get("chunk_size", settings.chunk_size)
+        overlap = overrides.get("chunk_overlap", settings.chunk_overlap if same else 0)
+        return Chunking(strategy, size, overlap, settings.chunk_unit)
+
+    def _chunker(self, vectors: Vectors, chunking: Chunking) -> Chunker:
+        known = vectors.warm_cache if vectors.warm_cache.model_id == vectors.embedder.model_id else ()
+        build = CHUNKERS.builder(chunking.strategy)
+        return build(
+            vectors.embedder, chunk_size=chunking.size, chunk_overlap=chunking.overlap, unit=chunking.unit, known=known
+        )
 
     def check_overrides(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What a person says of a report, checked, also against each other and against the settings.
@@ -41,33 +107,33 @@ class Ingesting(Current):
         """
         checked = check_overrides(
             values,
-            countries=self.documents.values("country_name"),
+            countries=self._storage.documents.values("country_name"),
             strategies=lambda name: CHUNKERS.check(name, field="chunk_strategy"),
         )
         if not checked.keys().isdisjoint(CHUNKING):
             self.ingestor_for(checked)
-        check_collection(checked.get("collection"), self.chunk_collections)
+        check_collection(checked.get("collection"), self.settings.chunk_collections)
         return checked
 
-    @property
-    def ingestion(self) -> IngestionService:
+    @lazy
+    def service(self) -> IngestionService:
         """Files to searchable documents."""
-        return self._once("ingestion", self._build_ingestion)
-
-    def _build_ingestion(self) -> IngestionService:
+        storage = self._storage
         return IngestionService(
-            documents=self.documents,
+            documents=storage.documents,
             ingestors=self.ingestor_for,
             load=self.load,
-            leases=self.facts,
+            leases=storage.facts,
             summary=self.summary,
         )
 
+    @lazy
+    def _loader(self) -> IsolatedLoader:
+        return IsolatedLoader(time_limit=self.settings.load_timeout)
+
     def load(self, path: Path, cancel: Cancellation) -> Loaded:
         """Read one file, in a process of its own where its format asks for that. Raises LoadError."""
-        return self._once("loader", lambda: IsolatedLoader(time_limit=self.settings.load_timeout)).load(
-            path, cancel=cancel
-        )
+        return self._loader.load(path, cancel=cancel)
 
     @property
     def summary(self) -> Summary:
@@ -76,7 +142,7 @@ class Ingesting(Current):
         if kind == "auto":
             kind = "model" if self.settings.openai_api_key else "extractive"
         if kind == "model":
-            return Summary("model", ModelSummary(self.chat_model, input_tokens=self.settings.context_tokens))
+            return Summary("model", ModelSummary(self._models.chat_model, input_tokens=self.settings.context_tokens))
         return EXTRACTIVE if kind == "extractive" else NONE
 
     @property
@@ -84,40 +150,53 @@ class Ingesting(Current):
         """No model reads the sample reports: a first start makes no calls."""
         return NONE if self.settings.summaries == "off" else EXTRACTIVE
 
-    @property
-    def chunker(self) -> Chunker:
-        return self.model_bound.chunker
+    def sample_reports(self) -> SampleReports:
+        """What loads the sample reports, for the server and the command line; a new one each time."""
+        return SampleReports(
+            SAMPLE_DATA,
+            ingestor=lambda: self.ingestor,
+            loader=loader_for,
+            leases=self._storage.facts,
+            summary=self.sample_summary,
+            warm=lambda: self._vectors.store.count(Scope()),
+        )
 
     @property
     def editor(self) -> Editor:
         """Changes what is said of a report."""
-        bound = self.model_bound
-        return Editor(store=bound.store, writer=bound.ingestor.writer, documents=self.documents, leases=self.facts)
+        storage, vectors = self._storage, self._vectors.current()
+        return Editor(
+            store=vectors.store,
+            writer=self._ingestor(vectors, self._chunking({})).writer,
+            documents=storage.documents,
+            leases=storage.facts,
+        )
 
     def delete_document(self, record: DocumentRecord) -> None:
         """Remove a report, its passages and its original; a sample report does not come back at the next start."""
         if record.sample:
-            self.facts.dismiss_sample(record.id)
+            self._storage.facts.dismiss_sample(record.id)
         self.ingestor.delete(record.id)
         self.originals.tidy()
 
-    @property
+    @lazy
     def originals(self) -> Originals:
         """The files that documents were made of."""
-        return self._once(
-            "originals",
-            lambda: Originals(files=self.files, jobs=self.ingestions, documents=self.documents, settings=self.settings),
+        storage = self._storage
+        return Originals(
+            files=storage.files, jobs=storage.ingestions, documents=storage.documents, settings=self.settings
         )
 
-    @property
+    @lazy
     def worker(self) -> IngestionWorker:
         """Works through the queued ingestions; whoever serves runs it."""
-        return self._once(
-            "worker",
-            lambda: IngestionWorker(
-                self.ingestions,
-                service=lambda: self.ingestion,
-                fetch=self.originals.fetch,
-                tidy=self.originals.tidy,
-            ),
+        return IngestionWorker(
+            self._storage.ingestions,
+            service=lambda: self.service,
+            fetch=self.originals.fetch,
+            tidy=self.originals.tidy,
         )
+
+    def close(self) -> None:
+        """End the processes that read files."""
+        close_lazy(self, "_loader")

@@ -1,64 +1,69 @@
-"""The chat model and what of retrieval hangs on no embedding model."""
+"""The chat model, and what of retrieval hangs on no embedding model."""
 
 from __future__ import annotations
 
-from ..caches.responses import CachedChatModel, ChatModels
-from ..chat_models import CHAT_MODELS, FREE
+from ..caches.answers import CachedChatModel, ChatModels
+from ..chat_models import CHAT_MODELS
 from ..chat_models.extractive import ExtractiveChatModel
 from ..chat_models.metered import MeteredChatModel
 from ..errors import UnknownNameError
 from ..presets import PRESETS, query_time
-from ..protocols import ChatModel, Quoter
-from ..repositories.usage import seconds_to_reset
-from ..rerankers import ASK_THE_MODEL, RERANKERS
-from ..rerankers.reranker import Reranker
-from ..retrieval import RETRIEVAL_METHODS
-from ..retrieval.method import RetrievalMethod
+from ..protocols import ChatModel, Quoter, Reranker
+from ..repositories.conversations import seconds_to_reset
+from ..rerankers import RERANKERS
+from ..retrieval import RETRIEVAL_METHODS, RetrievalMethod
 from ..settings import Settings
+from .lifetime import Kept, close_lazy, lazy
 from .storage import Storage
 
+FOR_PRESETS = 64
+"""Objects of a kind that are kept for presets, methods and modes: more than there can be of them together."""
 
-class Models(Storage):
+
+class Models:
     """What is asked and how it is searched for, as the settings or a preset name it."""
 
-    @property
+    def __init__(self, storage: Storage) -> None:
+        self.settings = storage.settings
+        self._storage = storage
+        self._methods: Kept[tuple[str, str], RetrievalMethod] = Kept(FOR_PRESETS)
+        self._rerankers: Kept[tuple[str, bool], Reranker] = Kept(FOR_PRESETS)
+        self._query_settings: Kept[str, Settings] = Kept(FOR_PRESETS)
+
+    @lazy
     def chat_model(self) -> ChatModel:
-        """The one that remembers what it said."""
-        return self._once("chat_model", self._build_chat_model)
-
-    def _build_chat_model(self) -> ChatModel:
-        settings, model = self.settings, self.uncached_model
-        if model.model_id in FREE:
+        """The one that remembers what it said. Raises SettingsError, UnknownNameError, MissingPackageError."""
+        model = self.uncached_model
+        if not model.is_language_model:
             return model
-        parameters = (settings.temperature, float(settings.max_answer_tokens))
-        return CachedChatModel(model, self.cache, parameters=parameters)
+        parameters = (self.settings.temperature, float(self.settings.max_answer_tokens))
+        return CachedChatModel(model, self._storage.cache, parameters=parameters)
 
-    @property
+    @lazy
     def uncached_model(self) -> ChatModel:
         """The same, for who wants a new answer."""
-        return self._once("uncached_model", self._build_uncached_model)
-
-    def _build_uncached_model(self) -> ChatModel:
         settings = self.settings
         default = "openai" if settings.openai_api_key else "extractive"
         provider, _, model = (settings.chat_model or default).partition(":")
         built = CHAT_MODELS.builder(CHAT_MODELS.check(provider, field="CHAT_MODEL"))(settings, model=model)
-        if provider in FREE:
+        if not built.is_language_model:
             return built
-        return MeteredChatModel(built, self.usage, limit=settings.daily_token_limit, reset=seconds_to_reset)
+        return MeteredChatModel(built, self._storage.usage, limit=settings.daily_token_limit, reset=seconds_to_reset)
 
     @property
     def chat_models(self) -> ChatModels:
+        """Both of them, for a question to choose from."""
         return ChatModels(self.chat_model, self.uncached_model)
 
     @property
     def has_language_model(self) -> bool:
         """False where answers are quotations, or those of a test double: nothing can be planned or written then."""
-        return self.chat_model.model_id not in FREE
+        return self.chat_model.is_language_model
 
-    @property
+    @lazy
     def quoter(self) -> Quoter:
-        return self._once("quoter", lambda: ExtractiveChatModel(self.settings.language))
+        """Chooses sentences where no model writes."""
+        return ExtractiveChatModel(self.settings.language)
 
     def query_settings(self, preset: str) -> Settings:
         """The settings of one question: with the query-time figures of a preset, "" = as they are.
@@ -70,13 +75,13 @@ class Models(Storage):
             return self.settings
         if preset not in PRESETS:
             raise UnknownNameError.among("preset", "preset", preset, PRESETS)
-        return self._once(f"settings:{preset}", lambda: self.settings.override(**query_time(preset)))
+        return self._query_settings.get(preset, lambda: self.settings.override(**query_time(preset)))
 
     def retrieval_method(self, name: str, preset: str = "") -> RetrievalMethod:
         """Raises UnknownNameError."""
         RETRIEVAL_METHODS.check(name, field="retrieval_method")
         settings = self.query_settings(preset)
-        return self._once(f"method:{name}:{preset}", lambda: RETRIEVAL_METHODS.builder(name)(settings))
+        return self._methods.get((name, preset), lambda: RETRIEVAL_METHODS.builder(name)(settings))
 
     def reranker(self, preset: str = "", *, cached: bool = True) -> Reranker | None:
         """The one that the settings name, None for none. ``cached``: its model may repeat what it said before.
@@ -87,10 +92,14 @@ class Models(Storage):
         name = RERANKERS.check(self.query_settings(preset).reranker, field="RERANKER")
         if name == "none":
             return None
-        cached = cached or name not in ASK_THE_MODEL  # one of each: a cross-encoder is large
-        return self._once(
-            f"reranker:{name}:{cached}",
-            lambda: RERANKERS.builder(name)(
-                chat_model=lambda: self.chat_model if cached else self.uncached_model, language=self.settings.language
-            ),
+        build, language = RERANKERS.builder(name), self.settings.language
+        own = self._rerankers.get((name, True), lambda: build(chat_model=lambda: self.chat_model, language=language))
+        if cached or not own.asks_model:
+            return own  # one of each: a cross-encoder is large
+        return self._rerankers.get(
+            (name, False), lambda: build(chat_model=lambda: self.uncached_model, language=language)
         )
+
+    def close(self) -> None:
+        """Close the chat model's connections."""
+        close_lazy(self, "chat_model")

@@ -2,98 +2,94 @@
 
 from __future__ import annotations
 
-from ..database import Database, open_database
-from ..engine import Engine, choose_engine
-from ..lazy import Lazy
+from ..database import open_database
+from ..database.core import Database
 from ..migration.schema import migrate
 from ..repositories.caches import CacheRepository
-from ..repositories.changes import CorpusChanges, CorpusFacts
-from ..repositories.conversations import ConversationRepository
-from ..repositories.documents import DocumentRepository
+from ..repositories.conversations import ConversationRepository, UsageRepository
+from ..repositories.corpus import CorpusChanges, CorpusFacts
+from ..repositories.documents import DocumentRepository, OlderReports
 from ..repositories.files import FileRepository
 from ..repositories.ingestions import IngestionRepository
-from ..repositories.older_reports import OlderReports
-from ..repositories.usage import UsageRepository
-from ..retrieval.collections import KnowledgeCollection, knowledge_collections
-from ..retrieval.scope import ScopeResolver
+from ..retrieval.scope import KnowledgeCollection, ScopeResolver, knowledge_collections
 from ..settings import Settings
-from ..stores.search_indexes import ensure_ordinary_indexes
+from ..stores import Engine, choose_engine
+from ..stores.chunks import ensure_ordinary_indexes
+from .lifetime import close_lazy, lazy
 
 
-class Storage(Lazy):
-    """The database and its repositories; `Services` closes it."""
+class Storage:
+    """The database, opened when it is first needed, and its repositories."""
 
     def __init__(self, settings: Settings, *, database: Database | None = None) -> None:
         """``database`` stands in for the one that the settings name; it is closed with the rest."""
-        super().__init__(database=database)
         self.settings = settings
+        if database is not None:
+            vars(self)["database"] = database
 
-    @property
+    @lazy
     def database(self) -> Database:
-        return self._once("database", lambda: open_database(self.settings))
+        """Raises SettingsError, DatabaseError: it cannot be opened as the settings say."""
+        return open_database(self.settings)
 
-    @property
+    @lazy
     def facts(self) -> CorpusFacts:
-        return self._once("facts", lambda: CorpusFacts(self.database))
+        """What is true of the database as a whole: its embedder, leases, samples that were dismissed."""
+        return CorpusFacts(self.database)
 
-    @property
+    @lazy
     def changes(self) -> CorpusChanges:
-        return self._once("changes", lambda: CorpusChanges(self.database))
+        """The log by which other processes notice what was written."""
+        return CorpusChanges(self.database)
 
-    @property
+    @lazy
     def documents(self) -> DocumentRepository:
-        return self._once("documents", self._build_documents)
-
-    def _build_documents(self) -> DocumentRepository:
+        """The reports; the catalog that scopes and questions are held against."""
         fields = self.settings.filter_fields
-        older = OlderReports(self.database, collections=self.chunk_collections, filter_fields=fields)
+        older = OlderReports(self.database, collections=self.settings.chunk_collections, filter_fields=fields)
         return DocumentRepository(self.database, fields, older)
 
     @property
-    def chunk_collections(self) -> tuple[str, ...]:
-        """The collections of passages: the general one, that of the reports, the others."""
-        return self.settings.chunk_collections
-
-    @property
     def collections(self) -> tuple[KnowledgeCollection, ...]:
-        """The same with their descriptions, each once."""
-        return knowledge_collections(self.chunk_collections, dict(self.settings.collections))
+        """The collections of passages with their descriptions: the general one, that of the reports, the others."""
+        return knowledge_collections(self.settings.chunk_collections, dict(self.settings.collections))
 
-    @property
-    def conversations(self) -> ConversationRepository:
-        return self._once("conversations", lambda: ConversationRepository(self.database))
-
-    @property
+    @lazy
     def scopes(self) -> ScopeResolver:
-        fields = self.settings.filter_fields
-        return self._once("scopes", lambda: ScopeResolver(self.documents, fields, self.chunk_collections))
+        """Turns what a request names into a `Scope` of what is there."""
+        return ScopeResolver(self.documents, self.settings.filter_fields, self.settings.chunk_collections)
 
-    @property
+    @lazy
+    def conversations(self) -> ConversationRepository:
+        """Conversations and their messages."""
+        return ConversationRepository(self.database)
+
+    @lazy
+    def cache(self) -> CacheRepository:
+        """The three cache levels (R-B10), bounded in time and number."""
+        return CacheRepository(self.database, seconds=self.settings.cache_seconds, entries=self.settings.cache_entries)
+
+    @lazy
+    def usage(self) -> UsageRepository:
+        """Tokens and calls by day."""
+        return UsageRepository(self.database)
+
+    @lazy
+    def files(self) -> FileRepository:
+        """The bytes of originals."""
+        return FileRepository(self.database)
+
+    @lazy
+    def ingestions(self) -> IngestionRepository:
+        """The queue of ingestion jobs."""
+        return IngestionRepository(self.database)
+
+    @lazy
     def engine(self) -> Engine:
         """Which vector search serves this database; asked of the server once."""
-        return self._once("engine", lambda: choose_engine(self.settings, self.database))
+        return choose_engine(self.settings, self.database)
 
-    @property
-    def cache(self) -> CacheRepository:
-        settings = self.settings
-        return self._once(
-            "cache",
-            lambda: CacheRepository(self.database, seconds=settings.cache_seconds, entries=settings.cache_entries),
-        )
-
-    @property
-    def usage(self) -> UsageRepository:
-        return self._once("usage", lambda: UsageRepository(self.database))
-
-    @property
-    def files(self) -> FileRepository:
-        return self._once("files", lambda: FileRepository(self.database))
-
-    @property
-    def ingestions(self) -> IngestionRepository:
-        return self._once("ingestions", lambda: IngestionRepository(self.database))
-
-    def prepare_database(self) -> None:
+    def prepare(self) -> None:
         """Bring the schema up to date, and create the ordinary indexes that look-ups need; existing ones stay.
 
         Raises:
@@ -103,6 +99,10 @@ class Storage(Lazy):
         migrate(self.database)
         # The embedded database filters in the in-process index, so there these would only slow down writing.
         fields = () if self.database.embedded else self.settings.filter_fields
-        ensure_ordinary_indexes(self.database, self.chunk_collections, fields)
+        ensure_ordinary_indexes(self.database, self.settings.chunk_collections, fields)
         self.conversations.ensure_indexes()
         self.ingestions.ensure_indexes()
+
+    def close(self) -> None:
+        """Close the database where it was opened."""
+        close_lazy(self, "database")

@@ -6,51 +6,48 @@ system and by this one look alike. A returned chunk never carries its embedding.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import legacy
-from ..database import Collection, Database, Json, id_forms
-from ..database.vectors import decode_vector
-from ..legacy import document_id_of, row_metadata
+from ..database.core import Collection, Database, Json
+from ..database.rows import (
+    KEY_FIELDS,
+    OLDER_PREFIX,
+    TEXT_FIELD,
+    UNREGISTERED,
+    WITHOUT_EMBEDDING,
+    decode_vector,
+    document_id_of,
+    embedding_field,
+    id_forms,
+    row_metadata,
+)
+from ..errors import EmbedderMismatchError, SearchEngineError
 from ..protocols import ChangeLog
 from ..schema import Chunk, Matrix, Scope, Vector
+from ..settings import Settings
 
-EMBEDDING_FIELD = "data_embedding"
-SLOTS = ("", "_b")
-"""Two places for a chunk's vector, so that `reembed` can fill one while the other serves; appended to the names of
-the field and of the vector index."""
-TEXT_FIELD = "data"
-WITHOUT_EMBEDDING = {f"{EMBEDDING_FIELD}{slot}": 0 for slot in SLOTS}
 NEIGHBOURS = 12
 """How many chunks on each side are looked at for the surroundings of one."""
-
-
-def embedding_field(slot: str) -> str:
-    """The field that holds the vectors of a slot."""
-    return f"{EMBEDDING_FIELD}{slot}"
 
 
 class MongoChunks:
     """Chunks in the knowledge collections. Base of the stores that search these collections."""
 
     def __init__(
-        self,
-        database: Database,
-        changes: ChangeLog,
-        *,
-        collections: Sequence[str],
-        filter_fields: Iterable[str],
-        embedding_field: str = EMBEDDING_FIELD,
+        self, *, settings: Settings, database: Database, changes: ChangeLog, dimensions: int, slot: str = ""
     ) -> None:
+        """``dimensions`` of the vectors, which are in ``slot``."""
+        self._settings = settings
         self._database = database
         self._changes = changes
-        self._names = tuple(dict.fromkeys(collections))
-        self._fields = tuple(filter_fields)
-        self._embedding_field = embedding_field
+        self._dimensions = dimensions
+        self._names = tuple(dict.fromkeys(settings.chunk_collections))
+        self._fields = settings.filter_fields
+        self._embedding_field = embedding_field(slot)
 
     def _collections(self) -> list[Collection]:
         return [self._database[name] for name in self._names]
@@ -60,8 +57,6 @@ class MongoChunks:
 
     def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
         """Write chunks, each into the collection it names; ``vectors[i]`` belongs to ``chunks[i]``."""
-        if len(chunks) != len(vectors):
-            raise ValueError(f"{len(chunks)} chunks but {len(vectors)} vectors")
         by_collection: dict[str, list[Json]] = {}
         for chunk, vector in zip(chunks, vectors, strict=True):
             name = chunk.collection or self._names[0]
@@ -73,12 +68,13 @@ class MongoChunks:
             self._changes.record({chunk.document_id for chunk in chunks})
 
     def delete_document(self, document_id: str, *, keep: AnyOf[str] = ()) -> int:
+        """How many went. Of a report of an older system also the rows that do not name it."""
         kept, deleted = set(keep), 0
         for collection in self._collections():
             # Looked up first: a $nin over hundreds of ids scans the whole collection on SQLite.
             stored = [row["_id"] for row in collection.find({"document_id": document_id}, {"_id": 1})]
-            if document_id.startswith(legacy.PREFIX):
-                older = collection.find(legacy.UNREGISTERED, dict.fromkeys(legacy.KEY_FIELDS, 1))
+            if document_id.startswith(OLDER_PREFIX):
+                older = collection.find(UNREGISTERED, dict.fromkeys(KEY_FIELDS, 1))
                 stored += [row["_id"] for row in older if document_id_of(row) == document_id]
             if doomed := [chunk_id for chunk_id in stored if chunk_id not in kept]:
                 deleted += collection.delete_many({"_id": {"$in": doomed}})
@@ -87,16 +83,17 @@ class MongoChunks:
         return deleted
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
+        """In the order asked for; ids of an older system may be ObjectIds."""
         found: dict[str, Chunk] = {}
         for collection in self._collections():
             if missing := [chunk_id for chunk_id in chunk_ids if chunk_id not in found]:
-                # SQLite has no ObjectId: there every id is a string.
-                ids = missing if self._database.embedded else id_forms(missing, embedded=self._database.embedded)
+                ids = id_forms(missing, embedded=self._database.embedded)
                 for row in collection.find({"_id": {"$in": ids}}, WITHOUT_EMBEDDING):
                     found[str(row["_id"])] = self._chunk(row, collection.name)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
+        """Chunks without a vector are left out; the matrix has shape (0, 0) where there are none."""
         chunks: list[Chunk] = []
         vectors: list[Vector] = []
         for collection in self._collections():
@@ -107,12 +104,11 @@ class MongoChunks:
         return chunks, np.vstack(vectors) if vectors else np.empty((0, 0), np.float32)
 
     def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
-        around = range(chunk.ordinal - NEIGHBOURS, chunk.ordinal + NEIGHBOURS + 1)
-        neighbours = self.get([chunk.sibling_id(ordinal) for ordinal in around if ordinal >= 0])
-        near = [n for n in neighbours if n.end >= chunk.start - margin and n.start <= chunk.end + margin]
-        return near or [chunk]
+        """Looked up by the neighbours' ids."""
+        return read_surroundings(chunk, margin, self.get)
 
     def count(self, scope: Scope) -> int:
+        """Asks each collection of the scope."""
         inside = (collection for collection in self._collections() if scope.holds(collection.name))
         return sum(collection.count(scope.to_mql()) for collection in inside)
 
@@ -123,7 +119,25 @@ class MongoChunks:
         """Nothing of its own to close; the database belongs to the services."""
 
 
+def ensure_ordinary_indexes(database: Database, collections: Iterable[str], filter_fields: Iterable[str]) -> None:
+    """Ordinary indexes for everything that is looked up; creates the collections where they do not exist."""
+    fields = tuple(filter_fields)
+    for name in collections:
+        database[name].create_index([("document_id", 1), ("ordinal", 1)])
+        for filter_field in fields:
+            database[name].create_index(filter_field)
+
+
+def read_surroundings(chunk: Chunk, margin: int, get: Callable[[Sequence[str]], list[Chunk]]) -> list[Chunk]:
+    """`Store.surroundings`, by looking up the chunk's neighbours; the chunk itself where it is gone."""
+    around = range(max(0, chunk.ordinal - NEIGHBOURS), chunk.ordinal + NEIGHBOURS + 1)
+    neighbours = get([chunk.sibling_id(ordinal) for ordinal in around])
+    near = [n for n in neighbours if n.end >= chunk.start - margin and n.start <= chunk.end + margin]
+    return near or [chunk]
+
+
 def chunk_to_json(chunk: Chunk) -> Json:
+    """As seed 003 stores it, without its embedding."""
     return {
         "_id": chunk.id,
         "document_id": chunk.document_id,
@@ -160,4 +174,31 @@ def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable
         collection=collection,
         labels=tuple(row.get("data_labels") or ()),
         description=str(row.get("data_description") or ""),
+    )
+
+
+def to_score(cosine: float) -> float:
+    """The Atlas `vectorSearchScore` for cosine; rounding never takes it outside [0, 1]."""
+    return min(1.0, max(0.0, (1.0 + float(cosine)) / 2.0))
+
+
+def check_query(vector: Vector, dimensions: int, expected: str) -> Vector:
+    """A question's vector as float32; ``expected`` ends the message where it has not these ``dimensions``.
+
+    Raises:
+        EmbedderMismatchError: it is of another model.
+        SearchEngineError: it points nowhere.
+    """
+    if len(vector) != dimensions:
+        raise EmbedderMismatchError(f"The embedding of the question has {len(vector)} dimensions, {expected}")
+    if not np.all(np.isfinite(vector)) or not np.any(vector):
+        raise no_direction()
+    return np.asarray(vector, dtype=np.float32)
+
+
+def no_direction() -> SearchEngineError:
+    """The error for a query vector that is all zeros or not finite: it points nowhere."""
+    return SearchEngineError(
+        "The embedding of the question is all zeros or not a number, so nothing can be near it.",
+        remedy="Usually the text was empty; otherwise check the embedding model.",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, get_args
@@ -12,32 +12,70 @@ from flask import Blueprint, Response, jsonify, request, url_for
 
 from ..chunkers import CHUNKERS
 from ..errors import InvalidRequestError, NotFoundError
+from ..grounding.context import wider_text
+from ..ingestion.originals import UPLOADS
 from ..ingestion.pipeline import passages
 from ..loaders import suffixes
-from ..originals import UPLOADS
 from ..presets import CHUNKING
-from ..schema import DocumentRecord, SearchHit, Status
+from ..retrieval.scope import summarise
+from ..schema import DocumentRecord, Scope, SearchHit, Status
 from ..schema.ingestions import Ingestion, IngestionFile
-from ..serialization import document_json, hit_json, ingestion_json
-from .bodies import json_object, web_pages
-from .filters import query_collections, query_filters, query_number
-from .uploads import (
+from ..serialization import collection_json, document_json, hit_json, ingestion_json, report_json
+from .request import (
     MEGABYTE,
     MOST_FILES,
     accept_files,
     as_attachment,
     form_fields,
     is_form,
+    json_object,
     on_disk,
+    query_collections,
+    query_filters,
+    query_number,
     safe_name,
-    services,
-    wake_worker,
+    web_pages,
 )
+from .services import services, wake_worker
 
 documents = Blueprint("documents", __name__)
 DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
+INGESTION_ID = re.compile(r"^[0-9a-f]{20}$")
+CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 STATUSES = get_args(Status)
 EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
+
+
+@documents.get("/api/reports")
+def reports() -> Response:
+    """The reports in scope, by title."""
+    found = [report_json(record) for record in services().storage.documents.all(_scope())]
+    return jsonify({"reports": found, "total": len(found)})
+
+
+@documents.get("/api/facets")
+def facets() -> Response:
+    """Values with counts, each field counted under the rest of the scope."""
+    return jsonify(services().storage.documents.facets(_scope()))
+
+
+@documents.get("/api/collections")
+def collections() -> Response:
+    """The knowledge collections, with what can be searched in each."""
+    storage = services().storage
+    holds = [(one, summarise(storage.documents, Scope().within([one.name]))) for one in storage.collections]
+    return jsonify({"collections": [collection_json(one, summary) for one, summary in holds]})
+
+
+@documents.get("/api/chunks/<path:chunk_id>")
+def chunk(chunk_id: str) -> Response:
+    """One passage with the text around it."""
+    store, margin = services().vectors.store, services().settings.context_margin
+    found = store.get([chunk_id]) if CHUNK_ID.match(chunk_id) else []
+    if not found:
+        raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
+    wider = wider_text(found[0], store.surroundings(found[0], margin=margin), margin=margin)
+    return jsonify({**hit_json(SearchHit(found[0])), "wider_text": wider})
 
 
 @documents.get("/api/documents")
@@ -47,11 +85,9 @@ def list_documents() -> Response:
     status, wanted = request.args.get("status"), request.args.get("q", "").casefold()
     if status is not None and status not in STATUSES:
         raise InvalidRequestError.for_field("status", f"unknown. Valid: {', '.join(STATUSES)}.", STATUSES)
-    filters = query_filters(leave_out=("limit", "offset", "status", "q"))
-    scope = services().scopes.resolve(filters, collections=query_collections())
     found = [
         record
-        for record in services().documents.all(scope)
+        for record in services().storage.documents.all(_scope(leave_out=("limit", "offset", "status", "q")))
         if (status is None or record.status == status)
         and (wanted in record.title.casefold() or wanted in record.source.casefold())
     ]
@@ -60,6 +96,7 @@ def list_documents() -> Response:
 
 @documents.get("/api/documents/<document_id>")
 def get_document(document_id: str) -> Response:
+    """One report, as it is in the list. Raises NotFoundError."""
     return jsonify(_json(_record(document_id)))
 
 
@@ -68,13 +105,14 @@ def preview(document_id: str) -> Response:
     """The passages as they are searched, in reading order."""
     record = _record(document_id)
     limit, offset = query_number("limit", 20, least=1, most=100), query_number("offset", 0)
-    chunks = passages(services().store, record, offset=offset, limit=limit)
+    chunks = passages(services().vectors.store, record, offset=offset, limit=limit)
     return jsonify({"chunks": [hit_json(SearchHit(chunk)) for chunk in chunks], "total": record.chunks})
 
 
 @documents.get("/api/documents/<document_id>/file")
 def original(document_id: str) -> Response:
-    name, pieces = services().originals.open(_record(document_id))
+    """The bytes that came in, to keep and never to show. Raises NotFoundError: also where they were not kept."""
+    name, pieces = services().ingesting.originals.open(_record(document_id))
     response = Response(pieces, mimetype="application/octet-stream")
     response.headers["Content-Disposition"] = as_attachment(name)
     return response
@@ -85,19 +123,19 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
     """Files (multipart) or web addresses (JSON) as one background job; nothing is stored where one is refused."""
     if is_form(most=MOST_FILES):
         files = accept_files()
-        said = _said(form_fields(), single=len(files) == 1)
+        about = _overrides(form_fields(), single=len(files) == 1)
         queued = []
         for file in files:
             name = safe_name(file.filename)
             with on_disk(file) as path:
-                file_id = services().files.put(path)
+                file_id = services().storage.files.put(path)
             identity, name = f"{UPLOADS}{name}", PurePosixPath(name).name
-            queued.append(IngestionFile("", "", name, identity, file_id=file_id, overrides=said))
+            queued.append(IngestionFile("", "", name, identity, file_id=file_id, overrides=about))
         return _started(queued)
     body = json_object()
     pages = web_pages(body.pop("url", None), body.pop("urls", None))
-    said = _said(body, single=len(pages) == 1)
-    return _started([IngestionFile("", "", url, page, url=url, overrides=said) for page, url in pages.items()])
+    about = _overrides(body, single=len(pages) == 1)
+    return _started([IngestionFile("", "", url, page, url=url, overrides=about) for page, url in pages.items()])
 
 
 @documents.patch("/api/documents/<document_id>")
@@ -105,12 +143,14 @@ def edit(document_id: str) -> Response:
     """Change what is said of a report; passages are embedded again only where that changes their text."""
     body = json_object()
     _require_known(body, EDITABLE)
-    return jsonify(_json(services().editor.edit(_record(document_id).id, services().check_overrides(body))))
+    record, ingesting = _record(document_id), services().ingesting
+    return jsonify(_json(ingesting.editor.edit(record.id, ingesting.check_overrides(body))))
 
 
 @documents.delete("/api/documents/<document_id>")
 def delete(document_id: str) -> tuple[str, int]:
-    services().delete_document(_record(document_id))
+    """A report with its passages and its original, gone at once."""
+    services().ingesting.delete_document(_record(document_id))
     return "", 204
 
 
@@ -118,11 +158,11 @@ def delete(document_id: str) -> tuple[str, int]:
 def reingest(document_id: str) -> tuple[Response, int, dict[str, str]]:
     """Read the original again, perhaps cut in another way."""
     record = _record(document_id)
-    said = _said(json_object() if request.get_data() else {}, single=False, fields=CHUNKING)
-    file = services().originals.job_file(record)
+    about = _overrides(json_object() if request.get_data() else {}, single=False, fields=CHUNKING)
+    file = services().ingesting.originals.job_file(record)
     if file is None:
         raise NotFoundError(f"The original of {record.title!r} is not at hand; add the file again instead.")
-    return _started([replace(file, overrides=said)])
+    return _started([replace(file, overrides=about)])
 
 
 @documents.get("/api/formats")
@@ -137,24 +177,58 @@ def formats() -> Response:
             "chunk_strategy": settings.chunk_strategy,
             "chunk_size": settings.chunk_size,
             "chunk_overlap": settings.chunk_overlap,
-            "types": services().documents.values("type"),
+            "types": services().storage.documents.values("type"),
         }
     )
 
 
-def _started(files: list[IngestionFile]) -> tuple[Response, int, dict[str, str]]:
-    job: Ingestion = services().ingestions.create(files)
+@documents.get("/api/ingestions")
+def list_ingestions() -> Response:
+    """The latest ones."""
+    found = services().storage.ingestions.latest(query_number("limit", 10, least=1, most=100))
+    return jsonify({"ingestions": [ingestion_json(job) for job in found]})
+
+
+@documents.get("/api/ingestions/<ingestion_id>")
+def get_ingestion(ingestion_id: str) -> Response:
+    """How a job is doing. Raises NotFoundError."""
+    return jsonify(ingestion_json(_job(ingestion_id)))
+
+
+@documents.delete("/api/ingestions/<ingestion_id>")
+def cancel_ingestion(ingestion_id: str) -> tuple[Response, int]:
+    """End what is not finished; files that are stay."""
+    job = services().storage.ingestions.cancel(_job(ingestion_id).id)
     wake_worker()
-    return jsonify(ingestion_json(job)), 202, {"Location": url_for("ingestions.get_ingestion", ingestion_id=job.id)}
+    return jsonify(ingestion_json(job)), 202
+
+
+@documents.post("/api/ingestions/<ingestion_id>/retry")
+def retry_ingestion(ingestion_id: str) -> tuple[Response, int]:
+    """Failed and cancelled files again."""
+    job = services().storage.ingestions.retry(_job(ingestion_id).id)
+    wake_worker()
+    return jsonify(ingestion_json(job)), 202
+
+
+def _scope(*, leave_out: Collection[str] = ()) -> Scope:
+    """The query string's. Raises InvalidRequestError."""
+    return services().storage.scopes.resolve(query_filters(leave_out=leave_out), collections=query_collections())
+
+
+def _started(files: list[IngestionFile]) -> tuple[Response, int, dict[str, str]]:
+    job: Ingestion = services().storage.ingestions.create(files)
+    wake_worker()
+    return jsonify(ingestion_json(job)), 202, {"Location": url_for(".get_ingestion", ingestion_id=job.id)}
 
 
 def _json(record: DocumentRecord) -> dict[str, Any]:
-    originals = services().originals
+    originals = services().ingesting.originals
     return document_json(record, has_file=originals.has(record), can_reingest=originals.job_file(record) is not None)
 
 
 def _record(document_id: str) -> DocumentRecord:
-    found = services().documents.get(document_id) if DOCUMENT_ID.match(document_id) else None
+    found = services().storage.documents.get(document_id) if DOCUMENT_ID.match(document_id) else None
     if found is None:
         raise NotFoundError(f"There is no report {document_id[:64]!r}.")
     return found
@@ -166,10 +240,16 @@ def _require_known(values: Mapping[str, Any], fields: tuple[str, ...]) -> None:
             raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(fields)}.", fields)
 
 
-def _said(values: Mapping[str, Any], *, single: bool, fields: tuple[str, ...] = ()) -> dict[str, Any]:
+def _overrides(values: Mapping[str, Any], *, single: bool, fields: tuple[str, ...] = ()) -> dict[str, Any]:
     """The checked fields; what cannot be is refused now, not in the job."""
     if fields:
         _require_known(values, fields)
     if "title" in values and not single:
         raise InvalidRequestError.for_field("title", "is possible for one file only.")
-    return services().check_overrides(values)
+    return services().ingesting.check_overrides(values)
+
+
+def _job(ingestion_id: str) -> Ingestion:
+    if not INGESTION_ID.match(ingestion_id):
+        raise NotFoundError(f"There is no ingestion {ingestion_id[:40]!r}.")
+    return services().storage.ingestions.get(ingestion_id)

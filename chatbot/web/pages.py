@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from flask import Blueprint, render_template
 
-from ..schema.question_text import QUERY_CHARACTERS
-from .uploads import services
+from ..schema.chat import QUERY_CHARACTERS
+from .services import services
 
 pages = Blueprint("pages", __name__)
 
 EXAMPLES = (
-    {
-        "question": "What is the population growth rate?",
-        "filters": {"country_name": ["Kenya"], "year": [2023]},
-    },
+    {"question": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}},
     {
         "question": "How many people are food insecure, and why?",
         "filters": {"country_name": ["Somalia"], "year": [2023]},
     },
-    {
-        "question": "Which are the ten most populous countries?",
-        "filters": {"type": ["year_in_review"], "year": [2023]},
-    },
+    {"question": "Which are the ten most populous countries?", "filters": {"type": ["year_in_review"], "year": [2023]}},
 )
 """Questions that the sample reports can answer."""
 
@@ -43,11 +37,7 @@ A mode that is not here comes last and goes by its name.
 def chat() -> str:
     """Where questions are asked."""
     return render_template(
-        "chat.html",
-        examples=EXAMPLES,
-        modes=modes(),
-        mode=services().settings.mode,
-        longest_question=QUERY_CHARACTERS,
+        "chat.html", examples=EXAMPLES, modes=modes(), mode=services().settings.mode, longest_question=QUERY_CHARACTERS
     )
 
 
@@ -59,7 +49,7 @@ def documents() -> str:
 
 def modes() -> list[dict[str, str | bool]]:
     """The ways of answering, for the page; ``reason`` says why one is not available."""
-    known = {name: (available, reason) for name, available, reason in services().agent_modes()}
+    known = {name: (available, reason) for name, available, reason in services().answering.modes()}
     offered: list[dict[str, str | bool]] = []
     for name in [*(name for name in MODES if name in known), *(name for name in known if name not in MODES)]:
         label, description = MODES.get(name, (name.replace("_", " ").capitalize(), ""))

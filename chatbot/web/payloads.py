@@ -1,10 +1,10 @@
-"""What a question's request holds, field by field; what it becomes is a `Question`."""
+"""What a question's request holds, field by field, and an error for each wrong one; it becomes a `Question`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -17,15 +17,21 @@ from pydantic import (
     StrictInt,
     StrictStr,
     StringConstraints,
+    ValidationError,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
+from ..errors import InvalidRequestError
 from ..schema import Message, Question
-from ..schema.question_text import question_problem
-from ..services import Services
+from ..schema.chat import question_problem
+from .request import NO_OBJECT
+
+if TYPE_CHECKING:
+    from ..services import Services
 
 MOST_ATTACHMENTS = 5
+Body = TypeVar("Body", bound=BaseModel)
 
 
 def _question_text(text: str) -> str:
@@ -106,15 +112,15 @@ class SearchRequest(BaseModel):
     preset: StrictStr = ""
     page: StrictInt | None = Field(None, ge=1, le=100_000)
 
-    def question(self, services: Services, *, mode: str = "direct") -> Question:
+    def to_search(self, services: Services, *, mode: str = "direct") -> Question:
         """Raises InvalidRequestError, UnknownNameError."""
         context = (self.report_context.type, self.report_context.value) if self.report_context else None
-        settings = services.query_settings(self.preset)
+        settings = services.models.query_settings(self.preset)
         method = self.retrieval_method or settings.retrieval_method
-        services.retrieval_method(method)
+        services.models.retrieval_method(method)
         return Question(
             query=self.query,
-            scope=services.scopes.resolve(self.filters, context, self.collections),
+            scope=services.storage.scopes.resolve(self.filters, context, self.collections),
             top_k=self.limit or settings.top_k,
             retrieval_method=method,
             mode=mode,
@@ -136,12 +142,54 @@ class ChatRequest(SearchRequest):
     chatbot_type: StrictStr | None = None
     version: StrictInt | StrictStr | None = None
 
-    def asked(self, services: Services) -> Question:
+    def to_question(self, services: Services) -> Question:
         """Raises InvalidRequestError, UnknownNameError."""
         auto_scope = services.settings.auto_scope if self.auto_scope is None else self.auto_scope
-        question = self.question(services, mode=services.check_mode(self.mode, self.preset))
-        budget = services.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})
+        question = self.to_search(services, mode=services.answering.check_mode(self.mode, self.preset))
+        budget = services.answering.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})
         return replace(question, cache=self.cache, auto_scope=auto_scope, budget=budget)
 
     def messages(self) -> tuple[Message, ...]:
+        """The conversation that the client itself sent along, oldest first."""
         return tuple(Message(message.role, message.content) for message in self.previous_messages)
+
+
+def parse(model: type[Body], body: Any) -> Body:
+    """The body as ``model``.
+
+    Raises:
+        InvalidRequestError: with one entry per wrong field.
+    """
+    if not isinstance(body, Mapping):
+        raise InvalidRequestError(NO_OBJECT)
+    try:
+        return model.model_validate(dict(body))
+    except ValidationError as error:
+        details = [_detail(model, problem) for problem in error.errors(include_url=False, include_input=False)]
+        unique = list({detail["field"]: detail for detail in details}.values())
+        summary = "; ".join(f"{detail['field']}: {detail['message']}" for detail in unique)
+        raise InvalidRequestError(summary, details=unique) from None
+
+
+def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
+    # Positions inside a union name its branches ("list[...]"): not the client's business.
+    path = [str(part) for part in problem["loc"] if not any(mark in str(part) for mark in "[(")]
+    path = [part for part in path if part not in {"str", "int", "float", "dict"}]
+    field = ".".join(path)
+    if problem["type"] == "extra_forbidden":
+        valid = sorted(_inner(model, path).model_fields)
+        listed = f" Valid: {', '.join(valid)}." if valid else ""
+        return {"field": field, "message": f"unknown field.{listed}", "valid_values": valid}
+    if path[:1] == ["filters"] and len(path) > 1:
+        return {"field": ".".join(path[:2]), "message": "must be a value, a list of values or a range {gte, lte}"}
+    if problem["type"] == "model_type":
+        return {"field": field, "message": "must be an object."}
+    return {"field": field, "message": str(problem["msg"])}
+
+
+def _inner(model: type[BaseModel], path: Sequence[str]) -> type[BaseModel]:
+    """The model that the last name of ``path`` is, or would be, a field of."""
+    for name in path[:-1]:
+        if name in model.model_fields:
+            model = INNER[name]
+    return model

@@ -80,7 +80,7 @@ class Startup:
                 self._work()
             except ChatbotError as error:
                 # A thread has nobody to raise to: every question and /ready say the same.
-                if getattr(error, "retry_after", None) is None:
+                if error.retry_after is None:
                     log.error("The start could not be finished: %s", error.message)
                     return
                 wait = min(2 * wait, LONGEST_WAIT)

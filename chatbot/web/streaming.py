@@ -6,18 +6,22 @@ import contextvars
 import json
 import math
 import queue
+import socket
+import ssl
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from werkzeug.exceptions import HTTPException
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
 from ..errors import ChatbotError
 from ..schema import Event, SourcesEvent, StepEvent, TokenEvent
 from ..serialization import answer_json, hit_json, scope_json, step_json
-from .connection import ClientGoneError
-from .errors import error_body, unexpected
+from .middleware import error_body, unexpected
 
 LOOK_SECONDS = 0.2
 """How often to look whether the client is still there."""
@@ -26,6 +30,13 @@ HOLD_SECONDS = 2.0
 """How long the first steps are held back, all of them together, so that an early failure still has its status code."""
 KEEP_ALIVE = ": waiting\n\n"
 _END = object()
+
+
+class ClientGoneError(HTTPException):
+    """Nobody reads the response any more. The number is nginx's, for the log."""
+
+    code = 499
+    description = "The client closed the connection."
 
 
 class EventStream:
@@ -141,6 +152,7 @@ class EventStream:
 
 
 def encode(name: str, data: dict[str, Any]) -> str:
+    """A server-sent event; JSON has no line break, so that its data is one line."""
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
@@ -153,3 +165,28 @@ def _payload(event: Event | Saved) -> tuple[str, dict[str, Any]]:
         return "token", {"text": event.text}
     assert isinstance(event, Saved)
     return "done", answer_json(event)
+
+
+def client_gone(environ: Mapping[str, Any]) -> Callable[[], bool]:
+    """What tells, without waiting, whether the connection of this WSGI request was closed; thread-safe.
+
+    waitress says it itself; gunicorn and Werkzeug hand their socket on. Where that cannot be looked into (TLS, Windows)
+    or the server is another one, the answer is always False: it is then noticed when something is written.
+    """
+    told: Callable[[], bool] | None = environ.get("waitress.client_disconnected")
+    if told is not None:
+        return told
+    connection = environ.get("gunicorn.socket", environ.get("werkzeug.socket"))
+    if sys.platform == "win32" or not isinstance(connection, socket.socket) or isinstance(connection, ssl.SSLSocket):
+        return lambda: False
+    return lambda: _ended(connection)
+
+
+def _ended(connection: socket.socket) -> bool:
+    """Peeks only: what the client has sent ahead is the server's to read."""
+    try:
+        return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:  # reset by the client, or closed by the server
+        return True

@@ -90,10 +90,10 @@ class Bench:
         model = model or ScriptedModel()
         self.server.always(CHAT, model)
         before = self.server.calls(CHAT)
-        budget = self.services.budget({})
+        budget = self.services.answering.budget({})
         question = Question(query, **{"scope": Scope(), "top_k": 5, "retrieval_method": "hybrid", **fields,
                                       "mode": mode, "budget": budget})  # fmt: skip
-        events = list(self.services.chat.stream(question, previous_messages=previous, cancel=Cancellation()))
+        events = list(self.services.answering.chat.stream(question, previous_messages=previous, cancel=Cancellation()))
         assert isinstance(events[-1], Saved)
         requests = self.server.received(CHAT)[before:]
         told = Told(events, events[-1].event.answer, list(getattr(model, "stages", [])), requests)
@@ -134,7 +134,7 @@ def bench(folder: Path, **overrides: Any) -> Iterator[Bench]:
 def add(services: Services, folder: Path, markdown: str, name: str, **metadata: Any) -> None:
     path = write_report(folder / "reports", markdown, name)
     source = Source(path, f"test/{name}", metadata=metadata, listed=True)
-    services.ingestor.ingest(make_document(source, loader_for(path).load(path)))
+    services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from chatbot.agents.run import Run
-from chatbot.agents.search import Search
+from chatbot.agents.run import AgentRun
+from chatbot.agents.searches import Search
 from chatbot.cancellation import Cancellation
+from chatbot.request import RequestContext
 from chatbot.retrieval.pipeline import Retrieval
 from chatbot.schema import Answer, AnswerEvent, Budget, Event, Question, Scope, StepEvent
 from chatbot.services import Services
@@ -56,7 +57,9 @@ def asking(mode: str, query: str = ASKED, *, budget: Budget | None = None, top_k
 
 
 def answered(services: Services, question: Question, cancel: Cancellation | None = None) -> tuple[Answer, list[Event]]:
-    events = list(services.agent(question.mode).run(question, cancel=cancel or Cancellation()))
+    events = list(
+        services.answering.agent(question.mode).run(question, request=RequestContext(cancel or Cancellation()))
+    )
     assert isinstance(events[-1], AnswerEvent)
     return events[-1].answer, events
 
@@ -65,11 +68,11 @@ def steps(events: Sequence[object], name: str) -> list[StepEvent]:
     return [event for event in events if isinstance(event, StepEvent) and event.name == name]
 
 
-def a_run(services: Services, *, budget: Budget | None = None, cancel: Cancellation | None = None) -> Run:
+def a_run(services: Services, *, budget: Budget | None = None, cancel: Cancellation | None = None) -> AgentRun:
     """What an agent works with."""
-    agent = services.model_bound._agent("deep", "", 0.0)
+    agent = services.answering._agent(services.vectors.current(), "deep", "", 0.0)
     question = asking("deep", budget=budget)
-    return Run(agent._parts, question, cancel or Cancellation())  # type: ignore[attr-defined]
+    return AgentRun(agent._resources, question, RequestContext(cancel or Cancellation()))  # type: ignore[attr-defined]
 
 
 def eight(queries: int = 8) -> list[Search]:
@@ -77,7 +80,7 @@ def eight(queries: int = 8) -> list[Search]:
     return [Search(f"number {n}", f"the population, asked as number {n}", Scope(), 3) for n in range(queries)]
 
 
-def searched(run: Run, searches: Sequence[Search]) -> tuple[list[Retrieval | None], list[StepEvent]]:
+def searched(run: AgentRun, searches: Sequence[Search]) -> tuple[list[Retrieval | None], list[StepEvent]]:
     """What `Run.search` returns, and yields."""
     events: list[StepEvent] = []
     searching = run.search(searches)

@@ -39,7 +39,7 @@ class Judging(ScriptedModel):
 def test_a_search_whose_reranker_fails_has_made_its_call(
     tmp_path_factory: pytest.TempPathFactory, reply: Reply
 ) -> None:
-    with bench(tmp_path_factory.mktemp("r"), reranker="llm", search_seconds=0.6, model_retries=0) as opened:
+    with bench(tmp_path_factory.mktemp("r"), reranker="llm", search_seconds=1.5, model_retries=0) as opened:
         told = opened.ask("compare", Judging(reply, only_of="52,428"))
     assert Usage(calls=1, failed_calls=1) in [step.usage for step in told.answer.trace.steps if step.name == "rerank"]
 
@@ -91,7 +91,7 @@ def test_without_any_report_nothing_is_asked(tmp_path_factory: pytest.TempPathFa
         with Services(settings) as services:
             services.prepare()
             question = Question("Compare the population of Kenya and Mali", Scope(), 5, "hybrid", mode)
-            *_, last = services.chat.stream(question, cancel=Cancellation())
+            *_, last = services.answering.chat.stream(question, cancel=Cancellation())
         assert isinstance(last, Saved)
         assert not last.event.answer.answered
         assert server.calls(CHAT) == 0

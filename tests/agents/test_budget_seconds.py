@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from chatbot.agents.writing import INSTEAD
+from chatbot.agents.answering import INSTEAD
 from chatbot.schema import Budget
 from chatbot.services import Services
 from chatbot.settings import Settings

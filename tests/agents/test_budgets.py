@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from chatbot.agents.writing import INSTEAD
+from chatbot.agents.answering import INSTEAD
 from chatbot.errors import BudgetExhaustedError
 from chatbot.schema import Budget
 from chatbot.services import Services

@@ -59,7 +59,7 @@ class TestRerankers:
 
 def condensed(services: Services, **limits: float) -> Answer:
     question = replace(asking("direct", "And of Mali?"), budget=Budget(**limits))  # type: ignore[arg-type]
-    *_, saved = services.chat.stream(question, previous_messages=TALK, cancel=Cancellation())
+    *_, saved = services.answering.chat.stream(question, previous_messages=TALK, cancel=Cancellation())
     assert isinstance(saved, Saved)
     return saved.event.answer
 

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from chatbot.agents.run import Run
+from chatbot.agents.run import AgentRun
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError
 from chatbot.factory import close_app, create_app
+from chatbot.request import RequestContext
 from chatbot.schema import AnswerEvent, Event
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -51,14 +52,14 @@ class Stopped:
     def __init__(self, services: Services, mode: str) -> None:
         self.cancel = Cancellation()
         self.events: list[Event] = []
-        self._agent = services.agent(mode)
+        self._agent = services.answering.agent(mode)
         self._mode = mode
         self._thread = threading.Thread(target=self._run, name="question")
         self._thread.start()
 
     def _run(self) -> None:
         try:
-            for event in self._agent.run(asking(self._mode), cancel=self.cancel):
+            for event in self._agent.run(asking(self._mode), request=RequestContext(self.cancel)):
                 self.events.append(event)
         except CancelledError:
             return
@@ -118,9 +119,9 @@ class TestAtEveryStage:
         assert server.calls(CHAT) == 1
 
 
-def broken_off(run: Run, server: FakeOpenAI) -> None:
+def broken_off(run: AgentRun, server: FakeOpenAI) -> None:
     """Eight searches at once, cancelled while all of them wait."""
-    threading.Timer(0.5, run.cancel.cancel).start()
+    threading.Timer(0.5, run.request.cancel.cancel).start()
     with no_thread_left(AT_ONCE + 0.5):
         started = time.monotonic()
         searched(run, eight())
@@ -145,7 +146,7 @@ class TestSearches:
     @pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare", "report"])
     def test_of_every_agent(self, services: Services, server: FakeOpenAI, mode: str) -> None:
         server.always(CHAT, ScriptedModel(plan=PLAN))
-        services.agent(mode)
+        services.answering.agent(mode)
         made = server.calls(EMBEDDINGS)
         server.always(EMBEDDINGS, Reply(silent_before=STALL))
         with no_thread_left(AT_ONCE):
@@ -156,7 +157,7 @@ class TestSearches:
         assert not any(isinstance(event, AnswerEvent) for event in question.events)
 
     def test_ingestion_keeps_its_connection(self, server: FakeOpenAI, services: Services) -> None:
-        embedder = services.embedder
+        embedder = services.vectors.embedder
         for number in range(3):
             embedder.embed_documents([f"text number {number}"])
         assert "close" not in server.received(EMBEDDINGS)[-1].headers["connection"]
@@ -193,5 +194,5 @@ class TestClosedConnections:
             made = len(server.requests)
             time.sleep(0.3)
             assert len(server.requests) == made
-            database = app.extensions["services"].database
+            database = app.extensions["services"].storage.database
             assert database["conversations"].count({}) == database["messages"].count({}) == 0

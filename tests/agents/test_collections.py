@@ -26,7 +26,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         path = write_report(folder / "old", ARCHIVE, "kenya-2009")
         source = Source(path, "test/kenya-2009", metadata={"country_name": "Kenya", "year": 2009}, listed=True)
         document = make_document(source, loader_for(path).load(path))
-        opened.services.ingestor.ingest(document, Registration(collection="archive"))
+        opened.services.ingesting.ingestor.ingest(document, Registration(collection="archive"))
         yield opened
 
 

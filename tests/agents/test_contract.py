@@ -9,6 +9,7 @@ import pytest
 
 from chatbot.agents import AGENTS
 from chatbot.cancellation import Cancellation
+from chatbot.request import RequestContext
 from chatbot.schema import AnswerEvent, Event, Question, SearchHit, SourcesEvent, StepEvent, TokenEvent, Usage
 from chatbot.services import Services
 from tests.agents.conftest import question
@@ -28,7 +29,7 @@ def model(server: FakeOpenAI) -> ScriptedModel:
 
 
 def events_of(services: Services, asked: Question, cancel: Cancellation | None = None) -> Iterator[Event]:
-    return services.agent(asked.mode).run(asked, cancel=cancel or Cancellation())
+    return services.answering.agent(asked.mode).run(asked, request=RequestContext(cancel or Cancellation()))
 
 
 def hits_of(events: list[Event]) -> list[SearchHit]:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from chatbot.agents import AGENTS
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError, ChatModelError, IngestingError, UnknownNameError
 from chatbot.ingestion.pipeline import Registration
 from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
-from chatbot.repositories.changes import CatalogClock
+from chatbot.repositories.corpus import CatalogClock
+from chatbot.request import RequestContext
 from chatbot.schema import (
     Answer,
     AnswerEvent,
@@ -33,7 +35,7 @@ from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, Reply
 
 
 def run(services: Services, asked: Question) -> list[Event]:
-    return list(services.agent("direct").run(asked, cancel=Cancellation()))
+    return list(services.answering.agent("direct").run(asked, request=RequestContext()))
 
 
 def answer(events: list[Event]) -> Answer:
@@ -54,8 +56,8 @@ def policy(services: Services, on_empty: str, floor: float = 0.999) -> Services:
 
 def test_an_unknown_mode_lists_the_valid_ones(services: Services) -> None:
     with pytest.raises(UnknownNameError) as raised:
-        services.agent("clairvoyant")
-    assert raised.value.details[0]["valid_values"] == ["auto", "chain", "compare", "deep", "direct", "report"]
+        services.answering.agent("clairvoyant")
+    assert raised.value.details[0]["valid_values"] == AGENTS.names()
 
 
 @pytest.mark.usefixtures("kenya", "mali")
@@ -134,7 +136,7 @@ class TestGrounded:
 
     def test_a_failing_model_fails_after_the_sources(self, services, server) -> None:
         server.chat(Reply(status=401))
-        events = services.agent("direct").run(question(), cancel=Cancellation())
+        events = services.answering.agent("direct").run(question(), request=RequestContext())
         seen = []
         with pytest.raises(ChatModelError, match="refused the key"):
             seen.extend(events)
@@ -215,7 +217,7 @@ class TestStillIndexing:
         path = write_report(tmp_path / "pending", "# Chad 2023\n\nPopulation: 18 million", "chad")
         source = Source(path, "chad", metadata={"country_name": "Chad", "year": 2023})
         document = make_document(source, loader_for(path).load(path))
-        assert services.ingestor.register(document)
+        assert services.ingesting.ingestor.register(document)
 
     @pytest.mark.usefixtures("pending")
     def test_reports_without_passages_yet_are_an_error_with_a_time(self, services, server) -> None:
@@ -235,14 +237,14 @@ class TestStillIndexing:
         """An answer from another country's report would mislead; a report left behind long ago does not hold on."""
         path = write_report(tmp_path, "# Mali: Country Report 2023\n\ntext", "mali")
         document = make_document(Source(path, "mali", metadata={"country_name": "Mali"}), loader_for(path).load(path))
-        services.ingestor.register(document, Registration(sample=True))
+        services.ingesting.ingestor.register(document, Registration(sample=True))
         with pytest.raises(IngestingError, match="1 of 2 to go"):
             run(services, question())
         assert answer(run(services, question(country_name="Kenya"))).response == "Hello world."
 
         old = {"$set": {"updated_at": "2020-01-01T00:00:00+00:00"}}
-        services.database["documents"].update_one({"_id": document.id}, old)
-        CatalogClock(services.database).tick()
+        services.storage.database["documents"].update_one({"_id": document.id}, old)
+        CatalogClock(services.storage.database).tick()
         assert answer(run(services, question())).response == "Hello world."
 
     @pytest.mark.usefixtures("pending", "kenya")
@@ -259,7 +261,7 @@ class TestAttachments:
         found = []
         for number, text in enumerate(texts):
             path = write_report(folder, text, f"note-{number}")
-            found.append(services.attached(path, path.name, Cancellation()))
+            found.append(services.answering.attached(path, path.name, Cancellation()))
         return tuple(found)
 
     def about(self, attachments: tuple[Document, ...], query: str = "What is the growth rate?") -> Question:
@@ -320,5 +322,5 @@ class TestAttachments:
         cancel.cancel()
         notes = self.attached(services, tmp_path, "The growth rate is 9%.")
         with pytest.raises(CancelledError):
-            list(services.agent("direct").run(self.about(notes), cancel=cancel))
+            list(services.answering.agent("direct").run(self.about(notes), request=RequestContext(cancel)))
         assert server.requests == []

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from chatbot.agents.sections import NOTHING, NOTHING_NEW
+from chatbot.agents.report import NOTHING, NOTHING_NEW
 from tests.agents.bench import Bench, Told, bench
 from tests.fakes.openai_replies import Recorded, Reply
 from tests.fakes.scripted_model import ScriptedModel, asked, passages

@@ -12,7 +12,7 @@ import pytest
 
 from chatbot.errors import ChatModelError, ContextLengthError
 from chatbot.model_output.asking import REPAIR
-from chatbot.retrieval.decomposition import sub_questions
+from chatbot.questions.decomposition import sub_questions
 from chatbot.schema import Scope
 from tests.agents.behaviours import (
     FAILING,
@@ -152,7 +152,7 @@ def test_what_stays_unreadable_falls_back(either: Bench, agent: str, stage: str,
     assert all(step.detail.endswith("its reply could not be read") for step in told.failed)
     assert_no_thoughts(told)
     if stage in ("plan", "outline"):
-        documents = either.services.documents
+        documents = either.services.storage.documents
         assert told.items("plan") == sub_questions(QUESTION, Scope(), documents)
 
 

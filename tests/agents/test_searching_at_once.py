@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from chatbot.agents.search import Search
+from chatbot.agents.searches import Search
 from chatbot.errors import EmbeddingError, SearchEngineError
 from chatbot.schema import Scope
 from chatbot.services import Services

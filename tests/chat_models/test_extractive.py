@@ -8,7 +8,8 @@ import pytest
 
 from chatbot.cancellation import Cancellation
 from chatbot.chat_models.extractive import HEADER, LONGEST_QUOTE, build
-from chatbot.generation.citations import check
+from chatbot.grounding.citations import check
+from chatbot.request import RequestContext
 from chatbot.schema import Passage, Prompt, Usage
 from chatbot.settings import Settings
 from tests.chat_models.conftest import passage, prompt
@@ -18,7 +19,7 @@ COFFEE = passage(2, "Coffee and horticulture lead the exports.", section="Export
 
 
 def answer(asked: Prompt) -> str:
-    return "".join(delta.text for delta in build(Settings(), model="").stream(asked, cancel=Cancellation()))
+    return "".join(delta.text for delta in build(Settings(), model="").stream(asked, request=RequestContext()))
 
 
 def quotes(text: str) -> list[tuple[str, int]]:
@@ -205,14 +206,14 @@ def test_a_question_in_which_no_word_is_found_still_quotes_the_best_passage() ->
 
 def test_it_ends_when_cancelled() -> None:
     cancel = Cancellation()
-    stream = build(Settings(), model="").stream(prompt("people of Kenya", POPULATION), cancel=cancel)
+    stream = build(Settings(), model="").stream(prompt("people of Kenya", POPULATION), request=RequestContext(cancel))
     assert next(stream).text == f"{HEADER}\n"
     cancel.cancel()
     assert list(stream) == []
 
 
 def test_it_calls_no_model() -> None:
-    *_, last = build(Settings(), model="").stream(prompt("people", POPULATION), cancel=Cancellation())
+    *_, last = build(Settings(), model="").stream(prompt("people", POPULATION), request=RequestContext())
     assert last.usage == Usage()
 
 

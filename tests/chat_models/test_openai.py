@@ -13,6 +13,7 @@ import pytest
 from chatbot.cancellation import Cancellation
 from chatbot.chat_models.openai import OpenAIChatModel, build
 from chatbot.errors import ChatModelError, ContextLengthError, SettingsError
+from chatbot.request import RequestContext
 from chatbot.schema import Delta, Usage
 from chatbot.settings import Settings
 from tests.chat_models.conftest import prompt
@@ -37,7 +38,7 @@ def model(server: FakeOpenAI) -> Iterator[Callable[..., OpenAIChatModel]]:
 
 
 def run(model: OpenAIChatModel, cancel: Cancellation | None = None) -> list[Delta]:
-    return list(model.stream(prompt(), cancel=cancel or Cancellation()))
+    return list(model.stream(prompt(), request=RequestContext(cancel or Cancellation())))
 
 
 def failure(model: OpenAIChatModel) -> ChatModelError:
@@ -61,7 +62,7 @@ class TestStreaming:
     def test_the_first_piece_arrives_while_the_model_still_writes(self, model, server) -> None:
         server.chat(Reply(["first"], silent_after=3.0))
         cancel = Cancellation()
-        stream = model().stream(prompt(), cancel=cancel)
+        stream = model().stream(prompt(), request=RequestContext(cancel))
         started = time.monotonic()
         assert next(stream) == Delta("first")
         assert time.monotonic() - started < 1.5
@@ -114,7 +115,7 @@ class TestSchemas:
 
     def ask(self, model: OpenAIChatModel) -> str:
         asked = replace(prompt(), json_schema=SCHEMA)
-        return "".join(delta.text for delta in model.stream(asked, cancel=Cancellation()))
+        return "".join(delta.text for delta in model.stream(asked, request=RequestContext()))
 
     def schemas(self, server: FakeOpenAI) -> list[bool]:
         return ["response_format" in request.body for request in server.received(CHAT)]
@@ -142,7 +143,7 @@ class TestSchemas:
 
     def test_a_refusal_costs_nothing(self, model, server) -> None:
         server.chat(self.REFUSED, Reply(["[1]"]))
-        deltas = list(model().stream(replace(prompt(), json_schema=SCHEMA), cancel=Cancellation()))
+        deltas = list(model().stream(replace(prompt(), json_schema=SCHEMA), request=RequestContext()))
         assert [delta.usage for delta in deltas if delta.usage] == [Usage(PROMPT_TOKENS, 1, calls=1)]
 
     def test_a_request_that_is_wrong_otherwise_says_nothing_about_schemas(self, model, server) -> None:
@@ -281,7 +282,7 @@ class TestFailures:
 
     def test_a_broken_connection_is_told_after_the_pieces_that_came(self, model, server) -> None:
         server.chat(Reply(["half an", " answer"], ending="drop"))
-        stream = model().stream(prompt(), cancel=Cancellation())
+        stream = model().stream(prompt(), request=RequestContext())
         assert [next(stream), next(stream)] == [Delta("half an"), Delta(" answer")]
         with pytest.raises(ChatModelError, match=r"The endpoint of openai:gpt-test cannot be reached\."):
             next(stream)
@@ -355,7 +356,7 @@ class TestCancellation:
 
     def test_a_reader_that_stops_reading_closes_the_connection(self, model, server) -> None:
         server.chat(Reply(["half"], silent_after=30.0))
-        stream = model().stream(prompt(), cancel=Cancellation())
+        stream = model().stream(prompt(), request=RequestContext())
         assert next(stream) == Delta("half")
         stream.close()
         (request,) = server.received(CHAT)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from chatbot.chunkers import CHUNKERS
-from chatbot.chunkers.limits import Unit
+from chatbot.chunkers.base import Unit
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.embedders.minilm import MiniLMEmbedder
 from chatbot.protocols import Embedder

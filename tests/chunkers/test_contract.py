@@ -1,6 +1,6 @@
 """What every strategy of the registry keeps (R-B2, R-A7), whatever the text, the unit and the embedder.
 
-A new strategy is tested by its line in the registry; one without overlap is named in `WITHOUT_OVERLAP` as well.
+A new strategy is tested by its line in the registry: what it can do is asked of it.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatbot.chunkers import CHUNKERS
-from chatbot.chunkers.limits import SMALLEST, Unit
+from chatbot.chunkers.base import SMALLEST, Unit
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.embedders.minilm import MiniLMEmbedder
 from chatbot.errors import InvalidRequestError
-from chatbot.protocols import Embedder
+from chatbot.protocols import Chunker, Embedder
 from chatbot.schema import SECTION_SEPARATOR, Chunk, Document, Section, document_text
 from tests.chunkers.conftest import CountingEmbedder, cut, document, section
 
-WITHOUT_OVERLAP = {"max_length", "sections"}
-WITHOUT_HEADINGS = {"sections"}
-"""Strategies that leave headings out of the text."""
 UNITS: tuple[Unit, ...] = ("characters", "tokens")
 NAMES = CHUNKERS.names()
-OVERLAPPING = [name for name in NAMES if name not in WITHOUT_OVERLAP]
+BUILT: dict[str, Chunker] = {name: CHUNKERS.builder(name)(HashingEmbedder(8), chunk_size=100) for name in NAMES}
+OVERLAPPING = [name for name, chunker in BUILT.items() if chunker.takes_overlap]
+WITHOUT_OVERLAP = [name for name in NAMES if name not in OVERLAPPING]
 
 PIECES = st.one_of(
     st.sampled_from(["the population", "2,345,678.", "Dr. Who", "grew; fell", "(2023 est.)", "Is it? Yes! No."]),
@@ -68,7 +67,7 @@ def check(name: str, found: Document, chunks: list[Chunk], *, size: int, unit: U
         assert length(chunk.text, unit, embedder) <= size
         assert embedder.count_tokens(chunk.search_text) <= embedder.max_tokens
         check_place(found, chunk)
-    expected = "".join(s.text for s in found.sections) if name in WITHOUT_HEADINGS else text
+    expected = text if BUILT[name].joins_sections else "".join(s.text for s in found.sections)
     assert without_white_space(rebuilt(chunks)) == without_white_space(expected)
 
 
@@ -187,7 +186,7 @@ def test_an_overlap_is_measured_against_the_size_that_is_used(name: str, minilm:
         cut(name, document("text"), size=1000, overlap=254, unit="tokens", embedder=minilm)
 
 
-@pytest.mark.parametrize("name", sorted(WITHOUT_OVERLAP))
+@pytest.mark.parametrize("name", WITHOUT_OVERLAP)
 @pytest.mark.parametrize("overlap", [-1, 1, 50])
 def test_an_overlap_is_refused_where_there_is_none(name: str, overlap: int) -> None:
     with pytest.raises(InvalidRequestError, match="no overlap") as raised:

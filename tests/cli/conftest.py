@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,10 +73,3 @@ def loaded(run: Run, kenya_file: Path) -> Run:
 def process_environment(environment: dict[str, str]) -> dict[str, str]:
     """For commands that need a process of their own."""
     return {**os.environ, **environment, "PYTHONUNBUFFERED": "1"}
-
-
-@pytest.fixture
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.database import Database
-from chatbot.database.locations import Location
+from chatbot.database import Location
+from chatbot.database.core import Database
 from chatbot.settings import Settings
 from tests.cli.conftest import Run
 from tests.conftest import write_report

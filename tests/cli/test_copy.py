@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.database import Database, Json
-from chatbot.database.locations import Location
+from chatbot.database import Location
+from chatbot.database.core import Database, Json
 from chatbot.migration.copy import OTHERS
 from chatbot.settings import Settings
 from tests.cli.conftest import Run

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
+from tests.data import data_set, needs
 from tests.evaluation import beir, fake_mlflow
 
-BENCH = Path(__file__).parents[3] / "shared" / "data" / "bench" / "factbook_scoped_dev"
+BENCH = data_set("bench", "factbook_scoped_dev")
 QUESTIONS = Path(__file__).parents[2] / "sample_data" / "questions.csv"
 METRICS = ["recall@5", "recall@10", "recall@20", "mrr@10", "ndcg@10"]
 FIELDS = {"name", *METRICS, "leaks", "leak_rate", "ms", "ms_p95", "questions"}
@@ -260,7 +261,7 @@ def test_the_shipped_questions_work_on_a_fresh_machine(run: Run) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not BENCH.is_dir(), reason=f"the data set is not here: {BENCH}")
+@needs(BENCH)
 def test_scoped_questions_on_the_factbook(run: Run, tmp_path: Path) -> None:
     """Must show: R@5 >= .97 and nDCG@10 >= .88 with the filter, without a leak; of every fourth country.
 

@@ -12,21 +12,21 @@ import click
 import pytest
 
 from chatbot import __version__
-from chatbot.cli import cli
+from chatbot.cli import cli, load_command
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-def commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from commands(command, *path, name)
-        else:
-            yield (*path, name)
+def commands(name: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    command = load_command(name)
+    if isinstance(command, click.Group):
+        yield from (((name, inner), found) for inner, found in command.commands.items())
+    else:
+        yield (name,), command
 
 
-COMMANDS = sorted(commands(cli))
+COMMANDS = dict(sorted(found for name in cli.commands for found in commands(name)))
 
 
 def test_the_commands_of_the_contract_are_there() -> None:
@@ -44,12 +44,26 @@ def test_help_has_an_example_of_the_command(run: Run, path: tuple[str, ...]) -> 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_every_option_has_a_help_text(path: tuple[str, ...]) -> None:
-    command: click.Command = cli
-    for name in path:
-        assert isinstance(command, click.Group)
-        command = command.commands[name]
-    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    options = [parameter for parameter in COMMANDS[path].params if isinstance(parameter, click.Option)]
     assert [option.name for option in options if not option.help] in ([], ["output"])
+
+
+@pytest.mark.parametrize("name", cli.commands)
+def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
+    command, widest = load_command(name), 78 - len("  warm-cache  ") - 2
+    assert command.name == name
+    for limit in range(20, widest + 1):
+        assert cli.commands[name].get_short_help_str(limit) == command.get_short_help_str(limit)
+
+
+def test_the_list_is_shown_without_loading_a_command() -> None:
+    code = (
+        "import sys\nfrom chatbot.cli import main\ntry:\n    main(['--help'])\nfinally:\n"
+        "    print(sorted(name for name in sys.modules if name in {'flask', 'faiss', 'chatbot.services'}))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "Ask your reports." in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "[]"
 
 
 def test_version(run: Run) -> None:

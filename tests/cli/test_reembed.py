@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.database import Database
+from chatbot.database.core import Database
 from chatbot.services import Services
 from chatbot.settings import Settings
 from tests.cli.conftest import Run
@@ -47,22 +47,22 @@ def test_killed_and_run_again(
         command = [sys.executable, "-m", "chatbot", *COMMAND]
         with subprocess.Popen(command, env=process_environment, stderr=subprocess.DEVNULL) as process:
             try:
-                while not vectors(serving.database, "data_embedding_b"):
+                while not vectors(serving.storage.database, "data_embedding_b"):
                     assert process.poll() is None
                     time.sleep(0.01)
             finally:
                 process.kill()
         assert process.returncode == -signal.SIGKILL
-        done = vectors(serving.database, "data_embedding_b")
+        done = vectors(serving.storage.database, "data_embedding_b")
         assert 0 < done < PASSAGES
-        assert serving.embedder.model_id == "hashing:64"
+        assert serving.vectors.embedder.model_id == "hashing:64"
 
         result = run(*COMMAND)
         assert result.status == 0, result.err
         assert f"{PASSAGES - done} passages embedded. The database's embedding model is hashing:128." in result.out
-        assert serving.embedder.model_id == "hashing:128"
-        assert vectors(serving.database, "data_embedding_b") == PASSAGES
-        assert vectors(serving.database, "data_embedding") == 0
+        assert serving.vectors.embedder.model_id == "hashing:128"
+        assert vectors(serving.storage.database, "data_embedding_b") == PASSAGES
+        assert vectors(serving.storage.database, "data_embedding") == 0
     assert "Zebra number 77" in run("ask", "Zebra number 77", "--retrieval-method", "vector").out
     assert "unchanged" in run("ingest", str(large), "--year", "2023").err
 

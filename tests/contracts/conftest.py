@@ -1,4 +1,4 @@
-"""The backends that the store contract runs over. Adding one = one function and one line in BACKENDS."""
+"""The stores of the registry and the databases that the contract runs them over."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chatbot.database import Database, open_database
+from chatbot.database import open_database
+from chatbot.database.core import Database
 from chatbot.database.mongo import MongoBackend
 from chatbot.protocols import Store
-from chatbot.repositories.changes import CorpusChanges
+from chatbot.repositories.corpus import CorpusChanges
 from chatbot.schema import Scope
 from chatbot.settings import Settings
-from chatbot.stores.atlas import AtlasStore
-from chatbot.stores.faiss import FaissStore
-from chatbot.stores.search_indexes import ensure_indexes, ensure_ordinary_indexes, plan_indexes
+from chatbot.stores import STORES, store_traits
+from chatbot.stores.atlas.definitions import index_plans
+from chatbot.stores.atlas.indexes import ensure_indexes
+from chatbot.stores.chunks import ensure_ordinary_indexes
 from tests.fakes import postgres
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.nx_server import NxThread
@@ -36,111 +38,84 @@ class Harness:
     """One empty database under test. ``new_store`` opens another store over it, as another process would."""
 
     new_store: Callable[[], Store]
-    settle: Callable[[], None]
+    settle: Callable[[], None] = lambda: None
     """Wait until what was written is searchable; only a real search engine needs it."""
 
 
-def faiss_store(database: Database) -> Store:
-    return FaissStore(
-        database=database,
-        changes=CorpusChanges(database),
-        collections=COLLECTIONS,
-        filter_fields=FILTER_FIELDS,
-        dimensions=DIMENSIONS,
-        language="english",
-    )
+def build_store(name: str, database: Database, settings: Settings) -> Store:
+    """As the services build it."""
+    build = STORES.builder(name)
+    return build(settings=settings, database=database, changes=CorpusChanges(database), dimensions=DIMENSIONS)
 
 
-def atlas_store(database: Database) -> Store:
-    return AtlasStore(
-        database=database,
-        changes=CorpusChanges(database),
-        collections=COLLECTIONS,
-        filter_fields=FILTER_FIELDS,
-        dimensions=DIMENSIONS,
-    )
+def settings_of(path: Path, **environment: str) -> Settings:
+    settings = Settings.from_env({"DATA_DIR": str(path), **environment})
+    assert (settings.chunk_collections, settings.filter_fields) == (COLLECTIONS, FILTER_FIELDS)
+    return settings
 
 
-def pgvector_store(uri: str, database: Database) -> Store:
-    from chatbot.stores.pgvector import PgvectorStore
-
-    return PgvectorStore(
-        uri=uri,
-        changes=CorpusChanges(database),
-        collections=COLLECTIONS,
-        filter_fields=FILTER_FIELDS,
-        dimensions=DIMENSIONS,
-        language="english",
-    )
-
-
-def create_indexes(database: Database) -> None:
+def create_indexes(database: Database, settings: Settings) -> None:
     ensure_ordinary_indexes(database, COLLECTIONS, FILTER_FIELDS)
-    plans = plan_indexes(
-        collections=COLLECTIONS, filter_fields=FILTER_FIELDS, dimensions=DIMENSIONS, language="english"
-    )
-    ensure_indexes(database, plans)
+    ensure_indexes(database, index_plans(settings, DIMENSIONS))
 
 
-def neosqlite_faiss(path: Path) -> Iterator[Harness]:
-    database = open_database(Settings.from_env({"DATA_DIR": str(path)}))
-    yield Harness(lambda: faiss_store(database), lambda: None)
+def neosqlite(name: str, path: Path) -> Iterator[Harness]:
+    """The embedded database: what any store runs on that needs nothing else."""
+    settings = settings_of(path)
+    database = open_database(settings)
+    yield Harness(lambda: build_store(name, database, settings))
     database.close()
 
 
-def mongomock_faiss(path: Path) -> Iterator[Harness]:
-    """A plain MongoDB, as far as mongomock is one: no search engine, so the search runs in this process."""
-    client = SearchClient()
-    client.engine.enabled = False
+def mongomock(name: str, path: Path) -> Iterator[Harness]:
+    """A MongoDB, as far as mongomock is one; with a search engine for the store that searches by it."""
+    client, settings = SearchClient(), settings_of(path)
+    client.engine.enabled = store_traits(name).has_search_indexes
     database = Database(MongoBackend(client, "contract"))
-    yield Harness(lambda: faiss_store(database), lambda: None)
+    if client.engine.enabled:
+        create_indexes(database, settings)
+    yield Harness(lambda: build_store(name, database, settings))
     database.close()
 
 
-def nx27017_faiss(path: Path) -> Iterator[Harness]:
+def nx27017(name: str, path: Path) -> Iterator[Harness]:
     """PyMongo over a socket, to a server that speaks MongoDB's protocol. Each store has a client of its own."""
     with NxThread(path / "nx") as server:
-        databases: list[Database] = []
+        settings, databases = settings_of(path, MONGODB_URI=server.uri), list[Database]()
 
         def new_store() -> Store:
-            databases.append(open_database(Settings.from_env({"MONGODB_URI": server.uri})))
-            return faiss_store(databases[-1])
+            databases.append(open_database(settings))
+            return build_store(name, databases[-1], settings)
 
-        yield Harness(new_store, lambda: None)
+        yield Harness(new_store)
         for database in databases:
             database.close()
 
 
-def mongomock_atlas(path: Path) -> Iterator[Harness]:
-    database = Database(MongoBackend(SearchClient(), "contract"))
-    create_indexes(database)
-    yield Harness(lambda: atlas_store(database), lambda: None)
-    database.close()
-
-
-def live_atlas(path: Path) -> Iterator[Harness]:
+def live(name: str, path: Path) -> Iterator[Harness]:
     """A real deployment. Its indexes are kept between tests: building one takes up to a minute."""
-    database = open_database(Settings.from_env({"MONGODB_URI": LIVE_URI, "MONGODB_DB": "report_chat_contract"}))
-    create_indexes(database)
-    for name in (*COLLECTIONS, "meta"):
-        database[name].delete_many({})
-    store = atlas_store(database)
+    settings = settings_of(path, MONGODB_URI=LIVE_URI, MONGODB_DB="report_chat_contract")
+    database = open_database(settings)
+    create_indexes(database, settings)
+    for collection in (*COLLECTIONS, "meta"):
+        database[collection].delete_many({})
+    store = build_store(name, database, settings)
     _settle(database, store)
-    yield Harness(lambda: atlas_store(database), lambda: _settle(database, store))
+    yield Harness(lambda: build_store(name, database, settings), lambda: _settle(database, store))
     database.close()
 
 
-def pgvector(path: Path) -> Iterator[Harness]:
+def postgresql(name: str, path: Path) -> Iterator[Harness]:
     """A real PostgreSQL server for the passages; the change log is in the embedded database."""
-    uri = postgres.empty_database()
-    database = open_database(Settings.from_env({"DATA_DIR": str(path)}))
+    settings = settings_of(path, POSTGRES_URI=postgres.empty_database())
+    database = open_database(settings)
     opened: list[Store] = []
 
     def new_store() -> Store:
-        opened.append(pgvector_store(uri, database))
+        opened.append(build_store(name, database, settings))
         return opened[-1]
 
-    yield Harness(new_store, lambda: None)
+    yield Harness(new_store)
     for store in opened:
         store.close()
     database.close()
@@ -159,23 +134,25 @@ def _settle(database: Database, store: Store, seconds: float = 60.0) -> None:
     pytest.fail(f"the search engine did not follow the writes within {seconds:.0f} s")
 
 
+Backend = Callable[[str, Path], Iterator[Harness]]
+PLACES: dict[str, tuple[Backend, ...]] = {
+    "atlas": (mongomock, live),
+    "faiss": (neosqlite, mongomock, nx27017),
+    "pgvector": (postgresql,),
+}
+"""Where a store's passages may be, if not in the embedded database alone."""
+NEEDS_SERVER = pytest.mark.skipif(not LIVE_URI, reason="set MONGODB_TEST_URI to run the contract on a real deployment")
 BACKENDS = [
-    pytest.param(neosqlite_faiss, id="neosqlite+faiss"),
-    pytest.param(mongomock_faiss, id="mongomock+faiss"),
-    pytest.param(nx27017_faiss, id="nx27017+faiss"),
-    pytest.param(mongomock_atlas, id="mongomock+atlas"),
-    pytest.param(pgvector, id="pgvector"),
-    pytest.param(
-        live_atlas,
-        id="live+atlas",
-        marks=pytest.mark.skipif(not LIVE_URI, reason="set MONGODB_TEST_URI to run the contract on a real deployment"),
-    ),
+    pytest.param((name, place), id=f"{place.__name__}+{name}", marks=[NEEDS_SERVER] if place is live else [])
+    for name in STORES.names()
+    for place in PLACES.get(name, (neosqlite,))
 ]
 
 
 @pytest.fixture(params=BACKENDS)
 def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Harness]:
-    yield from request.param(tmp_path)
+    name, place = request.param
+    yield from place(name, tmp_path)
 
 
 @pytest.fixture

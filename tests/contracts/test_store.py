@@ -15,6 +15,7 @@ from chatbot.errors import EmbedderMismatchError
 from chatbot.protocols import HybridStore, Store
 from chatbot.schema import Chunk, Condition, Match, Matrix, Range, Scope, Values, Vector
 from tests.contracts.conftest import DIMENSIONS, GENERAL, REPORTS, Harness
+from tests.fakes.vectors import vectors
 
 EVERYTHING = Scope()
 KENYA = Scope.of({"country_name": Values(("Kenya",))})
@@ -36,12 +37,6 @@ def chunk(name: str, ordinal: int = 0, text: str = "", *, collection: str = REPO
         metadata=metadata,
         collection=collection,
     )
-
-
-def vectors(count: int, seed: int = 0) -> Matrix:
-    """Random unit rows."""
-    rows = np.random.default_rng(seed).normal(size=(count, DIMENSIONS)).astype(np.float32)
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
 
 
 def direction(axis: int = 0) -> Vector:

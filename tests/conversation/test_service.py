@@ -19,7 +19,7 @@ QUERY = question().query
 
 
 def ask(services: Services, query: str = QUERY, conversation_id: str | None = None, *previous: Message) -> Saved:
-    *_, last = services.chat.stream(
+    *_, last = services.answering.chat.stream(
         question(query), conversation_id=conversation_id, previous_messages=previous, cancel=Cancellation()
     )
     assert isinstance(last, Saved)
@@ -32,14 +32,14 @@ def sent(server: FakeOpenAI, call: int = -1) -> list[tuple[str, str]]:
 
 
 def stored(services: Services, name: str) -> int:
-    return services.database[name].count({})
+    return services.storage.database[name].count({})
 
 
 class TestSaving:
     def test_a_question_without_a_conversation_begins_one(self, services, server) -> None:
         server.chat(Reply(["It is 2.09% [1]."]))
         saved = ask(services)
-        assert services.conversations.messages(saved.conversation_id) == [
+        assert services.storage.conversations.messages(saved.conversation_id) == [
             Message("user", QUERY),
             Message("assistant", "It is 2.09% [1]."),
         ]
@@ -50,7 +50,7 @@ class TestSaving:
         second = ask(services, "And why?", first.conversation_id)
         assert second.conversation_id == first.conversation_id
         assert second.message_id != first.message_id
-        assert [m.content for m in services.conversations.messages(first.conversation_id)] == [
+        assert [m.content for m in services.storage.conversations.messages(first.conversation_id)] == [
             QUERY,
             "One [1].",
             "And why?",
@@ -80,7 +80,7 @@ class TestSaving:
     def test_an_unknown_mode_lists_the_valid_ones(self, services) -> None:
         asked = dataclasses.replace(question(), mode="clairvoyant")
         with pytest.raises(UnknownNameError, match="direct"):
-            list(services.chat.stream(asked, cancel=Cancellation()))
+            list(services.answering.chat.stream(asked, cancel=Cancellation()))
 
     def test_a_failed_answer_is_not_saved(self, services, server) -> None:
         server.chat(Reply(["half"], ending="drop"))
@@ -95,7 +95,7 @@ class TestCancelling:
         server.chat(Reply(["half", " an", " answer"]))
         cancel = Cancellation()
         seen = []
-        for event in services.chat.stream(question(), cancel=cancel):
+        for event in services.answering.chat.stream(question(), cancel=cancel):
             seen.append(event)
             if isinstance(event, after):
                 cancel.cancel()
@@ -106,15 +106,17 @@ class TestCancelling:
         server.chat(Reply(["One."]), Reply(["half", " two"]))
         first = ask(services)
         cancel = Cancellation()
-        for event in services.chat.stream(question("And?"), conversation_id=first.conversation_id, cancel=cancel):
+        for event in services.answering.chat.stream(
+            question("And?"), conversation_id=first.conversation_id, cancel=cancel
+        ):
             if isinstance(event, TokenEvent):
                 cancel.cancel()
-        assert [m.content for m in services.conversations.messages(first.conversation_id)] == [QUERY, "One."]
+        assert [m.content for m in services.storage.conversations.messages(first.conversation_id)] == [QUERY, "One."]
 
     def test_the_connection_to_the_model_is_closed(self, services, server) -> None:
         server.chat(Reply(["half"], silent_after=20.0))
         cancel = Cancellation()
-        for event in services.chat.stream(question(), cancel=cancel):
+        for event in services.answering.chat.stream(question(), cancel=cancel):
             if isinstance(event, TokenEvent):
                 cancel.cancel()
         (request,) = server.received(CHAT)
@@ -180,7 +182,7 @@ class TestCondensing:
         assert answer.trace.steps[0].name == "condense_model"
         assert answer.trace.usage.calls == 2
         assert server.received(CHAT)[-1].body["messages"][-1]["content"].endswith("Question: and where is it?")
-        assert services.conversations.messages(first.conversation_id)[2].content == "and where is it?"
+        assert services.storage.conversations.messages(first.conversation_id)[2].content == "and where is it?"
 
     def test_by_rule_it_costs_no_call(self, services, server) -> None:
         with Services(services.settings.override(chat_model="extractive")) as quoting:

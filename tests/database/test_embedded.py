@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.database import Database, open_database
+from chatbot.database import open_database
+from chatbot.database.core import Database
 from chatbot.database.embedded import EmbeddedBackend
 from chatbot.errors import DatabaseError
 from chatbot.settings import Settings
@@ -51,7 +52,7 @@ def write_a_lot(data_dir: str, process: int) -> None:
 
 
 def test_processes_with_threads_lose_no_write(settings: Settings, database: Database) -> None:
-    """DESIGN.md, "any worker can serve any request"."""
+    """Any worker can serve any request."""
     spawn = multiprocessing.get_context("spawn")
     workers = [spawn.Process(target=write_a_lot, args=(str(settings.data_dir), n)) for n in range(PROCESSES)]
     for worker in workers:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chatbot.database import CommandError, Database, decode_vector, open_database
+from chatbot.database import open_database
+from chatbot.database.core import CommandError, Database
 from chatbot.database.mongo import MongoBackend
+from chatbot.database.rows import decode_vector
 from chatbot.errors import DatabaseError, SettingsError
 from chatbot.settings import Settings
 from tests.fakes import wire_faults

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chatbot.database import Database, open_database
-from chatbot.repositories.changes import CorpusChanges
+from chatbot.database import open_database
+from chatbot.database.core import Database
+from chatbot.repositories.corpus import CorpusChanges
 from chatbot.schema import Range, Scope, Values
 from chatbot.settings import Settings
-from chatbot.stores.atlas import AtlasStore
-from chatbot.stores.atlas_pipelines import ann_stage, rank_fusion_pipeline, text_stage
+from chatbot.stores.atlas.pipelines import ann_stage, rank_fusion_pipeline, text_stage
+from chatbot.stores.atlas.store import AtlasStore
 from tests.fakes.wire_faults import Answer, rows
 from tests.fakes.wire_proxy import WireProxy
 
@@ -59,12 +60,10 @@ def database(proxy: WireProxy) -> Iterator[Database]:
 @pytest.fixture
 def store(database: Database) -> AtlasStore:
     return AtlasStore(
+        settings=Settings(report_collection=COLLECTION, mongodb_collection=COLLECTION, mongodb_timeout=4.0),
         database=database,
         changes=CorpusChanges(database),
-        collections=(COLLECTION,),
-        filter_fields=("country_name", "year"),
         dimensions=2,
-        max_time_ms=4000,
     )
 
 

@@ -19,8 +19,8 @@ from pymongo.errors import (
     WTimeoutError,
 )
 
-from chatbot.database import CommandError
-from chatbot.database.mongo_errors import LATER, SOON, translated_error
+from chatbot.database.core import CommandError
+from chatbot.database.mongo import LATER, SOON, translate
 
 
 def refused(code: int | None, message: str = "no") -> OperationFailure:
@@ -55,7 +55,7 @@ KNOWN: dict[str, tuple[PyMongoError, str, int | None]] = {
 def test_each_failure_has_a_reason_and_says_when_to_try_again(
     error: PyMongoError, reason: str, retry_after: int | None
 ) -> None:
-    found = translated_error(error, 5.0)
+    found = translate(error, 5.0)
     assert (found.reason, found.retry_after) == (reason, retry_after)
     assert not isinstance(found, CommandError)
 
@@ -75,18 +75,18 @@ REFUSED: dict[str, tuple[OperationFailure, int | None, str, int | None]] = {
 def test_a_refused_command_keeps_the_servers_words_for_the_store(
     error: OperationFailure, code: int | None, message: str, retry_after: int | None
 ) -> None:
-    found = translated_error(error, 5.0)
+    found = translate(error, 5.0)
     assert isinstance(found, CommandError)
     assert (found.server_code, found.server_message, found.retry_after) == (code, message, retry_after)
 
 
 def test_a_slow_command_is_not_called_a_silent_server() -> None:
-    assert translated_error(ExecutionTimeout("operation exceeded time limit", 50), 7.5).finding == (
+    assert translate(ExecutionTimeout("operation exceeded time limit", 50), 7.5).finding == (
         "MongoDB was too slow: it took longer than the 7.5 seconds allowed."
     )
 
 
 def test_a_failed_handshake_points_to_the_access_list() -> None:
     error = ServerSelectionTimeoutError("host:27017: [SSL: TLSV1_ALERT_INTERNAL_ERROR] tlsv1 alert internal error")
-    assert "Network Access" in translated_error(error, 5.0).remedy
-    assert "Network Access" not in translated_error(ServerSelectionTimeoutError("Connection refused"), 5.0).remedy
+    assert "Network Access" in translate(error, 5.0).remedy
+    assert "Network Access" not in translate(ServerSelectionTimeoutError("Connection refused"), 5.0).remedy

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from pymongo.errors import OperationFailure
 
-from chatbot.database import Database
+from chatbot.database.core import Database
 from chatbot.database.mongo import MongoBackend
 from chatbot.doctor import Finding, diagnose
-from chatbot.engine import index_plans
 from chatbot.schema import Chunk
 from chatbot.services import Services
 from chatbot.settings import Settings
-from chatbot.stores.search_indexes import ensure_indexes
+from chatbot.stores.atlas.definitions import index_plans
+from chatbot.stores.atlas.indexes import ensure_indexes
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
@@ -56,13 +56,13 @@ def deployment(tmp_path: Path) -> Deployment:
     made = Deployment(tmp_path)
     with_data = made.services()
     with_data.prepare()
-    with_data.remember_embedder()
+    with_data.vectors.current().remember_embedder()
     chunks = [
         Chunk(f"doc-v-{n:05d}", "doc", "Kenya", "Kenya", "text", metadata={"country_name": "Kenya", "year": 2023})
         for n in range(2)
     ]
     vectors = np.eye(DIMENSIONS, dtype=np.float32)[:2]
-    with_data.store.upsert(chunks, vectors)
+    with_data.vectors.store.upsert(chunks, vectors)
     return made
 
 

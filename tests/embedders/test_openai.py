@@ -104,6 +104,22 @@ class TestDimensions:
         assert server.calls(EMBEDDINGS) == 1
 
 
+USELESS: dict[str, tuple[object, str]] = {
+    "too few": (rows([1.0, 0.0]), "sent 1 vectors for 2 texts"),
+    "too many": (rows([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]), "sent 3 vectors for 2 texts"),
+    "nan": (rows([1.0, 0.0], [0.0, math.nan]), "not a number"),
+    "infinite": (rows([1.0, 0.0], [0.0, math.inf]), "not a number"),
+    "ragged": (rows([1.0, 0.0], [0.0]), "not all of one length"),
+    "words": (rows([1.0, 0.0], ["x", "y"]), "no vectors"),  # type: ignore[list-item]
+    "none": (rows(), "no vectors"),
+    "null": ({"object": "list", "model": "m", "data": None}, "no vectors"),
+    "base64": ({"object": "list", "model": "m", "data": [{"embedding": "AAAA", "index": 0}]}, "no vectors"),
+    "other": ({"message": "hello"}, "no vectors"),
+    "list": ([], "no vectors"),
+    "text": ("<html>login</html>", "no vectors"),
+}
+
+
 class TestFailures:
     def failure(self, embedder: OpenAIEmbedder, *texts: str) -> EmbeddingError:
         with pytest.raises(EmbeddingError) as raised:
@@ -116,37 +132,7 @@ class TestFailures:
         assert self.failure(embedder(), *texts).message == "An empty text cannot be embedded."
         assert server.calls(EMBEDDINGS) == 0
 
-    @pytest.mark.parametrize(
-        ("body", "says"),
-        [
-            (rows([1.0, 0.0]), "sent 1 vectors for 2 texts"),
-            (rows([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]), "sent 3 vectors for 2 texts"),
-            (rows([1.0, 0.0], [0.0, math.nan]), "not a number"),
-            (rows([1.0, 0.0], [0.0, math.inf]), "not a number"),
-            (rows([1.0, 0.0], [0.0]), "not all of one length"),
-            (rows([1.0, 0.0], ["x", "y"]), "no vectors"),
-            (rows(), "no vectors"),
-            ({"object": "list", "model": "m", "data": None}, "no vectors"),
-            ({"object": "list", "model": "m", "data": [{"embedding": "AAAA", "index": 0}]}, "no vectors"),
-            ({"message": "hello"}, "no vectors"),
-            ([], "no vectors"),
-            ("<html>login</html>", "no vectors"),
-        ],
-        ids=[
-            "too few",
-            "too many",
-            "nan",
-            "infinite",
-            "ragged",
-            "words",
-            "none",
-            "null",
-            "base64",
-            "other",
-            "list",
-            "text",
-        ],
-    )
+    @pytest.mark.parametrize(("body", "says"), USELESS.values(), ids=USELESS)
     def test_a_useless_answer_is_an_error_that_names_the_model(self, embedder, server, body, says) -> None:
         server.embed(Reply(body=body))
         message = self.failure(embedder(), "a", "b").message

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from chatbot.embedders import DEFAULT_MODELS
+from chatbot.embedders import EMBEDDERS
 from chatbot.embedders.providers import PROVIDERS, facts
 from chatbot.errors import EmbedderMismatchError, EmbeddingError, SettingsError
 from chatbot.text import estimate_tokens
@@ -152,7 +152,7 @@ class TestOnTheWire:
                 build_provider(provider, embedding_base_url=None)
         if not row.default_model:
             with pytest.raises(SettingsError, match=f"EMBEDDING_MODEL is not set.*{provider}"):
-                build_provider(provider, DEFAULT_MODELS[provider])
+                build_provider(provider, EMBEDDERS.default_model(provider))
         if provider != "google_vertexai":
             with pytest.raises(SettingsError, match="EMBEDDING_BASE_URL='localhost:11434'"):
                 build_provider(provider, embedding_base_url="localhost:11434")

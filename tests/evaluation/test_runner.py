@@ -1,33 +1,105 @@
-"""A data set through the product's own retrieval, and its questions through an agent."""
+"""Ranking metrics, on examples computed by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import log2
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatbot.cancellation import Cancellation
-from chatbot.evaluation.dataset import Dataset, EvaluationQuery, Target, read_dataset
+from chatbot.evaluation.dataset import Dataset, EvaluationQuery, Expectation, read_dataset
 from chatbot.evaluation.runner import (
     Measured,
+    interval,
     load_chunks,
     measure_abstention,
     measure_retrieval,
+    ndcg,
+    precision_recall,
+    recall,
+    reciprocal_rank,
     with_filters,
     without_filters,
 )
+from chatbot.request import RequestContext
 from chatbot.schema import Chunk, Event, Question, Scope, StepEvent
 from chatbot.services import Services
 from tests.evaluation import beir
+
+RANKING = ["a", "b", "c", "d", "e"]
+
+
+@pytest.mark.parametrize(
+    ("relevant", "k", "expected"),
+    [({"b"}, 5, 1.0), ({"b"}, 1, 0.0), ({"a", "z"}, 5, 0.5), ({"a", "e"}, 4, 0.5), ({"z"}, 5, 0.0)],
+)
+def test_recall(relevant: set[str], k: int, expected: float) -> None:
+    assert recall(RANKING, relevant, k) == expected
+
+
+@pytest.mark.parametrize(
+    ("relevant", "k", "expected"),
+    [({"a"}, 5, 1.0), ({"c", "e"}, 5, 1 / 3), ({"e"}, 4, 0.0), ({"z"}, 5, 0.0)],
+)
+def test_reciprocal_rank(relevant: set[str], k: int, expected: float) -> None:
+    assert reciprocal_rank(RANKING, relevant, k) == expected
+
+
+@pytest.mark.parametrize(
+    ("relevant", "k", "expected"),
+    [
+        ({"a"}, 5, 1.0),
+        ({"b"}, 5, 1 / log2(3)),
+        ({"a", "c"}, 5, (1 + 1 / 2) / (1 + 1 / log2(3))),
+        ({"a", "z"}, 5, 1 / (1 + 1 / log2(3))),
+        ({"e"}, 4, 0.0),
+        ({"a", "b", "c"}, 2, 1.0),
+    ],
+)
+def test_ndcg(relevant: set[str], k: int, expected: float) -> None:
+    assert ndcg(RANKING, relevant, k) == pytest.approx(expected)
+
+
+def test_an_empty_ranking_is_worth_nothing() -> None:
+    assert recall([], {"a"}, 5) == reciprocal_rank([], {"a"}, 5) == ndcg([], {"a"}, 5) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ([(True, True), (True, False), (False, True), (False, True)], (1 / 2, 1 / 3)),
+        ([(False, True)], (None, 0.0)),
+        ([(True, False)], (0.0, None)),
+        ([], (None, None)),
+    ],
+)
+def test_precision_and_recall(verdicts: list[tuple[bool, bool]], expected: tuple[float | None, float | None]) -> None:
+    assert precision_recall(verdicts) == expected
+
+
+def test_an_interval_holds_the_mean_is_repeatable_and_narrows_with_more_questions() -> None:
+    few, many = [0.0, 1.0, 1.0, 1.0] * 5, [0.0, 1.0, 1.0, 1.0] * 100
+    low, high = interval(few)
+    assert low < 0.75 < high
+    assert interval(few) == (low, high)
+    narrow = interval(many)
+    assert narrow[1] - narrow[0] < (high - low) / 3
+    # The textbook's standard error of a share: sqrt(.75 * .25 / 400) = .0217
+    assert narrow == pytest.approx((0.75 - 1.96 * 0.0217, 0.75 + 1.96 * 0.0217), abs=0.006)
+    assert interval([1.0] * 9) == (1.0, 1.0)
+
+
+# A data set through the product's own retrieval, and its questions through an agent.
 
 
 @pytest.fixture
 def dataset(services: Services, tmp_path: Path) -> Dataset:
     data = read_dataset(beir.write(tmp_path / "tiny"), services.settings.filter_fields)
     done: list[int] = []
-    load_chunks(services.store, services.embedder, data.chunks, done.append)
+    load_chunks(services.vectors.store, services.vectors.embedder, data.chunks, done.append)
     assert sum(done) == 4
     return data
 
@@ -35,7 +107,9 @@ def dataset(services: Services, tmp_path: Path) -> Dataset:
 def run(services: Services, data: Dataset, *, filters: bool = True, method: str = "hybrid") -> dict[str, Any]:
     done: list[int] = []
     ask = with_filters if filters else without_filters
-    measured = measure_retrieval(data, "own", services.retriever, method=method, ask=ask, progress=done.append)
+    measured = measure_retrieval(
+        data, "own", services.answering.retriever(), method=method, ask=ask, progress=done.append
+    )
     assert sum(done) == len(data.answerable)
     return measured.to_json()
 
@@ -63,7 +137,7 @@ def test_a_hit_outside_the_filter_is_counted(services: Services, dataset: Datase
 
     class Leaky:
         def retrieve(self, query: str, *, top_k: int, scope: Scope, method: str) -> object:
-            return services.retriever.retrieve(query, top_k=top_k, scope=Scope(), method=method)
+            return services.answering.retriever().retrieve(query, top_k=top_k, scope=Scope(), method=method)
 
     retriever: Any = Leaky()
     measured = measure_retrieval(dataset, "leaky", retriever, method="bm25", ask=with_filters, progress=lambda n: None)
@@ -73,7 +147,7 @@ def test_a_hit_outside_the_filter_is_counted(services: Services, dataset: Datase
 
 def test_metrics_are_means_over_the_questions(services: Services, dataset: Dataset) -> None:
     """bm25 with filters finds both; after its passage is gone, only one of two."""
-    services.store.delete_document("free")
+    services.vectors.store.delete_document("free")
     result = run(services, dataset, method="bm25")
     assert (result["recall@5"], result["mrr@10"]) == (0.5, 0.5)
 
@@ -81,8 +155,8 @@ def test_metrics_are_means_over_the_questions(services: Services, dataset: Datas
 def test_recall_at_20_sees_what_lies_behind_the_tenth(services: Services) -> None:
     """Fourteen passages alike, told apart by their ids: the last but one is asked for."""
     chunks = [Chunk(f"c{n:02}", f"c{n:02}", "n", "t", "zebra growth") for n in range(14)]
-    load_chunks(services.store, services.embedder, chunks, lambda n: None)
-    query = EvaluationQuery("q", "zebra growth", "zebra growth", Scope(), (Target("c12"),))
+    load_chunks(services.vectors.store, services.vectors.embedder, chunks, lambda n: None)
+    query = EvaluationQuery("q", "zebra growth", "zebra growth", Scope(), (Expectation("c12"),))
     result = run(services, Dataset("d", chunks, [query]), method="vector")
     assert (result["recall@10"], result["recall@20"], result["mrr@10"]) == (0.0, 1.0, 0.0)
 
@@ -90,15 +164,15 @@ def test_recall_at_20_sees_what_lies_behind_the_tenth(services: Services) -> Non
 def test_chunks_are_loaded_in_batches(services: Services) -> None:
     chunks = [Chunk(f"c{n:03}", f"c{n:03}", "n", "t", "text") for n in range(300)]
     steps: list[int] = []
-    load_chunks(services.store, services.embedder, chunks, steps.append)
+    load_chunks(services.vectors.store, services.vectors.embedder, chunks, steps.append)
     assert sum(steps) == 300
     assert len(steps) > 1
-    assert services.store.count(Scope()) == 300
+    assert services.vectors.store.count(Scope()) == 300
 
 
 def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked(services: Services, kenya) -> None:
     """R: abstention through the real agent. The echo model answers whatever is found."""
-    population = EvaluationQuery("1", "population", "population", Scope(), (Target(kenya.document_id),))
+    population = EvaluationQuery("1", "population", "population", Scope(), (Expectation(kenya.document_id),))
     nonsense = EvaluationQuery("2", "zzz", "zzz", Scope(), ())
     data = Dataset("own", [], [population, nonsense])
     assert run(services, data)["questions"] == 1
@@ -108,7 +182,7 @@ def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked
         seen.append(question.query)
         assert not question.cache
         yield StepEvent("begin")
-        yield from services.agent("direct").run(question, cancel=cancel)
+        yield from services.answering.agent("direct").run(question, request=RequestContext(cancel))
 
     verdicts = measure_abstention(data, answer, method="bm25", top_k=5, ask=with_filters, progress=lambda n: None)
     assert seen == ["population", "zzz"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.errors import LoadError
-from chatbot.evaluation.dataset import Dataset, EvaluationQuery, Target
+from chatbot.evaluation.dataset import Dataset, EvaluationQuery, Expectation
 from chatbot.evaluation.scores import FEWEST, ScoreCollector, Scores, unrelated_questions
 from chatbot.schema import Scope, Values
 from chatbot.services import Services
@@ -67,10 +67,10 @@ def collector(services: Services, add_report: AddReport) -> ScoreCollector:
         text = f"# {country} {year}\n\n## Zebras\n\nzebra herds {year}\n\n## Rivers\n\nriver water\n"
         add_report(text, f"{country}-{year}", country_name=country, year=year)
     return ScoreCollector(
-        retriever=services.retriever,
-        store=services.store,
-        embedder=services.embedder,
-        reports={record.id: record.metadata for record in services.documents.all()},
+        retriever=services.answering.retriever(),
+        store=services.vectors.store,
+        embedder=services.vectors.embedder,
+        reports={record.id: record.metadata for record in services.storage.documents.all()},
         method="hybrid",
         top_k=5,
     )
@@ -78,8 +78,8 @@ def collector(services: Services, add_report: AddReport) -> ScoreCollector:
 
 def questions(services: Services, answer: str, count: int = FEWEST) -> Dataset:
     scope = Scope.of({"country_name": Values(("Kenya",)), "year": Values((2023,))})
-    (kenya,) = services.documents.all(scope)
-    query = EvaluationQuery("q", "zebra herds 2023", "zebra herds 2023", scope, (Target(kenya.id, None, answer),))
+    (kenya,) = services.storage.documents.all(scope)
+    query = EvaluationQuery("q", "zebra herds 2023", "zebra herds 2023", scope, (Expectation(kenya.id, None, answer),))
     return Dataset("mine", [], [query] * count)
 
 
@@ -92,9 +92,9 @@ def test_what_belongs_together_is_told_from_what_does_not(services: Services, co
     # Of Mali alone: another year of Kenya may have the same answer. Two passages each time.
     assert len(found.irrelevant) == 2 * FEWEST
     assert min(found.answerable) >= max(found.relevant) > min(found.irrelevant)
-    vector = services.embedder.embed_query("zebra herds 2023")
+    vector = services.vectors.embedder.embed_query("zebra herds 2023")
     scope = questions(services, "").queries[0].scope
-    (zebras,) = services.store.vector_search(vector, top_k=1, scope=scope)
+    (zebras,) = services.vectors.store.vector_search(vector, top_k=1, scope=scope)
     assert found.relevant[0] == pytest.approx(zebras.score, abs=1e-5)
 
 

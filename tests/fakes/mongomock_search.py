@@ -17,9 +17,17 @@ from typing import Any
 
 from pymongo import ReplaceOne, UpdateOne
 
-from tests.fakes.engine_errors import failure, location, not_enabled
-from tests.fakes.rank_fusion import DETAILS, rank_fusion
-from tests.fakes.search_engine import Engine, Row, SearchIndex, check_definition
+from tests.fakes.search_engine import (
+    DETAILS,
+    Engine,
+    Row,
+    SearchIndex,
+    check_definition,
+    failure,
+    location,
+    not_enabled,
+    rank_fusion,
+)
 from tests.fakes.text_search import text_search
 from tests.fakes.vector_search import vector_search
 
@@ -77,6 +85,14 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
             for request in requests:
                 write = self.replace_one if isinstance(request, ReplaceOne) else self.update_one
                 write(request._filter, request._doc, upsert=bool(request._upsert))
+
+    def update_one(self, *arguments: Any, **options: Any) -> Any:
+        with self.database.client.lock:  # mongomock reads, changes and writes back: two at once lost one's changes
+            return super().update_one(*arguments, **options)
+
+    def find_one_and_update(self, *arguments: Any, **options: Any) -> Any:
+        with self.database.client.lock:
+            return super().find_one_and_update(*arguments, **options)
 
     def _run(self, pipeline: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         _check_places(pipeline)

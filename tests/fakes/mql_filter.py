@@ -9,7 +9,7 @@ from typing import Any
 
 from bson import ObjectId
 
-from tests.fakes.engine_errors import refused
+from tests.fakes.search_engine import refused
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 LOGICAL = ("$and", "$or", "$nor")

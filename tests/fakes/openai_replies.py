@@ -29,6 +29,8 @@ class Reply:
     """Seconds before the first byte, also of the status line."""
     silent_after: float = 0.0
     """Seconds after the last piece."""
+    pause: float = 0.0
+    """Seconds between two pieces."""
     ending: Literal["done", "drop", "error", "cut"] = "done"
     finish_reason: str = "stop"
     body: Any = None

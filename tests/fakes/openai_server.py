@@ -64,6 +64,11 @@ class FakeOpenAI:
         key = SecretStr("sk-secret-4711")
         return {"chat_model": "openai:fake", "openai_api_key": key, "openai_base_url": self.url, "model_retries": 0}
 
+    @property
+    def as_environment(self) -> dict[str, str]:
+        """The same for a process, or a command."""
+        return {"CHAT_MODEL": "openai:fake", "OPENAI_API_KEY": "sk-secret-4711", "OPENAI_BASE_URL": self.url}
+
     def chat(self, *replies: Reply) -> None:
         """The next chat completions get these, in order."""
         self._scripted[CHAT].extend(replies)
@@ -207,6 +212,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._event({**head, "choices": [_choice({"role": "assistant", "content": ""})]})
         for piece in reply.pieces:
             self._event({**head, "choices": [_choice({"content": piece})]})
+            if reply.pause and self._silent(reply.pause):
+                raise ConnectionResetError
         if self._silent(reply.silent_after):
             raise ConnectionResetError
         if reply.ending == "drop":

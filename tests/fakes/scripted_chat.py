@@ -12,7 +12,7 @@ from typing import Any
 
 from flask import Flask, Response, jsonify, request
 
-from chatbot.factory import SECURITY_HEADERS
+from chatbot.web.middleware import SECURITY_HEADERS
 from chatbot.web.pages import pages
 from tests.web.live import served
 
@@ -108,7 +108,7 @@ class ScriptedChat:
 
     def app(self) -> Flask:
         app = Flask("chatbot", template_folder="../templates", static_folder="../static")
-        services = SimpleNamespace(settings=self, agent_modes=lambda: self.modes)
+        services = SimpleNamespace(settings=self, answering=SimpleNamespace(modes=lambda: self.modes))
         app.extensions["services"] = services
         app.register_blueprint(pages)
 

@@ -1,4 +1,4 @@
-"""The state of the search engine that stands beside mongomock: its indexes, its switches, what it was asked."""
+"""The search engine that stands beside mongomock: its indexes, its switches, what it was asked, how it refuses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pymongo.errors import OperationFailure
-
-from tests.fakes.engine_errors import refused
 
 Row = tuple[float, dict[str, Any]]
 """(score, document)"""
@@ -85,3 +83,63 @@ def check_definition(type: str, definition: Mapping[str, Any]) -> None:
             raise refused('"fields.numDimensions" must be within bounds [1..8192]')
     if type == "search" and "mappings" not in definition:
         raise refused('"mappings" is required')
+
+
+NOT_ENABLED = (
+    "Using $search and $vectorSearch aggregation stages requires additional configuration. Please connect to Atlas "
+    "or an AtlasCLI local deployment to enable. For more information on how to connect, see "
+    "https://dochub.mongodb.org/core/atlas-cli-deploy-local-reqs."
+)
+"""Refusals are in its own words (mongot's source and measured servers, 2026)."""
+
+
+def failure(message: str, code: int, name: str) -> OperationFailure:
+    return OperationFailure(message, code, {"ok": 0.0, "errmsg": message, "code": code, "codeName": name})
+
+
+def refused(message: str) -> OperationFailure:
+    """What the search engine itself says, as the server passes it on."""
+    return failure(f"PlanExecutor error during aggregation :: caused by :: {message}", 8, "UnknownError")
+
+
+def location(code: int, message: str) -> OperationFailure:
+    """What the server says before it asks the engine."""
+    return failure(message, code, f"Location{code}")
+
+
+def not_enabled() -> OperationFailure:
+    return failure(NOT_ENABLED, 31082, "SearchNotEnabled")
+
+
+DETAILS, LEG = "__details", "__leg"
+
+
+def rank_fusion(
+    spec: Mapping[str, Any], run: Callable[[Sequence[Mapping[str, Any]]], list[dict[str, Any]]]
+) -> list[Row]:
+    """`$rankFusion`: reciprocal ranks of several pipelines over one collection."""
+    pipelines = spec.get("input", {}).get("pipelines", {})
+    if not pipelines:
+        raise location(9191103, "$rankFusion requires at least one input pipeline")
+    weights = spec.get("combination", {}).get("weights", {})
+    if unknown := set(weights) - set(pipelines):
+        raise location(9967500, f"$rankFusion: weights name unknown pipelines: {', '.join(sorted(unknown))}")
+    allowed = {"$match", "$search", "$vectorSearch", "$sample", "$geoNear", "$sort", "$skip", "$limit"}
+    scores: dict[Any, float] = {}
+    documents: dict[Any, dict[str, Any]] = {}
+    details: dict[Any, dict[str, dict[str, Any]]] = {}
+    for name, pipeline in pipelines.items():
+        if not pipeline or {stage for part in pipeline for stage in part} - allowed:
+            raise location(9191100, f"$rankFusion input pipeline {name!r} must be a selection and ranked pipeline")
+        meta = "vectorSearchScore" if "$vectorSearch" in pipeline[0] else "searchScore"
+        scored = [*pipeline, {"$addFields": {LEG: {"$meta": meta}}}]
+        for rank, document in enumerate(run(scored), start=1):
+            leg = {"inputPipelineName": name, "rank": rank, "value": document.pop(LEG)}
+            details.setdefault(document["_id"], {})[name] = {**leg, "weight": weights.get(name, 1.0)}
+            scores[document["_id"]] = scores.get(document["_id"], 0.0) + weights.get(name, 1.0) / (60 + rank)
+            documents[document["_id"]] = document
+    for id, found in details.items():
+        # a pipeline that missed the document is listed too, with NA for its rank
+        legs = [found.get(name, {"inputPipelineName": name, "rank": "NA"}) for name in pipelines]
+        documents[id][DETAILS] = {"value": scores[id], "details": legs}
+    return sorted(((score, documents[id]) for id, score in scores.items()), key=lambda row: -row[0])

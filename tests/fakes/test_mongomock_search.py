@@ -12,8 +12,8 @@ from bson.binary import Binary, BinaryVectorDtype
 from pymongo.errors import OperationFailure
 
 from chatbot.schema import Scope
-from chatbot.stores.atlas_pipelines import ann_stage, rank_fusion_pipeline, text_stage
-from chatbot.stores.search_indexes import text_index_definition, vector_index_definition
+from chatbot.stores.atlas.definitions import text_index_definition, vector_index_definition
+from chatbot.stores.atlas.pipelines import ann_stage, rank_fusion_pipeline, text_stage
 from tests.fakes.mongomock_search import SearchClient
 
 FIELDS = ("country", "year", "tags", "seen", "owner", "flag")

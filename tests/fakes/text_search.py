@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from chatbot.text import analyzer
-from tests.fakes.engine_errors import refused
 from tests.fakes.mql_filter import compiled, kind_of
-from tests.fakes.search_engine import Documents, Find, Row
+from tests.fakes.search_engine import Documents, Find, Row, refused
 
 
 def text_search(spec: Mapping[str, Any], documents: Documents, find: Find) -> list[Row]:

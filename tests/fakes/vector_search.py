@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from bson.binary import Binary
 
-from tests.fakes.engine_errors import refused
 from tests.fakes.mql_filter import compiled
-from tests.fakes.search_engine import Documents, Find, Row
+from tests.fakes.search_engine import Documents, Find, Row, refused
 
 
 def vector_search(spec: Mapping[str, Any], documents: Documents, find: Find) -> list[Row]:

@@ -157,7 +157,7 @@ def add_kenya(services: Services, folder: Path) -> None:
     path = write_report(folder / "reports", KENYA_2023, "kenya-2023")
     metadata = {"country_name": "Kenya", "year": 2023, "type": "country_report"}
     source = Source(path, "test/kenya-2023", metadata=metadata)
-    services.ingestor.ingest(make_document(source, loader_for(path).load(path)))
+    services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
 
 
 @pytest.fixture

@@ -52,7 +52,9 @@ class Load:
             chunk = passage(f"w{writer}n{number:03}")
             began = time.monotonic()
             try:
-                site.services.store.upsert([chunk], np.ones((1, site.services.embedder.dimensions), dtype=np.float32))
+                site.services.vectors.store.upsert(
+                    [chunk], np.ones((1, site.services.vectors.embedder.dimensions), dtype=np.float32)
+                )
             except DependencyError:
                 outcome = self.refused
             else:
@@ -123,13 +125,13 @@ def assert_writes(load: Load, site: Site, server: NxProcess, new_site: NewSite) 
     assert len(load.acknowledged) + len(load.refused) == WRITES
     assert load.refused, "the outage was not noticed"
     assert load.slowest_write < LONGEST
-    rows = site.services.database["report_chatting"].find({"country_name": "Chad"}, {"_id": 1})
+    rows = site.services.storage.database["report_chatting"].find({"country_name": "Chad"}, {"_id": 1})
     stored = Counter(str(row["_id"]) for row in rows)
     assert set(load.acknowledged) <= set(stored)
     assert set(stored.values()) == {1}
     another = new_site(server.uri)
-    for store in (site.services.store, another.services.store):
+    for store in (site.services.vectors.store, another.services.vectors.store):
         assert {chunk.id for chunk in store.get(load.acknowledged)} == set(load.acknowledged)
-    query = np.ones(site.services.embedder.dimensions, dtype=np.float32)
-    found = another.services.store.vector_search(query, top_k=2 * WRITES, scope=EVERYTHING)
+    query = np.ones(site.services.vectors.embedder.dimensions, dtype=np.float32)
+    found = another.services.vectors.store.vector_search(query, top_k=2 * WRITES, scope=EVERYTHING)
     assert set(load.acknowledged) <= {match.chunk_id for match in found}

@@ -26,7 +26,7 @@ def atlas(proxy: WireProxy, new_site: NewSite, tmp_path: Path) -> Site:
 
 def healthy(site: Site, proxy: WireProxy) -> None:
     proxy.heal()
-    found = site.services.database["report_chatting"].find({}, {"data_embedding": 0})
+    found = site.services.storage.database["report_chatting"].find({}, {"data_embedding": 0})
     answer = rows(*({**row, "score": 0.9} for row in found))
     for stage in STAGES:
         proxy.always(stage, answer)

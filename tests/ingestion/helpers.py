@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,18 +49,18 @@ def ingest(
 ) -> Ingested:
     """Through the one path that uploads, web pages and the command line take."""
     source = Source(path, identity, **about)
-    return services.ingestion.ingest(source, overrides=said, file_id=file_id, watch=watch)
+    return services.ingesting.service.ingest(source, overrides=said, file_id=file_id, watch=watch)
 
 
 def record_of(services: Services, document: str = REPORT_ID) -> DocumentRecord:
-    found = services.documents.get(document)
+    found = services.storage.documents.get(document)
     assert found is not None
     return found
 
 
 def stored(services: Services, document: str = REPORT_ID) -> list[Chunk]:
     """All that is in the store of a document, of whatever version, in reading order."""
-    return sorted(services.store.stored(document)[0], key=lambda chunk: (chunk.ordinal, chunk.id))
+    return sorted(services.vectors.store.stored(document)[0], key=lambda chunk: (chunk.ordinal, chunk.id))
 
 
 def assert_consistent(services: Services, document: str = REPORT_ID) -> None:
@@ -74,7 +75,25 @@ def assert_consistent(services: Services, document: str = REPORT_ID) -> None:
 
 
 def leases(services: Services) -> list[str]:
-    return [row["_id"] for row in services.database["meta"].find() if str(row["_id"]).startswith("lease:document:")]
+    return [
+        row["_id"] for row in services.storage.database["meta"].find() if str(row["_id"]).startswith("lease:document:")
+    ]
+
+
+class KilledError(BaseException):
+    """Stands for a process that is gone: nothing in the product catches it."""
+
+
+def raising(error: BaseException | type[BaseException], after: int = 0) -> Callable[..., None]:
+    """Lets some calls pass, then raises in each."""
+    left = [after]
+
+    def call(*arguments: object) -> None:
+        if not left[0]:
+            raise error
+        left[0] -= 1
+
+    return call
 
 
 class Embedding:
@@ -84,13 +103,26 @@ class Embedding:
         self.texts: list[str] = []
         self.before: Callable[[Sequence[str]], None] = lambda texts: None
 
-        def embed(model: HashingEmbedder, texts: Sequence[str]) -> Matrix:
+        def embed(model: HashingEmbedder, texts: Sequence[str], **options: Any) -> Matrix:
             if texts:
                 self.before(texts)
                 self.texts.extend(texts)
             return PLAIN_EMBED(model, texts)
 
         monkeypatch.setattr(HashingEmbedder, "embed_documents", embed)
+
+    def at(self, word: str, action: Callable[[], object]) -> None:
+        """``action`` runs ahead of each call with a text that has this word."""
+
+        def before(texts: Sequence[str]) -> None:
+            if word in "".join(texts):
+                action()
+
+        self.before = before
+
+    def plain(self) -> None:
+        """From now on nothing runs ahead, and no text has been taken."""
+        self.before, self.texts = lambda texts: None, []
 
     def taken(self) -> list[str]:
         """The texts since the last time, as the passages they are of."""
@@ -118,3 +150,17 @@ def running(*works: Callable[[], object]) -> Iterator[list[BaseException]]:
         for thread in threads:
             thread.join(60)
         assert not any(thread.is_alive() for thread in threads)
+
+
+def run_together(*works: Callable[[], object]) -> None:
+    """All at once, in threads; none may raise."""
+    with running(*works) as errors:
+        pass
+    assert errors == []
+
+
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)

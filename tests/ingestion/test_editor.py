@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,16 @@ from chatbot.ingestion.sources import document_id
 from chatbot.schema import DocumentRecord, Scope, Values
 from chatbot.services import Services
 from chatbot.settings import Settings
-from chatbot.stores.faiss import FaissStore
+from chatbot.stores.faiss.store import FaissStore
 from tests.ingestion.helpers import (
     REPORT_ID,
     Embedding,
     assert_consistent,
     ingest,
     passages_of,
+    raising,
     record_of,
-    running,
+    run_together,
     stored,
     write,
 )
@@ -32,7 +34,7 @@ Edit = Callable[..., DocumentRecord]
 
 @pytest.fixture
 def edit(services: Services) -> Edit:
-    return lambda **said: services.editor.edit(REPORT_ID, said)
+    return lambda **said: services.ingesting.editor.edit(REPORT_ID, said)
 
 
 @pytest.fixture
@@ -55,12 +57,12 @@ def test_editing_metadata_embeds_nothing_and_is_searched(
     assert (record.labels, record.description) == (("a",), "About.")
     for chunk in stored(services):
         assert (chunk.metadata, chunk.labels, chunk.description) == (record.metadata, ("a",), "About.")
-    found = services.retriever.retrieve(
+    found = services.answering.retriever().retrieve(
         "zebra", top_k=5, scope=Scope.of({"country_name": Values(("Mali",))}), method="bm25"
     )
     assert [hit.chunk.text for hit in found.hits] == ["The zebra lives here."]
-    assert services.store.count(Scope.of({"country_name": Values(("Kenya",))})) == 0
-    assert services.documents.values("country_name") == ["Mali"]
+    assert services.vectors.store.count(Scope.of({"country_name": Values(("Kenya",))})) == 0
+    assert services.storage.documents.values("country_name") == ["Mali"]
 
 
 def test_editing_the_title_embeds_the_passages_again(
@@ -69,9 +71,9 @@ def test_editing_the_title_embeds_the_passages_again(
     edit(title="Animals of the coast")
     assert sorted(embedding.taken()) == ["The lion lives here.", "The zebra lives here."]
     assert_consistent(services)
-    for chunk, vector in zip(*services.store.stored(REPORT_ID), strict=True):
+    for chunk, vector in zip(*services.vectors.store.stored(REPORT_ID), strict=True):
         assert (chunk.title, chunk.document_name) == ("Animals of the coast", "Animals of the coast")
-        assert vector == pytest.approx(services.embedder.embed_query(chunk.search_text))
+        assert vector == pytest.approx(services.vectors.embedder.embed_query(chunk.search_text))
     assert record_of(services).name == "Animals of the coast"
 
 
@@ -85,9 +87,9 @@ def test_none_takes_away(services: Services, report: Path, edit: Edit) -> None:
 
 
 def test_an_edit_that_changes_nothing_writes_nothing(services: Services, report: Path, edit: Edit) -> None:
-    before, position = record_of(services), services.changes.position()
+    before, position = record_of(services), services.storage.changes.position()
     edit(country_name="Kenya", title="Report")
-    assert (record_of(services), services.changes.position()) == (before, position)
+    assert (record_of(services), services.storage.changes.position()) == (before, position)
 
 
 def test_an_edit_holds_when_the_file_is_ingested_again(
@@ -114,10 +116,10 @@ def test_the_rows_of_a_table_keep_their_own(services: Services, tmp_path: Path, 
         return [(chunk.metadata.get("country_name"), chunk.metadata.get("year")) for chunk in stored(services)]
 
     assert rows() == [("Kenya", 2022), ("Mali", 2023), ("Chad", 2000)]
-    assert services.documents.values("country_name") == ["Chad", "Kenya", "Mali"]
+    assert services.storage.documents.values("country_name") == ["Chad", "Kenya", "Mali"]
     edit(country_name=None, year=None)
     assert rows() == [("Kenya", 2022), ("Mali", 2023), (None, None)]
-    assert services.documents.values("country_name") == ["Kenya", "Mali"]
+    assert services.storage.documents.values("country_name") == ["Kenya", "Mali"]
     assert record_of(services).parts != ()
     assert_consistent(services)
 
@@ -132,7 +134,7 @@ def test_a_row_that_says_what_was_said_of_the_whole_keeps_it(services: Services,
 def test_the_summary_is_edited_too(settings: Settings, tmp_path: Path) -> None:
     with Services(settings.override(summaries="extractive")) as services:
         ingest(services, write(tmp_path, passages_of("zebra")))
-        services.editor.edit(REPORT_ID, {"country_name": "Kenya"})
+        services.ingesting.editor.edit(REPORT_ID, {"country_name": "Kenya"})
         assert [chunk.metadata for chunk in stored(services)] == [{"country_name": "Kenya"}] * 2
         assert stored(services)[-1].id == record_of(services).chunk_ids()[-1]
         assert_consistent(services)
@@ -143,13 +145,10 @@ def test_a_title_that_cannot_be_embedded_changes_nothing(
 ) -> None:
     before = record_of(services)
 
-    def fail(texts: Sequence[str]) -> None:
-        raise EmbeddingError("The model failed.")
-
-    embedding.before = fail
+    embedding.before = raising(EmbeddingError("The model failed."))
     with pytest.raises(EmbeddingError):
         edit(title="Other")
-    assert {**_fields(record_of(services)), "updated_at": ""} == {**_fields(before), "updated_at": ""}
+    assert replace(record_of(services), updated_at=before.updated_at) == before
     assert {chunk.title for chunk in stored(services)} == {"Report"}
     assert_consistent(services)
 
@@ -157,11 +156,8 @@ def test_a_title_that_cannot_be_embedded_changes_nothing(
 def test_a_database_that_fails_shows_the_old_version(
     services: Services, report: Path, edit: Edit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*arguments: object) -> None:
-        raise DatabaseError("Gone.", retry_after=1)
-
     with monkeypatch.context() as patch:
-        patch.setattr(FaissStore, "upsert", fail)
+        patch.setattr(FaissStore, "upsert", raising(DatabaseError("Gone.", retry_after=1)))
         with pytest.raises(DatabaseError):
             edit(country_name="Mali")
     assert record_of(services).metadata["country_name"] == "Kenya"
@@ -171,12 +167,9 @@ def test_a_database_that_fails_shows_the_old_version(
 
 def test_what_cannot_be_edited_is_named(services: Services, tmp_path: Path, edit: Edit, embedding: Embedding) -> None:
     with pytest.raises(NotFoundError, match=document_id("x")):
-        services.editor.edit(document_id("x"), {"year": 2020})
+        services.ingesting.editor.edit(document_id("x"), {"year": 2020})
 
-    def fail(texts: Sequence[str]) -> None:
-        raise EmbeddingError("The model failed.")
-
-    embedding.before = fail
+    embedding.before = raising(EmbeddingError("The model failed."))
     with pytest.raises(EmbeddingError):
         ingest(services, write(tmp_path, passages_of("zebra")))
     with pytest.raises(InvalidRequestError, match="cannot be edited: it is failed"):
@@ -186,17 +179,11 @@ def test_what_cannot_be_edited_is_named(services: Services, tmp_path: Path, edit
 def test_edits_at_once_do_not_undo_each_other(settings: Settings, services: Services, report: Path) -> None:
     def work(said: Mapping[str, Any]) -> None:
         with Services(settings) as other:
-            other.editor.edit(REPORT_ID, said)
+            other.ingesting.editor.edit(REPORT_ID, said)
 
     changes = ({"country_name": "Mali"}, {"year": 2020}, {"type": "t"}, {"title": "Mine"})
-    with running(*(lambda said=said: work(said) for said in changes)) as errors:  # type: ignore[misc]
-        pass
-    assert errors == []
+    run_together(*(lambda said=said: work(said) for said in changes))  # type: ignore[misc]
     record = record_of(services)
     assert (record.metadata, record.title) == ({"country_name": "Mali", "year": 2020, "type": "t"}, "Mine")
     assert record.overrides == {"country_name": "Mali", "year": 2020, "type": "t", "title": "Mine"}
     assert_consistent(services)
-
-
-def _fields(record: DocumentRecord) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in DocumentRecord.__slots__}

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pypdfium2
 import pytest
 
-from chatbot.cancellation import Cancellation
 from chatbot.ingestion.sources import folder_sources
+from chatbot.request import RequestContext
 from chatbot.schema import Answer, AnswerEvent, Question
 from chatbot.services import Services
 from chatbot.settings import Settings
+from tests.data import data_set, needs
 
-CORPUS = Path(__file__).parents[3] / "shared" / "data" / "sample_corpus"
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not CORPUS.is_dir(), reason=f"{CORPUS} is not on this machine"),
-]
+CORPUS = data_set("sample_corpus")
+pytestmark = [pytest.mark.slow, needs(CORPUS)]
 
 FILES = 11
 PAGES = {
@@ -59,21 +56,21 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     )
     with Services(settings) as services:
         for source in folder_sources(CORPUS, pattern="formats/*"):
-            services.ingestion.ingest(source)
+            services.ingesting.service.ingest(source)
         yield services
 
 
 def answer(services: Services, query: str, name: str) -> Answer:
-    (title,) = [record.title for record in services.documents.all() if record.source.endswith(name)]
-    scope = services.scopes.resolve({"document_name": title})
+    (title,) = [record.title for record in services.storage.documents.all() if record.source.endswith(name)]
+    scope = services.storage.scopes.resolve({"document_name": title})
     question = Question(query, scope, services.settings.top_k, services.settings.retrieval_method, "direct")
-    *_, last = services.agent("direct").run(question, cancel=Cancellation())
+    *_, last = services.answering.agent("direct").run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last.answer
 
 
 def test_every_file_goes_in(library: Services) -> None:
-    records = library.documents.all()
+    records = library.storage.documents.all()
     assert len(records) == FILES
     assert {record.status for record in records} == {"ready"}
     assert {r.title: r.pages for r in records if r.source.endswith(".pdf")} == {

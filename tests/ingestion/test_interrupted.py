@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import pytest
 
 from chatbot.errors import EmbeddingError
-from chatbot.ingestion.pipeline import Ingested, Ingestor
+from chatbot.ingestion.pipeline import Ingested
 from chatbot.ingestion.versions import BATCH
-from chatbot.protocols import Embedder
-from chatbot.schema import Chunking, Document, Matrix, Scope, Section, Vector
+from chatbot.schema import Document, Scope, Section
 from chatbot.services import Services
 from chatbot.settings import Settings
+from tests.ingestion.helpers import Embedding, KilledError, raising
 
 PASSAGES = 2 * BATCH + 10
-
-
-class KilledError(BaseException):
-    """Stands for a process that is gone: nothing in the product catches it."""
-
-
-class BreakingEmbedder:
-    """Works for some batches, then raises."""
-
-    def __init__(self, inner: Embedder, batches: int, error: BaseException) -> None:
-        self._inner = inner
-        self._left = batches
-        self._error = error
-        self.model_id, self.dimensions, self.max_tokens = inner.model_id, inner.dimensions, inner.max_tokens
-
-    def count_tokens(self, text: str) -> int:
-        return self._inner.count_tokens(text)
-
-    def embed_query(self, text: str) -> Vector:
-        return self._inner.embed_query(text)
-
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        if not self._left:
-            raise self._error
-        self._left -= 1
-        return self._inner.embed_documents(texts)
+BreakOff = Callable[[Document, int, BaseException], None]
 
 
 def report(word: str, passages: int = PASSAGES) -> Document:
@@ -48,36 +23,33 @@ def report(word: str, passages: int = PASSAGES) -> Document:
     return Document("d1", "Report", "Report", "test", {"year": 2023}, sections)
 
 
-def break_off(settings: Settings, document: Document, batches: int, error: BaseException) -> None:
-    """Ingest in a process of its own, as far as the batches go."""
-    with Services(settings) as services:
-        services.remember_embedder()
-        ingestor = Ingestor(
-            store=services.store,
-            embedder=BreakingEmbedder(services.embedder, batches, error),
-            chunker=services.chunker,
-            chunking=Chunking("sections", settings.chunk_size),
-            documents=services.documents,
-            collections=(settings.mongodb_collection, settings.report_collection),
-            settings_key=services.ingestor.settings_key,
-        )
-        with pytest.raises(type(error)):
-            ingestor.ingest(document)
-
-
 def ingest(settings: Settings, document: Document) -> Ingested:
     with Services(settings) as services:
-        return services.ingestor.ingest(document)
+        return services.ingesting.ingestor.ingest(document)
+
+
+@pytest.fixture
+def break_off(settings: Settings, embedding: Embedding) -> BreakOff:
+    """Ingests in a process of its own, as far as the batches go."""
+
+    def broken(document: Document, batches: int, error: BaseException) -> None:
+        embedding.before = raising(error, batches)
+        with pytest.raises(type(error)):
+            ingest(settings, document)
+        embedding.plain()
+
+    return broken
 
 
 def state(settings: Settings) -> tuple[str, int, dict[str, int]]:
     """Status, listed passages, and how many passages really hold each word."""
     with Services(settings) as services:
-        (record,) = services.documents.all()
+        (record,) = services.storage.documents.all()
         matches = {
-            word: len(services.store.keyword_search(word, top_k=5000, scope=Scope())) for word in ("zebra", "giraffe")
+            word: len(services.vectors.store.keyword_search(word, top_k=5000, scope=Scope()))
+            for word in ("zebra", "giraffe")
         }
-        ids = [row["_id"] for row in services.database[settings.report_collection].find({}, {"_id": 1})]
+        ids = [row["_id"] for row in services.storage.database[settings.report_collection].find({}, {"_id": 1})]
         assert len(ids) == len(set(ids)) == sum(matches.values())
         return record.status, record.chunks, matches
 
@@ -86,8 +58,10 @@ ERRORS = [EmbeddingError("The model failed."), KilledError()]
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=["failed", "killed"])
-def test_a_broken_off_first_ingest_is_completed_without_duplicates(settings: Settings, error: BaseException) -> None:
-    break_off(settings, report("zebra"), 1, error)
+def test_a_broken_off_first_ingest_is_completed_without_duplicates(
+    settings: Settings, break_off: BreakOff, error: BaseException
+) -> None:
+    break_off(report("zebra"), 1, error)
     assert state(settings)[0] != "ready"
     assert ingest(settings, report("zebra")) == Ingested("d1", "added", PASSAGES)
     assert state(settings) == ("ready", PASSAGES, {"zebra": PASSAGES, "giraffe": 0})
@@ -95,9 +69,9 @@ def test_a_broken_off_first_ingest_is_completed_without_duplicates(settings: Set
 
 @pytest.mark.parametrize("error", ERRORS, ids=["failed", "killed"])
 def test_a_broken_off_first_ingest_of_a_file_that_then_changes_leaves_nothing_stale(
-    settings: Settings, error: BaseException
+    settings: Settings, break_off: BreakOff, error: BaseException
 ) -> None:
-    break_off(settings, report("zebra"), 2, error)
+    break_off(report("zebra"), 2, error)
     assert ingest(settings, report("giraffe", 5)).chunks == 5
     assert state(settings) == ("ready", 5, {"zebra": 0, "giraffe": 5})
 
@@ -105,34 +79,36 @@ def test_a_broken_off_first_ingest_of_a_file_that_then_changes_leaves_nothing_st
 @pytest.mark.parametrize("batches", [0, 1, 2])
 @pytest.mark.parametrize("error", ERRORS, ids=["failed", "killed"])
 def test_a_broken_off_replacement_keeps_the_old_version_and_is_completed_later(
-    settings: Settings, batches: int, error: BaseException
+    settings: Settings, break_off: BreakOff, batches: int, error: BaseException
 ) -> None:
     ingest(settings, report("zebra"))
-    break_off(settings, report("giraffe"), batches, error)
+    break_off(report("giraffe"), batches, error)
     status, chunks, matches = state(settings)
     assert (status, chunks, matches["zebra"]) == ("ready", PASSAGES, PASSAGES)
     assert ingest(settings, report("giraffe")).outcome == "replaced"
     assert state(settings) == ("ready", PASSAGES, {"zebra": 0, "giraffe": PASSAGES})
 
 
-def test_a_failed_replacement_leaves_nothing_half_done(settings: Settings) -> None:
+def test_a_failed_replacement_leaves_nothing_half_done(settings: Settings, break_off: BreakOff) -> None:
     """R-E6."""
     ingest(settings, report("zebra"))
-    break_off(settings, report("giraffe"), 1, EmbeddingError("The model failed."))
+    break_off(report("giraffe"), 1, EmbeddingError("The model failed."))
     assert state(settings) == ("ready", PASSAGES, {"zebra": PASSAGES, "giraffe": 0})
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=["failed", "killed"])
 def test_going_back_to_the_old_text_after_a_broken_off_replacement_leaves_nothing_stale(
-    settings: Settings, error: BaseException
+    settings: Settings, break_off: BreakOff, error: BaseException
 ) -> None:
     ingest(settings, report("zebra"))
-    break_off(settings, report("giraffe"), 1, error)
+    break_off(report("giraffe"), 1, error)
     ingest(settings, report("zebra"))
     assert state(settings) == ("ready", PASSAGES, {"zebra": PASSAGES, "giraffe": 0})
 
 
-def test_a_failed_first_ingest_does_not_look_like_one_that_is_still_running(settings: Settings) -> None:
+def test_a_failed_first_ingest_does_not_look_like_one_that_is_still_running(
+    settings: Settings, break_off: BreakOff
+) -> None:
     """A pending report answers 503 "still being indexed": nobody would ever finish this one."""
-    break_off(settings, report("zebra"), 1, EmbeddingError("The model failed."))
+    break_off(report("zebra"), 1, EmbeddingError("The model failed."))
     assert state(settings)[0] == "failed"

@@ -12,41 +12,49 @@ import pytest
 
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError, EmbeddingError
-from chatbot.ingestion import jobs, leases, versions
-from chatbot.ingestion.jobs import MOST_TRIES, IngestionWorker
-from chatbot.ingestion.sources import document_id
-from chatbot.ingestion.watch import Patience
-from chatbot.loaders.isolated import IsolatedLoader
+from chatbot.ingestion import background, versions, watch
+from chatbot.ingestion.background import MOST_TRIES, IngestionWorker
+from chatbot.ingestion.sources import Source, document_id, folder_sources
+from chatbot.ingestion.watch import Retries
+from chatbot.loaders.isolation import IsolatedLoader
 from chatbot.repositories import files as file_repository
 from chatbot.repositories import ingestions as repository
 from chatbot.schema import DocumentRecord
 from chatbot.schema.ingestions import Ingestion, IngestionFile
 from chatbot.services import Services
 from chatbot.settings import Settings
-from tests.ingestion.helpers import Embedding, assert_consistent, passages_of, running, write
+from tests.ingestion.helpers import (
+    Embedding,
+    KilledError,
+    assert_consistent,
+    passages_of,
+    raising,
+    run_together,
+    running,
+    until,
+    write,
+)
 from tests.ingestion.helpers import leases as document_leases
+from tests.ingestion.helpers import record_of as registered
 
 Start = Callable[..., Ingestion]
-
-
-class KilledError(BaseException):
-    """Stands for a process that is gone: nothing in the product catches it."""
+UPLOAD = document_id("uploads/a.md")
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beats, leases and batches of tests: small."""
     for module, name, value in (
-        (jobs, "IDLE_SECONDS", 0.05),
-        (jobs, "BEAT_SECONDS", 0.05),
-        (jobs, "NOTE_SECONDS", 0.0),
-        (leases, "LEASE_SECONDS", 0.6),
-        (leases, "POLL_SECONDS", 0.02),
+        (background, "IDLE_SECONDS", 0.05),
+        (background, "BEAT_SECONDS", 0.05),
+        (background, "NOTE_SECONDS", 0.0),
+        (watch, "LEASE_SECONDS", 0.6),
+        (watch, "POLL_SECONDS", 0.02),
         (repository, "LEASE_SECONDS", 0.5),
         (versions, "BATCH", 2),
     ):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr("chatbot.services.bound.Patience", lambda: Patience(tries=4, first_seconds=0.01))
+    monkeypatch.setattr("chatbot.services.ingesting.Retries", lambda: Retries(tries=4, first_seconds=0.01))
 
 
 @pytest.fixture
@@ -57,39 +65,37 @@ def start(services: Services, tmp_path: Path) -> Start:
     def queue(**texts: str) -> Ingestion:
         files = []
         for name, words in texts.items():
-            file_id = services.files.put(write(tmp_path, passages_of(*words.split()), f"{name}.md"))
+            file_id = services.storage.files.put(write(tmp_path, passages_of(*words.split()), f"{name}.md"))
             files.append(IngestionFile("", "", f"{name}.md", f"uploads/{name}.md", file_id=file_id))
-        return services.ingestions.create(files)
+        return services.storage.ingestions.create(files)
 
     return queue
 
 
 def states(services: Services, job: Ingestion) -> list[str]:
-    return [file.state for file in services.ingestions.get(job.id).files]
+    return [file.state for file in services.storage.ingestions.get(job.id).files]
+
+
+def work_all(services: Services) -> None:
+    while services.ingesting.worker.work_once():
+        pass
 
 
 def only(services: Services, job: Ingestion) -> IngestionFile:
-    (file,) = services.ingestions.get(job.id).files
+    (file,) = services.storage.ingestions.get(job.id).files
     return file
 
 
 def record_of(services: Services, name: str = "a") -> DocumentRecord | None:
-    return services.documents.get(document_id(f"uploads/{name}.md"))
-
-
-def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
+    return services.storage.documents.get(document_id(f"uploads/{name}.md"))
 
 
 @pytest.fixture
 def at_work(services: Services) -> Iterator[IngestionWorker]:
     """The worker, running."""
-    with running(services.worker.run) as errors:
-        yield services.worker
-        services.worker.close()
+    with running(services.ingesting.worker.run) as errors:
+        yield services.ingesting.worker
+        services.ingesting.worker.close()
     assert errors == []
 
 
@@ -98,27 +104,21 @@ def at_work(services: Services) -> Iterator[IngestionWorker]:
 
 def test_the_files_of_a_job_become_documents_in_order(services: Services, start: Start) -> None:
     job = start(a="zebra", b="lion ant ibex")
-    assert (job.state, job.progress, services.ingestions.active()) == ("queued", 0.0, 2)
-    assert services.worker.work_once() is True
+    assert (job.state, job.progress, services.storage.ingestions.active()) == ("queued", 0.0, 2)
+    assert services.ingesting.worker.work_once() is True
     assert states(services, job) == ["done", "queued"]
-    assert services.ingestions.get(job.id).state == "running"
-    assert services.worker.work_once() is True
-    assert services.worker.work_once() is False
-    done = services.ingestions.get(job.id)
-    assert (done.state, done.progress, services.ingestions.active()) == ("done", 1.0, 0)
+    assert services.storage.ingestions.get(job.id).state == "running"
+    assert services.ingesting.worker.work_once() is True
+    assert services.ingesting.worker.work_once() is False
+    done = services.storage.ingestions.get(job.id)
+    assert (done.state, done.progress, services.storage.ingestions.active()) == ("done", 1.0, 0)
     for file, chunks in zip(done.files, (1, 3), strict=True):
-        assert (file.outcome, file.chunks, file.done_chunks, file.error, file.detail) == (
-            "added",
-            chunks,
-            chunks,
-            "",
-            "",
-        )
+        assert (file.outcome, file.chunks, file.done_chunks) == ("added", chunks, chunks)
+        assert (file.error, file.detail) == ("", "")
         assert file.document_id == document_id(file.identity)
         assert_consistent(services, file.document_id)
-    record = record_of(services)
-    assert record is not None
-    assert b"".join(services.files.read(record.file_id)).decode().startswith("# Report")
+    record = registered(services, UPLOAD)
+    assert b"".join(services.storage.files.read(record.file_id)).decode().startswith("# Report")
 
 
 def test_a_running_worker_is_woken_and_ends_when_closed(
@@ -132,22 +132,17 @@ def test_a_running_worker_is_woken_and_ends_when_closed(
 def test_a_file_that_cannot_be_read_fails_alone_and_can_be_tried_again(
     services: Services, start: Start, monkeypatch: pytest.MonkeyPatch, embedding: Embedding
 ) -> None:
-    def fail(texts: Sequence[str]) -> None:
-        if "zebra" in texts[0]:
-            raise EmbeddingError("The model failed.")
-
-    embedding.before = fail
+    embedding.at("zebra", raising(EmbeddingError("The model failed.")))
     job = start(a="zebra", b="lion")
-    while services.worker.work_once():
-        pass
+    work_all(services)
     assert states(services, job) == ["failed", "done"]
-    assert services.ingestions.get(job.id).files[0].error == "The model failed."
-    assert services.ingestions.get(job.id).state == "failed"
-    embedding.before = lambda texts: None
-    assert services.ingestions.retry(job.id).state == "running"
+    assert services.storage.ingestions.get(job.id).files[0].error == "The model failed."
+    assert services.storage.ingestions.get(job.id).state == "failed"
+    embedding.plain()
+    assert services.storage.ingestions.retry(job.id).state == "running"
     embedding.taken()
-    assert services.worker.work_once() is True
-    assert services.worker.work_once() is False
+    assert services.ingesting.worker.work_once() is True
+    assert services.ingesting.worker.work_once() is False
     assert (states(services, job), embedding.taken()) == (["done", "done"], ["The zebra lives here."])
 
 
@@ -160,7 +155,7 @@ def test_progress_is_noted_while_a_file_is_embedded(services: Services, start: S
         seen.append((file.state, file.done_chunks, file.chunks))
 
     embedding.before = look
-    services.worker.work_once()
+    services.ingesting.worker.work_once()
     assert seen == [("loading", 0, 0), ("embedding", 2, 8), ("embedding", 4, 8), ("embedding", 6, 8)]
 
 
@@ -178,7 +173,7 @@ def test_waiting_for_the_model_is_said_and_only_what_was_refused_is_repeated(
             raise EmbeddingError("Too many requests.", retry_after=0)
 
     embedding.before = refuse
-    services.worker.work_once()
+    services.ingesting.worker.work_once()
     assert [state for state, _ in seen] == ["loading", "embedding", "waiting", "waiting"]
     assert all(detail.startswith("Too many requests. Trying again in") for _, detail in seen[2:])
     assert len(embedding.taken()) == 4
@@ -188,41 +183,36 @@ def test_waiting_for_the_model_is_said_and_only_what_was_refused_is_repeated(
 def test_a_stored_file_that_vanished_is_said(services: Services, start: Start) -> None:
     job = start(a="zebra")
     for name in ("files", "file_pieces"):
-        services.database[name].delete_many({})
-    services.worker.work_once()
+        services.storage.database[name].delete_many({})
+    services.ingesting.worker.work_once()
     file = only(services, job)
     assert (file.state, file.error) == ("failed", "The original file is not kept.")
-    assert services.documents.all() == []
+    assert services.storage.documents.all() == []
 
 
 def test_a_file_of_this_machine_is_read_where_it_lies(services: Services, start: Start, tmp_path: Path) -> None:
     path = write(tmp_path, passages_of("zebra"), "local.md")
     services.prepare()
-    job = services.ingestions.create([IngestionFile("", "", "local.md", str(path), about={"title": "Local"})])
-    services.worker.work_once()
-    record = services.documents.get(only(services, job).document_id)
-    assert record is not None
+    job = services.storage.ingestions.create([IngestionFile("", "", "local.md", str(path), about={"title": "Local"})])
+    services.ingesting.worker.work_once()
+    record = registered(services, only(services, job).document_id)
     assert (record.title, record.source, record.file_id) == ("Local", str(path), "")
 
 
 def test_what_a_manifest_said_holds_when_a_document_is_read_again(
     services: Services, settings: Settings, tmp_path: Path
 ) -> None:
-    from chatbot.ingestion.sources import folder_sources
-
     write(tmp_path, passages_of("zebra"), "a.md")
     row = '[{"file": "a.md", "title": "T", "country_name": "Kenya", "labels": ["l"], "description": "D"}]'
     (tmp_path / "manifest.json").write_text(row, encoding="utf-8")
     services.prepare()
-    added = services.ingestion.ingest(folder_sources(tmp_path)[0])
-    before = services.documents.get(added.document_id)
-    assert before is not None
-    file = services.originals.job_file(before)
+    added = services.ingesting.service.ingest(folder_sources(tmp_path)[0])
+    before = registered(services, added.document_id)
+    file = services.ingesting.originals.job_file(before)
     assert file is not None
-    job = services.ingestions.create([file])
-    services.worker.work_once()
-    after = services.documents.get(added.document_id)
-    assert after is not None
+    job = services.storage.ingestions.create([file])
+    services.ingesting.worker.work_once()
+    after = registered(services, added.document_id)
     assert only(services, job).outcome == "unchanged"
     kept = ("title", "metadata", "labels", "description", "version")
     assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
@@ -239,12 +229,10 @@ def test_a_file_is_taken_by_one_of_many(services: Services, start: Start, settin
 
     def take(owner: str) -> None:
         together.wait()
-        while (file := services.ingestions.claim(owner)) is not None:
+        while (file := services.storage.ingestions.claim(owner)) is not None:
             taken.append(file.id)
 
-    with running(*(lambda owner=str(n): take(owner) for n in range(4))) as errors:  # type: ignore[misc]
-        pass
-    assert errors == []
+    run_together(*(lambda owner=str(n): take(owner) for n in range(4)))  # type: ignore[misc]
     assert sorted(taken) == [file.id for file in job.files]
 
 
@@ -253,12 +241,9 @@ def test_three_workers_share_a_job(settings: Settings, services: Services, start
 
     def work() -> None:
         with Services(settings) as other:
-            while other.worker.work_once():
-                pass
+            work_all(other)
 
-    with running(work, work, work) as errors:
-        pass
-    assert errors == []
+    run_together(work, work, work)
     assert states(services, job) == ["done"] * 9
     assert len(embedding.taken()) == 27, "nothing twice"
     for n in range(9):
@@ -268,8 +253,6 @@ def test_three_workers_share_a_job(settings: Settings, services: Services, start
 def test_versions_of_one_document_by_two_workers_and_the_command_line_end_with_one(
     settings: Settings, services: Services, start: Start, tmp_path: Path
 ) -> None:
-    from chatbot.ingestion.sources import Source
-
     versions_of = {"zebra": "zebra1 zebra2 zebra3", "lion": "lion1 lion2", "ant": "ant1 ant2 ant3 ant4"}
     for words in list(versions_of.values())[:2]:
         start(a=words)
@@ -277,20 +260,16 @@ def test_versions_of_one_document_by_two_workers_and_the_command_line_end_with_o
 
     def work() -> None:
         with Services(settings) as other:
-            while other.worker.work_once():
-                pass
+            work_all(other)
 
     def command() -> None:
         with Services(settings) as other:
-            other.ingestion.ingest(Source(path, "uploads/a.md"))
+            other.ingesting.service.ingest(Source(path, "uploads/a.md"))
 
-    with running(work, work, command) as errors:
-        pass
-    assert errors == []
-    record = record_of(services)
-    assert record is not None
+    run_together(work, work, command)
+    record = registered(services, UPLOAD)
     assert_consistent(services, record.id)
-    words = [chunk.text.split()[1] for chunk in services.store.get(record.chunk_ids())]
+    words = [chunk.text.split()[1] for chunk in services.vectors.store.get(record.chunk_ids())]
     assert " ".join(words) in versions_of.values()
 
 
@@ -298,51 +277,37 @@ def test_a_dead_workers_file_is_gone_on_with_where_it_ended(
     services: Services, settings: Settings, start: Start, embedding: Embedding
 ) -> None:
     job = start(a="zebra lion ant ibex okapi")
-
-    def die(texts: Sequence[str]) -> None:
-        if "okapi" in texts[0]:
-            raise KilledError
-
-    embedding.before = die
+    embedding.at("okapi", raising(KilledError))
     with pytest.raises(KilledError):
-        services.worker.work_once()
-    assert services.ingestions.get(job.id).state == "running"
-    embedding.before = lambda texts: None
-    embedding.taken()
+        services.ingesting.worker.work_once()
+    assert services.storage.ingestions.get(job.id).state == "running"
+    embedding.plain()
     with Services(settings) as other:
-        assert other.worker.work_once() is False, "its lease has not ended"
-        until(other.worker.work_once)
+        assert other.ingesting.worker.work_once() is False, "its lease has not ended"
+        until(other.ingesting.worker.work_once)
     assert embedding.taken() == ["The okapi lives here."]
     assert states(services, job) == ["done"]
-    assert_consistent(services, document_id("uploads/a.md"))
+    assert_consistent(services, UPLOAD)
 
 
 def test_a_file_that_takes_its_process_with_it_is_given_up(
     services: Services, start: Start, embedding: Embedding
 ) -> None:
     job = start(a="zebra", b="lion")
-    deaths: list[int] = []
-
-    def die(texts: Sequence[str]) -> None:
-        if "zebra" in texts[0]:
-            deaths.append(1)
-            raise KilledError
-
-    embedding.before = die
+    embedding.at("zebra", raising(KilledError))
     for _ in range(MOST_TRIES):
         with pytest.raises(KilledError):
-            services.worker.work_once()
+            services.ingesting.worker.work_once()
         time.sleep(0.55)
-    while services.worker.work_once():
-        pass
-    first, second = services.ingestions.get(job.id).files
+    work_all(services)
+    first, second = services.storage.ingestions.get(job.id).files
     assert (first.state, first.error) == ("failed", "a.md was given up: the process that read it ended 3 times.")
-    assert (second.state, len(deaths)) == ("done", MOST_TRIES)
+    assert second.state == "done"
     assert record_of(services) is None, "nobody would ever finish it"
     assert record_of(services, "b") is not None
-    embedding.before = lambda texts: None
-    services.ingestions.retry(job.id)
-    services.worker.work_once()
+    embedding.plain()
+    services.storage.ingestions.retry(job.id)
+    services.ingesting.worker.work_once()
     assert states(services, job) == ["done", "done"]
 
 
@@ -356,20 +321,19 @@ def test_a_worker_that_slept_too_long_leaves_everything_to_the_next(
         if "ibex" in "".join(texts) and embedding.before != keep:
             embedding.before = keep
             taken = {"owner": "another", "until": time.time() + 60}
-            services.database["ingestion_items"].update_one({"_id": job.files[0].id}, {"$set": taken})
+            services.storage.database["ingestion_items"].update_one({"_id": job.files[0].id}, {"$set": taken})
             time.sleep(0.3)
 
     def keep(texts: Sequence[str]) -> None:
         return None
 
     embedding.before = sleep
-    services.worker.work_once()
+    services.ingesting.worker.work_once()
     file = only(services, job)
     assert (file.owner, file.state, file.error) == ("another", "embedding", "")
-    record = record_of(services)
-    assert record is not None
+    record = registered(services, UPLOAD)
     assert record.status == "pending"
-    assert len(services.store.stored(record.id)[0]) == 2
+    assert len(services.vectors.store.stored(record.id)[0]) == 2
 
 
 # Cancelling and stopping
@@ -377,12 +341,11 @@ def test_a_worker_that_slept_too_long_leaves_everything_to_the_next(
 
 def test_cancelling_what_is_queued_ends_it_at_once(services: Services, start: Start) -> None:
     job = start(a="zebra", b="lion")
-    assert services.ingestions.cancel(job.id).state == "cancelled"
-    assert services.worker.work_once() is False
-    assert services.documents.all() == []
-    services.ingestions.retry(job.id)
-    while services.worker.work_once():
-        pass
+    assert services.storage.ingestions.cancel(job.id).state == "cancelled"
+    assert services.ingesting.worker.work_once() is False
+    assert services.storage.documents.all() == []
+    services.storage.ingestions.retry(job.id)
+    work_all(services)
     assert states(services, job) == ["done", "done"]
 
 
@@ -392,25 +355,24 @@ def test_cancelling_what_is_at_work_takes_it_back(
 ) -> None:
     if not first:
         start(a="okapi")
-        services.worker.work_once()
+        services.ingesting.worker.work_once()
     job = start(a="zebra lion ant ibex", b="gnu")
 
-    def cancel(texts: Sequence[str]) -> None:
-        if "ant" in "".join(texts):
-            services.ingestions.cancel(job.id)
-            time.sleep(0.3)
+    def cancel() -> None:
+        services.storage.ingestions.cancel(job.id)
+        time.sleep(0.3)
 
-    embedding.before = cancel
-    services.worker.work_once()
+    embedding.at("ant", cancel)
+    services.ingesting.worker.work_once()
     assert states(services, job) == ["cancelled", "cancelled"]
     record = record_of(services)
     if first:
         assert record is None
-        assert services.store.stored(document_id("uploads/a.md"))[0] == []
+        assert services.vectors.store.stored(UPLOAD)[0] == []
     else:
         assert record is not None
         assert_consistent(services, record.id)
-        assert [chunk.text for chunk in services.store.stored(record.id)[0]] == ["The okapi lives here."]
+        assert [chunk.text for chunk in services.vectors.store.stored(record.id)[0]] == ["The okapi lives here."]
     assert document_leases(services) == []
 
 
@@ -418,58 +380,43 @@ def test_cancelling_what_a_dead_worker_had_begun_takes_it_back(
     services: Services, settings: Settings, start: Start, embedding: Embedding
 ) -> None:
     job = start(a="zebra lion ant ibex")
-
-    def die(texts: Sequence[str]) -> None:
-        if "ant" in "".join(texts):
-            raise KilledError
-
-    embedding.before = die
+    embedding.at("ant", raising(KilledError))
     with pytest.raises(KilledError):
-        services.worker.work_once()
-    services.ingestions.cancel(job.id)
-    until(services.worker.work_once)
+        services.ingesting.worker.work_once()
+    services.storage.ingestions.cancel(job.id)
+    until(services.ingesting.worker.work_once)
     assert states(services, job) == ["cancelled"]
     assert record_of(services) is None, "a pending report would be waited for forever"
-    assert services.store.stored(document_id("uploads/a.md"))[0] == []
+    assert services.vectors.store.stored(UPLOAD)[0] == []
 
 
 def test_a_stopped_worker_lets_go_and_the_next_goes_on(
     services: Services, settings: Settings, start: Start, embedding: Embedding
 ) -> None:
     job = start(a="zebra lion ant ibex")
-
-    def stop(texts: Sequence[str]) -> None:
-        if "ant" in "".join(texts):
-            services.worker.close()
-
-    embedding.before = stop
-    services.worker.run()
+    embedding.at("ant", services.ingesting.worker.close)
+    services.ingesting.worker.run()
     file = only(services, job)
-    assert (file.state, file.tries, file.owner, services.ingestions.get(job.id).state) == ("waiting", 0, "", "running")
-    embedding.before = lambda texts: None
-    embedding.taken()
+    assert (file.state, file.tries, file.owner) == ("waiting", 0, "")
+    assert services.storage.ingestions.get(job.id).state == "running"
+    embedding.plain()
     with Services(settings) as other:
-        assert other.worker.work_once() is True, "at once: nobody's lease has to end"
+        assert other.ingesting.worker.work_once() is True, "at once: nobody's lease has to end"
     assert "The zebra lives here." not in embedding.taken()
     assert states(services, job) == ["done"]
-    assert_consistent(services, document_id("uploads/a.md"))
+    assert_consistent(services, UPLOAD)
 
 
 def test_what_a_stopped_worker_had_begun_is_taken_back_when_it_is_cancelled(
     services: Services, settings: Settings, start: Start, embedding: Embedding
 ) -> None:
     job = start(a="zebra lion ant ibex")
-
-    def stop(texts: Sequence[str]) -> None:
-        if "ant" in "".join(texts):
-            services.worker.close()
-
-    embedding.before = stop
-    services.worker.run()
+    embedding.at("ant", services.ingesting.worker.close)
+    services.ingesting.worker.run()
     assert record_of(services) is not None
-    services.ingestions.cancel(job.id)
+    services.storage.ingestions.cancel(job.id)
     with Services(settings) as other:
-        other.worker.work_once()
+        other.ingesting.worker.work_once()
     assert states(services, job) == ["cancelled"]
     assert record_of(services) is None
 
@@ -480,28 +427,23 @@ def test_a_worker_stopped_while_a_file_is_read_lets_go_too(
     job = start(a="zebra")
 
     def stopping(loader: IsolatedLoader, path: Path, *, cancel: Cancellation) -> Any:
-        services.worker.close()
+        services.ingesting.worker.close()
         assert cancel.cancelled
         raise CancelledError(f"{path.name} was not read: it was cancelled.")  # as it does in a process of its own
 
     with monkeypatch.context() as patch:
         patch.setattr(IsolatedLoader, "load", stopping)
-        services.worker.run()
-    assert services.ingestions.get(job.id).state == "running"
+        services.ingesting.worker.run()
+    assert services.storage.ingestions.get(job.id).state == "running"
     with Services(settings) as other:
-        other.worker.work_once()
+        other.ingesting.worker.work_once()
     assert states(services, job) == ["done"]
 
 
 def test_a_deleted_document_is_not_finished(services: Services, start: Start, embedding: Embedding) -> None:
     job = start(a="zebra lion ant ibex")
-
-    def delete(texts: Sequence[str]) -> None:
-        if "ant" in "".join(texts):
-            services.ingestor.delete(document_id("uploads/a.md"))
-
-    embedding.before = delete
-    services.worker.work_once()
+    embedding.at("ant", lambda: services.ingesting.ingestor.delete(UPLOAD))
+    services.ingesting.worker.work_once()
     file = only(services, job)
     assert (file.state, file.error) == ("cancelled", "Report was deleted while it was read.")
     assert record_of(services) is None
@@ -511,55 +453,50 @@ def test_a_deleted_document_is_not_finished(services: Services, start: Start, em
 
 
 def rows(services: Services) -> tuple[int, int]:
-    return services.database["files"].count({}), services.database["file_pieces"].count({})
+    return services.storage.database["files"].count({}), services.storage.database["file_pieces"].count({})
 
 
 def test_without_keep_files_nothing_is_left_when_a_file_is_done(settings: Settings, tmp_path: Path) -> None:
     with Services(settings.override(keep_files=False)) as services:
         services.prepare()
-        file_id = services.files.put(write(tmp_path, passages_of("zebra"), "a.md"))
-        other_id = services.files.put(write(tmp_path, passages_of("lion"), "b.md"))
+        file_id = services.storage.files.put(write(tmp_path, passages_of("zebra"), "a.md"))
+        other_id = services.storage.files.put(write(tmp_path, passages_of("lion"), "b.md"))
         files = [
             IngestionFile("", "", "a.md", "uploads/a.md", file_id=file_id),
             IngestionFile("", "", "b.md", "uploads/b.md", file_id=other_id),
         ]
-        services.ingestions.create(files)
-        services.worker.work_once()
+        services.storage.ingestions.create(files)
+        services.ingesting.worker.work_once()
         assert rows(services) == (1, 1), "the other one is still needed"
-        services.worker.work_once()
+        services.ingesting.worker.work_once()
         assert rows(services) == (0, 0)
-        record = record_of(services)
-        assert record is not None
-        assert (record.file_id, services.originals.has(record)) == ("", False)
+        record = registered(services, UPLOAD)
+        assert (record.file_id, services.ingesting.originals.has(record)) == ("", False)
 
 
 def test_an_original_goes_with_its_document(services: Services, start: Start) -> None:
     start(a="zebra", b="zebra")
-    while services.worker.work_once():
-        pass
+    work_all(services)
     assert rows(services) == (1, 1), "the same content, once"
-    services.ingestor.delete(document_id("uploads/a.md"))
-    services.originals.tidy()
+    services.ingesting.ingestor.delete(UPLOAD)
+    services.ingesting.originals.tidy()
     assert rows(services) == (1, 1), "the other one has it too"
-    services.ingestor.delete(document_id("uploads/b.md"))
-    services.originals.tidy()
+    services.ingesting.ingestor.delete(document_id("uploads/b.md"))
+    services.ingesting.originals.tidy()
     assert rows(services) == (0, 0)
 
 
 def test_a_failed_files_original_is_kept_for_another_try(
     services: Services, start: Start, embedding: Embedding
 ) -> None:
-    def fail(texts: Sequence[str]) -> None:
-        raise EmbeddingError("The model failed.")
-
-    embedding.before = fail
+    embedding.before = raising(EmbeddingError("The model failed."))
     job = start(a="zebra")
-    services.worker.work_once()
-    services.originals.tidy()
+    services.ingesting.worker.work_once()
+    services.ingesting.originals.tidy()
     assert rows(services) == (1, 1)
-    embedding.before = lambda texts: None
-    services.ingestions.retry(job.id)
-    services.worker.work_once()
+    embedding.plain()
+    services.storage.ingestions.retry(job.id)
+    services.ingesting.worker.work_once()
     assert states(services, job) == ["done"]
 
 
@@ -567,11 +504,11 @@ def test_an_upload_that_is_not_registered_yet_is_not_tidied_away(
     services: Services, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start(a="zebra")
-    services.worker.work_once()
-    services.ingestor.delete(document_id("uploads/a.md"))
-    again = services.files.put(write(tmp_path, passages_of("zebra"), "a.md"))
-    services.originals.tidy()
-    assert b"".join(services.files.read(again))
+    services.ingesting.worker.work_once()
+    services.ingesting.ingestor.delete(UPLOAD)
+    again = services.storage.files.put(write(tmp_path, passages_of("zebra"), "a.md"))
+    services.ingesting.originals.tidy()
+    assert b"".join(services.storage.files.read(again))
     monkeypatch.setattr(file_repository, "GRACE_SECONDS", -1.0)
-    services.originals.tidy()
+    services.ingesting.originals.tidy()
     assert rows(services) == (0, 0), "nobody came back for it"

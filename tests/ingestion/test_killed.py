@@ -14,19 +14,17 @@ from typing import Any
 
 import pytest
 
-from chatbot.database import decode_vector
-from chatbot.factory import sample_reports
+from chatbot.database.rows import decode_vector
 from chatbot.schema import SUMMARY_ORDINAL
 from chatbot.services import Services
 from chatbot.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 LOAD = """
-from chatbot.factory import sample_reports
 from chatbot.services import Services
 from chatbot.settings import Settings
 with Services(Settings.from_env()) as services:
-    sample_reports(services).load()
+    services.ingesting.sample_reports().load()
 """
 KILLS = 20
 REPORTS = 77
@@ -47,7 +45,7 @@ def start_and_kill(folder: Path, services: Services, ready: int) -> None:
 
 
 def count_ready(services: Services) -> int:
-    return sum(record.status == "ready" for record in services.documents.all())
+    return sum(record.status == "ready" for record in services.storage.documents.all())
 
 
 @pytest.mark.slow
@@ -56,9 +54,9 @@ def test_killed_ingestion_leaves_nothing_twice_and_nothing_half(tmp_path: Path) 
         for ready in KILLED_AT:
             start_and_kill(tmp_path, services, ready)
         assert count_ready(services) < 77, "the kills came too late to test anything"
-        sample_reports(services).load()
-        records = services.documents.all()
-        rows = list(services.database["report_chatting"].find({}, {"document_id": 1, "ordinal": 1}))
+        services.ingesting.sample_reports().load()
+        records = services.storage.documents.all()
+        rows = list(services.storage.database["report_chatting"].find({}, {"document_id": 1, "ordinal": 1}))
 
     assert len(records) == 77
     assert {record.status for record in records} == {"ready"}
@@ -114,7 +112,7 @@ def kill_at(folder: Path, services: Services, ready: int, seconds: float) -> boo
 
 def let_leases_end(services: Services) -> int:
     """As if the half minute had passed that a dead process's lease lasts. How many there were."""
-    meta = services.database["meta"]
+    meta = services.storage.database["meta"]
     left = [row["_id"] for row in meta.find() if str(row["_id"]).startswith("lease:document:")]
     for lease in left:
         meta.update_one({"_id": lease}, {"$set": {"until": 0.0}})
@@ -124,11 +122,11 @@ def let_leases_end(services: Services) -> int:
 def contents(settings: Settings) -> dict[str, Any]:
     """All of a database that does not depend on when it was written."""
     with Services(settings) as services:
-        database = services.database
+        database = services.storage.database
         documents = {row.pop("_id"): row for row in map(dict, database["documents"].find())}
         assert all(row.pop("updated_at") for row in documents.values())
         chunks = {}
-        for name in services.chunk_collections:
+        for name in services.settings.chunk_collections:
             for row in database[name].find():
                 chunks[name, row["_id"]] = {**row, "data_embedding": decode_vector(row["data_embedding"]).tobytes()}
         others = sorted(row["_id"] for row in database["meta"].find())
@@ -145,13 +143,13 @@ def test_what_twenty_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Pat
     with Services(disturbed) as services:
         for ready, seconds in moments(random.Random(20261122)):
             killed += kill_at(disturbed.data_dir, services, ready, seconds)
-            half += bool(services.documents.unsettled())
+            half += bool(services.storage.documents.unsettled())
             leases += let_leases_end(services)
         assert killed >= KILLS - 2, "the kills came too late to test anything"
         assert min(leases, half) > KILLS // 4, "no kill met a report in the middle"
         finish(disturbed.data_dir)
         assert count_ready(services) == REPORTS
-        assert services.documents.unsettled() == {}
+        assert services.storage.documents.unsettled() == {}
     finish(calm.data_dir)
     found, expected = contents(disturbed), contents(calm)
     assert found["meta"] == expected["meta"], "a lease was left"

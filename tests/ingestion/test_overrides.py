@@ -9,7 +9,7 @@ import pytest
 
 from chatbot.chunkers import CHUNKERS
 from chatbot.errors import InvalidRequestError
-from chatbot.ingestion.overrides import check_overrides
+from chatbot.ingestion.sources import check_overrides
 
 KNOWN = ["Turkey (Turkiye)", "Kenya", "Burma"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.embedders.cached import CachedEmbedder
+from chatbot.caches.vectors import CachedEmbedder
 from chatbot.errors import InvalidRequestError, LoadError
 from chatbot.ingestion.pipeline import Ingested, Registration
 from chatbot.ingestion.watch import Watch
@@ -15,6 +15,7 @@ from chatbot.schema import Document, Scope, Section, Values
 from chatbot.services import Services
 from chatbot.settings import Settings
 from tests.conftest import KENYA_2023, AddReport
+from tests.ingestion.helpers import record_of
 
 KENYA = {"country_name": "Kenya", "year": 2023, "type": "country_report"}
 
@@ -34,29 +35,28 @@ class Writes:
 
 def embedded(services: Services) -> int:
     """Texts embedded so far."""
-    assert isinstance(services.embedder, CachedEmbedder)
-    return services.embedder.misses + services.embedder.hits
+    assert isinstance(services.vectors.embedder, CachedEmbedder)
+    return services.vectors.embedder.misses + services.vectors.embedder.hits
 
 
 def stored_ids(services: Services) -> list[str]:
     names = (services.settings.mongodb_collection, services.settings.report_collection)
-    return sorted(row["_id"] for name in names for row in services.database[name].find({}, {"_id": 1}))
+    return sorted(row["_id"] for name in names for row in services.storage.database[name].find({}, {"_id": 1}))
 
 
 def found(services: Services, words: str) -> list[str]:
-    return [match.chunk_id for match in services.store.keyword_search(words, top_k=50, scope=Scope())]
+    return [match.chunk_id for match in services.vectors.store.keyword_search(words, top_k=50, scope=Scope())]
 
 
 def test_a_new_report_is_added_and_registered(services: Services, kenya: Ingested) -> None:
     assert (kenya.outcome, kenya.chunks) == ("added", 3)
-    record = services.documents.get(kenya.document_id)
-    assert record is not None
+    record = record_of(services, kenya.document_id)
     assert (record.status, record.chunks, record.title) == ("ready", 3, "Kenya: Country Report 2023")
     assert record.metadata == KENYA
     assert record.updated_at
     assert len(stored_ids(services)) == 3
     scope = Scope.of({"country_name": Values(("Kenya",)), "year": Values((2023,))})
-    assert services.store.count(scope) == 3
+    assert services.vectors.store.count(scope) == 3
 
 
 def test_the_same_again_embeds_nothing_and_writes_nothing(
@@ -64,10 +64,10 @@ def test_the_same_again_embeds_nothing_and_writes_nothing(
 ) -> None:
     """R-E6: a second upload of the same file makes 0 embedding calls."""
     writes = Writes(settings)
-    before = (embedded(services), writes.version(), services.changes.position())
+    before = (embedded(services), writes.version(), services.storage.changes.position())
     again = add_report(KENYA_2023, "kenya-2023", **KENYA)
     assert again == Ingested(kenya.document_id, "unchanged", 3)
-    assert (embedded(services), writes.version(), services.changes.position()) == before
+    assert (embedded(services), writes.version(), services.storage.changes.position()) == before
     add_report(KENYA_2023 + "\nmore", "kenya-2023", **KENYA)
     assert writes.version() != before[1], "the counter must notice a write"
     writes.close()
@@ -76,10 +76,10 @@ def test_the_same_again_embeds_nothing_and_writes_nothing(
 def test_the_same_again_in_another_process_embeds_nothing(settings: Settings, kenya: Ingested) -> None:
     with Services(settings) as other:
         document = Document(kenya.document_id, "x", "x", "test", {}, (Section((), "changed", 0),))
-        assert other.ingestor.ingest(document).outcome == "replaced"
+        assert other.ingesting.ingestor.ingest(document).outcome == "replaced"
         assert embedded(other) == 1
     with Services(settings) as third:
-        assert third.ingestor.ingest(document).outcome == "unchanged"
+        assert third.ingesting.ingestor.ingest(document).outcome == "unchanged"
         assert embedded(third) == 0
 
 
@@ -96,14 +96,14 @@ def test_changed_text_replaces_every_old_passage(services: Services, kenya: Inge
 def test_changed_metadata_replaces_too(services: Services, kenya: Ingested, add_report: AddReport) -> None:
     again = add_report(KENYA_2023, "kenya-2023", **{**KENYA, "year": 2024})
     assert again.outcome == "replaced"
-    assert services.store.count(Scope.of({"year": Values((2023,))})) == 0
-    assert services.store.count(Scope.of({"year": Values((2024,))})) == 3
+    assert services.vectors.store.count(Scope.of({"year": Values((2023,))})) == 0
+    assert services.vectors.store.count(Scope.of({"year": Values((2024,))})) == 3
 
 
 def test_a_report_that_gets_a_country_moves_to_the_reports(services: Services, add_report: AddReport) -> None:
     """R-D7: what has a country or a year goes to the reports, and nothing stays behind."""
     general, reports = services.settings.mongodb_collection, services.settings.report_collection
-    counts = lambda: [services.database[name].estimated_count() for name in (general, reports)]  # noqa: E731
+    counts = lambda: [services.storage.database[name].estimated_count() for name in (general, reports)]  # noqa: E731
     add_report(KENYA_2023, "kenya-2023")
     assert counts() == [3, 0]
     add_report(KENYA_2023, "kenya-2023", **KENYA)
@@ -112,41 +112,38 @@ def test_a_report_that_gets_a_country_moves_to_the_reports(services: Services, a
 
 def test_another_chunk_size_replaces(services: Services, settings: Settings, kenya: Ingested) -> None:
     with Services(settings.override(chunk_size=500)) as other:
-        record = other.documents.get(kenya.document_id)
-        assert record is not None
-        document = Document(
-            kenya.document_id, record.name, record.title, "test", record.metadata, (Section((), "a", 0),)
-        )
-        other.ingestor.ingest(document)
-        version = other.ingestor.version(document, "off")
-    assert version != services.ingestor.version(document, "off")
+        record = record_of(other, kenya.document_id)
+        sections = (Section((), "a", 0),)
+        document = Document(record.id, record.name, record.title, "test", record.metadata, sections)
+        other.ingesting.ingestor.ingest(document)
+        version = other.ingesting.ingestor.version(document, "off")
+    assert version != services.ingesting.ingestor.version(document, "off")
 
 
 def test_two_reports_do_not_touch_each_other(services: Services, kenya: Ingested, add_report: AddReport) -> None:
     other = add_report("# Mali\n\n## People\n\nSome text.", "mali", country_name="Mali", year=2023)
     assert other.document_id != kenya.document_id
-    assert services.ingestor.delete(kenya.document_id) is True
+    assert services.ingesting.ingestor.delete(kenya.document_id) is True
     assert len(stored_ids(services)) == 1
-    assert services.documents.get(kenya.document_id) is None
+    assert services.storage.documents.get(kenya.document_id) is None
     assert found(services, "Kenya") == []
-    assert services.ingestor.delete(kenya.document_id) is False
+    assert services.ingesting.ingestor.delete(kenya.document_id) is False
 
 
 def test_a_report_is_registered_before_its_passages(services: Services) -> None:
     document = Document("d1", "n", "t", "s", KENYA, (Section((), "text", 0),))
-    assert services.ingestor.register(document) is True
-    record = services.documents.get("d1")
-    assert record is not None
+    assert services.ingesting.ingestor.register(document) is True
+    record = record_of(services, "d1")
     assert (record.status, record.chunks) == ("pending", 0)
     assert stored_ids(services) == []
-    assert services.ingestor.ingest(document).outcome == "added"
-    assert services.ingestor.register(document) is False
+    assert services.ingesting.ingestor.ingest(document).outcome == "added"
+    assert services.ingesting.ingestor.register(document) is False
 
 
 def test_progress_counts_passages_in_batches(services: Services) -> None:
     document = Document("d1", "n", "t", "s", {}, tuple(Section((), f"text {n}", n * 10) for n in range(600)))
     seen: list[tuple[int, int]] = []
-    services.ingestor.ingest(document, watch=Watch(lambda done, total: seen.append((done, total))))
+    services.ingesting.ingestor.ingest(document, watch=Watch(lambda done, total: seen.append((done, total))))
     assert seen[-1] == (600, 600)
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
     assert len(seen) > 1
@@ -154,8 +151,8 @@ def test_progress_counts_passages_in_batches(services: Services) -> None:
 
 def test_a_document_without_text_is_an_error_and_is_not_registered(services: Services) -> None:
     with pytest.raises(LoadError, match="Empty: no text was found in it"):
-        services.ingestor.ingest(Document("d1", "Empty", "Empty", "s", {}))
-    assert services.documents.all() == []
+        services.ingesting.ingestor.ingest(Document("d1", "Empty", "Empty", "s", {}))
+    assert services.storage.documents.all() == []
 
 
 def test_a_report_that_lost_its_text_keeps_its_old_version(
@@ -164,8 +161,7 @@ def test_a_report_that_lost_its_text_keeps_its_old_version(
     """A failure keeps the old version, in the list and in the search alike."""
     with pytest.raises(LoadError):
         add_report("---\ntitle: Kenya: Country Report 2023\n---\n", "kenya-2023", **KENYA)
-    record = services.documents.get(kenya.document_id)
-    assert record is not None
+    record = record_of(services, kenya.document_id)
     assert (record.status, record.chunks) == ("ready", 3)
     assert len(found(services, "Somalia")) == 1
 
@@ -174,9 +170,9 @@ def test_a_collection_that_is_never_searched_is_refused(services: Services, tmp_
     """R-D7: nothing that was ingested is unreachable."""
     document = Document("d1", "n", "t", "s", {}, (Section((), "zebra", 0),))
     with pytest.raises(InvalidRequestError, match=r"collection.*chatbot_data, report_chatting"):
-        services.ingestor.ingest(document, Registration("elsewhere"))
-    assert services.documents.all() == []
-    assert services.ingestor.ingest(document, Registration("report_chatting")).outcome == "added"
+        services.ingesting.ingestor.ingest(document, Registration("elsewhere"))
+    assert services.storage.documents.all() == []
+    assert services.ingesting.ingestor.ingest(document, Registration("report_chatting")).outcome == "added"
     assert len(found(services, "zebra")) == 1
 
 
@@ -184,11 +180,11 @@ def test_a_further_collection_is_written_and_searched(settings: Settings) -> Non
     """R-D7: what has a country goes to the reports all the same, unless it is said otherwise."""
     document = Document("d1", "n", "t", "s", KENYA, (Section((), "zebra", 0),))
     with Services(settings.override(collections={"news": "Daily news."})) as services:
-        services.ingestor.ingest(document)
-        assert services.store.count(Scope().within(["report_chatting"])) == 1
-        assert services.ingestor.ingest(document, Registration("news")).outcome == "replaced"
-        assert services.store.count(Scope().within(["report_chatting"])) == 0
-        assert services.store.count(Scope().within(["news"])) == 1
+        services.ingesting.ingestor.ingest(document)
+        assert services.vectors.store.count(Scope().within(["report_chatting"])) == 1
+        assert services.ingesting.ingestor.ingest(document, Registration("news")).outcome == "replaced"
+        assert services.vectors.store.count(Scope().within(["report_chatting"])) == 0
+        assert services.vectors.store.count(Scope().within(["news"])) == 1
         assert len(found(services, "zebra")) == 1
         with pytest.raises(InvalidRequestError, match="Valid: chatbot_data, report_chatting, news"):
-            services.ingestor.ingest(document, Registration("elsewhere"))
+            services.ingesting.ingestor.ingest(document, Registration("elsewhere"))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from chatbot.ingestion.samples import SampleReports
-from chatbot.ingestion.summary import NONE
+from chatbot.ingestion.background import SampleReports
+from chatbot.ingestion.summaries import NONE
 from chatbot.loaders import loader_for
 from chatbot.services import Services
 from chatbot.settings import Settings
+from tests.ingestion.helpers import record_of, until
 
 FILES = ("kenya-2021.md", "kenya-2023.md", "mali-2023.md")
 
@@ -33,46 +33,45 @@ def folder(tmp_path: Path) -> Path:
 
 def samples_of(services: Services, folder: Path) -> SampleReports:
     return SampleReports(
-        folder, ingestor=lambda: services.ingestor, loader=loader_for, leases=services.facts, summary=NONE
+        folder,
+        ingestor=lambda: services.ingesting.ingestor,
+        loader=loader_for,
+        leases=services.storage.facts,
+        summary=NONE,
     )
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
 
 
 def test_all_are_registered_before_the_first_is_indexed(services: Services, folder: Path) -> None:
     seen: list[tuple[int, int, list[str]]] = []
 
     def note(done: int, total: int) -> None:
-        seen.append((done, total, sorted(record.status for record in services.documents.all())))
+        seen.append((done, total, sorted(record.status for record in services.storage.documents.all())))
 
     assert samples_of(services, folder).load(note) == 3
     assert seen[0] == (0, 3, ["pending"] * 3)
     assert seen[1] == (1, 3, ["pending", "pending", "ready"])
     assert seen[-1] == (3, 3, ["ready"] * 3)
-    assert all(record.sample for record in services.documents.all())
+    assert all(record.sample for record in services.storage.documents.all())
 
 
 def test_a_second_load_does_nothing(services: Services, folder: Path) -> None:
     samples_of(services, folder).load()
-    position = services.changes.position()
+    position = services.storage.changes.position()
     seen: list[tuple[int, int]] = []
     assert samples_of(services, folder).load(lambda done, total: seen.append((done, total))) == 0
     assert seen == [(3, 3)]
-    assert services.changes.position() == position
+    assert services.storage.changes.position() == position
 
 
 def test_start_returns_at_once_and_loads_in_the_background(services: Services, folder: Path) -> None:
     samples = samples_of(services, folder)
     samples.start()
-    wait_for(lambda: not samples.running)
+    until(lambda: not samples.running)
     assert samples.error == ""
-    assert [record.status for record in services.documents.all()] == ["ready"] * 3
-    assert services.facts.acquire_lease("sample_data", "someone else", 1) is True, "the lease was not given back"
+    assert [record.status for record in services.storage.documents.all()] == ["ready"] * 3
+    assert services.storage.facts.acquire_lease("sample_data", "someone else", 1) is True, (
+        "the lease was not given back"
+    )
 
 
 def test_of_two_processes_one_loads_and_the_other_waits(settings: Settings, folder: Path) -> None:
@@ -80,59 +79,58 @@ def test_of_two_processes_one_loads_and_the_other_waits(settings: Settings, fold
         both = [samples_of(one, folder), samples_of(two, folder)]
         for samples in both:
             samples.start()
-        wait_for(lambda: not any(samples.running for samples in both))
+        until(lambda: not any(samples.running for samples in both))
         assert [samples.error for samples in both] == ["", ""]
-        rows = [row["_id"] for row in one.database[settings.report_collection].find({}, {"_id": 1})]
+        rows = [row["_id"] for row in one.storage.database[settings.report_collection].find({}, {"_id": 1})]
         assert len(rows) == len(set(rows)) == 6
-        assert one.changes.position() == 3, "each report was written once"
+        assert one.storage.changes.position() == 3, "each report was written once"
 
 
 def test_who_waits_for_the_lease_can_be_stopped(services: Services, folder: Path) -> None:
-    services.facts.acquire_lease("sample_data", "another process", 60)
+    services.storage.facts.acquire_lease("sample_data", "another process", 60)
     samples = samples_of(services, folder)
     samples.start()
     time.sleep(0.1)
     assert samples.running
-    assert services.documents.all() == []
+    assert services.storage.documents.all() == []
     started = time.monotonic()
     samples.close()
     assert time.monotonic() - started < 5
     assert not samples.running
-    assert services.documents.all() == []
+    assert services.storage.documents.all() == []
 
 
 def test_the_lease_of_a_dead_process_is_taken_over(services: Services, folder: Path) -> None:
-    services.facts.acquire_lease("sample_data", "dead", 0.2)
+    services.storage.facts.acquire_lease("sample_data", "dead", 0.2)
     samples = samples_of(services, folder)
     samples.start()
-    wait_for(lambda: not samples.running)
-    assert len(services.documents.all()) == 3
+    until(lambda: not samples.running)
+    assert len(services.storage.documents.all()) == 3
 
 
 def test_an_interrupted_load_is_resumed(services: Services, folder: Path) -> None:
     """Stopped after the first report: the rest is pending, the next start does only that."""
     first = samples_of(services, folder)
     first.load(lambda done, total: first.close() if done == 1 else None)
-    assert sorted(record.status for record in services.documents.all()) == ["pending", "pending", "ready"]
+    assert sorted(record.status for record in services.storage.documents.all()) == ["pending", "pending", "ready"]
     assert samples_of(services, folder).load() == 2
-    assert [record.status for record in services.documents.all()] == ["ready"] * 3
+    assert [record.status for record in services.storage.documents.all()] == ["ready"] * 3
 
 
 def test_a_broken_sample_is_reported_not_raised(services: Services, folder: Path) -> None:
     (folder / FILES[1]).write_bytes(b"\xff\xfe")
     samples = samples_of(services, folder)
     samples.start()
-    wait_for(lambda: not samples.running)
+    until(lambda: not samples.running)
     assert samples.error.startswith("kenya-2023.md ")
 
 
 def test_what_a_person_says_of_a_sample_outlives_the_next_start(services: Services, folder: Path) -> None:
     samples_of(services, folder).load()
-    mali = next(record for record in services.documents.all() if record.metadata["country_name"] == "Mali")
-    services.editor.edit(mali.id, {"title": "Mine", "country_name": "Chad"})
+    mali = next(record for record in services.storage.documents.all() if record.metadata["country_name"] == "Mali")
+    services.ingesting.editor.edit(mali.id, {"title": "Mine", "country_name": "Chad"})
     for _ in range(2):
         samples_of(services, folder).load()
-        record = services.documents.get(mali.id)
-        assert record is not None
+        record = record_of(services, mali.id)
         assert (record.title, record.metadata, record.sample) == ("Mine", {"country_name": "Chad", "year": 2023}, True)
     assert samples_of(services, folder).load() == 0

@@ -12,7 +12,7 @@ from chatbot.errors import CancelledError, InvalidRequestError, LoadError
 from chatbot.ingestion.pipeline import passages
 from chatbot.ingestion.sources import Source, folder_sources
 from chatbot.ingestion.watch import Watch
-from chatbot.loaders.isolated import IsolatedLoader
+from chatbot.loaders.isolation import IsolatedLoader
 from chatbot.schema import Part, Scope, Values
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -20,12 +20,14 @@ from tests.ingestion.helpers import (
     IDENTITY,
     REPORT_ID,
     Embedding,
+    KilledError,
     assert_consistent,
     ingest,
     leases,
     passages_of,
+    raising,
     record_of,
-    running,
+    run_together,
     stored,
     write,
 )
@@ -76,8 +78,8 @@ def test_a_plan_writes_nothing(services: Services, settings: Settings, tmp_path:
     before = writes.version()
     outcomes = []
     for text in (passages_of("zebra"), passages_of("lion")):
-        outcomes.append(services.ingestion.plan(Source(write(tmp_path, text), IDENTITY)).outcome)
-    outcomes.append(services.ingestion.plan(Source(path, "uploads/other.md")).outcome)
+        outcomes.append(services.ingesting.service.plan(Source(write(tmp_path, text), IDENTITY)).outcome)
+    outcomes.append(services.ingesting.service.plan(Source(path, "uploads/other.md")).outcome)
     assert outcomes == ["unchanged", "changed", "new"]
     assert (embedding.taken(), writes.version()) == ([], before)
     writes.close()
@@ -104,9 +106,9 @@ def test_what_shapes_the_passages_makes_the_file_be_read_again(
 def test_a_change_only_in_how_a_report_is_kept_is_no_new_version(services: Services, tmp_path: Path) -> None:
     path = write(tmp_path, passages_of("zebra"))
     ingest(services, path)
-    before = services.changes.position()
+    before = services.storage.changes.position()
     assert ingest(services, path, file_id="abc").outcome == "unchanged"
-    assert (record_of(services).file_id, services.changes.position()) == ("abc", before)
+    assert (record_of(services).file_id, services.storage.changes.position()) == ("abc", before)
 
 
 def test_only_changed_passages_are_embedded(services: Services, tmp_path: Path, embedding: Embedding) -> None:
@@ -116,8 +118,8 @@ def test_only_changed_passages_are_embedded(services: Services, tmp_path: Path, 
     assert (again.outcome, again.chunks) == ("replaced", 4)
     assert embedding.taken() == ["The okapi lives here.", "The ant lives here."]
     assert_consistent(services)
-    for chunk, vector in zip(*services.store.stored(REPORT_ID), strict=True):
-        assert vector == pytest.approx(services.embedder.embed_query(chunk.search_text)), chunk.text
+    for chunk, vector in zip(*services.vectors.store.stored(REPORT_ID), strict=True):
+        assert vector == pytest.approx(services.vectors.embedder.embed_query(chunk.search_text)), chunk.text
 
 
 def test_the_same_text_twice_in_a_report_is_embedded_once(
@@ -136,7 +138,7 @@ def test_a_file_that_is_gone_or_unreadable_is_named(services: Services, tmp_path
     damaged.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(LoadError, match=r"damaged\.md is damaged"):
         ingest(services, damaged)
-    assert services.documents.all() == []
+    assert services.storage.documents.all() == []
     assert leases(services) == []
 
 
@@ -171,15 +173,15 @@ def test_none_takes_away_what_the_file_says(services: Services, tmp_path: Path) 
     assert (record.metadata, record.labels, record.description) == ({"year": 2019}, (), "")
     ingest(services, path, {"year": None})
     assert record_of(services).metadata == {}
-    assert services.documents.values("country_name") == []
+    assert services.storage.documents.values("country_name") == []
 
 
 def test_a_country_is_spelled_as_the_data_has_it(services: Services, tmp_path: Path) -> None:
     ingest(services, write(tmp_path, passages_of("zebra")), {"country_name": "Turkey (Turkiye)"})
     path = write(tmp_path, "---\ncountry: TR\n---\n" + passages_of("lion"), "other.md")
     ingest(services, path, identity="uploads/other.md")
-    assert services.documents.values("country_name") == ["Turkey (Turkiye)"]
-    assert len(services.documents.all(Scope.of({"country_name": Values(("Turkey (Turkiye)",))}))) == 2
+    assert services.storage.documents.values("country_name") == ["Turkey (Turkiye)"]
+    assert len(services.storage.documents.all(Scope.of({"country_name": Values(("Turkey (Turkiye)",))}))) == 2
 
 
 def test_a_chunk_size_that_cannot_be_is_refused_before_anything_is_written(services: Services, tmp_path: Path) -> None:
@@ -187,19 +189,19 @@ def test_a_chunk_size_that_cannot_be_is_refused_before_anything_is_written(servi
     for said in ({"chunk_size": 100, "chunk_overlap": 100, "chunk_strategy": "recursive"}, {"collection": "elsewhere"}):
         with pytest.raises(InvalidRequestError):
             ingest(services, path, said)
-    assert services.documents.all() == []
+    assert services.storage.documents.all() == []
     assert leases(services) == []
 
 
 def test_another_collection_moves_the_passages(services: Services, tmp_path: Path) -> None:
     """R-D7: in one of the two, never in both."""
-    general, reports = services.chunk_collections
+    general, reports = services.settings.chunk_collections
     path = write(tmp_path, passages_of("zebra", "lion"))
     ingest(services, path)
     for wanted, other in ((reports, general), (general, reports)):
         assert ingest(services, path, {"collection": wanted}).outcome == "replaced"
         assert {chunk.collection for chunk in stored(services)} == {wanted}
-        assert services.database[other].count({}) == 0
+        assert services.storage.database[other].count({}) == 0
         assert record_of(services).collection == wanted
         assert_consistent(services)
 
@@ -223,9 +225,9 @@ def test_the_rows_of_a_table_are_found_under_their_own_country_and_year(services
         key=str,
     )
     kenya = Scope.of({"country_name": Values(("Kenya",))})
-    assert services.documents.facets(kenya)["chunks"] == 2
-    assert services.store.count(kenya) == 2
-    facets = services.documents.facets(Scope())
+    assert services.storage.documents.facets(kenya)["chunks"] == 2
+    assert services.vectors.store.count(kenya) == 2
+    facets = services.storage.documents.facets(Scope())
     assert [(row["value"], row["documents"]) for row in facets["country_name"]] == [("Kenya", 1), ("Mali", 1)]
     assert (facets["documents"], facets["chunks"]) == (1, 4)
 
@@ -253,22 +255,22 @@ def test_the_summary_is_the_last_passage_and_counted(settings: Settings, tmp_pat
         ingest(services, write(tmp_path, passages_of("zebra", "lion", title="Animals")))
         record = record_of(services)
         assert record.chunks == 3
-        pages = [passages(services.store, record, offset=offset, limit=2) for offset in (0, 2, 4)]
+        pages = [passages(services.vectors.store, record, offset=offset, limit=2) for offset in (0, 2, 4)]
         assert [[chunk.section for chunk in page] for page in pages] == [
             ["Part 0", "Part 1"],
             ["Summary"],
             [],
         ]
-        whole = passages(services.store, record, offset=0, limit=10)
+        whole = passages(services.vectors.store, record, offset=0, limit=10)
         assert [chunk.section for chunk in whole] == ["Part 0", "Part 1", "Summary"]
-        assert passages(services.store, record, offset=3, limit=10) == []
+        assert passages(services.vectors.store, record, offset=3, limit=10) == []
         assert_consistent(services)
 
 
 def test_without_a_summary_every_passage_is_shown_once(services: Services, tmp_path: Path) -> None:
     ingest(services, write(tmp_path, passages_of("zebra", "lion", "ant")))
     record = record_of(services)
-    shown = [c.text for start in (0, 2, 4) for c in passages(services.store, record, offset=start, limit=2)]
+    shown = [c.text for start in (0, 2, 4) for c in passages(services.vectors.store, record, offset=start, limit=2)]
     assert shown == ["The zebra lives here.", "The lion lives here.", "The ant lives here."]
 
 
@@ -284,7 +286,7 @@ def test_a_folder_is_read_with_its_manifest_and_the_names_of_its_files(services:
     (tmp_path / "b/manifest.json").write_text(json.dumps([{"file": "chad-2010.md", "year": 2012}]), encoding="utf-8")
     found = {}
     for source in [*folder_sources(tmp_path / "a", prefix="a"), *folder_sources(tmp_path / "b", prefix="b")]:
-        result = services.ingestion.ingest(source, overrides={"type": "said"} if source.listed else None)
+        result = services.ingesting.service.ingest(source, overrides={"type": "said"} if source.listed else None)
         found[source.identity] = dict(record_of(services, result.document_id).metadata)
     assert found == {
         "a/kenya-2010.md": {"country_name": "Kenya", "year": 2010},
@@ -299,30 +301,24 @@ def test_a_folder_is_read_with_its_manifest_and_the_names_of_its_files(services:
 def test_an_ingestion_that_nobody_goes_on_with_is_taken_back(
     services: Services, tmp_path: Path, embedding: Embedding
 ) -> None:
-    class KilledError(BaseException):
-        pass
-
-    def kill(texts: object) -> None:
-        raise KilledError
-
     old = write(tmp_path, passages_of("zebra"))
-    embedding.before = kill
+    embedding.before = raising(KilledError())
     with pytest.raises(KilledError):
         ingest(services, old)
     assert record_of(services).status == "pending"
-    services.ingestion.abandon(IDENTITY)
-    assert services.documents.get(REPORT_ID) is None
-    embedding.before = lambda texts: None
+    services.ingesting.service.abandon(IDENTITY)
+    assert services.storage.documents.get(REPORT_ID) is None
+    embedding.plain()
     ingest(services, old)
-    embedding.before = kill
+    embedding.before = raising(KilledError())
     with pytest.raises(KilledError):
         ingest(services, write(tmp_path, passages_of("lion")))
     assert record_of(services).replacing
-    services.ingestion.abandon(IDENTITY)
+    services.ingesting.service.abandon(IDENTITY)
     assert_consistent(services)
     assert [chunk.text for chunk in stored(services)] == ["The zebra lives here."]
-    services.ingestion.abandon(IDENTITY)
-    services.ingestion.abandon("uploads/unknown.md")
+    services.ingesting.service.abandon(IDENTITY)
+    services.ingesting.service.abandon("uploads/unknown.md")
     assert_consistent(services)
 
 
@@ -331,7 +327,7 @@ def test_a_cancelled_watch_ends_before_the_file_is_read(services: Services, tmp_
     watch.cancel.cancel()
     with pytest.raises(CancelledError):
         ingest(services, write(tmp_path, passages_of("zebra")), watch=watch)
-    assert services.documents.all() == []
+    assert services.storage.documents.all() == []
     assert leases(services) == []
 
 
@@ -344,13 +340,11 @@ def test_the_same_document_by_many_at_once_is_written_once(settings: Settings, t
         with Services(settings) as other:
             outcomes.append(ingest(other, path).outcome)
 
-    with running(work, work, work) as errors:
-        pass
-    assert errors == []
+    run_together(work, work, work)
     assert sorted(outcomes) == ["added", "unchanged", "unchanged"]
     with Services(settings) as services:
         assert_consistent(services)
-        assert services.changes.position() == 1, "one batch, written once"
+        assert services.storage.changes.position() == 1, "one batch, written once"
 
 
 def test_different_versions_at_once_end_with_one_of_them(settings: Settings, tmp_path: Path) -> None:
@@ -362,9 +356,7 @@ def test_different_versions_at_once_end_with_one_of_them(settings: Settings, tmp
             for _ in range(2):
                 ingest(other, path)
 
-    with running(*(lambda path=path: work(path) for path in paths)) as errors:  # type: ignore[misc]
-        pass
-    assert errors == []
+    run_together(*(lambda path=path: work(path) for path in paths))  # type: ignore[misc]
     with Services(settings) as services:
         assert_consistent(services)
         found = [chunk.text.split()[1] for chunk in stored(services)]

@@ -13,21 +13,22 @@ import pytest
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.errors import CancelledError, DatabaseError, EmbedderMismatchError, EmbeddingError, StoppedError
 from chatbot.ingestion import versions
-from chatbot.ingestion.watch import Patience, Watch
-from chatbot.migration.reembed import Reembedding
-from chatbot.migration.slot_indexes import NoSlotIndexes
+from chatbot.ingestion.watch import Retries, Watch
+from chatbot.migration.reembed import NoSlotIndexes, Reembedding
 from chatbot.schema import Scope
 from chatbot.services import Services
 from chatbot.settings import Settings
-from chatbot.stores.faiss import FaissStore
+from chatbot.stores.faiss.store import FaissStore
 from tests.ingestion.helpers import (
     IDENTITY,
     REPORT_ID,
     Embedding,
+    KilledError,
     assert_consistent,
     ingest,
     leases,
     passages_of,
+    raising,
     record_of,
     running,
     stored,
@@ -35,10 +36,6 @@ from tests.ingestion.helpers import (
 )
 
 OLD, NEW = [f"zebra{n}" for n in range(6)], [f"lion{n}" for n in range(9)]
-
-
-class KilledError(BaseException):
-    """Stands for a process that is gone: nothing in the product catches it."""
 
 
 @pytest.fixture(autouse=True)
@@ -58,21 +55,9 @@ def new(tmp_path: Path) -> Path:
 
 def words(services: Services) -> list[str]:
     """What a question is shown, in reading order."""
-    found = services.retriever.retrieve("lives here", top_k=50, scope=Scope(), method="hybrid")
+    found = services.answering.retriever().retrieve("lives here", top_k=50, scope=Scope(), method="hybrid")
     hits = sorted(found.hits, key=lambda hit: hit.chunk.ordinal)
     return [hit.chunk.text.split()[1] for hit in hits]
-
-
-def raising(error: BaseException, after: int = 0) -> Callable[[Sequence[str]], None]:
-    """Lets some calls of the model pass, then raises in each."""
-    left = [after]
-
-    def call(texts: Sequence[str]) -> None:
-        if not left[0]:
-            raise error
-        left[0] -= 1
-
-    return call
 
 
 # Questions meanwhile
@@ -133,7 +118,11 @@ def test_every_step_of_a_replacement_shows_one_version(
 
         monkeypatch.setattr(kind, name, then_ask)
 
-    for kind, name in ((FaissStore, "upsert"), (FaissStore, "delete_document"), (type(services.documents), "put")):
+    for kind, name in (
+        (FaissStore, "upsert"),
+        (FaissStore, "delete_document"),
+        (type(services.storage.documents), "put"),
+    ):
         asking(kind, name)
     ingest(services, new)
     assert len(seen) == 5 + 1 + 3
@@ -206,7 +195,7 @@ def test_a_failed_first_ingest_says_why_and_leaves_no_passage(
     record = record_of(services)
     assert (record.status, record.error, record.chunks) == ("failed", "The model failed. Mend it.", 0)
     assert stored(services) == []
-    embedding.before = lambda texts: None
+    embedding.plain()
     assert ingest(services, old).outcome == "added"
     assert_consistent(services)
 
@@ -239,7 +228,7 @@ def test_a_database_that_fails_in_the_middle_leaves_what_the_next_try_mends(
 
     with monkeypatch.context() as patch:
         patch.setattr(FaissStore, "upsert", failing)
-        patch.setattr(FaissStore, "delete_document", lambda *arguments, **options: failing(services.store))  # type: ignore[arg-type]
+        patch.setattr(FaissStore, "delete_document", lambda *arguments, **options: failing(services.vectors.store))  # type: ignore[arg-type]
         with pytest.raises(DatabaseError):
             ingest(services, new)
     assert words(services) == ([] if first else OLD)
@@ -260,8 +249,8 @@ def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
             return
         done.append(True)
         Reembedding(
-            services.database,
-            collections=services.chunk_collections,
+            services.storage.database,
+            collections=services.settings.chunk_collections,
             provider="hashing",
             model="64",
             embedder=HashingEmbedder(64),
@@ -273,19 +262,19 @@ def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
     with pytest.raises(EmbedderMismatchError):
         ingest(services, new)
     with Services(settings.override(embedding_model="64")) as after:
-        assert sorted(chunk.text.split()[1] for chunk in after.store.get(record_of(after).chunk_ids())) == OLD
+        assert sorted(chunk.text.split()[1] for chunk in after.vectors.store.get(record_of(after).chunk_ids())) == OLD
         assert words(after) == OLD
         assert_consistent(after)
         ingest(after, new)
         assert words(after) == NEW
 
 
-# Patience
+# Trying again
 
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatbot.services.bound.Patience", lambda: Patience(tries=4, first_seconds=0.01))
+    monkeypatch.setattr("chatbot.services.ingesting.Retries", lambda: Retries(tries=4, first_seconds=0.01))
 
 
 @pytest.mark.usefixtures("patient")
@@ -314,32 +303,25 @@ def test_a_refusal_for_now_is_waited_for_and_only_its_batch_is_repeated(
 
 
 @pytest.mark.usefixtures("patient")
-def test_patience_ends(services: Services, old: Path, embedding: Embedding) -> None:
-    calls: list[int] = []
+@pytest.mark.parametrize(
+    ("error", "calls"),
+    [(EmbeddingError("Too many requests.", retry_after=0), 4), (EmbeddingError("The key is wrong."), 1)],
+    ids=["patience ends", "only a person can mend it"],
+)
+def test_what_stays_refused_fails(
+    services: Services, old: Path, embedding: Embedding, error: EmbeddingError, calls: int
+) -> None:
+    refused: list[int] = []
 
     def refuse(texts: Sequence[str]) -> None:
-        calls.append(1)
-        raise EmbeddingError("Too many requests.", retry_after=0)
+        refused.append(1)
+        raise error
 
     embedding.before = refuse
     with pytest.raises(EmbeddingError):
         ingest(services, old)
-    assert len(calls) == 4
+    assert len(refused) == calls
     assert record_of(services).status == "failed"
-
-
-@pytest.mark.usefixtures("patient")
-def test_what_only_a_person_can_mend_is_not_waited_for(services: Services, old: Path, embedding: Embedding) -> None:
-    calls: list[int] = []
-
-    def refuse(texts: Sequence[str]) -> None:
-        calls.append(1)
-        raise EmbeddingError("The key is wrong.")
-
-    embedding.before = refuse
-    with pytest.raises(EmbeddingError):
-        ingest(services, old)
-    assert len(calls) == 1
 
 
 # Cancelled, stopped, killed
@@ -357,7 +339,7 @@ def test_cancelling_takes_back(
         ingest(services, new, watch=watch)
     assert not isinstance(raised.value, StoppedError)
     if first:
-        assert (services.documents.get(REPORT_ID), stored(services), leases(services)) == (None, [], [])
+        assert (services.storage.documents.get(REPORT_ID), stored(services), leases(services)) == (None, [], [])
     else:
         assert words(services) == OLD
         assert_consistent(services)
@@ -398,12 +380,12 @@ def test_a_deletion_that_was_killed_is_finished_by_the_next_one(
     services: Services, old: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     ingest(services, old)
-    done = _killed_at(step, services, lambda: services.ingestor.delete(REPORT_ID), monkeypatch)
+    done = _killed_at(step, services, lambda: services.ingesting.ingestor.delete(REPORT_ID), monkeypatch)
     assert done == (step > 3)
     assert words(services) == [], "nothing of it is seen from the first step on"
-    services.ingestor.delete(REPORT_ID)
-    assert (services.documents.get(REPORT_ID), stored(services)) == (None, [])
-    assert services.documents.all() == []
+    services.ingesting.ingestor.delete(REPORT_ID)
+    assert (services.storage.documents.get(REPORT_ID), stored(services)) == (None, [])
+    assert services.storage.documents.all() == []
 
 
 @pytest.mark.parametrize("step", range(1, 4))
@@ -411,7 +393,7 @@ def test_a_report_whose_deletion_was_killed_can_be_added_again(
     services: Services, old: Path, new: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     ingest(services, old)
-    _killed_at(step, services, lambda: services.ingestor.delete(REPORT_ID), monkeypatch)
+    _killed_at(step, services, lambda: services.ingesting.ingestor.delete(REPORT_ID), monkeypatch)
     ingest(services, new)
     assert words(services) == NEW
     assert_consistent(services)
@@ -420,7 +402,7 @@ def test_a_report_whose_deletion_was_killed_can_be_added_again(
 def _killed_at(step: int, services: Services, work: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> bool:
     """Do the work, but be gone right after its write number ``step``. True when it has fewer writes."""
     count = [0]
-    documents = type(services.documents)
+    documents = type(services.storage.documents)
 
     def counting(kind: type, name: str, patch: pytest.MonkeyPatch) -> None:
         write_it = getattr(kind, name)
@@ -461,12 +443,12 @@ def test_a_report_that_is_deleted_while_it_is_read_stays_deleted(
     def delete(texts: Sequence[str]) -> None:
         calls.append(1)
         if len(calls) == call:
-            services.ingestor.delete(REPORT_ID)
+            services.ingesting.ingestor.delete(REPORT_ID)
 
     embedding.before = delete
     with pytest.raises(CancelledError, match="Report was deleted while it was read"):
         ingest(services, new)
-    assert (services.documents.get(REPORT_ID), stored(services), leases(services)) == (None, [], [])
+    assert (services.storage.documents.get(REPORT_ID), stored(services), leases(services)) == (None, [], [])
 
 
 def test_two_reports_are_replaced_apart_from_each_other(
@@ -478,7 +460,7 @@ def test_two_reports_are_replaced_apart_from_each_other(
     with pytest.raises(EmbeddingError):
         ingest(services, new)
     assert sorted(words(services)) == sorted([*OLD, "okapi"])
-    assert services.documents.unsettled() == {}
+    assert services.storage.documents.unsettled() == {}
 
 
 def test_what_is_registered_of_a_report_is_whole(services: Services, old: Path) -> None:

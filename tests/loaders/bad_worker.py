@@ -64,6 +64,7 @@ DEEDS: dict[str, Callable[[], str | None]] = {
     "abort": os.abort,
     "exit": lambda: sys.exit(3),
     "recursion": _recurse,
+    "mistake": lambda: str(min([])),
     "killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "print": _print,
     "pid": lambda: str(os.getpid()),

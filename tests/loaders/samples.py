@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import docx
 import openpyxl
 import pptx
 
-SHARED = Path("/work/shared/data/sample_corpus/formats")
+from tests.data import data_set
+
+FORMATS = data_set("sample_corpus", "formats")
 """Real reports, taken along where they are."""
+CASES = data_set("loader_cases")
+"""Real files that readers stumble over."""
 
 
 def good_files() -> dict[str, bytes]:
@@ -30,7 +33,7 @@ def good_files() -> dict[str, bytes]:
         "a.jsonl": b'{"Title": "a", "Text": "b"}\n' * 5,
     }
     shared = ("nigeria-2024.html", "peru-2024.docx", "kenya-2024.json", "indicators-2010-latest.csv")
-    return files | {name: (SHARED / name).read_bytes() for name in shared if (SHARED / name).is_file()}
+    return files | {name: (FORMATS / name).read_bytes() for name in shared if (FORMATS / name).is_file()}
 
 
 def _saved(document: docx.document.Document | openpyxl.Workbook | pptx.presentation.Presentation) -> bytes:

@@ -16,8 +16,9 @@ from docx.oxml.ns import nsdecls
 from chatbot.errors import LoadError
 from chatbot.loaders.docx import DocxLoader
 from chatbot.schema import Loaded
+from tests.data import data_set, needs
 
-PERU = Path("/work/shared/data/sample_corpus/formats/peru-2024.docx")
+PERU = data_set("sample_corpus", "formats", "peru-2024.docx")
 Sections = list[tuple[tuple[str, ...], str]]
 
 
@@ -173,7 +174,7 @@ def test_a_file_without_text_is_refused(tmp_path: Path) -> None:
         load(tmp_path, lambda document: None)
 
 
-@pytest.mark.skipif(not PERU.exists(), reason=f"{PERU} is not here")
+@needs(PERU)
 def test_every_word_of_a_real_report_arrives() -> None:
     loaded = DocxLoader().load(PERU)
     assert loaded.title == "Peru: Country Report 2024"

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from chatbot.errors import LoadError
 from chatbot.loaders import text as text_module
-from chatbot.loaders.decoding import clean, decode
-from chatbot.loaders.text import TextLoader
+from chatbot.loaders.text import TextLoader, clean, decode
 from chatbot.schema import Loaded, Section
 
 FRENCH = "La Côte d'Ivoire a connu une croissance économique élevée. Les récoltes ont été très bonnes."

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from chatbot.database import Database, decode_vector
-from chatbot.repositories.changes import CorpusChanges, CorpusFacts, StoredEmbedder
+from chatbot.database.core import Database
+from chatbot.database.rows import decode_vector
 from chatbot.repositories.conversations import ConversationRepository
+from chatbot.repositories.corpus import CorpusChanges, CorpusFacts, StoredEmbedder
 from chatbot.repositories.documents import DocumentRepository
 from chatbot.schema import Chunk, DocumentRecord
+from chatbot.settings import Settings
 from chatbot.stores.chunks import MongoChunks
 
 DIMENSIONS = 16
@@ -23,7 +25,7 @@ UNUSABLE = StoredEmbedder("openai", "text-embedding-ada-002", "openai:text-embed
 
 def write_corpus(database: Database, chunks: int, *, per_document: int = 50, prefix: str = "doc") -> None:
     """Passages in both collections, their registrations, a conversation, and the embedder."""
-    store = MongoChunks(database, CorpusChanges(database), collections=COLLECTIONS, filter_fields=FIELDS)
+    store = MongoChunks(settings=Settings(), database=database, changes=CorpusChanges(database), dimensions=DIMENSIONS)
     documents = DocumentRepository(database, FIELDS)
     CorpusFacts(database).remember_embedder(UNUSABLE)
     vectors = np.random.default_rng(len(prefix)).normal(size=(chunks, DIMENSIONS)).astype(np.float32)

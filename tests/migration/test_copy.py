@@ -13,17 +13,17 @@ import pytest
 from bson import ObjectId
 
 import chatbot
-from chatbot.database import Database
-from chatbot.database.locations import Location
+from chatbot.database import Location
+from chatbot.database.core import Database
 from chatbot.errors import DatabaseError, EmbedderMismatchError, InvalidRequestError, SettingsError
 from chatbot.migration.copy import DERIVED, OTHERS, Copier
 from chatbot.migration.schema import set_version
-from chatbot.repositories.changes import CorpusChanges, CorpusFacts, StoredEmbedder
+from chatbot.repositories.corpus import CorpusChanges, CorpusFacts, StoredEmbedder
 from chatbot.schema import Scope
 from chatbot.settings import Settings
-from chatbot.stores.faiss import FaissStore
+from chatbot.stores.faiss.store import FaissStore
 from tests.fakes.nx_server import NxThread
-from tests.migration.corpora import COLLECTIONS, DIMENSIONS, FIELDS, contents, write_corpus
+from tests.migration.corpora import COLLECTIONS, DIMENSIONS, contents, write_corpus
 
 EVERYTHING = (*COLLECTIONS, *OTHERS)
 
@@ -248,15 +248,10 @@ def test_only_vectors_in_use_are_copied_into_the_slot_that_serves_there(embedded
     assert bytes(stored["data_embedding"]) == bytes(half_done[1])
 
 
-def test_a_reader_of_the_target_notices(embedded: Database, other: Database) -> None:
+def test_a_reader_of_the_target_notices(embedded: Database, other: Database, tmp_path: Path) -> None:
     write_corpus(embedded, 100)
     store = FaissStore(
-        database=other,
-        changes=CorpusChanges(other),
-        collections=COLLECTIONS,
-        filter_fields=FIELDS,
-        dimensions=DIMENSIONS,
-        language="english",
+        settings=Settings(data_dir=tmp_path), database=other, changes=CorpusChanges(other), dimensions=DIMENSIONS
     )
     assert store.count(Scope()) == 0
     copy(embedded, other)

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from bson import ObjectId
 
-from chatbot.cancellation import Cancellation
-from chatbot.database import Database, decode_vector, open_database
+from chatbot.database import open_database
+from chatbot.database.core import Database
+from chatbot.database.rows import decode_vector
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.factory import create_app
-from chatbot.migration.mends import Mended, Mender
+from chatbot.migration.schema import Mended, Mender
+from chatbot.request import RequestContext
 from chatbot.schema import AnswerEvent, Question, Scope
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -68,22 +70,22 @@ def write_older_rows(database: Database) -> None:
 
 
 def ask(services: Services, query: str, **filters: Any) -> AnswerEvent:
-    scope = services.scopes.resolve(filters)
+    scope = services.storage.scopes.resolve(filters)
     question = Question(query, scope, top_k=3, retrieval_method="hybrid", mode="direct")
-    *_, last = services.agent("direct").run(question, cancel=Cancellation())
+    *_, last = services.answering.agent("direct").run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last
 
 
 def listed(services: Services) -> dict[str, tuple[Any, ...]]:
-    records = services.documents.all()
+    records = services.storage.documents.all()
     return {r.id: (r.name, r.metadata["country_name"], r.metadata["year"], r.chunks, r.status) for r in records}
 
 
 def mend(services: Services, *, dry_run: bool = False) -> Mended:
     mender = Mender(
-        services.database,
-        collections=services.chunk_collections,
+        services.storage.database,
+        collections=services.settings.chunk_collections,
         filter_fields=services.settings.filter_fields,
         dry_run=dry_run,
     )
@@ -96,7 +98,7 @@ def test_the_reports_are_listed_with_their_countries_and_years(services: Service
         ("Kenya 2023", "Kenya", 2023, 2, "ready"),
         ("Peru 2023", "Peru", 2023, 1, "ready"),
     ]
-    facets = services.documents.facets(Scope())
+    facets = services.storage.documents.facets(Scope())
     assert facets["country_name"] == [{"value": "Kenya", "documents": 2}, {"value": "Peru", "documents": 1}]
     assert facets["year"] == [{"value": 2022, "documents": 1}, {"value": 2023, "documents": 2}]
     assert (facets["documents"], facets["chunks"]) == (3, 4)
@@ -108,12 +110,12 @@ def test_a_scope_finds_them_although_the_years_are_text(services: Services) -> N
     assert {hit.chunk.document_name for hit in answer.trace.hits} == {"Kenya 2023"}
     assert answer.trace.hits[0].chunk.text == "Nairobi is the capital."
     assert answer.trace.hits[0].chunk.metadata == {"country_name": "Kenya", "year": 2023}
-    assert services.store.count(services.scopes.resolve({"year": {"gte": 2023}})) == 3
+    assert services.vectors.store.count(services.storage.scopes.resolve({"year": {"gte": 2023}})) == 3
 
 
 def test_a_hit_leads_to_its_report(services: Services) -> None:
     hit = ask(services, "Lima lies at the sea.").answer.trace.hits[0]
-    record = services.documents.get(hit.chunk.document_id)
+    record = services.storage.documents.get(hit.chunk.document_id)
     assert record is not None
     assert record.name == "Peru 2023"
 
@@ -121,11 +123,11 @@ def test_a_hit_leads_to_its_report(services: Services) -> None:
 def test_a_report_can_be_deleted(services: Services) -> None:
     ask(services, "coffee")  # the index is loaded
     (kenya,) = (id for id, values in listed(services).items() if values[0] == "Kenya 2023")
-    assert services.ingestor.delete(kenya) is True
+    assert services.ingesting.ingestor.delete(kenya) is True
     assert "Kenya 2023" not in {values[0] for values in listed(services).values()}
     assert "Kenya 2023" not in {hit.chunk.document_name for hit in ask(services, "Nairobi").answer.trace.hits}
-    assert services.store.count(Scope()) == 2
-    assert services.ingestor.delete(kenya) is False
+    assert services.vectors.store.count(Scope()) == 2
+    assert services.ingesting.ingestor.delete(kenya) is False
 
 
 def test_the_api_lists_them(settings: Settings) -> None:
@@ -139,29 +141,29 @@ def test_the_api_lists_them(settings: Settings) -> None:
 
 
 def test_they_are_grouped_once_and_again_when_something_changes(services: Services) -> None:
-    assert len(services.documents.all()) == 3
-    collection = services.database["report_chatting"]
+    assert len(services.storage.documents.all()) == 3
+    collection = services.storage.database["report_chatting"]
     peru = collection.find_one({"document_name": "Peru 2023"})
     assert peru is not None
     collection.update_each([(peru["_id"], {"$set": {"country_name": "Chile"}})])
-    assert "Peru" in services.documents.values("country_name")
-    services.changes.record([])
-    assert "Chile" in services.documents.values("country_name")
+    assert "Peru" in services.storage.documents.values("country_name")
+    services.storage.changes.record([])
+    assert "Chile" in services.storage.documents.values("country_name")
 
 
 def test_a_dry_run_counts_and_changes_nothing(services: Services) -> None:
-    before = list(services.database["report_chatting"].find({}))
+    before = list(services.storage.database["report_chatting"].find({}))
     assert mend(services, dry_run=True) == Mended(years=3, vectors=4, unregistered=4, reports=3)
-    assert list(services.database["report_chatting"].find({})) == before
-    assert services.database["documents"].count({}) == 0
+    assert list(services.storage.database["report_chatting"].find({})) == before
+    assert services.storage.database["documents"].count({}) == 0
 
 
 def test_mending_changes_the_form_and_nothing_else(services: Services) -> None:
     before, answer = listed(services), ask(services, "Nairobi capital", year=[2023]).answer
     assert mend(services) == Mended(years=3, vectors=4, unregistered=4, reports=3)
     assert listed(services) == before
-    assert services.database["documents"].count({}) == 3
-    rows = list(services.database["report_chatting"].find({}))
+    assert services.storage.database["documents"].count({}) == 3
+    rows = list(services.storage.database["report_chatting"].find({}))
     assert {row["year"] for row in rows} == {2022, 2023}
     assert {row["document_id"] for row in rows} == set(before)
     assert {type(row["data_embedding"]) is list for row in rows} == {False}
@@ -175,13 +177,13 @@ def test_an_interrupted_mend_goes_on(services: Services) -> None:
     """Killed after the registrations and one row."""
     before = listed(services)
     (kenya,) = (id for id, values in before.items() if values[0] == "Kenya 2023")
-    record = services.documents.get(kenya)
+    record = services.storage.documents.get(kenya)
     assert record is not None
-    services.documents.put(record)
-    row = services.database["report_chatting"].find_one({"document_name": "Kenya 2023"})
+    services.storage.documents.put(record)
+    row = services.storage.database["report_chatting"].find_one({"document_name": "Kenya 2023"})
     assert row is not None
-    services.database["report_chatting"].update_each([(row["_id"], {"$set": {"document_id": kenya}})])
-    services.changes.record([kenya])
+    services.storage.database["report_chatting"].update_each([(row["_id"], {"$set": {"document_id": kenya}})])
+    services.storage.changes.record([kenya])
     assert listed(services) == before
     mend(services)
     assert listed(services) == before

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chatbot.cancellation import Cancellation
-from chatbot.database import Database, decode_vector
+from chatbot.database.core import Database
 from chatbot.database.mongo import MongoBackend
+from chatbot.database.rows import decode_vector
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.errors import ChatbotError, DatabaseError, EmbedderMismatchError, EmbeddingError, SearchEngineError
 from chatbot.ingestion.watch import Watch
-from chatbot.migration.reembed import Reembedding
-from chatbot.migration.reembed_state import SIGN_OF_LIFE_SECONDS, ReembedState
-from chatbot.migration.slot_indexes import AtlasSlotIndexes, NoSlotIndexes
-from chatbot.repositories.changes import CorpusFacts, StoredEmbedder
+from chatbot.migration.reembed import SIGN_OF_LIFE_SECONDS, AtlasSlotIndexes, NoSlotIndexes, Reembedding, ReembedState
+from chatbot.repositories.corpus import CorpusFacts, StoredEmbedder
+from chatbot.request import RequestContext
 from chatbot.schema import AnswerEvent, Document, Matrix, Question, Scope, Section
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -60,7 +59,7 @@ def settings(settings: Settings) -> Settings:
 def services(settings: Settings) -> Iterator[Services]:
     """What serves while the model changes."""
     with Services(settings.override(embedding_provider="hashing", embedding_model="64")) as first:
-        first.ingestor.ingest(report("first"))
+        first.ingesting.ingestor.ingest(report("first"))
     with Services(settings) as serving:
         yield serving
 
@@ -68,8 +67,8 @@ def services(settings: Settings) -> Iterator[Services]:
 def change(services: Services, embedder: WatchedEmbedder | None = None, **options: Any) -> Reembedding:
     embedder = embedder or WatchedEmbedder()
     return Reembedding(
-        services.database,
-        collections=services.chunk_collections,
+        services.storage.database,
+        collections=services.settings.chunk_collections,
         provider="hashing",
         model=str(embedder.dimensions),
         embedder=embedder,
@@ -83,7 +82,7 @@ def run(work: Reembedding) -> StoredEmbedder:
 
 def ask(services: Services, query: str = "zebra number 7") -> AnswerEvent:
     question = Question(query, Scope(), top_k=3, retrieval_method="vector", mode="direct")
-    *_, last = services.agent("direct").run(question, cancel=Cancellation())
+    *_, last = services.answering.agent("direct").run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last
 
@@ -103,21 +102,21 @@ def fields(database: Database) -> set[str]:
 
 def test_the_model_changes_and_a_running_process_notices(services: Services) -> None:
     assert best_text(services) == "zebra number 7"
-    assert services.embedder.dimensions == 64
+    assert services.vectors.embedder.dimensions == 64
     embedder = WatchedEmbedder()
     assert run(change(services, embedder)) == NEW
     assert embedder.texts == PASSAGES
     assert best_text(services) == "zebra number 7"
-    assert services.embedder.dimensions == 128
-    assert fields(services.database) == {"data_embedding_b:128"}
-    assert services.database["meta"].find_one({"_id": "reembed"}) is None
+    assert services.vectors.embedder.dimensions == 128
+    assert fields(services.storage.database) == {"data_embedding_b:128"}
+    assert services.storage.database["meta"].find_one({"_id": "reembed"}) is None
 
 
 def test_there_and_back_and_on(services: Services) -> None:
     for dimensions in (128, 32, 64):
         run(change(services, WatchedEmbedder(dimensions)))
         assert best_text(services) == "zebra number 7"
-        assert {name.partition(":")[2] for name in fields(services.database)} == {str(dimensions)}
+        assert {name.partition(":")[2] for name in fields(services.storage.database)} == {str(dimensions)}
 
 
 def test_another_process_answers_all_the_while(services: Services, settings: Settings) -> None:
@@ -132,7 +131,7 @@ def test_another_process_answers_all_the_while(services: Services, settings: Set
                 try:
                     if best_text(other) != "zebra number 7":
                         failures.append("another passage")
-                    used.append(other.embedder.dimensions)
+                    used.append(other.vectors.embedder.dimensions)
                 except ChatbotError as error:
                     failures.append(error.message)
 
@@ -153,14 +152,14 @@ def test_another_process_answers_all_the_while(services: Services, settings: Set
 
 def test_an_answer_under_way_finishes_with_the_old_model(services: Services) -> None:
     question = Question("zebra number 7", Scope(), top_k=3, retrieval_method="vector", mode="direct")
-    events = services.agent("direct").run(question, cancel=Cancellation())
+    events = services.answering.agent("direct").run(question, request=RequestContext())
     next(events)
 
     def during_the_grace(seconds: float) -> None:
         *_, last = events
         assert isinstance(last, AnswerEvent)
         assert last.answer.trace.hits[0].chunk.text == "zebra number 7"
-        assert services.facts.embedder() == NEW
+        assert services.storage.facts.embedder() == NEW
 
     run(change(services, sleep=during_the_grace))
 
@@ -176,7 +175,7 @@ class TestInterrupted:
 
     def test_the_old_model_serves_and_nothing_is_computed_twice(self, services: Services) -> None:
         self.interrupted(services)
-        assert services.facts.embedder() == OLD
+        assert services.storage.facts.embedder() == OLD
         assert best_text(services) == "zebra number 7"
         embedder = WatchedEmbedder()
         assert run(change(services, embedder)) == NEW
@@ -188,7 +187,7 @@ class TestInterrupted:
         embedder = WatchedEmbedder(32)
         run(change(services, embedder))
         assert embedder.texts == PASSAGES
-        assert fields(services.database) == {"data_embedding_b:32"}
+        assert fields(services.storage.database) == {"data_embedding_b:32"}
 
     def test_a_model_of_the_same_size_starts_over_too(self, services: Services) -> None:
         """Only the name tells its vectors from the others."""
@@ -203,7 +202,7 @@ class TestInterrupted:
         embedder = WatchedEmbedder(64)
         assert run(change(services, embedder)) == OLD
         assert embedder.texts == 0
-        assert fields(services.database) == {"data_embedding:64"}
+        assert fields(services.storage.database) == {"data_embedding:64"}
 
     def test_after_the_switch_the_next_run_clears_up(self, services: Services) -> None:
         def die(seconds: float) -> None:
@@ -211,17 +210,17 @@ class TestInterrupted:
 
         with pytest.raises(DatabaseError):
             run(change(services, sleep=die))
-        assert services.facts.embedder() == NEW
-        assert fields(services.database) == {"data_embedding:64", "data_embedding_b:128"}
+        assert services.storage.facts.embedder() == NEW
+        assert fields(services.storage.database) == {"data_embedding:64", "data_embedding_b:128"}
         embedder = WatchedEmbedder()
         assert run(change(services, embedder)) == NEW
         assert embedder.texts == 0
-        assert fields(services.database) == {"data_embedding_b:128"}
+        assert fields(services.storage.database) == {"data_embedding_b:128"}
 
 
 class TestTwoAtOnce:
     def test_to_another_model_is_refused_while_one_is_alive(self, services: Services) -> None:
-        first = ReembedState(services.database)
+        first = ReembedState(services.storage.database)
         first.take_over(NEW)
         waited: list[float] = []
 
@@ -240,53 +239,53 @@ class TestTwoAtOnce:
 
         with pytest.raises(DatabaseError, match="taken over"):
             run(change(services, WatchedEmbedder(before=second_run)))
-        assert services.facts.embedder() == NEW
-        assert fields(services.database) == {"data_embedding_b:128"}
+        assert services.storage.facts.embedder() == NEW
+        assert fields(services.storage.database) == {"data_embedding_b:128"}
 
 
 class TestNewcomers:
     def test_what_is_ingested_meanwhile_is_not_lost(self, services: Services) -> None:
         def ingest(batch: int) -> None:
             if batch == 2:
-                services.ingestor.ingest(report("second", 10, "giraffe"))
+                services.ingesting.ingestor.ingest(report("second", 10, "giraffe"))
 
         embedder = WatchedEmbedder(before=ingest)
         assert run(change(services, embedder)) == NEW
         assert embedder.texts == PASSAGES + 10
-        assert fields(services.database) == {"data_embedding_b:128"}
+        assert fields(services.storage.database) == {"data_embedding_b:128"}
         assert ask(services, "giraffe number 3").answer.trace.hits[0].chunk.text == "giraffe number 3"
 
     def test_nor_what_replaces_a_passage_that_was_done(self, services: Services) -> None:
         def replace_first(batch: int) -> None:
             if batch == 2:
-                services.ingestor.ingest(report("first", 5, "giraffe"))
+                services.ingesting.ingestor.ingest(report("first", 5, "giraffe"))
 
         run(change(services, WatchedEmbedder(before=replace_first)))
-        assert fields(services.database) == {"data_embedding_b:128"}
-        assert services.store.count(Scope()) == 5
+        assert fields(services.storage.database) == {"data_embedding_b:128"}
+        assert services.vectors.store.count(Scope()) == 5
 
     def test_what_slips_in_just_before_the_switch_gets_its_vector_after_it(self, services: Services) -> None:
         """Written by a process that had checked the model a moment earlier."""
 
         def write_late(seconds: float) -> None:
-            row = services.database["report_chatting"].find_one({"ordinal": 7})
+            row = services.storage.database["report_chatting"].find_one({"ordinal": 7})
             assert row is not None
             row = {name: value for name, value in row.items() if name != "data_embedding_b"}
-            services.database["report_chatting"].insert_one({**row, "_id": "late-v-00000", "data": "giraffe"})
+            services.storage.database["report_chatting"].insert_one({**row, "_id": "late-v-00000", "data": "giraffe"})
 
         run(change(services, sleep=write_late))
-        late = services.database["report_chatting"].find_one({"_id": "late-v-00000"})
+        late = services.storage.database["report_chatting"].find_one({"_id": "late-v-00000"})
         assert late is not None
         assert {name for name in late if name.startswith("data_embedding")} == {"data_embedding_b"}
-        assert services.store.vector_scores(services.embedder.embed_query("giraffe"), ["late-v-00000"])
+        assert services.vectors.store.vector_scores(services.vectors.embedder.embed_query("giraffe"), ["late-v-00000"])
 
     def test_an_outdated_ingestor_refuses(self, services: Services) -> None:
-        outdated = services.ingestor
+        outdated = services.ingesting.ingestor
         run(change(services))
         with pytest.raises(EmbedderMismatchError, match=r"hashing:128 now.*hashing:64.*Ingest it again"):
             outdated.ingest(report("second", 3, "giraffe"))
-        assert services.database["report_chatting"].find_one({"document_id": "second"}) is None
-        services.ingestor.ingest(report("second", 3, "giraffe"))
+        assert services.storage.database["report_chatting"].find_one({"document_id": "second"}) is None
+        services.ingesting.ingestor.ingest(report("second", 3, "giraffe"))
         assert ask(services, "giraffe number 2").answer.trace.hits[0].chunk.text == "giraffe number 2"
 
     def test_an_ingestor_that_is_overtaken_does_not_call_the_document_ready(
@@ -297,28 +296,30 @@ class TestNewcomers:
         def change_the_model(done: int, total: int) -> None:
             run(change(services))
 
-        outdated, document = services.ingestor, report("second", 3, "giraffe")
+        outdated, document = services.ingesting.ingestor, report("second", 3, "giraffe")
         with pytest.raises(EmbedderMismatchError):
             outdated.ingest(document, watch=Watch(change_the_model))
-        record = services.documents.get("second")
+        record = services.storage.documents.get("second")
         assert record is not None
         assert record.status != "ready"
-        assert services.ingestor.ingest(document).outcome == "added"
-        assert fields(services.database) == {"data_embedding_b:128"}
+        assert services.ingesting.ingestor.ingest(document).outcome == "added"
+        assert fields(services.storage.database) == {"data_embedding_b:128"}
 
     def test_ingesting_the_same_report_again_does_nothing(self, services: Services) -> None:
         """A change of model is no change of the reports."""
         run(change(services))
-        assert services.ingestor.ingest(report("first")).outcome == "unchanged"
+        assert services.ingesting.ingestor.ingest(report("first")).outcome == "unchanged"
 
 
 def test_the_model_in_use_gives_vectors_to_passages_that_have_none(services: Services) -> None:
-    services.database["report_chatting"].insert_one({"_id": "late", "document_id": "first", "data": "giraffe"})
-    services.database["report_chatting"].insert_one({"_id": "empty", "document_id": "first", "data": " "})
+    services.storage.database["report_chatting"].insert_one({"_id": "late", "document_id": "first", "data": "giraffe"})
+    services.storage.database["report_chatting"].insert_one({"_id": "empty", "document_id": "first", "data": " "})
     embedder = WatchedEmbedder(64)
     assert run(change(services, embedder)) == OLD
     assert embedder.texts == 1
-    assert services.store.vector_scores(services.embedder.embed_query("giraffe"), ["late"])["late"] > 0.9
+    assert (
+        services.vectors.store.vector_scores(services.vectors.embedder.embed_query("giraffe"), ["late"])["late"] > 0.9
+    )
 
 
 def test_a_process_that_names_the_old_model_goes_on_with_the_new_one(services: Services, settings: Settings) -> None:
@@ -333,10 +334,10 @@ def test_a_process_that_names_the_old_model_goes_on_with_the_new_one(services: S
 
 
 def test_a_database_that_never_said_its_model(services: Services) -> None:
-    services.database["meta"].delete_many({"_id": "embedder"})
+    services.storage.database["meta"].delete_many({"_id": "embedder"})
     run(change(services))
-    assert CorpusFacts(services.database).embedder() == NEW
-    assert fields(services.database) == {"data_embedding_b:128"}
+    assert CorpusFacts(services.storage.database).embedder() == NEW
+    assert fields(services.storage.database) == {"data_embedding_b:128"}
 
 
 class TestSearchEngine:
@@ -350,7 +351,7 @@ class TestSearchEngine:
         with Services(settings.override(embedding_provider="hashing", embedding_model="64"), database=database) as one:
             one.prepare()
             AtlasSlotIndexes(settings, database).build(OLD)
-            one.ingestor.ingest(report("first"))
+            one.ingesting.ingestor.ingest(report("first"))
         with Services(settings, database=database) as serving:
             yield serving
 
@@ -361,9 +362,9 @@ class TestSearchEngine:
             assert set(client.engine.indexes["report_chatting"]) == {"vector_index", "vector_index_b"}
             assert best_text(services) == "zebra number 7"
 
-        assert services.engine.store == "atlas"
+        assert services.storage.engine.store == "atlas"
         assert best_text(services) == "zebra number 7"
-        run(change(services, indexes=AtlasSlotIndexes(settings, services.database), sleep=look))
+        run(change(services, indexes=AtlasSlotIndexes(settings, services.storage.database), sleep=look))
         assert set(client.engine.indexes["report_chatting"]) == {"vector_index_b"}
         definition = client.engine.index("report_chatting", "vector_index_b").latest["fields"][0]
         assert (definition["path"], definition["numDimensions"]) == ("data_embedding_b", 128)
@@ -374,15 +375,15 @@ class TestSearchEngine:
     ) -> None:
         client.engine.room = 2
         with pytest.raises(SearchEngineError, match="no room"):
-            run(change(services, indexes=AtlasSlotIndexes(settings, services.database)))
-        assert services.facts.embedder() == OLD
+            run(change(services, indexes=AtlasSlotIndexes(settings, services.storage.database)))
+        assert services.storage.facts.embedder() == OLD
         assert best_text(services) == "zebra number 7"
 
 
 def test_a_vector_is_what_the_model_makes_of_the_same_text(services: Services, tmp_path: Path) -> None:
-    chunk = services.store.get([ask(services).answer.trace.hits[0].chunk.id])[0]
+    chunk = services.vectors.store.get([ask(services).answer.trace.hits[0].chunk.id])[0]
     run(change(services))
-    stored = services.database["report_chatting"].find_one({"_id": chunk.id})
+    stored = services.storage.database["report_chatting"].find_one({"_id": chunk.id})
     assert stored is not None
     expected = HashingEmbedder(128).embed_query(chunk.search_text)
     np.testing.assert_array_equal(decode_vector(stored["data_embedding_b"]), expected)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.database import Database
+from chatbot.database.core import Database
 from chatbot.database.embedded import EmbeddedBackend
 from chatbot.errors import DatabaseError, SettingsError
 from chatbot.factory import create_app
 from chatbot.migration.schema import Migration, migrate, newest, set_version, stored_version
-from chatbot.repositories.changes import CorpusFacts
+from chatbot.repositories.corpus import CorpusFacts
 from chatbot.services import Services
 from chatbot.settings import Settings
 
@@ -74,11 +74,11 @@ def test_the_stored_embedder_gets_its_slot(database: Database) -> None:
 
 def test_the_start_brings_the_schema_up_to_date(services: Services) -> None:
     services.prepare()
-    assert stored_version(services.database) == newest()
+    assert stored_version(services.storage.database) == newest()
 
 
 def test_a_newer_database_stops_the_start(settings: Settings) -> None:
     with Services(settings) as services:
-        set_version(services.database, newest() + 1)
+        set_version(services.storage.database, newest() + 1)
     with pytest.raises(SettingsError, match=rf"schema version {newest() + 1}, this program knows .* {newest()}"):
         create_app(settings)

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from chatbot.model_output.records import FollowUp, Outline, OutlineSection
-from chatbot.model_output.shapes import follow_up, outline, prose
+from chatbot.model_output.asking import follow_up, outline, prose
+from chatbot.model_output.records import FollowUp, OutlineSection, ReportOutline
 
 MORE = FollowUp(False, "What is A?")
 DONE = FollowUp(True, "")
@@ -56,37 +56,37 @@ WHOLE = {
     ],
 }
 OUTLINES = {
-    "the schema's object": (json.dumps(WHOLE), Outline("Kenya", (PEOPLE, TRADE))),
-    "Python in a fence": (f"Here:\n```python\n{WHOLE}\n```", Outline("Kenya", (PEOPLE, TRADE))),
-    "only a list": (json.dumps(WHOLE["sections"]), Outline("", (PEOPLE, TRADE))),
-    "titles only": ('{"title": "Kenya", "sections": ["People", "Trade"]}', Outline("Kenya", BARE)),
+    "the schema's object": (json.dumps(WHOLE), ReportOutline("Kenya", (PEOPLE, TRADE))),
+    "Python in a fence": (f"Here:\n```python\n{WHOLE}\n```", ReportOutline("Kenya", (PEOPLE, TRADE))),
+    "only a list": (json.dumps(WHOLE["sections"]), ReportOutline("", (PEOPLE, TRADE))),
+    "titles only": ('{"title": "Kenya", "sections": ["People", "Trade"]}', ReportOutline("Kenya", BARE)),
     "other keys": (
         '{"heading": "Kenya", "Chapters": [{"name": "People", "query": "How many people live there?"}]}',
-        Outline("Kenya", (PEOPLE,)),
+        ReportOutline("Kenya", (PEOPLE,)),
     ),
     "a section without a title": (
         '{"sections": [{"question": "Why?"}]}',
-        Outline("", (OutlineSection("Why?", "Why?"),)),
+        ReportOutline("", (OutlineSection("Why?", "Why?"),)),
     ),
-    "each title once": ('["People", "people", "Trade"]', Outline("", BARE)),
-    "at most three": ('["a", "b", "c", "d"]', Outline("", tuple(OutlineSection(x, x) for x in "abc"))),
-    "cut off": (json.dumps(WHOLE)[:-20], Outline("Kenya", (PEOPLE, OutlineSection("Trade", "Trade")))),
-    "numbered": ("1. People\n2. Trade", Outline("", BARE)),
-    "bulleted": ("- People\n- Trade", Outline("", BARE)),
-    "headings": ("# Kenya\n## People\n## Trade", Outline("", (OutlineSection("Kenya", "Kenya"), *BARE))),
-    "a title and numbers": ("# Kenya\n1. People\n2. Trade", Outline("Kenya", BARE)),
-    "a title and bullets": ("# Kenya\n- People\n- Trade", Outline("Kenya", BARE)),
-    "a labelled title": ("Title: Kenya\n\n1. People\n2. Trade", Outline("Kenya", BARE)),
+    "each title once": ('["People", "people", "Trade"]', ReportOutline("", BARE)),
+    "at most three": ('["a", "b", "c", "d"]', ReportOutline("", tuple(OutlineSection(x, x) for x in "abc"))),
+    "cut off": (json.dumps(WHOLE)[:-20], ReportOutline("Kenya", (PEOPLE, OutlineSection("Trade", "Trade")))),
+    "numbered": ("1. People\n2. Trade", ReportOutline("", BARE)),
+    "bulleted": ("- People\n- Trade", ReportOutline("", BARE)),
+    "headings": ("# Kenya\n## People\n## Trade", ReportOutline("", (OutlineSection("Kenya", "Kenya"), *BARE))),
+    "a title and numbers": ("# Kenya\n1. People\n2. Trade", ReportOutline("Kenya", BARE)),
+    "a title and bullets": ("# Kenya\n- People\n- Trade", ReportOutline("Kenya", BARE)),
+    "a labelled title": ("Title: Kenya\n\n1. People\n2. Trade", ReportOutline("Kenya", BARE)),
     "with questions": (
         "1. **People**: How many people live there?\n2. Trade - What is sold?",
-        Outline("", (PEOPLE, TRADE)),
+        ReportOutline("", (PEOPLE, TRADE)),
     ),
     "with questions below": (
         "1. People\n   - How many people live there?\n   - Where?\n2. **Trade**\n   - What is sold?",
-        Outline("", (PEOPLE, TRADE)),
+        ReportOutline("", (PEOPLE, TRADE)),
     ),
-    "labelled sections": ("### Section 1: People\n### Section 2: Trade", Outline("", BARE)),
-    "thoughts": ("<think>1. x</think>1. People\n2. Trade", Outline("", BARE)),
+    "labelled sections": ("### Section 1: People\n### Section 2: Trade", ReportOutline("", BARE)),
+    "thoughts": ("<think>1. x</think>1. People\n2. Trade", ReportOutline("", BARE)),
     "an empty list": ('{"title": "Kenya", "sections": []}', None),
     "a refusal": ("I'm sorry, I can't:\n- it is late", None),
     "prose": ("Kenya is large. One could write much.", None),
@@ -95,7 +95,7 @@ OUTLINES = {
 
 
 @pytest.mark.parametrize(("reply", "expected"), OUTLINES.values(), ids=OUTLINES)
-def test_an_outline_is_read_from_any_reply(reply: str, expected: Outline | None) -> None:
+def test_an_outline_is_read_from_any_reply(reply: str, expected: ReportOutline | None) -> None:
     assert outline(3).read(reply) == expected
 
 

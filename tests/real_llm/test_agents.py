@@ -97,7 +97,7 @@ class TestCollections:
     def _news(self, services: Services, tmp_path: Path) -> None:
         path = write_report(tmp_path / "news", MALI_2021, "mali-2021")
         source = Source(path, "test/mali", metadata={"country_name": "Mali", "year": 2021}, listed=True)
-        services.ingestor.ingest(make_document(source, loader_for(path).load(path)), Registration("news"))
+        services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)), Registration("news"))
 
     def test_the_model_chooses_where_to_search(self, app: Flask) -> None:
         """R-C5."""

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from chatbot.cancellation import Cancellation
-from chatbot.model_output.asking import ask, asking
-from chatbot.model_output.completion import completed
-from chatbot.model_output.shapes import Shape, choice, follow_up, numbers, outline, queries
+from chatbot.model_output.asking import Shape, ask, choice, follow_up, numbers, outline, queries, shape_prompt
+from chatbot.model_output.stream import complete
 from chatbot.prompts import render
 from chatbot.schema import Message
 from chatbot.services import Services
@@ -46,7 +45,7 @@ def test_every_planning_call_is_read_at_the_first_try(services: Services, stage:
         Message("user", render(f"{stage}_user", **VALUES)),
     ]
     shape = SHAPES[stage]
-    asked = ask(services.chat_model, asking(messages, "", shape), shape, Cancellation(), stage=stage)
+    asked = ask(services.models.chat_model, shape_prompt(messages, "", shape), shape, Cancellation(), stage=stage)
     assert asked.value is not None, asked.why
     assert [step.name for step in asked.steps] == [stage]
     assert asked.steps[0].usage.calls == 1
@@ -55,8 +54,8 @@ def test_every_planning_call_is_read_at_the_first_try(services: Services, stage:
 
 def test_it_is_the_schema_that_makes_it_write_json(services: Services) -> None:
     shape = choice(["direct", "deep"])
-    prompt = asking([Message("user", "Write a line about the sea.")], "", shape)
-    held = completed(services.chat_model, prompt, Cancellation())
-    free = completed(services.chat_model, replace(prompt, json_schema=None), Cancellation())
+    prompt = shape_prompt([Message("user", "Write a line about the sea.")], "", shape)
+    held = complete(services.models.chat_model, prompt, Cancellation())
+    free = complete(services.models.chat_model, replace(prompt, json_schema=None), Cancellation())
     assert json.loads(held.text)["choice"] in ("direct", "deep")
     assert "{" not in free.text

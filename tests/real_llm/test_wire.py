@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from chatbot.cancellation import Cancellation
 from chatbot.errors import ContextLengthError
+from chatbot.request import RequestContext
 from chatbot.schema import Context, Message, Prompt
 from chatbot.services import Services
 from tests.real_llm.conftest import MARKS
@@ -52,4 +52,4 @@ def test_a_prompt_that_is_too_long_is_an_error_of_its_own(services: Services) ->
     """R-D9: the server's real words for it."""
     prompt = Prompt((Message("user", "population growth " * 3000),), "q", Context())
     with pytest.raises(ContextLengthError, match="openai:smollm2"):
-        list(services.chat_model.stream(prompt, cancel=Cancellation()))
+        list(services.models.chat_model.stream(prompt, request=RequestContext()))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.database import Database, open_database
+from chatbot.database import open_database
+from chatbot.database.core import Database
 from chatbot.database.mongo import MongoBackend
 from chatbot.settings import Settings
 from tests.fakes.mongomock_search import SearchClient

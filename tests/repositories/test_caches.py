@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.database import Database
+from chatbot.database.core import Database
 from chatbot.repositories.caches import CacheRepository
 from chatbot.services import Services
 
 
 @pytest.fixture
 def database(services: Services) -> Database:
-    return services.database
+    return services.storage.database
 
 
 def test_a_value_comes_back_at_its_level_only(database: Database) -> None:

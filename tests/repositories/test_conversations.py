@@ -1,19 +1,20 @@
-"""Conversations and their messages."""
+"""Conversations and their messages; and sums by day: of the meter and of the answers, whoever adds at the same time."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 
-from chatbot.database import Database
-from chatbot.repositories.conversations import ConversationRepository
-from chatbot.schema import Message, Usage
-from chatbot.schema.sums import Sums
+from chatbot.database.core import Database
+from chatbot.repositories.conversations import ConversationRepository, UsageRepository
+from chatbot.schema import LedgerRow, Message, Usage
+from chatbot.schema.costs import StageSums, Sums
 from chatbot.services import Services
 from chatbot.settings import Settings
 
 
 def test_messages_come_back_in_their_order(services: Services) -> None:
-    repository = services.conversations
+    repository = services.storage.conversations
     repository.ensure_indexes()
     repository.ensure_indexes()
     conversation = repository.create("What is the rate?")
@@ -26,43 +27,45 @@ def test_messages_come_back_in_their_order(services: Services) -> None:
 
 
 def test_conversations_are_apart_and_ids_cannot_be_guessed(services: Services) -> None:
-    one, two = services.conversations.create("a"), services.conversations.create("a")
+    one, two = services.storage.conversations.create("a"), services.storage.conversations.create("a")
     assert one != two
     assert len(one) == len(two) == 32
-    services.conversations.add(one, "user", "hello")
-    assert services.conversations.messages(two) == []
-    assert services.conversations.exists(one)
-    assert not services.conversations.exists("0" * 32)
+    services.storage.conversations.add(one, "user", "hello")
+    assert services.storage.conversations.messages(two) == []
+    assert services.storage.conversations.exists(one)
+    assert not services.storage.conversations.exists("0" * 32)
 
 
 def test_what_belongs_to_a_message_is_kept_with_it(services: Services) -> None:
-    conversation = services.conversations.create("x" * 200)
-    message = services.conversations.add(conversation, "assistant", "text", citations=[{"number": 1}], answered=True)
-    row = services.database["messages"].find_one({"_id": message})
+    conversation = services.storage.conversations.create("x" * 200)
+    message = services.storage.conversations.add(
+        conversation, "assistant", "text", citations=[{"number": 1}], answered=True
+    )
+    row = services.storage.database["messages"].find_one({"_id": message})
     assert row is not None
     assert (row["citations"], row["answered"], row["ordinal"]) == ([{"number": 1}], True, 1)
-    stored = services.database["conversations"].find_one({"_id": conversation})
+    stored = services.storage.database["conversations"].find_one({"_id": conversation})
     assert stored is not None
     assert (stored["title"], stored["messages"]) == ("x" * 80, 1)
 
 
 def test_concurrent_messages_each_get_a_place(services: Services) -> None:
-    conversation = services.conversations.create("a")
+    conversation = services.storage.conversations.create("a")
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda n: services.conversations.add(conversation, "user", f"m{n}"), range(32)))
-    rows = list(services.database["messages"].find({"conversation_id": conversation}))
+        list(pool.map(lambda n: services.storage.conversations.add(conversation, "user", f"m{n}"), range(32)))
+    rows = list(services.storage.database["messages"].find({"conversation_id": conversation}))
     assert sorted(row["ordinal"] for row in rows) == list(range(1, 33))
-    assert {message.content for message in services.conversations.messages(conversation)} == {
+    assert {message.content for message in services.storage.conversations.messages(conversation)} == {
         f"m{n}" for n in range(32)
     }
 
 
 def test_a_conversation_outlives_the_process(settings: Settings, services: Services) -> None:
-    """DESIGN.md, "State only in the database"."""
-    conversation = services.conversations.create("a")
-    services.conversations.add(conversation, "user", "hello")
+    """State is only in the database."""
+    conversation = services.storage.conversations.create("a")
+    services.storage.conversations.add(conversation, "user", "hello")
     with Services(settings) as other:
-        assert ConversationRepository(other.database).messages(conversation) == [Message("user", "hello")]
+        assert ConversationRepository(other.storage.database).messages(conversation) == [Message("user", "hello")]
 
 
 def test_what_a_conversation_took_adds_up_whoever_adds_at_the_same_time(database: Database) -> None:
@@ -83,3 +86,87 @@ def test_a_conversation_that_is_gone_took_what_it_takes_now(database: Database) 
     repository = ConversationRepository(database)
     assert repository.book("gone", Sums(questions=1)) == Sums(questions=1)
     assert not repository.exists("gone")
+
+
+ROWS = (
+    LedgerRow("embed", 2, 1.25, Usage(embedding_tokens=9), 0.0),
+    LedgerRow("generate", 1, 100.5, Usage(1000, 100, calls=2, failed_calls=1), 0.0035),
+    LedgerRow("fuse", 1, 0.0, Usage(), 0.0),
+)
+
+
+def day(ago: int = 0) -> str:
+    return (datetime.now(UTC).date() - timedelta(days=ago)).isoformat()
+
+
+def test_nothing_used_is_no_day(database: Database) -> None:
+    usage = UsageRepository(database)
+    usage.add(0)
+    usage.book((), questions=0)
+    assert (usage.today(), usage.days(366)) == (0, [])
+
+
+def test_the_meter_and_the_answers_are_counted_apart(database: Database) -> None:
+    usage = UsageRepository(database)
+    usage.book(ROWS, questions=1)
+    assert usage.today() == 0
+    usage.add(1100)
+    usage.add(50)
+    (found,) = usage.days(1)
+    assert (found.day, found.metered_tokens, usage.today()) == (day(), 1150, 1150)
+    assert found.sums == Sums(1, Usage(1000, 100, 9, 2, 0, 1), 0.0035)
+
+
+def test_stages_are_kept_the_longest_first(database: Database) -> None:
+    usage = UsageRepository(database)
+    for _ in range(2):
+        usage.book(ROWS, questions=1)
+    (found,) = usage.days(1)
+    assert found.stages == (
+        StageSums("generate", 2, 4, 2200, 0, 201.0),
+        StageSums("embed", 4, 0, 0, 18, 2.5),
+        StageSums("fuse", 2),
+    )
+    assert found.sums.questions == 2
+
+
+def test_a_question_of_many_stages_is_counted_whole(database: Database) -> None:
+    """The embedded database forgets the paths of an update beyond its 64th, or writes their dots into the name."""
+    usage = UsageRepository(database)
+    rows = [LedgerRow(f"stage_{number}", 1, 1.5, Usage(1, 1, 1, calls=1), 0.25) for number in range(40)]
+    for _ in range(3):
+        usage.book(rows, questions=1)
+    (found,) = usage.days(1)
+    assert {stage.stage for stage in found.stages} == {row.stage for row in rows}
+    assert {(s.runs, s.calls, s.tokens, s.embedding_tokens, s.ms) for s in found.stages} == {(3, 3, 6, 3, 4.5)}
+    assert (found.sums.usage.calls, found.sums.cost) == (120, 30.0)
+
+
+def test_days_are_newest_first_and_as_many_as_asked_for(database: Database) -> None:
+    for ago in (0, 1, 6, 7, 400):
+        database["usage"].insert_one({"_id": day(ago), "tokens": ago})
+    usage = UsageRepository(database)
+    assert [found.day for found in usage.days(1)] == [day()]
+    assert [found.day for found in usage.days(7)] == [day(), day(1), day(6)]
+    assert [found.metered_tokens for found in usage.days(366)] == [0, 1, 6, 7]
+
+
+def test_a_day_of_an_older_version_has_tokens_only(database: Database) -> None:
+    database["usage"].insert_one({"_id": day(), "tokens": 4711})
+    (found,) = UsageRepository(database).days(1)
+    assert (found.metered_tokens, found.sums, found.stages) == (4711, Sums(), ())
+
+
+def test_many_writers_at_once_lose_nothing(database: Database) -> None:
+    usage = UsageRepository(database)
+
+    def work(number: int) -> None:
+        usage.book(ROWS, questions=1)
+        usage.add(number)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(80)))
+    (found,) = usage.days(1)
+    assert found.metered_tokens == sum(range(80))
+    assert found.sums == Sums(80, Usage(80_000, 8_000, 720, 160, 0, 80), 0.28)
+    assert {stage.stage: stage.runs for stage in found.stages} == {"generate": 80, "embed": 160, "fuse": 80}

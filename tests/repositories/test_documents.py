@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.database import Collection
+from chatbot.database.core import Collection
 from chatbot.repositories.documents import DocumentRepository
 from chatbot.schema import Chunking, DocumentRecord, Part, Range, Scope, Values
 from chatbot.services import Services
@@ -35,8 +35,8 @@ def record(name: str, metadata: dict[str, Any], chunks: int, **other: Any) -> Do
 @pytest.fixture
 def documents(services: Services) -> DocumentRepository:
     for row in REPORTS:
-        services.documents.put(record(*row))
-    return services.documents
+        services.storage.documents.put(record(*row))
+    return services.storage.documents
 
 
 def counts(facets: dict[str, Any], field: str) -> dict[Any, int]:
@@ -93,7 +93,7 @@ def test_facets_count_everything_without_a_scope(documents: DocumentRepository) 
 
 
 def test_each_field_is_counted_under_the_rest_of_the_scope(documents: DocumentRepository) -> None:
-    """DESIGN.md, GET /api/facets: choosing Kenya must not hide Mali, but hides years that Kenya lacks."""
+    """GET /api/facets: choosing Kenya must not hide Mali, but hides years that Kenya lacks."""
     facets = documents.facets(Scope.of({"country_name": Values(("Kenya",)), "year": Values((2023,))}))
     assert counts(facets, "country_name") == {"Kenya": 1, "Mali": 1}
     assert counts(facets, "year") == {2021: 1, 2023: 1}
@@ -125,16 +125,17 @@ def test_an_older_report_with_rows_in_two_collections_is_in_both(services: Servi
     for name, rows in (("chatbot_data", 1), ("report_chatting", 2)):
         for number in range(rows):
             row = {"_id": f"{name}{number}", "document_name": "Old", "year": "2020", "data": "text"}
-            services.database[name].insert_one(row)
-    services.database["chatbot_data"].insert_one({"_id": "x", "document_name": "Other", "data": "text"})
+            services.storage.database[name].insert_one(row)
+    services.storage.database["chatbot_data"].insert_one({"_id": "x", "document_name": "Other", "data": "text"})
     reports, general = (
-        [r.name for r in services.documents.all(Scope().within([name]))] for name in ("report_chatting", "chatbot_data")
+        [r.name for r in services.storage.documents.all(Scope().within([name]))]
+        for name in ("report_chatting", "chatbot_data")
     )
     assert (reports, general) == (["Old"], ["Old", "Other"])
 
 
 def test_facets_follow_the_filter_fields(services: Services, documents: DocumentRepository) -> None:
-    facets = DocumentRepository(services.database, ("year",)).facets(Scope())
+    facets = DocumentRepository(services.storage.database, ("year",)).facets(Scope())
     assert set(facets) == {"year", "documents", "chunks"}
 
 
@@ -234,7 +235,7 @@ def test_unsettled_reports_are_named_with_the_version_to_be_seen(documents: Docu
 def test_what_is_kept_of_the_catalog_follows_every_write_by_any_process(
     services: Services, documents: DocumentRepository
 ) -> None:
-    other = DocumentRepository(services.database, FIELDS)
+    other = DocumentRepository(services.storage.database, FIELDS)
     assert len(other.all()) == len(documents.all()) == len(REPORTS)
     documents.put(record("New", {"year": 1999}, 1))
     assert 1999 in other.values("year")
@@ -267,7 +268,7 @@ def test_the_catalog_is_read_once_while_nothing_is_written(
 
 
 def test_a_reader_beside_a_writer_sees_every_finished_write(services: Services, documents: DocumentRepository) -> None:
-    other = DocumentRepository(services.database, FIELDS)
+    other = DocumentRepository(services.storage.database, FIELDS)
     written, missed = [0], list[int]()
     stop = threading.Event()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.database import Database
+from chatbot.database.core import Database
 from chatbot.errors import NotFoundError
 from chatbot.repositories import files as module
 from chatbot.repositories.files import PIECE_BYTES, FileRepository

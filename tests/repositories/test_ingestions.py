@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chatbot.database import Database
+from chatbot.database.core import Database
 from chatbot.errors import NotFoundError
 from chatbot.repositories import ingestions as module
 from chatbot.repositories.ingestions import IngestionRepository

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from chatbot.cancellation import Cancellation
+from chatbot.request import RequestContext
 from chatbot.schema import Chunk, Delta, Prompt, SearchHit, Usage
 
 
@@ -20,13 +20,14 @@ def ids(hits: Sequence[SearchHit]) -> list[str]:
 class Scripted:
     """Implements `protocols.ChatModel`: one reply per call, in order; the prompts are kept."""
 
+    is_language_model = True
     model_id = "scripted"
 
     def __init__(self, *replies: str) -> None:
         self._replies = list(replies)
         self.prompts: list[Prompt] = []
 
-    def stream(self, prompt: Prompt, *, cancel: Cancellation) -> Iterator[Delta]:
+    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         self.prompts.append(prompt)
         for piece in self._replies.pop(0).split(" "):
             yield Delta(piece + " ")

@@ -6,11 +6,11 @@ from importlib.util import find_spec
 
 import pytest
 
-from chatbot.cancellation import Cancellation
 from chatbot.errors import MissingPackageError, UnknownNameError
+from chatbot.protocols import Reranker
+from chatbot.request import RequestContext
 from chatbot.rerankers import RERANKERS
 from chatbot.rerankers.cross_encoder import CrossEncoderReranker
-from chatbot.rerankers.reranker import Reranker
 from tests.rerankers.hits import Scripted, hit, ids
 
 HITS = [hit(f"h{number}", score=1 - number / 20, source=f"s{number % 3}") for number in range(10)]
@@ -25,7 +25,7 @@ def reranker(name: str) -> Reranker:
 @pytest.mark.parametrize("name", RERANKERS.names())
 @pytest.mark.parametrize("top_k", [1, 3, 10, 50])
 def test_as_many_of_the_hits_as_are_wanted_each_once(name: str, top_k: int) -> None:
-    found = reranker(name).rerank("question", HITS, top_k=top_k, cancel=Cancellation()).hits
+    found = reranker(name).rerank("question", HITS, top_k=top_k, request=RequestContext()).hits
     assert len(found) == min(top_k, len(HITS))
     assert set(ids(found)) <= set(ids(HITS))
     assert len(set(ids(found))) == len(found)
@@ -35,8 +35,8 @@ def test_as_many_of_the_hits_as_are_wanted_each_once(name: str, top_k: int) -> N
 @pytest.mark.parametrize("name", RERANKERS.names())
 def test_no_hits_and_one_hit(name: str) -> None:
     one = reranker(name)
-    assert one.rerank("question", [], top_k=3, cancel=Cancellation()).hits == ()
-    assert ids(one.rerank("question", HITS[:1], top_k=3, cancel=Cancellation()).hits) == ["h0"]
+    assert one.rerank("question", [], top_k=3, request=RequestContext()).hits == ()
+    assert ids(one.rerank("question", HITS[:1], top_k=3, request=RequestContext()).hits) == ["h0"]
 
 
 @pytest.mark.parametrize("name", RERANKERS.names())
@@ -46,7 +46,7 @@ def test_it_asks_for_no_fewer_than_are_wanted(name: str, top_k: int) -> None:
 
 
 def test_an_unknown_reranker_lists_the_valid_ones() -> None:
-    with pytest.raises(UnknownNameError, match="Valid: cross_encoder, diversity, llm, mmr, none"):
+    with pytest.raises(UnknownNameError, match=f"Valid: {', '.join(RERANKERS.names())}"):
         RERANKERS.check("magic")
 
 

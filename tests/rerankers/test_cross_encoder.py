@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.cancellation import Cancellation
+from chatbot.request import RequestContext
 from chatbot.rerankers.cross_encoder import CrossEncoderReranker, RerankerError
 from tests.rerankers.hits import hit, ids
 
@@ -18,7 +18,7 @@ def test_the_best_score_comes_first_and_ties_keep_their_order() -> None:
         asked.extend(pairs)
         return [float(text.count("coffee")) for _, text in pairs]
 
-    found = CrossEncoderReranker(predict).rerank("How much coffee?", HITS, top_k=2, cancel=Cancellation())
+    found = CrossEncoderReranker(predict).rerank("How much coffee?", HITS, top_k=2, request=RequestContext())
     assert ids(found.hits) == ["b", "c"]
     assert asked == [("How much coffee?", one.chunk.search_text) for one in HITS]
 
@@ -28,4 +28,4 @@ def test_a_model_that_fails_is_an_error_that_names_the_way_out() -> None:
         raise RuntimeError("out of memory")
 
     with pytest.raises(RerankerError, match=r"out of memory.*RERANKER=none"):
-        CrossEncoderReranker(predict).rerank("q", HITS, top_k=2, cancel=Cancellation())
+        CrossEncoderReranker(predict).rerank("q", HITS, top_k=2, request=RequestContext())

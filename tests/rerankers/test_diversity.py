@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatbot.cancellation import Cancellation
+from chatbot.request import RequestContext
 from chatbot.rerankers.diversity import DiversityReranker
 from chatbot.schema import SearchHit
 from tests.rerankers.hits import hit, ids
@@ -20,7 +20,7 @@ HITS = [hit(f"{source} at {score}", score=score, source=source) for source, scor
 
 
 def diverse(hits: list[SearchHit], top_k: int) -> list[str]:
-    return ids(DiversityReranker().rerank("question", hits, top_k=top_k, cancel=Cancellation()).hits)
+    return ids(DiversityReranker().rerank("question", hits, top_k=top_k, request=RequestContext()).hits)
 
 
 def test_the_seeds_ten_hits_become_its_three() -> None:

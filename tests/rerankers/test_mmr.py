@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.cancellation import Cancellation
+from chatbot.request import RequestContext
 from chatbot.rerankers.mmr import MmrReranker
 from chatbot.schema import Chunk, SearchHit
 from tests.rerankers.hits import hit, ids
@@ -19,7 +19,7 @@ HITS = [
 
 def reranked(hits: list[SearchHit], *, relevance: float, top_k: int = 4) -> list[str]:
     mmr = MmrReranker(str.split, relevance=relevance)
-    return ids(mmr.rerank("question", hits, top_k=top_k, cancel=Cancellation()).hits)
+    return ids(mmr.rerank("question", hits, top_k=top_k, request=RequestContext()).hits)
 
 
 def test_what_says_the_same_again_waits() -> None:

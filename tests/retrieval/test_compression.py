@@ -11,13 +11,14 @@ import pytest
 
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError, LoadError
+from chatbot.request import RequestContext
 from chatbot.retrieval.compression import BATCH, MOST_PASSAGES, Compressor, Neighbours
 from chatbot.schema import ATTACHMENTS, Chunk, Document, Matrix, Section, Vector, lay_out
 from chatbot.services import Services
 from chatbot.settings import Settings
 
 ASKED = "What does it cost?"
-_NONE = Cancellation()
+_NONE = RequestContext()
 
 
 class ScriptedEmbedder:
@@ -32,10 +33,10 @@ class ScriptedEmbedder:
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
-    def embed_query(self, text: str) -> Vector:
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
         return np.asarray([1, 0], np.float32)
 
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
         self.batches.append(len(texts))
         if self.cancel_after and len(self.batches) == self.cancel_after[0]:
             self.cancel_after[1].cancel()
@@ -80,7 +81,7 @@ def document(*cosines: float, name: str = "a.md") -> Document:
 
 
 def retrieve(compressor: Compressor, *documents: Document, query: str = ASKED, top_k: int = 5) -> list[tuple[str, str]]:
-    found, _ = compressor.retrieve(query, documents, top_k=top_k, cancel=Cancellation())
+    found, _ = compressor.retrieve(query, documents, top_k=top_k, request=RequestContext())
     assert [hit.rank for hit in found.hits] == list(range(1, len(found.hits) + 1))
     return [(hit.chunk.text, *hit.found_by) for hit in found.hits]  # type: ignore[misc]
 
@@ -94,7 +95,7 @@ class TestThreshold:
         ]
 
     def test_scores_are_on_the_one_scale_and_so_is_the_threshold(self, compressor: Compressor) -> None:
-        found, _ = compressor.retrieve(ASKED, [document(0.35, 1.0, -1.0)], top_k=5, cancel=Cancellation())
+        found, _ = compressor.retrieve(ASKED, [document(0.35, 1.0, -1.0)], top_k=5, request=RequestContext())
         assert [hit.score for hit in found.hits] == pytest.approx([1.0, 0.675])
         assert found.threshold is not None
         assert (found.threshold.start, found.threshold.used, found.threshold.relaxed) == (0.675, 0.675, False)
@@ -115,7 +116,7 @@ class TestThreshold:
         assert [text for text, _ in retrieve(compressor, *both)] == ["a.md costs 0.5"] * 2 + ["b.md costs 0.5"]
 
     def test_tokens_and_time_are_counted(self, compressor: Compressor) -> None:
-        found, chunks = compressor.retrieve(ASKED, [document(0.5, 0.9)], top_k=1, cancel=Cancellation())
+        found, chunks = compressor.retrieve(ASKED, [document(0.5, 0.9)], top_k=1, request=RequestContext())
         assert len(chunks) == 2
         assert found.usage.embedding_tokens == sum(len(chunk.search_text.split()) for chunk in chunks) + 4
         assert [step.name for step in found.steps] == ["compress"]
@@ -173,14 +174,14 @@ class TestLimits:
         cancel = Cancellation()
         embedder.cancel_after = 2, cancel
         with pytest.raises(CancelledError):
-            compressor.retrieve(ASKED, [document(*[0.5] * (3 * BATCH))], top_k=1, cancel=cancel)
+            compressor.retrieve(ASKED, [document(*[0.5] * (3 * BATCH))], top_k=1, request=RequestContext(cancel))
         assert embedder.batches == [BATCH, BATCH]
 
 
 class TestNeighbours:
     def test_those_of_the_same_document_within_the_margin(self, compressor: Compressor) -> None:
         _, chunks = compressor.retrieve(
-            ASKED, [document(*[0.5] * 5), document(0.5, name="b.md")], top_k=1, cancel=_NONE
+            ASKED, [document(*[0.5] * 5), document(0.5, name="b.md")], top_k=1, request=_NONE
         )
         around = Neighbours(chunks)
         assert [chunk.ordinal for chunk in around.surroundings(chunks[2], margin=90)] == [1, 2, 3]
@@ -199,7 +200,7 @@ class TestFigures:
     def test_passages_are_that_long_and_overlap(self, services: Services) -> None:
         words = " ".join(f"word{number}" for number in range(1000))
         whole = Document("attachment-x", "x.md", "x", "x.md", {}, lay_out([Section((), words)]))
-        _, chunks = services.model_bound.compressor.retrieve("word7", [whole], top_k=1, cancel=_NONE)
+        _, chunks = services.answering.compressor.retrieve("word7", [whole], top_k=1, request=_NONE)
         assert 900 < max(len(chunk.text) for chunk in chunks) <= 1000
         assert {chunk.collection for chunk in chunks} == {ATTACHMENTS}
         overlaps = [before.end - after.start for before, after in pairwise(chunks)]
@@ -210,5 +211,5 @@ class TestFigures:
         text = Document("attachment-x", "x.md", "x", "x.md", {}, lay_out([Section((), "alpha beta gamma delta")]))
         for least, found in ((0.2, 1), (0.99, 0)):
             with Services(settings.override(similarity_threshold=least)) as services:
-                kept, _ = services.model_bound.compressor.retrieve("alpha", [text], top_k=5, cancel=_NONE)
+                kept, _ = services.answering.compressor.retrieve("alpha", [text], top_k=5, request=_NONE)
             assert len(kept.hits) == found

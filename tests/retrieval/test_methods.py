@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatbot.errors import UnknownNameError
-from chatbot.retrieval import RETRIEVAL_METHODS
-from chatbot.retrieval.method import RetrievalMethod
+from chatbot.retrieval import RETRIEVAL_METHODS, RetrievalMethod
 from chatbot.schema import Match
 from chatbot.settings import Settings
 
@@ -66,5 +65,5 @@ def test_nothing_found_is_nothing_ranked() -> None:
 
 
 def test_an_unknown_method_lists_the_valid_ones() -> None:
-    with pytest.raises(UnknownNameError, match="Valid: bm25, hybrid, vector"):
+    with pytest.raises(UnknownNameError, match=f"Valid: {', '.join(RETRIEVAL_METHODS.names())}"):
         RETRIEVAL_METHODS.check("magic")

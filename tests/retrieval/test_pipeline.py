@@ -1,18 +1,18 @@
 """search -> threshold -> fuse -> cut, over the real in-process store (R-D5, R-B6).
 
-Chunks get vectors with a chosen cosine to the question, so every score is known beforehand.
-"""
+Chunks get vectors with a chosen cosine to the question, so every score is known beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pytest
 
 from chatbot.errors import UnknownNameError
-from chatbot.retrieval.pipeline import Retrieval
-from chatbot.schema import Chunk, Scope, Threshold, Values, Vector
+from chatbot.retrieval import RETRIEVAL_METHODS, pipeline
+from chatbot.retrieval.pipeline import TRIES, Retrieval, settled_search
+from chatbot.schema import Chunk, Match, Scope, Threshold, Values, Vector
 from chatbot.services import Services
 
 QUESTION = "zebra crossing"
@@ -28,8 +28,8 @@ def fill(services: Services) -> Fill:
         for number, (name, row) in enumerate(rows.items()):
             score, text, year = (*row, 2023)[:3] if isinstance(row, tuple) else (row, "nothing in common", 2023)
             chunks.append(Chunk(name, f"d-{name}", "Report", "", str(text), metadata={"year": int(year)}))
-            vectors.append(with_cosine(services.embedder.embed_query(QUESTION), 2 * float(score) - 1, number))
-        services.store.upsert(chunks, np.vstack(vectors))
+            vectors.append(with_cosine(services.vectors.embedder.embed_query(QUESTION), 2 * float(score) - 1, number))
+        services.vectors.store.upsert(chunks, np.vstack(vectors))
 
     return write
 
@@ -42,7 +42,7 @@ def with_cosine(question: Vector, cosine: float, seed: int) -> Vector:
 
 
 def retrieve(services: Services, method: str = "hybrid", top_k: int = 50, scope: Scope = Scope()) -> Retrieval:  # noqa: B008
-    return services.retriever.retrieve(QUESTION, top_k=top_k, scope=scope, method=method)
+    return services.answering.retriever().retrieve(QUESTION, top_k=top_k, scope=scope, method=method)
 
 
 def reopened(services: Services, **values: float) -> Services:
@@ -137,7 +137,7 @@ def test_scores_are_normalised_over_all_that_was_found_and_cut_afterwards(servic
 
 
 def test_a_hit_of_the_keyword_search_alone_gets_its_stored_vector_score(services: Services, fill: Fill) -> None:
-    """REQUIREMENTS.md, "One scale for scores": filled in by id, beyond the hundred nearest."""
+    """One scale for scores: filled in by id, beyond the hundred nearest."""
     fill(**{f"n{n:03}": 0.9 if n < 5 else 0.6 for n in range(120)}, worded=(0.3, "zebra crossing"))
     hits = {hit.chunk.id: hit for hit in retrieve(services).hits}
     assert len(hits) == 6
@@ -148,7 +148,9 @@ def test_a_hit_of_the_keyword_search_alone_gets_its_stored_vector_score(services
 def test_a_passage_without_an_embedding_is_found_by_its_words_and_has_no_score(services: Services, fill: Fill) -> None:
     """R-D7: what an older system wrote stays reachable."""
     fill(near=0.9)
-    services.database["chatbot_data"].replace_many([{"_id": "bare", "data": "zebra crossing", "document_name": "Old"}])
+    services.storage.database["chatbot_data"].replace_many(
+        [{"_id": "bare", "data": "zebra crossing", "document_name": "Old"}]
+    )
     hits = {hit.chunk.id: hit for hit in retrieve(services).hits}
     assert set(hits) == {"near", "bare"}
     assert hits["bare"].score is None
@@ -200,5 +202,116 @@ def test_the_weight_setting_is_used(services: Services, fill: Fill) -> None:
 
 
 def test_an_unknown_method_is_an_error(services: Services) -> None:
-    with pytest.raises(UnknownNameError, match="Valid: bm25, hybrid, vector"):
+    with pytest.raises(UnknownNameError, match=f"Valid: {', '.join(RETRIEVAL_METHODS.names())}"):
         retrieve(services, "magic")
+
+
+# Matches of versions that are not to be seen are dropped, and nobody's result gets shorter for it.
+
+
+def id_of(document: str, version: str, ordinal: int = 0) -> str:
+    return Chunk.make_id(document, version, ordinal)
+
+
+class Search:
+    """Finds the first n of two fixed lists; remembers how many were asked for."""
+
+    def __init__(self, near: list[str], worded: list[str] | None = None) -> None:
+        self.asked: list[int] = []
+        self._found = [Match(id, 1.0) for id in near], [Match(id, 1.0) for id in worded or []]
+
+    def __call__(self, count: int) -> tuple[list[Match], list[Match]]:
+        self.asked.append(count)
+        near, worded = self._found
+        return near[:count], worded[:count]
+
+
+def ids_of(matches: list[Match]) -> list[str]:
+    return [match.chunk_id for match in matches]
+
+
+def always(**visible: str) -> Callable[[], Mapping[str, str]]:
+    return lambda: visible
+
+
+def test_where_all_is_settled_it_is_one_plain_search() -> None:
+    search = Search([id_of("a", "v1"), id_of("b", "v1")], [id_of("b", "v1")])
+    near, worded = settled_search(search, 5, always())
+    assert (ids_of(near), ids_of(worded), search.asked) == (
+        [id_of("a", "v1"), id_of("b", "v1")],
+        [id_of("b", "v1")],
+        [5],
+    )
+
+
+def test_other_versions_and_reports_that_are_not_to_be_seen_are_dropped_in_both_lists() -> None:
+    every = [id_of("a", "v1"), id_of("a", "v2"), id_of("b", "v1"), id_of("b", "v2"), id_of("c", "v1")]
+    near, worded = settled_search(Search(every, every[::-1]), 10, always(a="v1", b="", d="v9"))
+    assert ids_of(near) == [id_of("a", "v1"), id_of("c", "v1")]
+    assert ids_of(worded) == ids_of(near)[::-1]
+
+
+def test_passages_of_older_systems_are_seen() -> None:
+    near, _ = settled_search(Search(["65a1b2c3d4e5f60718293a4b", "report-7", id_of("a", "v2")]), 10, always(a="v1"))
+    assert ids_of(near) == ["65a1b2c3d4e5f60718293a4b", "report-7"]
+
+
+def test_what_is_dropped_is_searched_for_further_on() -> None:
+    """A report in the middle of its replacement must not push the others out."""
+    crowd = [id_of("a", "v2", n) for n in range(30)]
+    rest = [id_of("b", "v1", n) for n in range(10)]
+    search = Search(crowd + rest)
+    near, _ = settled_search(search, 5, always(a="v1"))
+    assert ids_of(near) == rest[:5]
+    assert search.asked == [5, 10, 20, 40]
+
+
+def test_it_is_searched_no_further_than_there_is_anything() -> None:
+    search = Search([id_of("a", "v2", n) for n in range(7)] + [id_of("b", "v1")])
+    near, _ = settled_search(search, 5, always(a="v1"))
+    assert (ids_of(near), search.asked) == ([id_of("b", "v1")], [5, 10])
+
+
+def test_it_is_searched_no_further_than_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "MOST_CANDIDATES", 50)
+    search = Search([id_of("a", "v2", n) for n in range(100)])
+    near, _ = settled_search(search, 5, always(a="v1"))
+    assert (near, search.asked[-1]) == ([], 50)
+
+
+def test_the_result_is_no_longer_than_asked_for() -> None:
+    search = Search([id_of("b", "v1", n) for n in range(20)], [id_of("a", "v2", n) for n in range(40)])
+    near, worded = settled_search(search, 5, always(a="v1"))
+    assert (ids_of(near), worded) == ([id_of("b", "v1", n) for n in range(5)], [])
+
+
+def changing(*answers: Mapping[str, str]) -> Callable[[], Mapping[str, str]]:
+    """The answers in turn; the last one stays."""
+    left: Iterator[Mapping[str, str]] = iter(answers)
+    return lambda: next(left, answers[-1])
+
+
+def test_a_report_that_is_replaced_meanwhile_is_searched_again() -> None:
+    search = Search([id_of("a", "v1"), id_of("a", "v2")])
+    near, _ = settled_search(search, 5, changing({"a": "v1"}, {"a": "v2"}))
+    assert ids_of(near) == [id_of("a", "v2")]
+    assert len(search.asked) == 2
+
+
+def test_a_report_replaced_too_quickly_to_be_noticed_is_searched_again() -> None:
+    """Settled before and after, but the two searches found different versions."""
+    answers = iter([([id_of("a", "v1")], [id_of("a", "v2")]), ([id_of("a", "v2")], [id_of("a", "v2")])])
+
+    def search(count: int) -> tuple[list[Match], list[Match]]:
+        near, worded = next(answers)
+        return [Match(id, 1.0) for id in near], [Match(id, 1.0) for id in worded]
+
+    near, worded = settled_search(search, 5, always())
+    assert ids_of(near) == ids_of(worded) == [id_of("a", "v2")]
+
+
+def test_it_does_not_go_on_for_ever() -> None:
+    search = Search([id_of("a", "v1")])
+    versions = iter(range(1000))
+    settled_search(search, 5, lambda: {"b": str(next(versions))})
+    assert len(search.asked) == TRIES

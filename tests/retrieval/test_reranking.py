@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from chatbot.cancellation import Cancellation
+from chatbot.protocols import Reranked
+from chatbot.request import RequestContext
 from chatbot.rerankers.diversity import DiversityReranker
-from chatbot.rerankers.reranker import Reranked
 from chatbot.retrieval.pipeline import Retrieval
 from chatbot.schema import Chunk, Scope, SearchHit, Usage
 from chatbot.services import Services
@@ -26,7 +26,7 @@ class Reversing:
     def candidates(self, top_k: int) -> int:
         return 3 * top_k
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, cancel: Cancellation) -> Reranked:
+    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
         self.given = [hit.chunk.id for hit in hits]
         return Reranked(tuple(reversed(hits))[:top_k], Usage(prompt_tokens=7, calls=1))
 
@@ -34,7 +34,7 @@ class Reversing:
 @pytest.fixture
 def filled(services: Services) -> Services:
     """Scores .95, .93, ... .77 and one far below the threshold; two passages per report."""
-    question = services.embedder.embed_query(QUESTION)
+    question = services.vectors.embedder.embed_query(QUESTION)
     chunks, vectors = [], []
     for number, score in enumerate([*np.arange(0.95, 0.76, -0.02), 0.3]):
         other = np.random.default_rng(number).standard_normal(len(question))
@@ -42,7 +42,7 @@ def filled(services: Services) -> Services:
         cosine = 2 * score - 1
         vectors.append(cosine * question + np.sqrt(1 - cosine**2) * other / np.linalg.norm(other))
         chunks.append(Chunk(f"c{number:02}", f"report {number // 2}", "Report", "", "nothing in common"))
-    services.store.upsert(chunks, np.vstack(vectors).astype(np.float32))
+    services.vectors.store.upsert(chunks, np.vstack(vectors).astype(np.float32))
     return services
 
 
@@ -53,7 +53,7 @@ def ids(found: Retrieval) -> list[str]:
 @pytest.mark.parametrize("method", ["vector", "hybrid"])
 def test_it_gets_what_it_asks_for_and_its_order_is_the_answer(filled: Services, method: str) -> None:
     reranker = Reversing()
-    found = filled.retriever.retrieve(QUESTION, top_k=2, scope=Scope(), method=method, reranker=reranker)
+    found = filled.answering.retriever().retrieve(QUESTION, top_k=2, scope=Scope(), method=method, reranker=reranker)
     assert reranker.given == ["c00", "c01", "c02", "c03", "c04", "c05"]
     assert ids(found) == ["c05", "c04"]
     assert [hit.rank for hit in found.hits] == [1, 2]
@@ -63,12 +63,14 @@ def test_it_gets_what_it_asks_for_and_its_order_is_the_answer(filled: Services, 
 def test_the_threshold_works_before_it(filled: Services) -> None:
     """R-D5, R-B7: threshold, fuse, rerank, cut."""
     reranker = Reversing()
-    filled.retriever.retrieve(QUESTION, top_k=10, scope=Scope(), method="hybrid", reranker=reranker)
+    filled.answering.retriever().retrieve(QUESTION, top_k=10, scope=Scope(), method="hybrid", reranker=reranker)
     assert reranker.given == [f"c{number:02}" for number in range(10)]
 
 
 def test_its_step_and_its_cost_are_recorded(filled: Services) -> None:
-    found = filled.retriever.retrieve(QUESTION, top_k=2, scope=Scope(), method="hybrid", reranker=Reversing())
+    found = filled.answering.retriever().retrieve(
+        QUESTION, top_k=2, scope=Scope(), method="hybrid", reranker=Reversing()
+    )
     assert [step.name for step in found.steps] == [
         "embed", "vector_search", "keyword_search", "fuse", "load", "rerank",
     ]  # fmt: skip
@@ -77,5 +79,7 @@ def test_its_step_and_its_cost_are_recorded(filled: Services) -> None:
 
 def test_diversity_by_report(filled: Services) -> None:
     """R-B7: ten are fetched for three, of three reports."""
-    found = filled.retriever.retrieve(QUESTION, top_k=3, scope=Scope(), method="hybrid", reranker=DiversityReranker())
+    found = filled.answering.retriever().retrieve(
+        QUESTION, top_k=3, scope=Scope(), method="hybrid", reranker=DiversityReranker()
+    )
     assert ids(found) == ["c00", "c02", "c04"]

@@ -9,9 +9,19 @@ import pytest
 
 from chatbot.errors import InvalidRequestError
 from chatbot.repositories.documents import DocumentRepository
-from chatbot.retrieval.scope import ScopeResolver, describe, nearest_scope, summarise
+from chatbot.retrieval.scope import (
+    KnowledgeCollection,
+    ScopeResolver,
+    collections_to_search,
+    describe,
+    knowledge_collections,
+    nearest_scope,
+    selectable_collections,
+    summarise,
+)
 from chatbot.schema import DocumentRecord, Range, Scope, Values
 from chatbot.services import Services
+from chatbot.settings import Settings
 
 COUNTRIES = ["Democratic Republic of the Congo", "Kenya", "Mali"]
 YEARS = [2021, 2023, 2025]
@@ -34,12 +44,12 @@ def register(documents: DocumentRepository, reports: list[tuple[str, dict[str, A
 
 @pytest.fixture
 def catalog(services: Services) -> DocumentRepository:
-    return register(services.documents, REPORTS)
+    return register(services.storage.documents, REPORTS)
 
 
 @pytest.fixture
 def resolve(catalog: DocumentRepository, services: Services) -> Resolve:
-    return services.scopes.resolve
+    return services.storage.scopes.resolve
 
 
 def detail(resolve: Resolve, *arguments: Any) -> dict[str, Any]:
@@ -160,7 +170,7 @@ def test_report_context_of_a_year_means_the_yearly_review(resolve: Resolve) -> N
 
 def test_report_context_of_a_year_filters_by_year_alone_where_the_data_has_no_types(services: Services) -> None:
     """R-D4, for collections that an older system wrote."""
-    catalog = register(services.documents, [("Review", {"year": 2023})])
+    catalog = register(services.storage.documents, [("Review", {"year": 2023})])
     found = ScopeResolver(catalog, services.settings.filter_fields).resolve(None, ("year_in_review", 2023))
     assert found == Scope.of({"year": Values((2023,))})
 
@@ -189,7 +199,7 @@ def test_collections_are_part_of_the_scope_but_not_of_its_filters(resolve: Resol
 
 def test_an_empty_database_says_so(services: Services) -> None:
     with pytest.raises(InvalidRequestError, match=r"no report for 2023\. Years: none yet\."):
-        services.scopes.resolve({"year": 2023})
+        services.storage.scopes.resolve({"year": 2023})
 
 
 def test_nearest_scope_keeps_the_country_before_the_year(catalog: DocumentRepository) -> None:
@@ -255,3 +265,70 @@ def test_a_summary_counts_the_scopes_collections_only(catalog: DocumentRepositor
 )
 def test_a_scope_in_words(scope: Scope, words: str) -> None:
     assert describe(scope) == words
+
+
+# Collection routing (R-C5), without the model.
+
+
+GENERAL = KnowledgeCollection("general", "All sorts.")
+DESCRIBED = KnowledgeCollection("reports", "Country reports.")
+NEWS = KnowledgeCollection("news", "Daily news.")
+PLAIN = KnowledgeCollection("plain")
+ALL = (GENERAL, DESCRIBED, NEWS, PLAIN)
+
+
+def test_each_name_once_with_its_description() -> None:
+    names = ("general", "reports", "general", "plain")
+    assert knowledge_collections(names, {"reports": "R.", "unknown": "x"}) == (
+        KnowledgeCollection("general"),
+        KnowledgeCollection("reports", "R."),
+        KnowledgeCollection("plain"),
+    )
+
+
+def test_those_of_the_settings(settings: Settings) -> None:
+    with Services(settings.override(collections={"news": "Daily news.", "report_chatting": "Reports."})) as services:
+        assert services.storage.collections == (
+            KnowledgeCollection("chatbot_data"),
+            KnowledgeCollection("report_chatting", "Reports."),
+            KnowledgeCollection("news", "Daily news."),
+        )
+
+
+@pytest.mark.parametrize(
+    ("collections", "allowed", "expected"),
+    [
+        (ALL, (), [DESCRIBED, NEWS]),
+        (ALL, ("reports", "news"), [DESCRIBED, NEWS]),
+        (ALL, ("reports", "general"), []),
+        (ALL, ("plain",), []),
+        ((GENERAL, DESCRIBED), (), []),
+        ((GENERAL,), (), []),
+        ((PLAIN, GENERAL, DESCRIBED), (), [GENERAL, DESCRIBED]),
+    ],
+)
+def test_a_model_chooses_among_the_described_ones_where_there_is_a_choice(
+    collections: tuple[KnowledgeCollection, ...], allowed: tuple[str, ...], expected: list[KnowledgeCollection]
+) -> None:
+    assert selectable_collections(collections, allowed) == expected
+
+
+@pytest.mark.parametrize(
+    ("allowed", "picked", "expected"),
+    [
+        ((), ["news"], ("general", "news", "plain")),
+        ((), ["news", "reports"], ("general", "reports", "news", "plain")),
+        ((), ["news", "Narnia", "general"], ("general", "news", "plain")),
+        ((), [], ("general", "reports", "news", "plain")),
+        ((), ["Narnia"], ("general", "reports", "news", "plain")),
+        ((), ["plain"], ("general", "reports", "news", "plain")),
+        (("reports", "news"), ["news"], ("news",)),
+        (("reports", "news"), ["Narnia"], ("reports", "news")),
+        (("reports", "news", "plain"), ["reports"], ("reports", "plain")),
+        (("reports",), ["news"], ("reports",)),
+        (("general", "reports"), ["news"], ("general", "reports")),
+    ],
+)
+def test_what_is_searched(allowed: tuple[str, ...], picked: list[str], expected: tuple[str, ...]) -> None:
+    """Never outside what is allowed; the general one and those without a description always."""
+    assert collections_to_search(ALL, allowed, picked) == expected

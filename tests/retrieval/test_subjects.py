@@ -1,19 +1,15 @@
-"""What the data does not have is named, and what it has makes a scope (REQUIREMENTS, "When nothing is found")."""
+"""What the data does not have is named, and what it has makes a scope."""
 
 from __future__ import annotations
 
 import pytest
 
-from chatbot.retrieval.mentions import find_mentions
+from chatbot.questions.mentions import find_mentions
 from chatbot.retrieval.subjects import Missing, everything_asked, missing_subject, names_missing, suggest_scope
-from chatbot.schema import Range, Scope, Value, Values
-from tests.retrieval.reports import REPORTS, Reports
+from chatbot.schema import Range, Scope
+from tests.questions.reports import REPORTS, Reports, scope
 
 CONGO = "Democratic Republic of the Congo"
-
-
-def scope(**conditions: Value | tuple[Value, ...]) -> Scope:
-    return Scope.of({n: Values(v if isinstance(v, tuple) else (v,)) for n, v in conditions.items()})
 
 
 def missing(text: str, chosen: Scope = Scope(), reports: Reports = REPORTS) -> Missing | None:  # noqa: B008
@@ -166,7 +162,7 @@ class TestSuggested:
         assert suggested("growth in Kenya", both) == scope(country_name="Kenya")
         assert suggested("growth in 2021", scope(country_name="Mali")) == scope(country_name="Mali", year=2021)
         assert suggested("growth in Mali", scope(country_name="Kenya")) is None
-        later = Scope.of({"year": Range(2022, None)})
+        later = scope(year=Range(2022, None))
         assert suggested("growth in 2021", later) is None
         assert suggested("growth in 2023", later) is None
 

@@ -7,18 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from chatbot.database import Database
+from chatbot.database.core import Database
 from chatbot.database.mongo import MongoBackend
-from chatbot.repositories.changes import CorpusChanges
+from chatbot.repositories.corpus import CorpusChanges
 from chatbot.schema import Chunk
-from chatbot.stores.atlas import AtlasStore
-from chatbot.stores.search_indexes import IndexPlan, ensure_indexes, ensure_ordinary_indexes, plan_indexes
+from chatbot.settings import Settings
+from chatbot.stores.atlas.definitions import IndexPlan, index_plans
+from chatbot.stores.atlas.indexes import ensure_indexes
+from chatbot.stores.atlas.store import AtlasStore
+from chatbot.stores.chunks import ensure_ordinary_indexes
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.search_engine import Engine
 
 DIMENSIONS = 4
 COLLECTIONS = ("general", "reports")
 FIELDS = ("country_name", "year")
+SETTINGS = Settings(mongodb_collection=COLLECTIONS[0], report_collection=COLLECTIONS[1], filter_fields=FIELDS)
 
 
 class Clock:
@@ -51,21 +55,19 @@ class Setup:
             ensure_indexes(self.database, self.plans(fields=fields, dimensions=dimensions))
         self.store = self.open_store()
 
-    def open_store(self, **options: Any) -> AtlasStore:
+    def open_store(self, *, slot: str = "", **changed: Any) -> AtlasStore:
+        """``changed`` are settings."""
         return AtlasStore(
+            settings=SETTINGS.override(**changed),
             database=self.database,
             changes=CorpusChanges(self.database),
-            collections=COLLECTIONS,
-            filter_fields=FIELDS,
             dimensions=DIMENSIONS,
+            slot=slot,
             clock=self.clock,
-            **options,
         )
 
-    def plans(self, *, fields: Sequence[str] = FIELDS, dimensions: int = DIMENSIONS, **options: Any) -> list[IndexPlan]:
-        return plan_indexes(
-            collections=COLLECTIONS, filter_fields=fields, dimensions=dimensions, language="english", **options
-        )
+    def plans(self, *, fields: Sequence[str] = FIELDS, dimensions: int = DIMENSIONS, **changed: Any) -> list[IndexPlan]:
+        return index_plans(SETTINGS.override(filter_fields=fields, **changed), dimensions)
 
     def write(self, count: int = 3, *, collection: str = "reports", **metadata: Any) -> list[Chunk]:
         """Chunk ``i`` points along axis ``i`` (modulo 4)."""

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from bson import ObjectId
 
-from chatbot.database import Collection, Database, Json
+from chatbot.database.core import Collection, Database, Json
 from chatbot.database.mongo import MongoBackend
 from chatbot.errors import EmbedderMismatchError, SearchEngineError
 from chatbot.schema import Chunk, Scope, Values, Vector
 from chatbot.settings import Settings
 from chatbot.stores import STORES
-from chatbot.stores.atlas import AtlasStore
-from chatbot.stores.search_indexes import ensure_indexes
+from chatbot.stores.atlas.indexes import drop_indexes, ensure_indexes
+from chatbot.stores.atlas.store import AtlasStore
 from tests.fakes.mongomock_search import SearchClient
 from tests.stores.atlas_setup import COLLECTIONS, DIMENSIONS, Setup
 
@@ -39,8 +39,8 @@ def big(monkeypatch: pytest.MonkeyPatch, total: int, matching: int) -> list[dict
         taken.append(filter)
         return matching
 
-    monkeypatch.setattr("chatbot.database.Collection.estimated_count", lambda self: total)
-    monkeypatch.setattr("chatbot.database.Collection.count", count)
+    monkeypatch.setattr("chatbot.database.core.Collection.estimated_count", lambda self: total)
+    monkeypatch.setattr("chatbot.database.core.Collection.count", count)
     return taken
 
 
@@ -151,12 +151,12 @@ def test_nothing_is_sent_for_an_empty_query_or_no_results_wanted(setup: Setup) -
     assert setup.engine.asked == []
 
 
-def test_names_and_time_limit_are_settings(setup: Setup) -> None:
-    store = setup.open_store(index_name="v", text_index_name="t", max_time_ms=700)
+def test_the_slot_names_the_index_and_the_settings_the_time_limit(setup: Setup) -> None:
+    store = setup.open_store(slot="_b", mongodb_timeout=0.7)
     store.vector_search(QUERY, top_k=1, scope=Scope())
     store.keyword_search("coffee", top_k=1, scope=Scope())
-    assert setup.engine.asked[0][1][0]["$vectorSearch"]["index"] == "v"
-    assert setup.engine.asked[-1][1][0]["$search"]["index"] == "t"
+    assert setup.engine.asked[0][1][0]["$vectorSearch"]["index"] == "vector_index_b"
+    assert setup.engine.asked[-1][1][0]["$search"]["index"] == "text_index"
     assert {options["maxTimeMS"] for _, _, options in setup.engine.asked} == {700}
 
 
@@ -257,12 +257,14 @@ def test_an_empty_collection_needs_no_index() -> None:
 def test_a_missing_index_is_an_error_that_names_it_and_the_others() -> None:
     setup = Setup()
     setup.write()
-    store = setup.open_store(index_name="vektor", text_index_name="text")
-    with pytest.raises(SearchEngineError, match=r"'reports' has no search index 'vektor'.*text_index, vector_index"):
+    store = setup.open_store(slot="_b")
+    missing = r"'reports' has no search index 'vector_index_b'.*text_index, vector_index"
+    with pytest.raises(SearchEngineError, match=missing):
         store.vector_search(QUERY, top_k=5, scope=Scope())
-    with pytest.raises(SearchEngineError, match=r"no search index 'text'.*index create"):
+    drop_indexes(setup.database, [plan for plan in setup.plans() if plan.target.kind == "search"])
+    with pytest.raises(SearchEngineError, match=r"no search index 'text_index'.*index create"):
         store.keyword_search("coffee", top_k=5, scope=Scope())
-    with pytest.raises(SearchEngineError, match="'vektor'"):
+    with pytest.raises(SearchEngineError, match="'vector_index_b'"):
         store.ping()
 
 
@@ -307,7 +309,7 @@ def test_an_index_found_queryable_is_trusted_for_a_minute(setup: Setup, monkeypa
         return [{"queryable": True, "status": "READY"}]
 
     monkeypatch.setattr(
-        "chatbot.database.Collection.search_indexes",
+        "chatbot.database.core.Collection.search_indexes",
         look,
     )
     for _ in range(3):

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from pymongo.errors import OperationFailure
 
-from chatbot.database import CommandError, Json
+from chatbot.database.core import CommandError, Json
 from chatbot.errors import DatabaseError, SearchEngineError
 from chatbot.schema import Scope, Values
-from chatbot.stores.atlas_errors import SearchTarget, explain, lacks_engine
-from tests.fakes.engine_errors import failure, location
+from chatbot.stores.atlas.definitions import SearchTarget
+from chatbot.stores.atlas.errors import explain, lacks_engine
+from tests.fakes.search_engine import failure, location
 from tests.stores.atlas_setup import Setup
 
 QUERY = np.asarray([1, 0, 0, 0], dtype=np.float32)

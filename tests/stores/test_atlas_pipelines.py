@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatbot.schema import Range, Scope, Values
-from chatbot.stores.atlas_pipelines import (
+from chatbot.stores.atlas.pipelines import (
     ann_stage,
     candidates,
     exact_stage,

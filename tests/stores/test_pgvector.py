@@ -16,12 +16,13 @@ import pytest
 from chatbot.database import open_database
 from chatbot.errors import EmbedderMismatchError, SearchEngineError, SettingsError
 from chatbot.protocols import Store
-from chatbot.repositories.changes import CorpusChanges
-from chatbot.schema import Chunk, Matrix, Range, Scope, Values
+from chatbot.repositories.corpus import CorpusChanges
+from chatbot.schema import Chunk, Range, Scope, Values
 from chatbot.services import Services
 from chatbot.settings import Settings
-from chatbot.stores.faiss import FaissStore
+from chatbot.stores.faiss.store import FaissStore
 from tests.fakes import postgres
+from tests.fakes.vectors import vectors
 
 EVERYTHING = Scope()
 HOSTILE = ["'; DROP TABLE chunks; --", '"; DROP TABLE chunks; --', "%s", "%(id)s", "{}", "\\", "a\x00b", "\ud800", "$1"]
@@ -36,11 +37,14 @@ def new_store(tmp_path: Path) -> Iterator[NewStore]:
     opened: list[Store] = []
 
     def build(**changed: object) -> Store:
-        from chatbot.stores.pgvector import PgvectorStore
+        from chatbot.stores.pgvector.store import PgvectorStore
 
-        options = {"dimensions": 8, "filter_fields": ("country_name", "year"), "language": "english", **changed}
+        options = {name: changed.pop(name) for name in ("dimensions", "slot") if name in changed}
+        settings = Settings(postgres_uri=uri, **{"filter_fields": ("country_name", "year"), **changed})
         changes = CorpusChanges(database)
-        opened.append(PgvectorStore(uri=uri, changes=changes, collections=("general", "reports"), **options))
+        opened.append(
+            PgvectorStore(settings=settings, database=database, changes=changes, **{"dimensions": 8, **options})
+        )
         return opened[-1]
 
     yield build
@@ -50,12 +54,9 @@ def new_store(tmp_path: Path) -> Iterator[NewStore]:
 
 
 def chunk(name: str, text: str = "Coffee.", **metadata: str | int) -> Chunk:
-    return Chunk(f"{name}-v1-00000", name, f"{name}.pdf", "Title", text, metadata=metadata, collection="reports")
-
-
-def vectors(count: int, dimensions: int = 8, seed: int = 0) -> Matrix:
-    rows = np.random.default_rng(seed).normal(size=(count, dimensions)).astype(np.float32)
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+    return Chunk(
+        f"{name}-v1-00000", name, f"{name}.pdf", "Title", text, metadata=metadata, collection="report_chatting"
+    )
 
 
 # Hostile input
@@ -116,14 +117,8 @@ def test_keywords_are_ranked_as_by_the_in_process_index(new_store: NewStore, tmp
     texts = [text for text in texts if max(map(text.split().count, words)) <= 4]
     chunks = [chunk(f"d{number:03}", text, year=2000 + number % 7) for number, text in enumerate(texts)]
     database = open_database(Settings(data_dir=tmp_path / "faiss"))
-    faiss = FaissStore(
-        database=database,
-        changes=CorpusChanges(database),
-        collections=("reports",),
-        filter_fields=("year",),
-        dimensions=8,
-        language="english",
-    )
+    settings = Settings(data_dir=tmp_path / "faiss")
+    faiss = FaissStore(settings=settings, database=database, changes=CorpusChanges(database), dimensions=8)
     store = new_store()
     for one in (faiss, store):
         one.upsert(chunks, vectors(len(chunks)))
@@ -179,12 +174,12 @@ def test_a_column_without_vectors_takes_the_size_of_the_new_model(new_store: New
     store.delete_document("a")
     other = new_store(dimensions=16)
     other.upsert([chunk("a")], vectors(1, dimensions=16))
-    assert len(other.vector_search(vectors(1, 16)[0], top_k=1, scope=EVERYTHING)) == 1
+    assert len(other.vector_search(vectors(1, dimensions=16)[0], top_k=1, scope=EVERYTHING)) == 1
 
 
 def test_two_embedding_fields_side_by_side(new_store: NewStore) -> None:
     """While the reports are embedded anew the old vectors still serve."""
-    old, new = new_store(), new_store(embedding_field="data_embedding_b", dimensions=16)
+    old, new = new_store(), new_store(slot="_b", dimensions=16)
     old.upsert([chunk("a"), chunk("b")], vectors(2))
     new.upsert([chunk("a")], vectors(1, dimensions=16))
     assert len(old.vector_search(vectors(1)[0], top_k=5, scope=EVERYTHING)) == 2
@@ -202,7 +197,7 @@ def test_what_the_table_holds(new_store: NewStore) -> None:
     select = "SELECT text, collection, metadata, vector_dims(data_embedding), created_at FROM chunks"
     with postgres.connect() as connection:
         text, collection, metadata, dimensions, created = connection.execute(select).fetchone()
-        assert (text, collection, dimensions) == ("Coffee.", "reports", 8)
+        assert (text, collection, dimensions) == ("Coffee.", "report_chatting", 8)
         assert metadata == {"country_name": "Kenya", "year": 2023, "document_name": "a.pdf"}
         store.upsert([chunk("a", "Tea.")], vectors(1))
         assert connection.execute(select).fetchone()[::4] == ("Tea.", created)
@@ -236,6 +231,20 @@ def test_a_table_that_vanishes_is_made_anew(new_store: NewStore) -> None:
     assert store.count(EVERYTHING) == 0
 
 
+def test_an_extension_that_is_made_anew_with_its_types(new_store: NewStore) -> None:
+    """Connections that lie idle know the old types by number."""
+    store = new_store()
+    store.upsert([chunk("a")], vectors(1))
+    with postgres.connect() as connection:
+        connection.execute("DROP EXTENSION vector CASCADE")
+        connection.execute("CREATE EXTENSION vector")
+    with pytest.raises(SearchEngineError) as raised:
+        store.upsert([chunk("b")], vectors(1))
+    assert raised.value.retry_after
+    store.upsert([chunk("b")], vectors(1))
+    assert len(store.vector_search(vectors(1)[0], top_k=5, scope=EVERYTHING)) == 1
+
+
 def test_ping_names_the_versions_and_an_empty_table(new_store: NewStore) -> None:
     store = new_store()
     assert re.fullmatch(r"PostgreSQL \d+\.\d+, pgvector 0\.8\.\d+, table chunks \(empty\)", store.ping())
@@ -253,7 +262,7 @@ def test_without_a_connection_string_the_start_stops(settings: Settings) -> None
 
 
 def test_an_unusable_connection_string_is_named_but_not_shown() -> None:
-    from chatbot.stores.pg_connections import Connections
+    from chatbot.stores.pgvector.connections import Connections
 
     for uri in ("hunter2 secret", "postgresql://u:hunter2@h/db?nonsense=1", "hunter2=1"):
         with pytest.raises(SettingsError, match="POSTGRES_URI") as raised:

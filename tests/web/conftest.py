@@ -15,6 +15,7 @@ from chatbot.ingestion.pipeline import Ingested
 from chatbot.services import Services
 from chatbot.settings import Settings
 from tests.agents.conftest import MALI_2021, server
+from tests.web.contract import ERROR
 
 __all__ = ["server"]
 
@@ -59,7 +60,7 @@ def error_of(response: TestResponse, status: int, code: str = "invalid_request")
     body = response.get_json()
     assert set(body) == {"error"}
     error: dict[str, Any] = body["error"]
-    assert set(error) == {"code", "message", "details", "request_id"}
+    assert set(error) == ERROR
     assert error["code"] == code
     assert error["message"]
     assert error["request_id"] == response.headers["X-Request-ID"]

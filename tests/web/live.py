@@ -14,7 +14,7 @@ from typing import Any
 
 from flask import Flask
 
-from chatbot.cli.serve import http_server
+from chatbot.cli.operation import http_server
 
 
 @dataclass

@@ -33,7 +33,7 @@ def reports(kenya: Ingested, services: Services, tmp_path: Path) -> None:
     """Kenya's report among the reports, Mali's in the news."""
     path = write_report(tmp_path / "news", MALI_2021, "mali-2021")
     source = Source(path, "test/mali", metadata={"country_name": "Mali", "year": 2021}, listed=True)
-    services.ingestor.ingest(make_document(source, loader_for(path).load(path)), Registration("news"))
+    services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)), Registration("news"))
 
 
 def countries(hits: list[dict[str, Any]]) -> set[str]:

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -21,10 +22,9 @@ from chatbot.errors import ChatModelError
 from chatbot.schema import Event, StepEvent, TokenEvent
 from chatbot.services import Services
 from chatbot.web import streaming
-from chatbot.web.connection import ClientGoneError
-from chatbot.web.streaming import EventStream
+from chatbot.web.streaming import ClientGoneError, EventStream, client_gone
 from tests.agents.limits import ASKED, stalls
-from tests.cli.test_serve import get, started
+from tests.cli.processes import PATIENCE, address, get, started
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
 
@@ -130,51 +130,48 @@ class TestWhole:
 @pytest.mark.usefixtures("kenya", "mali")
 class TestRealServers:
     @pytest.fixture(params=SERVERS)
-    def port(self, request: pytest.FixtureRequest, server: FakeOpenAI, services: Services) -> Iterator[int]:
+    def url(self, request: pytest.FixtureRequest, server: FakeOpenAI, services: Services) -> Iterator[str]:
         """A process of its own, over the reports that are already there."""
         if request.param == "gunicorn" and sys.platform == "win32":
             pytest.skip("gunicorn does not run on Windows")
         folder = Path(services.settings.data_dir)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
         environment = {
+            **os.environ,
+            **server.as_environment,
             "DATA_DIR": str(folder),
             "HOME": str(folder.parent),  # gunicorn leaves a socket there
-            "HOST": "127.0.0.1",
-            "PORT": str(port),
+            "PORT": "0",
             "WEB_CONCURRENCY": "1",
             "EMBEDDING_PROVIDER": "hashing",
-            "CHAT_MODEL": "openai:fake",
-            "OPENAI_API_KEY": "sk-secret-4711",
-            "OPENAI_BASE_URL": server.url,
             "SAMPLE_DATA": "off",
             "SUMMARIES": "off",
             "CACHE_SECONDS": "0",
+            "PYTHONUNBUFFERED": "1",
         }
-        with started({**os.environ, **environment}, *SERVERS[request.param]) as process:
-            assert get(f"http://127.0.0.1:{port}/ready")[0] == 200
-            yield port
+        with started(environment, *SERVERS[request.param]) as process:
+            url = address(process.stderr if request.param == "gunicorn" else process.stdout)
+            assert get(f"{url}/ready")[0] == 200
+            yield url
             process.terminate()
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE)
 
     @pytest.mark.parametrize("path", ["/query", "/api/chat"])
     def test_who_goes_stops_the_model_and_who_stays_is_answered(
-        self, port: int, server: FakeOpenAI, services: Services, path: str
+        self, url: str, server: FakeOpenAI, services: Services, path: str
     ) -> None:
         model = stalls("plan")
         server.always(CHAT, model)
-        connection = posted(port, path)
+        connection = posted(url, path)
         server.wait_until(lambda: model.stages == ["plan"], 20.0)
         (planning,) = server.received(CHAT)
         assert not planning.finished.wait(0.5), "nobody has gone yet"
         connection.close()
         assert planning.finished.wait(5.0)
         assert planning.disconnected_at is not None
-        assert services.database["messages"].count({}) == 0
+        assert services.storage.database["messages"].count({}) == 0
 
         server.always(CHAT, ScriptedModel())
-        connection = posted(port, path)
+        connection = posted(url, path)
         response = connection.getresponse()
         text = response.read().decode()
         connection.close()
@@ -182,8 +179,58 @@ class TestRealServers:
         assert json.loads(text.rpartition("data: ")[2])["response"].startswith("The reports say so [1]")
 
 
-def posted(port: int, path: str) -> http.client.HTTPConnection:
+def posted(url: str, path: str) -> http.client.HTTPConnection:
     """A question that has been sent; nothing of the response is read."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
     connection.request("POST", path, json.dumps({"query": ASKED, "mode": "deep"}), {"Content-Type": "application/json"})
     return connection
+
+
+peeks = pytest.mark.skipif(sys.platform == "win32", reason="a socket cannot be peeked at without waiting")
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield ours, theirs
+
+
+def test_waitress_is_asked() -> None:
+    connected = [True]
+    gone = client_gone({"waitress.client_disconnected": lambda: not connected[0]})
+    assert not gone()
+    connected[0] = False
+    assert gone()
+
+
+@peeks
+@pytest.mark.parametrize("name", ["gunicorn.socket", "werkzeug.socket"])
+def test_a_socket_is_looked_into_and_nothing_is_taken_out(pair, name: str) -> None:
+    ours, theirs = pair
+    gone = client_gone({name: ours})
+    assert not gone()
+    theirs.send(b"x")
+    assert not gone()
+    assert ours.recv(10) == b"x"
+    theirs.close()
+    assert gone()
+
+
+@peeks
+def test_a_socket_that_is_closed_here_has_no_client(pair) -> None:
+    gone = client_gone({"gunicorn.socket": pair[0]})
+    pair[0].close()
+    assert gone()
+
+
+@pytest.mark.parametrize("environ", [{}, {"gunicorn.socket": object()}], ids=["another server", "no socket"])
+def test_who_says_nothing_has_a_client(environ: dict[str, object]) -> None:
+    assert not client_gone(environ)()
+
+
+def test_tls_cannot_be_looked_into(pair) -> None:
+    with ssl.create_default_context().wrap_socket(
+        pair[0], server_hostname="localhost", do_handshake_on_connect=False
+    ) as ours:
+        assert not client_gone({"gunicorn.socket": ours})()

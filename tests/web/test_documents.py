@@ -10,38 +10,19 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from chatbot.chunkers import CHUNKERS
 from chatbot.ingestion.pipeline import Ingested
 from chatbot.ingestion.sources import Source
+from chatbot.loaders import suffixes
 from chatbot.schema import DocumentRecord
 from chatbot.services import Services
 from chatbot.settings import Settings
 from tests.conftest import KENYA_2023, write_report
 from tests.web.conftest import error_of, fields_of
+from tests.web.contract import DOCUMENT
 from tests.web.knowledge import KENYA, MALI_CSV, added, ended, found_texts, rows
 from tests.web.live import served
 
-DOCUMENT = {
-    "document_id",
-    "document_name",
-    "title",
-    "country_name",
-    "year",
-    "type",
-    "pages",
-    "chunks",
-    "status",
-    "updated_at",
-    "source",
-    "collection",
-    "labels",
-    "description",
-    "error",
-    "sample",
-    "parts",
-    "has_file",
-    "can_reingest",
-    "chunking",
-}
 LONG = "# Ghana: Country Report 2022\n\n## Cocoa\n\n" + " ".join(
     f"Sentence number {number} speaks of cocoa and of its price." for number in range(60)
 )
@@ -68,7 +49,7 @@ def titles(client: FlaskClient, **asked: Any) -> list[str]:
 class TestList:
     @pytest.fixture(autouse=True)
     def reports(self, kenya: Ingested, mali: Ingested, services: Services) -> None:
-        services.documents.put(
+        services.storage.documents.put(
             DocumentRecord("b" * 20, "Chad", "Chad", "uploads/chad.pdf", "chatbot_data", "failed", "1", {}, error="No.")
         )
 
@@ -351,7 +332,7 @@ class TestOriginal:
         self, client: FlaskClient, services: Services, tmp_path: Path, name: str
     ) -> None:
         path = write_report(tmp_path / "local", KENYA_2023, name)
-        found = services.ingestion.ingest(Source(path, path.as_posix()))
+        found = services.ingesting.service.ingest(Source(path, path.as_posix()))
         response = client.get(f"/api/documents/{found.document_id}/file")
         assert response.status_code == 200
         assert response.data == KENYA_2023.encode()
@@ -423,7 +404,7 @@ class TestReingest:
         self, client: FlaskClient, services: Services, tmp_path: Path
     ) -> None:
         path = write_report(tmp_path / "local", KENYA_2023, "kenya-2023")
-        found = services.ingestion.ingest(Source(path, path.as_posix()))
+        found = services.ingesting.service.ingest(Source(path, path.as_posix()))
         path.write_text(KENYA_2023 + "\n\n## Added\n\nSince then.\n", encoding="utf-8")
         job = ended(client, client.post(f"/api/documents/{found.document_id}/reingest", json={}))
         assert [file["outcome"] for file in job["files"]] == ["replaced"]
@@ -438,10 +419,9 @@ class TestReingest:
 
 def test_formats_say_what_can_be_added(client: FlaskClient, kenya: Ingested) -> None:
     body = client.get("/api/formats").get_json()
-    assert {".pdf", ".docx", ".csv", ".md", ".txt", ".html", ".xlsx", ".json"} <= set(body["suffixes"])
+    assert body["suffixes"] == list(suffixes())
+    assert {".pdf", ".md"} <= set(body["suffixes"])
     assert body["max_bytes"] == 50 * 1024 * 1024
-    assert {"sections", "recursive", "sliding_window", "sentence", "paragraph", "max_length"} == set(
-        body["chunk_strategies"]
-    )
+    assert body["chunk_strategies"] == CHUNKERS.names()
     assert (body["chunk_size"], body["chunk_overlap"]) == (900, 0)
     assert body["types"] == ["country_report"]

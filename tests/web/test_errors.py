@@ -200,7 +200,7 @@ def test_without_a_setting_no_origin_is_allowed(client: FlaskClient, origin: str
 
 def test_a_question_about_reports_that_are_being_indexed_may_come_back(client: FlaskClient, services: Services) -> None:
     """Registered before its passages, as the sample reports are."""
-    services.documents.put(
+    services.storage.documents.put(
         DocumentRecord("x", "Chad", "Chad", "test/chad", "report_chatting", "pending", "1", {"country_name": "Chad"})
     )
     for path in ("/query", "/api/chat"):

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import math
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +17,14 @@ from werkzeug.test import TestResponse
 
 from chatbot.ingestion.versions import BATCH as PASSAGES_AT_A_TIME
 from chatbot.settings import Settings
+from tests.cli.processes import address, call, started
 from tests.conftest import KENYA_2023
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.web_server import Page, WebServer, redirect
 from tests.web.conftest import error_of, fields_of
+from tests.web.contract import FILE, JOB
 from tests.web.knowledge import BROKEN_PDF, KENYA, MALI_CSV, added, ended, form, found_texts, job_of, rows, upload
 
-ROOT = Path(__file__).parents[2]
-FILE = {"name", "state", "outcome", "error", "detail", "chunks", "done_chunks", "document_id"}
 LONG = "# Report of many passages\n\n" + "\n\n".join(f"## Part {n}\n\nText number {n}." for n in range(400))
 
 
@@ -47,7 +44,7 @@ class TestFiles:
         queued = started.get_json()
         assert started.headers["Location"] == f"/api/ingestions/{queued['ingestion_id']}"
         assert [file["name"] for file in queued["files"]] == [KENYA, "bad.pdf", "prices.csv"]
-        assert set(queued) == {"ingestion_id", "state", "created_at", "progress", "files"}
+        assert set(queued) == JOB
         job = ended(client, started)
         assert (job["state"], job["progress"]) == ("failed", 1.0)
         kenya, bad, prices = job["files"]
@@ -291,66 +288,39 @@ class TestWebPages:
 def test_a_killed_server_goes_on_where_it_was(tmp_path: Path, server: FakeOpenAI) -> None:
     """kill -9 in the middle of the first of two files; the next server waits for the leases (30 s), then finishes."""
     environment = {
+        **server.as_environment,
         "DATA_DIR": str(tmp_path / "data"),
         "SAMPLE_DATA": "off",
         "SUMMARIES": "off",
         "CHAT_MODEL": "echo",
         "EMBEDDING_PROVIDER": "openai",
         "EMBEDDING_MODEL": "fake",
-        "OPENAI_API_KEY": "sk-secret-4711",
-        "OPENAI_BASE_URL": server.url,
         "PORT": "0",
         "PYTHON_DOTENV_DISABLED": "1",
         "PYTHONUNBUFFERED": "1",
         "PATH": "/usr/bin:/bin",
     }
-    with _Process(environment) as first:
+    with started(environment, "app.py", stderr=None) as first:
+        url = address(first.stdout)
         body, content_type = form(("long.md", LONG), ("kenya.md", KENYA_2023), chunk_size="100")
-        probe = first.ask("POST", "/api/search", json.dumps({"query": "x"}), "application/json")  # its dimensions
+        probe = call(url, "POST", "/api/search", json.dumps({"query": "x"}), "application/json")  # its dimensions
         assert probe["hits"] == []
         calls = server.calls(EMBEDDINGS)
         server.embed(*[Reply()] * FIRST_CALLS, Reply(silent_before=60.0))
-        job = first.ask("POST", "/api/documents", body, content_type)
+        job = call(url, "POST", "/api/documents", body, content_type)
         server.wait_for(EMBEDDINGS, calls + FIRST_CALLS + 1, 20)
-        first.process.send_signal(signal.SIGKILL)
-        first.process.wait()
-    with _Process(environment) as second:
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+    with started(environment, "app.py", stderr=None) as second:
+        url = address(second.stdout)
         deadline = time.monotonic() + 75
-        while (found := second.ask("GET", f"/api/ingestions/{job['ingestion_id']}"))["state"] != "done":
+        while (found := call(url, "GET", f"/api/ingestions/{job['ingestion_id']}"))["state"] != "done":
             assert found["state"] == "running", found
             assert time.monotonic() < deadline, found
             time.sleep(0.2)
         assert [(file["outcome"], file["chunks"]) for file in found["files"]] == [("added", 400), ("added", 3)]
-        listed = second.ask("GET", "/api/documents")["documents"]
+        listed = call(url, "GET", "/api/documents")["documents"]
         assert {document["status"] for document in listed} == {"ready"}
     embedded = [text for request in server.received(EMBEDDINGS)[calls:] for text in request.body["input"]]
     assert embedded.count("Report of many passages\nPart 7\nText number 7.") == 1, "it was stored before the kill"
     assert embedded.count("Report of many passages\nPart 300\nText number 300.") == 2
-
-
-class _Process:
-    """`python app.py` on a free port. Use as a context manager."""
-
-    def __init__(self, environment: dict[str, str]) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "app.py"], cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE
-        )
-
-    def __enter__(self) -> _Process:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        self._port = int(line.partition("http://127.0.0.1:")[2].split()[0])
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.process.kill()
-        self.process.communicate()
-
-    def ask(self, method: str, path: str, body: str | bytes | None = None, content_type: str = "") -> dict[str, Any]:
-        connection = HTTPConnection("127.0.0.1", self._port, timeout=30)
-        try:
-            connection.request(method, path, body, {"Content-Type": content_type} if content_type else {})
-            found: dict[str, Any] = json.loads(connection.getresponse().read())
-            return found
-        finally:
-            connection.close()

@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from chatbot.agents import AGENTS
 from chatbot.settings import Settings
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
 from tests.web.conftest import Post, error_of
+from tests.web.contract import LEDGER, SOURCE, STEP
 
 COMPARED = "Compare the population of Kenya and Mali"
-MODES = ["auto", "chain", "compare", "deep", "direct", "report"]
+MODES = AGENTS.names()
 KEYLESS = ["auto", "compare", "deep", "direct"]
-STEP = {"name", "detail", "items", "sources", "failed"}
-ROW = {"stage", "runs", "calls", "cached_calls", "failed_calls", "prompt_tokens", "completion_tokens",
-       "embedding_tokens", "ms", "cost"}  # fmt: skip
 Json = dict[str, Any]
 
 
@@ -33,9 +32,7 @@ def model(server: FakeOpenAI) -> ScriptedModel:
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI, request: pytest.FixtureRequest) -> Settings:
     """With a language model. A test may ask for other settings."""
-    return settings.override(
-        **server.as_settings,
-    ).override(**getattr(request, "param", {}))
+    return settings.override(**server.as_settings).override(**getattr(request, "param", {}))
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +106,7 @@ class TestWhatIsTold:
         assert [name for name, _ in events][-1] == "done"
         assert all(set(step) == STEP for step in steps)
         assert done["trace"]["path"] == steps
-        assert all(set(row) == ROW for row in done["trace"]["ledger"])
+        assert all(set(row) == LEDGER for row in done["trace"]["ledger"])
         assert sum(row["calls"] for row in done["trace"]["ledger"]) == len(model.stages)
         assert done["trace"]["stopped_by"] == ""
         body = answer(query, mode=mode)
@@ -128,9 +125,7 @@ class TestWhatIsTold:
             "Kenya": {"Kenya"},
             "Mali": {"Mali"},
         }
-        assert set(found[0]["sources"][0]) == {
-            "chunk_id", "document_id", "document_name", "title", "country_name", "year", "page", "section"
-        }  # fmt: skip
+        assert set(found[0]["sources"][0]) == SOURCE
 
     @pytest.mark.parametrize("budget", [None, {}])
     def test_a_budget_may_be_left_open(self, query: Post, budget: Json | None) -> None:

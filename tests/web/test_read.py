@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 
 from chatbot.services import Services
 from tests.web.conftest import QUESTION, error_of, fields_of
-from tests.web.test_query import HIT
+from tests.web.contract import HIT
 
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
 GROWTH = "People and Society \u203a Population growth rate"
@@ -45,7 +45,7 @@ class TestSearch:
 
     def test_nothing_is_saved(self, client: FlaskClient, services: Services) -> None:
         client.post("/api/search", json={"query": QUESTION})
-        assert services.database["conversations"].count({}) == 0
+        assert services.storage.database["conversations"].count({}) == 0
 
 
 class TestReports:

@@ -1,10 +1,21 @@
-"""What runs beside the requests."""
+"""The first moments of a server, and what runs beside its requests."""
 
 from __future__ import annotations
 
 import threading
+import time
+from pathlib import Path
 
+import pytest
+from flask import Flask
+
+from chatbot.ingestion.background import SampleReports
+from chatbot.ingestion.summaries import NONE
+from chatbot.loaders import loader_for
+from chatbot.protocols import Loader
+from chatbot.services import Services
 from chatbot.web.startup import Startup
+from tests.conftest import KENYA_2023, write_report
 
 
 def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_for() -> None:
@@ -26,3 +37,31 @@ def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_f
     finally:
         end.set()
         startup.close()
+
+
+@pytest.mark.parametrize("path", ["/query", "/api/chat", "/api/search"])
+def test_questions_wait_until_the_sample_reports_are_known(app: Flask, tmp_path: Path, path: str) -> None:
+    read, services = threading.Event(), app.extensions["services"]
+    samples = slow_samples(services, write_report(tmp_path / "samples", KENYA_2023, "kenya").parent, read)
+    app.extensions["samples"] = samples
+    samples.start()
+    question = {"query": "What is the population?"}
+    try:
+        refused = app.test_client().post(path, json=question)
+        assert (refused.status_code, refused.get_json()["error"]["code"]) == (503, "ingesting")
+        assert refused.headers["Retry-After"]
+    finally:
+        read.set()
+        while samples.running:
+            time.sleep(0.02)
+    assert app.test_client().post(path, json=question).status_code == 200
+
+
+def slow_samples(services: Services, folder: Path, read: threading.Event) -> SampleReports:
+    def loader(path: Path) -> Loader:
+        assert read.wait(20)
+        return loader_for(path)
+
+    return SampleReports(
+        folder, ingestor=lambda: services.ingesting.ingestor, loader=loader, leases=services.storage.facts, summary=NONE
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from chatbot.web import streaming
 from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.scripted_model import ScriptedModel
 from tests.web.conftest import QUESTION
+from tests.web.contract import ERROR, STEP
 from tests.web.live import Connection, Event, ask, served
 
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
@@ -25,10 +25,7 @@ KENYA = {"country_name": "Kenya"}
 
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
-    return settings.override(
-        **server.as_settings,
-        model_timeout=20.0,
-    )
+    return settings.override(**server.as_settings, model_timeout=20.0)
 
 
 @pytest.fixture
@@ -42,7 +39,7 @@ def names(events: list[Event]) -> list[str]:
 
 
 def stored(services: Services) -> tuple[int, int]:
-    return services.database["conversations"].count({}), services.database["messages"].count({})
+    return services.storage.database["conversations"].count({}), services.storage.database["messages"].count({})
 
 
 class TestEvents:
@@ -52,7 +49,7 @@ class TestEvents:
         assert names(events) == ["step", "sources", "step", "token", "token", "done"]
         steps = [event.data for event in events if event.name == "step"]
         assert [step["name"] for step in steps] == ["search", "generate"]
-        assert all(set(step) == {"name", "detail", "items", "sources", "failed"} and step["detail"] for step in steps)
+        assert all(set(step) == STEP and step["detail"] for step in steps)
         assert [event.data for event in events if event.name == "token"] == [{"text": "It is "}, {"text": "2.09% [1]."}]
 
     def test_sources_are_hits_and_scope(self, port) -> None:
@@ -200,7 +197,7 @@ class TestLateFailures:
         assert names(events)[-1] == "error"
         assert "done" not in names(events)
         error = events[-1].data["error"]
-        assert set(error) == {"code", "message", "details", "request_id"}
+        assert set(error) == ERROR
         assert error["code"] == code
         assert error["request_id"]
         assert stored(services) == (0, 0)
@@ -221,15 +218,16 @@ class TestLateFailures:
 
 class TestSilence:
     def test_a_comment_comes_about_every_second(self, port, server) -> None:
-        server.chat(Reply(["first"], silent_after=3.5))
+        server.chat(Reply(["first"], silent_after=4.5))
         events = ask(port, query=QUESTION)
         comments = [event.at for event in events if event.name == ":"]
         assert len(comments) in {3, 4}
-        assert all(0.8 < later - earlier < 1.8 for earlier, later in itertools.pairwise(comments))
+        # A busy machine is late, never early; one that came late does not make the next one early either.
+        assert all(at > seconds for seconds, at in enumerate(comments, start=1))
         assert names(events)[-1] == "done"
 
     def test_a_model_that_has_not_begun_is_waited_for_aloud_too(self, port, server) -> None:
-        server.chat(Reply(["late"], silent_before=2.5))
+        server.chat(Reply(["late"], silent_before=3.5))
         events = ask(port, query=QUESTION)
         assert names(events)[:3] == ["step", "sources", "step"]
         assert names(events)[3:5] == [":", ":"]
@@ -262,7 +260,8 @@ class TestClosedConnections:
         assert request.disconnected_at is not None
 
     def test_one_that_is_closed_while_the_model_writes_stops_the_model(self, port, server, services) -> None:
-        server.chat(Reply([f"piece {n} " * 50 for n in range(20_000)]))
+        """It writes for longer than this waits, and less than the limit of an answer: it does not end by itself."""
+        server.chat(Reply(["word "] * 500, pause=0.1))
         with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
             for event in connection.events():
                 if event.name == "token":

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 from playwright.sync_api import Locator, Page, expect
-from pydantic import SecretStr
 
 from chatbot.ingestion.pipeline import Ingested
 from chatbot.settings import Settings
@@ -27,9 +26,7 @@ SMALL = "2.09 [1]"
 
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
-    return settings.override(
-        chat_model="openai:fake", openai_api_key=SecretStr("sk-1"), openai_base_url=server.url, model_retries=0
-    )
+    return settings.override(**server.as_settings)
 
 
 @pytest.fixture

@@ -1,0 +1,192 @@
+"""What one question has cost so far, whether it may cost more, and the chat model within that (R-C7)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..errors import ChatbotError, ChatModelError
+from ..model_output.stream import Reply
+from ..protocols import ChatModel
+from ..request import RequestContext
+from ..schema import Budget, Delta, Prompt, StepTiming, Stopper, Usage
+from ..text import count_of
+
+PLANNING_SHARE = 0.4
+"""Of the seconds: what may be over before the first search begins."""
+EXPLORING_SHARE = 0.7
+"""Of the seconds: what is left is for writing the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemainingBudget(Budget):
+    """What somebody else has left of the budget ``whole``, after ``spent``."""
+
+    whole: Budget = field(default_factory=Budget)
+    spent: Usage = field(default_factory=Usage)
+    begun: bool = False
+    """Whether an agent has begun the question: reading it (`ChatService`) is none."""
+
+
+class Spending:
+    """Thread-safe. ``reserve`` tokens are kept for the answer, at most half of the budget.
+
+    Calls and seconds are kept to. Tokens are counted after a call, so the last one may go beyond them.
+    """
+
+    def __init__(self, budget: Budget, *, reserve: int) -> None:
+        self._budget = budget
+        self._whole, self._before = (
+            (budget.whole, budget.spent) if isinstance(budget, RemainingBudget) else (budget, Usage())
+        )
+        self.goes_on = isinstance(budget, RemainingBudget) and budget.begun
+        """Whether another agent has begun this question."""
+        self._reserve = reserve if self._whole.tokens is None else min(reserve, self._whole.tokens // 2)
+        self._started = time.monotonic()
+        self._lock = threading.Lock()
+        self._steps: list[StepTiming] = []
+        self._calls_under_way = 0
+
+    def add(self, *steps: StepTiming) -> None:
+        """Count work that is done."""
+        with self._lock:
+            self._steps += steps
+
+    def allowance(self, *, keep: int = 1) -> Allowance:
+        """For calls that leave ``keep`` calls of the budget to others: one for the answer."""
+        return Allowance(self, keep)
+
+    @property
+    def steps(self) -> tuple[StepTiming, ...]:
+        """Of this agent, in the order they were done."""
+        with self._lock:
+            return tuple(self._steps)
+
+    @property
+    def usage(self) -> Usage:
+        """Of this agent."""
+        return Usage.total(step.usage for step in self.steps)
+
+    @property
+    def usage_so_far(self) -> Usage:
+        """Of the whole question."""
+        return self._before + self.usage
+
+    def stops_exploring(self, tokens: int = 0, share: float = EXPLORING_SHARE) -> Stopper:
+        """What forbids one more call that reads ``tokens``; "" where nothing does. One call is left for the answer."""
+        return self._stops(calls=1, tokens=tokens + self._reserve, share=share)
+
+    def stops_answer(self) -> Stopper:
+        """What forbids even the answer."""
+        return self._stops(calls=0, tokens=0, share=1.0)
+
+    def seconds_left(self, share: float = 1.0) -> float | None:
+        """Until the budget's seconds, or a share of them, are over; None without a limit."""
+        if self._budget.seconds is None or self._whole.seconds is None:
+            return None
+        kept = (1 - share) * self._whole.seconds
+        return self._budget.seconds - kept - (time.monotonic() - self._started)
+
+    @property
+    def tokens_left(self) -> int | None:
+        """None without a limit."""
+        return None if self._budget.tokens is None else max(0, self._budget.tokens - self.usage.tokens)
+
+    def left(self, *, begun: bool = False) -> RemainingBudget:
+        """The budget of somebody who goes on with this question, which an agent has ``begun``."""
+        calls = None if self._budget.calls is None else max(0, self._budget.calls - self.usage.calls)
+        return RemainingBudget(calls, self.tokens_left, self.seconds_left(), self._whole, self.usage_so_far, begun)
+
+    def describe(self, stopper: Stopper) -> str:
+        """What ended, in words."""
+        whole = self._whole
+        parts = {"calls": (whole.calls, "model call"), "tokens": (whole.tokens, "token")}
+        amount, noun = parts.get(stopper, (whole.seconds, "second"))
+        shown = f"{amount:g} {noun}s" if amount is None or amount % 1 else count_of(int(amount), noun)
+        return f"The budget of {shown} is used up."
+
+    def _stops(self, *, calls: int, tokens: int, share: float) -> Stopper:
+        usage, budget = self.usage, self._budget
+        if budget.calls is not None and usage.calls + self._calls_under_way + calls >= budget.calls:
+            return "calls"
+        if budget.tokens is not None and usage.tokens + tokens >= budget.tokens:
+            return "tokens"
+        left = self.seconds_left(share)
+        return "seconds" if left is not None and left <= 0 else ""
+
+    def _take(self, keep: int) -> bool:
+        with self._lock:
+            made = sum(step.usage.calls for step in self._steps) + self._calls_under_way
+            if self._budget.calls is not None and made + keep >= self._budget.calls:
+                return False
+            self._calls_under_way += 1
+            return True
+
+    def _settle(self, taken: int, steps: tuple[StepTiming, ...]) -> None:
+        with self._lock:
+            self._calls_under_way -= taken
+            self._steps += steps
+
+
+class Allowance:
+    """Calls of the model for one piece of work: they count from before they are made. One thread at a time."""
+
+    def __init__(self, spending: Spending, keep: int) -> None:
+        self._spending = spending
+        self._keep = keep
+        self._taken = 0
+        self.refused = False
+        """Whether a call was not made because of the budget."""
+
+    def take(self) -> bool:
+        """Whether one more call may be made."""
+        if not self._spending._take(self._keep):
+            self.refused = True
+            return False
+        self._taken += 1
+        return True
+
+    def settle(self, *steps: StepTiming) -> None:
+        """The work is done: this is what it took. Left out where nobody knows; then the calls count as they are."""
+        self._spending._settle(self._taken, steps)
+        self._taken = 0
+
+    def give_up(self, stage: str, started: float) -> None:
+        """The work failed, or nobody waits for it: its calls were made, what they read and wrote nobody knows."""
+        if calls := self._taken:
+            self.settle(StepTiming.since(stage, started, Usage(calls=calls, failed_calls=calls)))
+
+
+class CallsUsedUpError(ChatbotError):
+    """The budget has no call left for this. Never leaves the agents: they answer with what there is."""
+
+
+class SecondsUsedUpError(ChatbotError):
+    """The budget has no time left for this. Never leaves the agents either."""
+
+
+class BudgetedChatModel:
+    """Implements `protocols.ChatModel`. ``usage`` is what was spent, also where an error hides it."""
+
+    def __init__(self, inner: ChatModel, allowance: Allowance) -> None:
+        self._inner = inner
+        self._allowance = allowance
+        self.model_id = inner.model_id
+        self.is_language_model = inner.is_language_model
+        self.usage = Usage()
+
+    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
+        """Raises CallsUsedUpError, BudgetExhaustedError, ChatModelError."""
+        if not self._allowance.take():
+            raise CallsUsedUpError("The budget of model calls is used up.")
+        heard = Reply(prompt)
+        try:
+            for delta in self._inner.stream(prompt, request=request):
+                heard.hear(delta)
+                yield delta
+        except ChatModelError as error:
+            self.usage += heard.usage_of_failed(error)
+            raise
+        self.usage += heard.usage

@@ -1,0 +1,229 @@
+"""The searches of one question: what is searched for, several at once (R-C10), and what they have found."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Generic, TypeVar
+
+from ..errors import ChatbotError, SearchEngineError
+from ..grounding.context import render_passage
+from ..protocols import Catalog
+from ..questions.mentions import find_mentions
+from ..request import RequestContext
+from ..retrieval.scope import describe
+from ..retrieval.subjects import everything_asked, suggest_scope
+from ..schema import Passage, Question, Scope, SearchHit
+from ..text import estimate_tokens, is_foreign
+
+T = TypeVar("T")
+LOOK_SECONDS = 0.05
+"""How often a waiting agent looks whether the person has stopped it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """``label`` is what the person reads of it."""
+
+    label: str
+    query: str
+    scope: Scope
+    top_k: int
+
+
+def whole_search(question: Question) -> Search:
+    """The question itself, in the scope chosen."""
+    return Search(question.search_text, question.search_text, question.scope, question.top_k)
+
+
+def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
+    """Under the countries and years that the query is about, inside the question's scope.
+
+    The whole question stays in all of that where it names a country besides: one of its parts may be about it. So
+    does a query in another language: names are found in English.
+    """
+    scope = question.scope
+    mentions = find_mentions(query, catalog)
+    if query == question.search_text and len(mentions.about) < len(mentions.countries):
+        return whole_search(question)
+    inside = None if is_foreign(query) else suggest_scope(everything_asked(query, scope, catalog), scope, catalog)
+    inside = inside or scope
+    label = query if inside == scope else f"{query} ({describe(inside.within(()))})"
+    return Search(label, query, inside, question.top_k)
+
+
+def new_questions(candidates: Sequence[str], asked: Sequence[str]) -> list[str]:
+    """Each once, without those already asked, whatever their case, spacing and full stop."""
+    known = {_key(query) for query in asked}
+    new: dict[str, str] = {}
+    for query in candidates:
+        if _key(query) not in known:
+            new.setdefault(_key(query), query)
+    return list(new.values())
+
+
+def _key(query: str) -> str:
+    return " ".join(query.casefold().split()).rstrip("?.! ")
+
+
+class Findings:
+    """Passages by the search that found them first, and by every search that found them."""
+
+    def __init__(self) -> None:
+        self._by_search: dict[str, list[SearchHit]] = {}
+        self._found: dict[str, dict[str, SearchHit]] = {}
+        self._seen: set[str] = set()
+
+    def unseen(self, found: Iterable[tuple[str, Sequence[SearchHit]]], *, most: int) -> list[tuple[str, SearchHit]]:
+        """Hits that no search has brought yet, with the search, at most so many: the best of each in turn."""
+        kept: list[tuple[str, SearchHit]] = []
+        brought = list(found)
+        for search, hits in brought:
+            self._found.setdefault(search, {}).update({hit.chunk.id: hit for hit in hits})
+        for search, hit in alternate([[(search, hit) for hit in hits] for search, hits in brought]):
+            if hit.chunk.id not in self._seen and len(kept) < most:
+                self._seen.add(hit.chunk.id)
+                kept.append((search, hit))
+        return kept
+
+    def add(self, pairs: Iterable[tuple[str, SearchHit]]) -> None:
+        """Keep hits, each with the search that found it."""
+        for search, hit in pairs:
+            self._by_search.setdefault(search, []).append(hit)
+            self._found.setdefault(search, {})[hit.chunk.id] = hit
+
+    @property
+    def hits(self) -> list[SearchHit]:
+        """The best of each search, then the second best, ..."""
+        return list(alternate(list(self._by_search.values())))
+
+    def of(self, search: str) -> list[SearchHit]:
+        """Those added that this search found, whichever found them first."""
+        added = {hit.chunk.id for hits in self._by_search.values() for hit in hits}
+        return [hit for name, hit in self._found.get(search, {}).items() if name in added]
+
+
+def distinct(hits: Iterable[SearchHit]) -> list[SearchHit]:
+    """Each passage where it stands first, with the scores of the search that found it last."""
+    return list({hit.chunk.id: hit for hit in hits}.values())
+
+
+def alternate(columns: Sequence[Sequence[T]]) -> Iterator[T]:
+    """The first of each, then the second of each, ..."""
+    for row in zip_longest(*columns):
+        yield from (each for each in row if each is not None)
+
+
+def number_passages(hits: Sequence[SearchHit], *, tokens: int | None = None) -> str:
+    """The passages as a planning prompt has them, numbered from 1; as many as fit ``tokens``, at least one."""
+    shown: list[str] = []
+    left = tokens
+    for number, hit in enumerate(hits, start=1):
+        text = render_passage(Passage(number, hit, hit.chunk.text))
+        if left is not None:
+            left -= estimate_tokens(text)
+            if left < 0 and shown:
+                break
+        shown.append(text)
+    return "\n\n".join(shown)
+
+
+def bullet_list(queries: Sequence[str]) -> str:
+    """Queries as a prompt has them."""
+    return "\n".join(f"- {query}" for query in queries)
+
+
+def too_slow(seconds: float) -> SearchEngineError:
+    """The error of a search that did not come back in time."""
+    return SearchEngineError(
+        f"The search did not answer within {round(seconds, 1):g} s.", remedy="Raise SEARCH_SECONDS.", retry_after=5
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    """Of the ``place``-th piece of work. ``result`` is None where it failed, or was too slow (no ``error``)."""
+
+    place: int
+    result: T | None
+    error: ChatbotError | None = None
+
+
+class Defect:
+    """Stands for an outcome that never came."""
+
+
+_DEFECT = Defect()
+
+
+def in_parallel(
+    work: Sequence[Callable[[RequestContext], T]],
+    *,
+    threads: int,
+    request: RequestContext,
+    seconds: float | None = None,
+) -> Iterator[Outcome[T]]:
+    """The outcomes as they come, at most ``threads`` at a time; those not back after ``seconds`` last, as too slow.
+
+    What is given up is told so by its `RequestContext` and not waited for. A piece of work may fail alone, with a
+    `ChatbotError`; anything else is a defect of ours, and ends it all. Ends early when ``request`` is cancelled.
+    """
+    waiting: queue.SimpleQueue[tuple[int, Callable[[RequestContext], T]]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[Outcome[T] | Defect] = queue.SimpleQueue()
+    for place, piece in enumerate(work):
+        waiting.put((place, piece))
+    missing = set(range(len(work)))
+    with request.within(seconds) as limited:
+        try:
+            for _ in range(min(threads, len(work))):
+                # Daemons, unlike those of a pool: the process must not wait at its end for a search that was given up.
+                threading.Thread(
+                    target=_work_through, args=(waiting, done, limited), name="search", daemon=True
+                ).start()
+            while missing:
+                outcome = _next(done, limited.deadline)
+                if request.cancelled:
+                    break
+                if isinstance(outcome, Defect):
+                    raise RuntimeError("A search ended in a defect; its own thread has reported it.")
+                if outcome is not None:
+                    missing.discard(outcome.place)
+                    yield outcome
+                elif limited.cancelled:
+                    break
+        finally:
+            limited.cancel.cancel()
+    if not request.cancelled:
+        yield from (Outcome(place, None) for place in sorted(missing))
+
+
+def _work_through(
+    waiting: queue.SimpleQueue[tuple[int, Callable[[RequestContext], T]]],
+    done: queue.SimpleQueue[Outcome[T] | Defect],
+    limited: RequestContext,
+) -> None:
+    while not limited.cancelled:
+        try:
+            place, piece = waiting.get_nowait()
+        except queue.Empty:
+            return
+        outcome: Outcome[T] | None = None
+        try:
+            outcome = Outcome(place, piece(limited))
+        except ChatbotError as error:
+            # What was broken off because time is up is too slow, whatever it says of itself.
+            outcome = Outcome(place, None, None if limited.cancelled else error)
+        finally:
+            done.put(outcome or _DEFECT)
+
+
+def _next(done: queue.SimpleQueue[Outcome[T] | Defect], deadline: float | None) -> Outcome[T] | Defect | None:
+    left = LOOK_SECONDS if deadline is None else max(0.0, min(LOOK_SECONDS, deadline - time.monotonic()))
+    try:
+        return done.get(timeout=left)
+    except queue.Empty:
+        return None

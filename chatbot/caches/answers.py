@@ -1,0 +1,140 @@
+"""What was answered before: a model's reply to the same prompt, and a whole question over the same reports (R-B10)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from pydantic import TypeAdapter
+
+from ..protocols import Agent, Cache, ChatModel
+from ..request import RequestContext
+from ..schema import (
+    ATTACHMENTS,
+    Answer,
+    AnswerEvent,
+    Budget,
+    Delta,
+    Event,
+    Prompt,
+    Question,
+    SourcesEvent,
+    StepTiming,
+    TokenEvent,
+    Usage,
+)
+from .vectors import cache_key, normalise
+
+_ANSWER = TypeAdapter(Answer)
+_QUESTION = TypeAdapter(Question)
+
+
+class CachedChatModel:
+    """Implements `protocols.ChatModel`. Only an answer that came to its end is kept.
+
+    ``parameters``: what besides the prompt changes an answer (temperature, length).
+    """
+
+    def __init__(self, inner: ChatModel, cache: Cache, *, parameters: tuple[float, ...]) -> None:
+        self._inner = inner
+        self._cache = cache
+        self._parameters = parameters
+        self.model_id = inner.model_id
+        self.is_language_model = inner.is_language_model
+
+    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
+        """Raises ChatModelError. A cached answer is one delta and no call; of attachments nothing is kept (R-A1)."""
+        if any(passage.hit.chunk.collection == ATTACHMENTS for passage in prompt.context.passages):
+            yield from self._inner.stream(prompt, request=request)
+            return
+        messages = [[message.role, message.content] for message in prompt.messages]
+        key = cache_key(self.model_id, self._parameters, messages, prompt.json_schema)
+        if (text := self._cache.get("response", key, request=request)) is not None:
+            yield Delta(text, Usage(cached_calls=1))
+            return
+        pieces: list[str] = []
+        truncated = False
+        for delta in self._inner.stream(prompt, request=request):
+            pieces.append(delta.text)
+            truncated = truncated or delta.truncated
+            yield delta
+        if not truncated and not request.cancelled and (text := "".join(pieces)).strip():
+            self._cache.put("response", key, text)
+
+    def close(self) -> None:
+        """Close the inner model's connections, where it has any."""
+        if close := getattr(self._inner, "close", None):
+            close()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModels:
+    """The one that remembers what it said, and the same for who wants a new answer."""
+
+    cached: ChatModel
+    uncached: ChatModel
+
+    @property
+    def model_id(self) -> str:
+        return self.cached.model_id
+
+    @property
+    def is_language_model(self) -> bool:
+        return self.cached.is_language_model
+
+    def of(self, question: Question) -> ChatModel:
+        """The one that this question may ask."""
+        return self.cached if question.cache else self.uncached
+
+
+class CachedAgent:
+    """Implements `protocols.Agent`. Abstentions, failures and answers that ended early are never kept.
+
+    ``generation`` changes with everything else an answer depends on: the reports, the models, the settings.
+    """
+
+    def __init__(self, inner: Agent, cache: Cache, generation: Callable[[], str]) -> None:
+        self.needs_language_model = inner.needs_language_model
+        self._inner = inner
+        self._cache = cache
+        self._generation = generation
+
+    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
+        """What was answered before: its sources, its text and its trace at once; else the inner agent, kept."""
+        if question.attachments or not question.cache:
+            yield from self._inner.run(question, request=request)
+            return
+        started, before = time.perf_counter(), request.meter.lookups
+        key = self._key(question)
+        if (found := self._cache.get("query", key, request=request)) is not None:
+            yield from _replayed(_ANSWER.validate_python(found), started, request.meter.lookups - before)
+            return
+        for event in self._inner.run(question, request=request):
+            if not isinstance(event, AnswerEvent):
+                yield event
+                continue
+            trace = event.answer.trace
+            # What failed or ended early may go well the next time.
+            complete = not (trace.stopped_by or trace.truncated or any(step.failed for step in trace.path))
+            if event.answer.answered and complete and not request.cancelled:
+                self._cache.put("query", key, _ANSWER.dump_python(event.answer, mode="json"))
+            yield AnswerEvent(_counted(event.answer, request.meter.lookups - before))
+
+    def _key(self, question: Question) -> str:
+        # Taken before the answer is made: what changes meanwhile makes it an entry that nobody finds.
+        # Without the budget: an answer that ended early because of it is not kept.
+        asked = replace(question, query=normalise(question.query), budget=Budget())
+        return cache_key(self._generation(), _QUESTION.dump_python(asked, mode="json"))
+
+
+def _counted(answer: Answer, counts: Mapping[str, int]) -> Answer:
+    return replace(answer, trace=replace(answer.trace, caches=dict(counts)))
+
+
+def _replayed(answer: Answer, started: float, counts: Mapping[str, int]) -> Iterator[Event]:
+    yield SourcesEvent(tuple(citation.hit for citation in answer.citations), answer.scope)
+    yield TokenEvent(answer.response)
+    step = StepTiming.since("cache", started)
+    replayed = replace(answer, trace=replace(answer.trace, cached=True, steps=(step,)))
+    yield AnswerEvent(_counted(replayed, counts))

@@ -1,0 +1,176 @@
+"""Vectors that need not be computed again: shipped with the sample reports, kept in the database (R-B3, R-B10).
+
+What is shipped is one `.npz` file: text hashes (16 bytes each, sorted), vectors in float16 (half the size; the cosine
+to the exact vector stays above .9999), and the model that made them. So the first start embeds nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..protocols import Cache, Embedder, VectorCache
+from ..request import RequestContext
+from ..schema import Matrix, Vector
+
+DIGEST_BYTES = 16
+
+
+def normalise(text: str) -> str:
+    """Spellings of the same text as one: NFC, trimmed, white space collapsed; "US" stays "US" (R-B3)."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def cache_key(*parts: Any) -> str:
+    """A hash of everything that changes a result. ``parts`` are JSON values."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def text_key(text: str) -> bytes:
+    """The hash under which a shipped vector is found."""
+    return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).digest()
+
+
+class WarmCache:
+    """Implements `protocols.VectorCache`, read-only. A missing file is an empty cache: vectors are then computed."""
+
+    def __init__(self, path: Path) -> None:
+        self.model_id = ""
+        self._rows: dict[bytes, int] = {}
+        self._vectors = np.empty((0, 0), dtype=np.float16)
+        if path.is_file():
+            with np.load(path, allow_pickle=False) as stored:
+                self.model_id = str(stored["model_id"])
+                self._vectors = stored["vectors"]
+                self._rows = {key.tobytes(): row for row, key in enumerate(stored["keys"])}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, text: object) -> bool:
+        return isinstance(text, str) and text_key(text) in self._rows
+
+    def get(self, model_id: str, text: str) -> Vector | None:
+        """None for another model, or an unknown text."""
+        row = self._rows.get(text_key(text)) if model_id == self.model_id else None
+        if row is None:
+            return None
+        vector = self._vectors[row].astype(np.float32)
+        return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
+
+
+def write_warm_cache(path: Path, model_id: str, texts: Sequence[str], vectors: Matrix) -> None:
+    """Write the cache file for these texts; the same input gives the same file."""
+    rows = {text_key(text): row for row, text in enumerate(texts)}
+    keys = sorted(rows)
+    np.savez_compressed(
+        path,
+        model_id=np.asarray(model_id),
+        keys=np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, DIGEST_BYTES),
+        vectors=vectors[[rows[key] for key in keys]].astype(np.float16),
+    )
+
+
+class StoredVectors:
+    """Implements `protocols.VectorCache`, and keeps what it is given."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def get(self, model_id: str, text: str, *, request: RequestContext | None = None) -> Vector | None:
+        """From the database; the look is counted for ``request``."""
+        found = self._cache.get("embedding", cache_key(model_id, normalise(text)), request=request)
+        return None if found is None else np.frombuffer(base64.b64decode(found), dtype="<f4")
+
+    def put(self, model_id: str, text: str, vector: Vector) -> None:
+        """Kept as float32, base64."""
+        encoded = base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
+        self._cache.put("embedding", cache_key(model_id, normalise(text)), encoded)
+
+
+class KeptVectors(VectorCache, Protocol):
+    """A cache that can be written."""
+
+    def get(self, model_id: str, text: str, *, request: RequestContext | None = None) -> Vector | None:
+        """The look is counted for ``request``."""
+
+    def put(self, model_id: str, text: str, vector: Vector) -> None: ...
+
+
+class CachedEmbedder:
+    """Wraps any embedder. ``hits`` and ``misses`` count documents since the start.
+
+    ``shipped`` is only read. Questions are kept in ``kept``; documents too where a vector costs more than a look-up:
+    those of a model behind an API.
+    """
+
+    def __init__(
+        self,
+        inner: Embedder,
+        shipped: VectorCache,
+        *,
+        kept: KeptVectors | None = None,
+    ) -> None:
+        self._inner = inner
+        self._shipped = shipped
+        self._kept = kept
+        self._kept_documents = None if inner.local else kept
+        self.model_id = inner.model_id
+        self.local = inner.local
+        self.dimensions = inner.dimensions
+        self.max_tokens = inner.max_tokens
+        self.hits = 0
+        self.misses = 0
+
+    @property
+    def uncached(self) -> Embedder:
+        """The embedder itself, for what must leave no trace."""
+        return self._inner
+
+    def count_tokens(self, text: str) -> int:
+        """The inner embedder's count."""
+        return self._inner.count_tokens(text)
+
+    def close(self) -> None:
+        """Close what the embedder holds open: a client's connections, where it has any."""
+        if close := getattr(self._inner, "close", None):
+            close()
+
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+        """Raises EmbeddingError."""
+        if self._kept is None:
+            return self._inner.embed_query(text, request=request)
+        # Questions and documents may be embedded differently by one model.
+        name = f"{self.model_id}:query"
+        if (known := self._kept.get(name, text, request=request)) is not None:
+            return known
+        vector = self._inner.embed_query(text, request=request)
+        self._kept.put(name, text, vector)
+        return vector
+
+    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+        """Shape (len(texts), dimensions). Raises EmbeddingError."""
+        vectors = [self._known(text, request) for text in texts]
+        missing = [position for position, vector in enumerate(vectors) if vector is None]
+        computed_now = self._inner.embed_documents([texts[p] for p in missing], request=request)
+        for position, computed in zip(missing, computed_now, strict=True):
+            vectors[position] = computed
+            if self._kept_documents is not None:
+                self._kept_documents.put(self.model_id, texts[position], computed)
+        self.hits += len(texts) - len(missing)
+        self.misses += len(missing)
+        found = [vector for vector in vectors if vector is not None]
+        return np.vstack(found) if found else np.empty((0, self.dimensions), dtype=np.float32)
+
+    def _known(self, text: str, request: RequestContext | None) -> Vector | None:
+        vector = self._shipped.get(self.model_id, text)
+        if vector is None and self._kept_documents is not None:
+            vector = self._kept_documents.get(self.model_id, text, request=request)
+        return vector

@@ -1,0 +1,158 @@
+"""`serve`, `doctor` and `usage`: running an installation, how it is, and what its answers took."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from dataclasses import asdict
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+import waitress
+
+from ..doctor import Finding, diagnose
+from ..errors import SettingsError
+from ..factory import close_app, create_app
+from ..schema.costs import Sums, add_up_stages, days_json
+from . import print_json
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from ..services import Services
+
+CONNECTIONS = 500
+"""Open at once, idle ones too. A browser keeps six for each of its profiles; a server that is full lets nobody in."""
+IDLE_SECONDS = 60
+FINDINGS = 1
+COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
+COLUMNS = ("questions", "calls", "cached", "failed", "prompt", "completion", "embedding", "cost")
+STAGE_COLUMNS = ("runs", "calls", "tokens", "embedding", "seconds")
+
+
+@click.command()
+@click.option("--host", help="Address to listen on. Default: HOST.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on. Default: PORT.")
+@click.pass_obj
+def serve(services: Services, host: str | None, port: int | None) -> None:
+    """Serve the chat page and the API.
+
+    Example: python -m chatbot serve --port 8080
+    """
+    settings = services.settings
+    address = host or settings.host, settings.port if port is None else port
+    app = create_app(settings)
+    try:
+        server = http_server(app, *address, threads=settings.threads)
+    except OSError as error:
+        raise SettingsError(
+            f"Cannot listen on {address[0]}:{address[1]}: {error.strerror}. Set HOST or PORT to a free address."
+        ) from error
+    signal.signal(signal.SIGTERM, _interrupt)
+    click.echo(f"Ask your reports: http://{address[0]}:{server.effective_port}  (Ctrl-C stops)")
+    try:
+        server.run()
+    finally:
+        server.close()
+        close_app(app)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """SIGTERM (a container that is stopped) ends the server as Ctrl-C does: by the `finally` above."""
+    raise KeyboardInterrupt
+
+
+def http_server(app: Flask, host: str, port: int, *, threads: int) -> Any:
+    """The server, listening but not yet serving. Raises OSError: the address is taken or not ours."""
+    return waitress.create_server(
+        app,
+        host=host,
+        port=port,
+        threads=threads,
+        ident="report-chat",
+        clear_untrusted_proxy_headers=True,
+        # Read on while an answer is written: that is how a closed connection is noticed at once.
+        channel_request_lookahead=1,
+        connection_limit=connection_limit(),
+        channel_timeout=IDLE_SECONDS,
+        asyncore_use_poll=True,  # `select`, which it falls back to, knows only the first 1024 open files
+    )
+
+
+def connection_limit() -> int:
+    """As many as half the files that this process may open leave room for: the rest is for databases and files."""
+    if sys.platform == "win32":
+        return CONNECTIONS
+    import resource  # there is none on Windows
+
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, files // 2)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.pass_context
+def doctor(context: click.Context, as_json: bool) -> None:
+    """Check keys, server, collections, indexes and models; exit status 1 when something is wrong.
+
+    Example: python -m chatbot doctor
+    """
+    services: Services = context.obj
+    findings: list[Finding] = []
+    for finding in diagnose(services):
+        findings.append(finding)
+        if not as_json:
+            _print_finding(finding)
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    context.exit(FINDINGS if any(finding.severity == "error" for finding in findings) else 0)
+
+
+def _print_finding(finding: Finding) -> None:
+    label = click.style(f"{finding.severity:8}", fg=COLOURS[finding.severity])
+    click.echo(f"{label}{finding.area:14}{finding.message}" + (f"  [{finding.name}]" if finding.remedy else ""))
+    if finding.remedy:
+        click.echo(f"{'':22}-> {finding.remedy}")
+
+
+@click.command()
+@click.option("--days", type=click.IntRange(1, 366), default=30, show_default=True, help="How many, with today.")
+@click.option("--json", "as_json", is_flag=True, help="Print the /api/usage response.")
+@click.pass_obj
+def usage(services: Services, days: int, as_json: bool) -> None:
+    """Show questions, calls, tokens and costs by day (UTC); runs, calls, tokens and time by stage.
+
+    Costs need MODEL_PRICES. Example: python -m chatbot usage --days 7
+    """
+    found = services.storage.usage.days(days)
+    if as_json:
+        print_json(days_json(found))
+        return
+    if not found:
+        click.echo("Nothing was asked on these days.")
+        return
+    click.echo(_line("day", COLUMNS))
+    for day in found:
+        click.echo(_line(day.day, _cells(day.sums)))
+    total = Sums.total(day.sums for day in found)
+    click.echo(_line("total", _cells(total)))
+    click.echo("\n" + _line("stage", STAGE_COLUMNS))
+    for stage in add_up_stages(stage for day in found for stage in day.stages):
+        counts = (stage.runs, stage.calls, stage.tokens, stage.embedding_tokens)
+        click.echo(_line(stage.stage, (*(f"{number:,}" for number in counts), f"{stage.ms / 1000:,.2f}")))
+    if total.unpriced_tokens:
+        click.echo(f"\n{total.unpriced_tokens:,} tokens have no price in MODEL_PRICES; no cost holds them (+).")
+
+
+def _line(name: str, cells: tuple[str, ...]) -> str:
+    return f"{name:18}" + "".join(f"{cell:>12}" for cell in cells)
+
+
+def _cells(sums: Sums) -> tuple[str, ...]:
+    usage = sums.usage
+    counts = (sums.questions, usage.calls, usage.cached_calls, usage.failed_calls)
+    tokens = (usage.prompt_tokens, usage.completion_tokens, usage.embedding_tokens)
+    cost = f"{sums.cost:.6f}{'+' if sums.unpriced_tokens else ''}"
+    unknown = sums.unpriced_tokens and not sums.cost
+    return (*(f"{number:,}" for number in (*counts, *tokens)), "unknown" if unknown else cost)

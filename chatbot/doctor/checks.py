@@ -1,0 +1,262 @@
+"""Do the database, its search engine and the models answer, and is what is stored in order and of these models?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..database.core import Collection
+from ..database.rows import EMBEDDING_FIELD, decode_vector
+from ..protocols import Quoter
+from ..repositories.documents import SEVERAL
+from ..request import RequestContext
+from ..schema import Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
+from ..stores.atlas.definitions import IndexPlan
+from ..stores.atlas.indexes import IndexStatus, index_status
+from ..stores.atlas.pipelines import probe_search
+
+if TYPE_CHECKING:
+    from ..services import Services
+
+Severity = Literal["ok", "warning", "error"]
+CREATE = "Run: python -m chatbot index create"
+SAMPLED = 50
+"""Passages of each collection that are looked at."""
+_PASSAGE = Passage(1, SearchHit(Chunk("", "", "", "Doctor", "The model answers."), rank=1), "The model answers.")
+_PROMPT = Prompt((Message("user", "Answer with the word: yes."),), "Does the model answer?", Context((_PASSAGE,)))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``name`` is stable and machine-readable; ``remedy`` is a command or an action, empty where nothing is wrong."""
+
+    severity: Severity
+    area: str
+    name: str
+    message: str
+    remedy: str = ""
+
+
+def check_embedder(services: Services) -> Iterator[Finding]:
+    """One real embedding; a stored model that is not the configured one is an EmbedderMismatchError."""
+    embedder = services.vectors.current().embedder.uncached  # a vector that is kept says nothing of the endpoint
+    found = len(embedder.embed_query("Does the embedding model answer?"))
+    if found != embedder.dimensions:
+        yield Finding(
+            "error",
+            "embedder",
+            "wrong_dimensions",
+            f"{embedder.model_id} answers with {found} dimensions, {embedder.dimensions} are expected.",
+            "Set EMBEDDING_MODEL to the model the database was written with.",
+        )
+        return
+    yield Finding("ok", "embedder", "answers", f"{embedder.model_id}, {found} dimensions")
+
+
+def check_chat_model(services: Services) -> Iterator[Finding]:
+    """One real, short completion, broken off at its first word."""
+    model = services.models.chat_model
+    request = RequestContext()
+    for _ in model.stream(_PROMPT, request=request):
+        break
+    request.cancel.cancel()
+    yield Finding("ok", "chat_model", "answers", model.model_id)
+    if isinstance(model, Quoter):
+        yield Finding(
+            "warning",
+            "chat_model",
+            "no_language_model",
+            "Answers are quotations: no language model is configured.",
+            "Set OPENAI_API_KEY, or OPENAI_BASE_URL and CHAT_MODEL for a server of your own.",
+        )
+
+
+def check_database(services: Services) -> Iterator[Finding]:
+    """Raises DatabaseError: it does not answer."""
+    yield Finding("ok", "database", "answers", services.storage.database.ping())
+
+
+def check_data(services: Services) -> Iterator[Finding]:
+    """Counts, unfinished reports, and what older systems leave behind."""
+    for name in _collection_names(services):
+        collection = services.storage.database[name]
+        count = collection.estimated_count()
+        yield Finding("ok", "data", "count", f"collection {name}: {count} passages")
+        if count:
+            yield from _check_collection(services, collection)
+    yield from _check_reports(services, services.storage.documents.all())
+
+
+def _check_reports(services: Services, records: Sequence[DocumentRecord]) -> Iterator[Finding]:
+    yield Finding("ok", "data", "count", f"{len(records)} reports registered")
+    if any(record.status == "ready" and record.chunks for record in records) and not services.vectors.store.count(
+        Scope()
+    ):
+        yield _data(
+            "error",
+            "no_passages",
+            f"{len(records)} reports are registered, but {services.storage.engine.store} holds no passage of them.",
+            "They were ingested with another VECTOR_SEARCH: ingest them again, or set the one they were written with.",
+        )
+    for name in sorted({record.collection for record in records} - {SEVERAL, *_collection_names(services)}):
+        yield _data(
+            "warning",
+            "collection_not_searched",
+            f"reports are in the collection {name!r}, which no setting names, so searches may not find them.",
+            "Name it in COLLECTIONS, or ingest them again.",
+        )
+    if pending := sum(record.status != "ready" for record in records):
+        yield _data(
+            "warning",
+            "reports_pending",
+            f"{pending} reports are registered but not searchable.",
+            "Ingest them again: python -m chatbot ingest PATH",
+        )
+
+
+def _collection_names(services: Services) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(services.settings.chunk_collections))
+
+
+def _check_collection(services: Services, collection: Collection) -> Iterator[Finding]:
+    years = [year for year in collection.distinct("year") if isinstance(year, str)]
+    if years:
+        yield _data(
+            "error",
+            "years_as_strings",
+            f"collection {collection.name}: years stored as text ({', '.join(sorted(years)[:5])}); a scope by year "
+            "compares numbers and finds none of them.",
+            "Make them numbers: python -m chatbot migrate",
+        )
+    rows = list(collection.find({}, {EMBEDDING_FIELD: 1}, limit=SAMPLED))
+    stored = [row[EMBEDDING_FIELD] for row in rows if row.get(EMBEDDING_FIELD) is not None]
+    if any(isinstance(value, list) for value in stored):
+        yield _data(
+            "warning",
+            "vectors_as_arrays",
+            f"collection {collection.name}: embeddings stored as arrays take three times the space.",
+            "Make them float32 vectors: python -m chatbot migrate",
+        )
+    embedder, dimensions = services.vectors.embedder, {len(decode_vector(value)) for value in stored}
+    if other := sorted(dimensions - {embedder.dimensions}):
+        yield _data(
+            "error",
+            "wrong_dimensions",
+            f"collection {collection.name}: embeddings of {other[0]} dimensions, {embedder.model_id} makes "
+            f"{embedder.dimensions}.",
+            "Set the embedding model the collection was written with, or: python -m chatbot reembed",
+        )
+    if services.storage.facts.embedder() is None:
+        yield _data(
+            "warning",
+            "embedder_unknown",
+            f"collection {collection.name} does not say which model wrote it; {embedder.model_id} is assumed.",
+            "If that is right, nothing needs to be done.",
+        )
+
+
+def _data(severity: Severity, name: str, message: str, remedy: str) -> Finding:
+    return Finding(severity, "data", name, message, remedy)
+
+
+def check_engine(services: Services) -> Iterator[Finding]:
+    """Which engine searches, and why; of a MongoDB server's own also whether it is there."""
+    engine = services.storage.engine
+    if engine.traits.has_search_indexes:
+        found = probe_search(services.storage.database, services.settings.report_collection)
+        if not found.vector:
+            yield Finding(
+                "error",
+                "vector_search",
+                "no_search_engine",
+                f"VECTOR_SEARCH={engine.store}, but there is {found.detail}.",
+                "Set VECTOR_SEARCH=auto or faiss, or use Atlas or MongoDB Community 8.2+ with mongot.",
+            )
+            return
+        yield Finding("ok", "vector_search", "engine", found.detail)
+        return
+    yield Finding("ok", "vector_search", "engine", f"{engine.store}: {engine.detail}; {services.vectors.store.ping()}")
+
+
+def check_indexes(services: Services) -> Iterator[Finding]:
+    """Are they there, queryable and as they should be? Nothing to say where MongoDB's engine does not search.
+
+    A search of an index that does not exist gives no rows and no error: only looking finds it.
+    """
+    if not services.storage.engine.traits.has_search_indexes:
+        return
+    if not probe_search(services.storage.database, services.settings.report_collection).vector:
+        return
+    for plan in services.vectors.index_plans:
+        findings = list(_check_index(services, plan))
+        yield from findings or [Finding("ok", "indexes", "queryable", plan.target.described)]
+
+
+def _check_index(services: Services, plan: IndexPlan) -> Iterator[Finding]:
+    status = index_status(services.storage.database, plan.target)
+    if status.state == "DOES_NOT_EXIST":
+        yield _missing(services, plan)
+        return
+    if status.state == "FAILED":
+        yield _error("index_failed", f"The {plan.target.described} failed: {status.message}")
+        return
+    if not status.queryable:
+        yield _error(
+            "index_building",
+            f"The {plan.target.described} is {status.state}: searches find nothing until it is ready.",
+            "Wait, and look again: python -m chatbot index status",
+        )
+    if plan.target.kind == "vectorSearch":
+        yield from _differences(plan, status)
+
+
+def _missing(services: Services, plan: IndexPlan) -> Finding:
+    target = plan.target
+    others = [
+        str(found["name"])
+        for found in services.storage.database[target.collection].search_indexes()
+        if (found.get("type") or "search") == target.kind and found.get("name") != target.index
+    ]
+    if others:
+        return _error(
+            "index_under_another_name",
+            f"{target.collection!r} has no index {target.index!r}, but one named {others[0]!r}. A search by the wrong "
+            "name finds nothing and says nothing.",
+            f"{CREATE}, then drop {others[0]!r} in Atlas",
+        )
+    severity: Severity = "warning" if plan.optional else "error"
+    return Finding(severity, "indexes", "index_missing", f"The {target.described} does not exist.", CREATE)
+
+
+def _differences(plan: IndexPlan, status: IndexStatus) -> Iterator[Finding]:
+    wanted, found = _vector(plan.target.definition), _vector(status.definition)
+    described = plan.target.described
+    if found.get("path") != wanted["path"]:
+        yield _error("wrong_path", f"The {described} is over {found.get('path')!r}, not {wanted['path']!r}.")
+    elif found.get("numDimensions") != wanted["numDimensions"]:
+        yield _error(
+            "index_wrong_dimensions",
+            f"The {described} has {found.get('numDimensions')} dimensions, the model {wanted['numDimensions']}.",
+            f"Set the model the index was made for, or: {CREATE.removeprefix('Run: ')}",
+        )
+    elif found.get("similarity") != wanted["similarity"]:
+        yield _error(
+            "wrong_similarity",
+            f"The {described} compares by {found.get('similarity')}, scores are meant for {wanted['similarity']}.",
+        )
+    declared = {field["path"] for field in status.definition.get("fields", []) if field.get("type") == "filter"}
+    needed = [field["path"] for field in plan.target.definition["fields"] if field["type"] == "filter"]
+    if undeclared := [path for path in needed if path not in declared]:
+        yield _error(
+            "filter_field_undeclared",
+            f"The {described} does not declare {', '.join(undeclared)} as filter: a scope by it is refused.",
+        )
+
+
+def _vector(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    return next((field for field in definition.get("fields", []) if field.get("type") == "vector"), {})
+
+
+def _error(name: str, message: str, remedy: str = CREATE) -> Finding:
+    return Finding("error", "indexes", name, message, remedy)

@@ -1,0 +1,197 @@
+"""From passages to an answer, for every agent: the prompt, the writing, the honest "not found", the whole result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..errors import ChatModelError, ContextLengthError
+from ..model_output.stream import Reply, completion, without_thoughts
+from ..prompts import render
+from ..protocols import ChatModel
+from ..request import RequestContext
+from ..retrieval.pipeline import Retrieval
+from ..retrieval.scope import describe
+from ..schema import (
+    Answer,
+    Context,
+    Message,
+    Prompt,
+    Question,
+    ScopeSummary,
+    SearchHit,
+    StepEvent,
+    StepTiming,
+    Stopper,
+    TokenEvent,
+    Trace,
+)
+from ..text import escape_markdown, estimate_tokens
+from .citations import check
+from .context import in_prompt_order, keep_best, render_passage
+
+OnEmpty = Literal["abstain", "relax", "general"]
+"""What happens where nothing is found: say so, go on with what is closest, or let the model say what it knows."""
+CLOSEST_SHOWN = 3
+HISTORY_MESSAGES = 10
+HISTORY_TOKENS = 1500
+"""How much of the conversation goes into a prompt, besides the question: the latest messages that fit both."""
+SHORTENED_AT_MOST = 3
+
+
+def prompt_for(
+    question: Question, context: Context, *, rules: str = "answer_system", asked: str = "answer_user", **values: str
+) -> Prompt:
+    """The prompt of an answer from passages: rules, history, then passages, scope and question.
+
+    Names from documents (a scope may hold some) never stand in the system message. ``values`` are those of the
+    template ``asked`` besides passages, scope and question.
+    """
+    passages = "\n\n".join(render_passage(passage) for passage in in_prompt_order(context))
+    scope = describe(question.scope)
+    text = render(asked, passages=passages, scope=scope, question=question.query, **values)
+    return _prompt(question, render(rules), text, context)
+
+
+def general_prompt(question: Question) -> Prompt:
+    """The prompt of ON_EMPTY=general: no passages, and the model has to say so."""
+    asked = render("general_user", scope=describe(question.scope), question=question.query)
+    return _prompt(question, render("general_system"), asked, Context())
+
+
+def _prompt(question: Question, rules: str, asked: str, context: Context) -> Prompt:
+    messages = (Message("system", rules), *latest(question.history), Message("user", asked))
+    return Prompt(messages, question.search_text, context)
+
+
+def latest(history: Sequence[Message]) -> list[Message]:
+    """The newest messages within both bounds, oldest first. A client's system messages are not ours to repeat."""
+    kept: list[Message] = []
+    tokens = 0
+    for message in reversed([message for message in history if message.role != "system"]):
+        tokens += estimate_tokens(message.content)
+        if len(kept) == HISTORY_MESSAGES or tokens > HISTORY_TOKENS:
+            break
+        kept.append(message)
+    return kept[::-1]
+
+
+def not_found(scope: ScopeSummary, closest: Sequence[SearchHit]) -> str:
+    """What is said instead of an invented answer: where was searched, and what came closest."""
+    where = escape_markdown(describe(scope.scope)) + (f", page {scope.page}" if scope.page else "")
+    text = f"The reports searched ({where}) do not seem to answer this question."
+    if closest:
+        lines = [f"- {_named(hit)}" for hit in closest[:CLOSEST_SHOWN]]
+        text += "\n\nThe closest passages:\n\n" + "\n".join(lines)
+    return text
+
+
+def _named(hit: SearchHit) -> str:
+    name = escape_markdown(f"{hit.chunk.title}, {hit.chunk.section or 'passage'}")
+    return name + (f" (similarity {hit.score:.2f})" if hit.score else "")
+
+
+def assemble(
+    question: Question,
+    response: str,
+    *,
+    scope: ScopeSummary,
+    context: Context = Context(),  # noqa: B008  # frozen and empty
+    retrieval: Retrieval | None = None,
+    steps: Sequence[StepTiming] = (),
+    path: Sequence[StepEvent] = (),
+    stopped_by: Stopper = "",
+    truncated: bool = False,
+) -> Answer:
+    """The answer with its citations and trace. It counts as answered when it cites at least one passage."""
+    checked = check(response, context, question)
+    trace = Trace(
+        mode=question.mode,
+        retrieval_method=question.retrieval_method,
+        query=question.search_text,
+        threshold=retrieval.threshold if retrieval else None,
+        hits=retrieval.hits if retrieval else (),
+        steps=(*(retrieval.steps if retrieval else ()), *steps),
+        path=tuple(path),
+        stopped_by=stopped_by,
+        truncated=truncated,
+    )
+    return Answer(
+        response=response,
+        answered=bool(checked.citations),
+        citations=checked.citations,
+        scope=scope,
+        trace=trace,
+        unsupported=checked.unsupported,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An answer's text, and the passages that the model had for it: its citations are checked against these.
+
+    ``steps`` has a "shorten" for each time the model refused the prompt, and "generate".
+    """
+
+    text: str
+    context: Context
+    steps: tuple[StepTiming, ...]
+    truncated: bool = False
+
+
+@dataclass(slots=True)
+class Draft:
+    """What there is of an answer while it is written, and of one that failed: the latest try."""
+
+    reply: Reply | None = None
+    steps: list[StepTiming] = field(default_factory=list)
+    path: list[StepEvent] = field(default_factory=list)
+    """Where what is shown of the work is kept."""
+
+    @property
+    def text(self) -> str:
+        """Without thoughts."""
+        return without_thoughts(self.reply.text) if self.reply else ""
+
+
+def write(
+    model: ChatModel,
+    question: Question,
+    context: Context,
+    request: RequestContext,
+    *,
+    prompt: Callable[[Question, Context], Prompt] = prompt_for,
+    draft: Draft | None = None,
+) -> Generator[StepEvent | TokenEvent, None, Written]:
+    """One generation call. A prompt that is too long is tried again with the better half of its passages.
+
+    ``draft`` holds what there is of it where it fails.
+
+    Raises:
+        ContextLengthError: still too long with one passage, or after three tries more.
+        ChatModelError: the model failed.
+    """
+    draft = draft or Draft()
+    steps = draft.steps
+    while True:
+        started, asked = time.perf_counter(), prompt(question, context)
+        draft.reply = reply = Reply(asked)
+        try:
+            done = yield from completion(model, asked, request, reply)
+        except ChatModelError as error:
+            failed = reply.usage_of_failed(error)
+            keep = (len(context.passages) + 1) // 2
+            hopeless = keep == len(context.passages) or len(steps) == SHORTENED_AT_MOST
+            if hopeless or not isinstance(error, ContextLengthError):
+                steps.append(StepTiming.since("generate", started, failed))
+                raise
+            steps.append(StepTiming.since("shorten", started, failed))
+            context = keep_best(context, keep)
+            detail = f"Too much for the model: once more with the best {keep} of the passages"
+            draft.path.append(StepEvent("shorten", detail))
+            yield draft.path[-1]
+            continue
+        steps.append(StepTiming.since("generate", started, done.usage))
+        return Written(done.text, context, tuple(steps), done.truncated)

@@ -1,0 +1,227 @@
+"""Numbers as people write them: 1,234,567 and 1 234 567, 2.5 and 2,5, 1.2 million, 12 %, $3bn, twelve, 2019-21.
+
+With the words that belong to them in the languages reports are written in: scales, units, number words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+_SCALE_WORDS = {
+    2: "hundred",
+    3: "thousand thousands tsd tausend mille mil mila duizend tusen tusind bin тыс тысяч тысячи",
+    5: "lakh lakhs",
+    6: "million millions mn mln mio millionen millón millones milhão milhões milione milioni miljoen miljoner "
+    "millioner milyon млн миллион миллиона миллионов",
+    7: "crore crores",
+    9: "billion billions bn bln mrd mia milliarde milliarden milliard milliards miliardo miliardi bilhão bilhões "
+    "miljard miljarder milliarder milyar млрд миллиард миллиарда миллиардов",
+    12: "trillion trillions trn tn billionen billones trilhão trilhões biljoen biljoner трлн триллион триллиона "
+    "триллионов",
+}
+SCALES = {word: Decimal(10) ** power for power, words in _SCALE_WORDS.items() for word in words.split()}
+SCALES["mil millones"] = Decimal(10) ** 9
+SCALE_SIGNS = {
+    sign: Decimal(10) ** power for power, signs in {4: "万萬만", 8: "亿億억", 12: "兆조"}.items() for sign in signs
+}
+"""Written right after the number, without a space and without an end of the word."""
+SHORT_SCALES = {"k": Decimal(10) ** 3, "m": Decimal(10) ** 6, "b": Decimal(10) ** 9, "t": Decimal(10) ** 12}
+"""Only with a currency in front: 5 m may be metres."""
+PERCENT = (
+    r"%|٪|percentage points?\b|per ?cent\b|pct\b|prozent(?:punkte)?\b|pour ?cent\b|por (?:ciento|cento)\b|per cento\b"
+    r"|procent\w*|процент\w*"
+)
+CURRENCIES = {
+    "$": r"(?:US|A|C|NZ|HK|S)?\$|USD\b|(?:US |U\.S\. )?dollars?\b|dólares\b|dollari\b",
+    "€": r"€|EUR\b|euros?\b",
+    "£": r"£|GBP\b|pounds?\b(?: sterling)?",
+    "¥": r"¥|JPY\b|CNY\b|RMB\b|yen\b|yuan\b",
+    "₹": r"₹|INR\b|rupees?\b",
+    "₽": r"₽|RUB\b|roubles?\b|rubles?\b",
+}
+_ONES = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+ONES = {word: number for number, word in enumerate(_ONES.split(), start=1)}
+TENS = {word: number * 10 for number, word in enumerate(_TENS.split(), start=2)}
+GAP = "\u202f"
+"""What every space becomes that keeps the digits of one number together."""
+_ALIKE = {
+    **dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f"), GAP),
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"), "-"),
+    **dict.fromkeys(map(ord, "\u2019\u02bc"), "'"),
+    **dict(zip(map(ord, "\uff05\uff0e\uff0c\u066b\u066c\ufe6a"), "%.,.,%", strict=True)),
+}
+_WORDS = rf"(?:{'|'.join(TENS)})(?:[- ](?:{'|'.join(list(ONES)[:9])}))?|{'|'.join(sorted(ONES, key=len, reverse=True))}"
+_NUMBER = (
+    rf"\d{{1,3}}(?:[{GAP}']\d{{3}})+(?!\d)(?:[.,]\d+)?"
+    r"|\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*"
+    rf"|\b(?:{_WORDS})\b"
+)
+_MONEY = "|".join(CURRENCIES.values())
+_SCALE = "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True))
+_FIGURE = re.compile(
+    rf"(?P<sign>(?<![\w)\]%.,])-|\bminus )?(?P<before>(?:{_MONEY})[ {GAP}]?(?P<inner>-)?)?"
+    rf"(?<![\w.])(?<!\d,)(?P<number>{_NUMBER})"
+    rf"(?:(?P<signs>[{''.join(SCALE_SIGNS)}])|(?P<short>[kmbt]\b)|[ {GAP}-]?(?P<scale>{_SCALE})\b\.?)?"
+    rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{_MONEY})(?! ?-?\d))?",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?", re.IGNORECASE)
+_COMMA_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+,\d+|,\d{1,2}|(?:\.\d{3}){2,})(?![\d,])(?!\.\d)")
+_POINT_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:,\d{3})+\.\d+|\.\d{1,2}|(?:,\d{3}){2,})(?![\d.])(?!,\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number in a text. ``values`` are its possible readings; any of them will do.
+
+    ``parts`` are what it may be instead of one number ("12 345" in a row of a table, 5,6 in a list): all of them.
+    """
+
+    text: str
+    start: int
+    end: int
+    values: frozenset[Decimal]
+    unit: str = ""
+    scaled: bool = False
+    word: bool = False
+    parts: tuple[Decimal, ...] = ()
+
+    @property
+    def bare(self) -> bool:
+        """Just a number: no unit, no scale."""
+        return not self.unit and not self.scaled
+
+    @property
+    def year(self) -> int | None:
+        """Where it is written like one, from 1000 to 2099."""
+        return int(self.text) if re.fullmatch(r"1\d{3}|20\d{2}", self.text) else None
+
+
+def unify_signs(text: str) -> str:
+    """The same text, character for character, with ASCII digits, one kind of dash, apostrophe and narrow space."""
+    text = text.translate(_ALIKE)
+    return text if text.isascii() else re.sub(r"(?![0-9])\d", lambda digit: str(unicodedata.decimal(digit[0])), text)
+
+
+def comma_decimals(text: str) -> bool:
+    """Whether 1.234 is a thousand here: more of its numbers have a decimal comma than a decimal point."""
+    text = unify_signs(text)
+    return len(_COMMA_DECIMAL.findall(text)) > len(_POINT_DECIMAL.findall(text))
+
+
+def figures(text: str, *, comma: bool = False) -> list[Figure]:
+    """The numbers of ``text`` in order. ``comma``: it writes decimals with a comma (`comma_decimals`)."""
+    text = unify_signs(text)
+    found: list[Figure] = []
+    for match in _FIGURE.finditer(text):
+        found.append(_figure(match, comma))
+        if len(found) > 1:
+            found[-2:] = _shared(text, *found[-2:])
+    return found
+
+
+def _figure(match: re.Match[str], comma: bool) -> Figure:
+    number = match["number"]
+    values, parts = _readings(number, comma)
+    scale = _scale(match)
+    negative = bool(match["sign"] or match["inner"])
+    if scale is not None or negative:
+        values = [value * (scale or 1) * (-1 if negative else 1) for value in values]
+    return Figure(
+        text=match[0].strip(),
+        start=match.start(),
+        end=match.end(),
+        values=frozenset(map(_normal, values)),
+        unit=_unit(match),
+        scaled=scale is not None,
+        word=number[0].isalpha(),
+        parts=tuple(map(_normal, parts)),
+    )
+
+
+def _scale(match: re.Match[str]) -> Decimal | None:
+    if match["signs"]:
+        return SCALE_SIGNS[match["signs"]]
+    if match["scale"]:
+        return SCALES[match["scale"].lower()]
+    if match["short"] and (match["before"] or match["short"].lower() == "k"):
+        return SHORT_SCALES[match["short"].lower()]
+    return None
+
+
+def _unit(match: re.Match[str]) -> str:
+    if match["percent"]:
+        return "%"
+    money = (match["before"] or match["after"] or "").strip(f" {GAP}-")
+    return next((unit for unit, names in CURRENCIES.items() if money and re.match(names, money, re.IGNORECASE)), "")
+
+
+def _readings(number: str, comma: bool) -> tuple[list[Decimal], list[Decimal]]:
+    """What the digits may mean: as one number, and as several."""
+    if number[0].isalpha():
+        tens, _, ones = number.lower().replace("-", " ").partition(" ")
+        return [Decimal(TENS.get(tens, 0) + ONES.get(ones or tens, 0))], []
+    if " " in number:
+        whole, _ = _readings(number.replace(" ", GAP), comma)
+        return whole, [value for part in number.split(" ") for value in _readings(part, comma)[0]]
+    return _marked(number.replace(GAP, "").replace("'", ""), comma)
+
+
+def _marked(number: str, comma: bool) -> tuple[list[Decimal], list[Decimal]]:
+    """Digits with points and commas: which of them are decimal marks."""
+    pieces, marks = re.split(r"[.,]", number), re.findall(r"[.,]", number)
+    parts = [Decimal(piece) for piece in pieces]
+    whole, decimal = [Decimal("".join(pieces))], [Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}")]
+    if not marks:
+        return whole, []
+    last_alone = marks.count(marks[-1]) == 1
+    if last_alone and (len(marks) > 1 or not _grouped(pieces)):
+        return decimal, parts if marks[-1] == "," else []
+    if len(marks) == 1 and (marks[0] == ",") == comma:
+        return decimal, []
+    return (whole, []) if len(set(marks)) == 1 and _grouped(pieces) else ([], parts)
+
+
+def _grouped(pieces: list[str]) -> bool:
+    """1,234 and, as in India, 12,34,567; not 0,123."""
+    head, *middle, last = pieces
+    return 1 <= len(head) <= 3 and head[0] != "0" and len(last) == 3 and all(len(part) in (2, 3) for part in middle)
+
+
+def _shared(text: str, first: Figure, second: Figure) -> tuple[Figure, Figure]:
+    """In a range one unit and one scale stand for both: 5 to 7 million, $5-7; and 2019-21 ends in 2021."""
+    gap = text[first.end : second.start]
+    if not _RANGE.fullmatch(gap):
+        return first, second
+    if (year := first.year) and re.fullmatch(r"[-/]", gap) and re.fullmatch(r"\d{2}", second.text):
+        later = {Decimal(year // 100 * 100) + value for value in second.values}
+        return first, replace(second, values=second.values | {value for value in later if value > year})
+    if first.year or second.year:
+        return first, second
+    if second.scaled and not first.scaled:
+        match = _FIGURE.match(second.text)
+        scale = (match and _scale(match)) or Decimal(1)
+        first = replace(first, values=first.values | {_normal(value * scale) for value in first.values}, scaled=True)
+    return replace(first, unit=first.unit or second.unit), replace(second, unit=second.unit or first.unit)
+
+
+def _normal(value: Decimal) -> Decimal:
+    return value.normalize() + 0  # no -0
+
+
+def scales_named(text: str, figures_of_it: Iterable[Figure]) -> set[Decimal]:
+    """Scales that stand apart from any number, as in the heading "GDP (US$ million)"."""
+    taken = [(figure.start, figure.end) for figure in figures_of_it if figure.scaled]
+    return {
+        SCALES[word[0].lower()]
+        for word in re.finditer(rf"\b(?:{_SCALE})\b", text, re.IGNORECASE)
+        if not any(start <= word.start() < end for start, end in taken) and SCALES[word[0].lower()] >= 1000
+    }

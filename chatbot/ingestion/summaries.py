@@ -1,0 +1,106 @@
+"""One summary per report, so that overview questions find something that speaks of all of it (R-D7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..cancellation import Cancellation
+from ..model_output.stream import complete
+from ..prompts import inert, on_one_line, render
+from ..protocols import ChatModel
+from ..request import RequestContext
+from ..schema import Context, Document, Message, Prompt, document_text
+from ..text import sentences
+
+LONGEST = 900
+"""Characters of an extractive summary: one passage."""
+LEAD = 450
+TOPICS = 15
+PROSE = 60
+"""A section whose text is shorter is a figure or a label, no introduction."""
+CHARACTERS_PER_TOKEN = 4
+
+
+def extractive_summary(document: Document) -> str:
+    """What the report is, what it speaks of, and how it begins: without a model, and always the same."""
+    about = [str(document.metadata[name]) for name in ("country_name", "year") if name in document.metadata]
+    named = f" ({', '.join(about)})" if about else ""
+    head = f"{document.title}{named}: an overview of the report."
+    if any(section.metadata for section in document.sections):
+        return "\n".join(part for part in (head, document.description, _of_table(document)) if part)[:LONGEST]
+    topics = list(dict.fromkeys(section.path[0] for section in document.sections if section.path))
+    parts = [head, document.description, _lead(document)]
+    if len(topics) > 1:
+        parts.append(f"It covers: {_first(topics, '; ')}.")
+    return "\n".join(part for part in parts if part)[:LONGEST]
+
+
+def _of_table(document: Document) -> str:
+    """How many rows, about which countries and years, and what the first row looks like."""
+    rows = [section.metadata for section in document.sections if section.metadata]
+    countries = list(dict.fromkeys(str(row["country_name"]) for row in rows if "country_name" in row))
+    years = sorted({row["year"] for row in rows if "year" in row}, key=str)
+    parts = [f"A table of {len(document.sections)} rows."]
+    if countries:
+        parts.append(f"Countries: {_first(countries, ', ')}.")
+    if years:
+        parts.append(f"Years: {years[0]} to {years[-1]}.")
+    return " ".join([*parts, f"Its first row: {document.sections[0].text}"])
+
+
+def _first(names: Sequence[str], separator: str) -> str:
+    more = f" and {len(names) - TOPICS} more" if len(names) > TOPICS else ""
+    return f"{separator.join(names[:TOPICS])}{more}"
+
+
+def _lead(document: Document) -> str:
+    """The first sentences of the first section that is prose."""
+    for section in document.sections:
+        if len(section.text) >= PROSE and not section.metadata:
+            found = ""
+            for sentence in sentences(section.text):
+                if len(found) + len(sentence) > LEAD:
+                    break
+                found = f"{found} {sentence}".strip()
+            if found:
+                return found
+    return ""
+
+
+class ModelSummary:
+    """Summaries by the chat model: one call per report."""
+
+    def __init__(self, chat_model: ChatModel, *, input_tokens: int) -> None:
+        self._chat_model = chat_model
+        self._characters = CHARACTERS_PER_TOKEN * input_tokens
+
+    def __call__(self, document: Document, cancel: Cancellation) -> str:
+        """Raises ChatModelError."""
+        text = inert(self._excerpt(document), "report")
+        user = f"Title: {on_one_line(document.title, 'report')}\n<report>\n{text}\n</report>"
+        prompt = Prompt(
+            (Message("system", render("summary_system")), Message("user", user)), "Summarise the report.", Context()
+        )
+        return " ".join(complete(self._chat_model, prompt, RequestContext(cancel)).text.split())
+
+    def _excerpt(self, document: Document) -> str:
+        """All of it where that fits, else the beginning of every section, or of as many as fit."""
+        text = document_text(document.sections)
+        if len(text) <= self._characters:
+            return text
+        share = max(200, self._characters // max(1, len(document.sections)))
+        parts = ("\n".join([*section.path[-1:], section.text[:share]]) for section in document.sections)
+        return "\n\n".join(parts)[: self._characters]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A way to summarise: its name, which is part of a document's version, and the work (R-D7)."""
+
+    kind: str
+    make: Callable[[Document, Cancellation], str]
+
+
+NONE = Summary("off", lambda document, cancel: "")
+EXTRACTIVE = Summary("extractive", lambda document, cancel: extractive_summary(document))

@@ -1,0 +1,228 @@
+"""The content of a web page to an outline: headings, paragraphs, lists, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lxml import etree
+from lxml.etree import _Element
+from lxml.html import HtmlElement
+
+from .sections import LEVEL, LINE, PARAGRAPH, HeadingOutline, label, row_text, table_text
+
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_PARAGRAPHS = {
+    "address", "article", "aside", "blockquote", "body", "center", "details", "dialog", "div", "dl", "fieldset",
+    "figure", "footer", "form", "header", "hgroup", "hr", "main", "ol", "p", "section", "table", "td", "th", "ul",
+}  # fmt: skip
+_LINES = {"caption", "dd", "dt", "figcaption", "legend", "li", "summary", "tr"}
+_LONGEST_HEADING = 500
+"""Characters. A heading that is not closed would swallow the page."""
+_MARKS_OF_LINKS = " ¶"
+"""Signs that site generators put behind a heading, as a link to it."""
+
+
+class HtmlReader:
+    """Reads with a loop, not by recursion: pages nest deeper than Python's stack."""
+
+    def __init__(self) -> None:
+        self.outline = HeadingOutline()
+        self._pieces: list[str] = []
+        self._gap = PARAGRAPH
+        self._prefix = ""
+        self._lists = 0
+        self._heads = False  # in a heading: what is in it does not part it
+        self._term = False  # behind a term: its definition goes on in the same line
+
+    def read(self, root: HtmlElement) -> None:
+        walk = etree.iterwalk(root, events=("start", "end"))
+        for event, element in walk:
+            if event == "end":
+                self._leave(element)
+                self._pieces.append((element.tail or "") if element is not root else "")
+            elif element.tag == "pre":
+                self._end(PARAGRAPH)
+                self.outline.add(element.text_content().strip("\n"), gap=PARAGRAPH)
+                walk.skip_subtree()
+            elif element.tag == "table" and is_data_table(element):
+                self._end(PARAGRAPH)
+                self.outline.add(html_table_text(element), gap=PARAGRAPH)
+                walk.skip_subtree()
+            else:
+                self._enter(element)
+                self._pieces.append(element.text or "")
+        self._end(PARAGRAPH)
+
+    def _enter(self, element: HtmlElement) -> None:
+        tag = element.tag
+        if tag == "br":
+            self._break()
+        elif tag in _HEADINGS:
+            self._end(PARAGRAPH)
+            self._heads = len(element.text_content()) <= _LONGEST_HEADING
+        elif tag in _PARAGRAPHS or tag in _LINES:
+            if tag == "dd" and self._term:
+                self._term = False
+                return
+            self._end(LINE if tag in _LINES else PARAGRAPH)
+            self._lists += tag in {"ul", "ol"}
+            if tag == "li":
+                self._prefix = "  " * (self._lists - 1) + "- "
+
+    def _leave(self, element: HtmlElement) -> None:
+        tag = element.tag
+        if tag in _HEADINGS and self._heads:
+            if text := self._taken().rstrip(_MARKS_OF_LINKS):
+                self.outline.heading(_HEADINGS[tag], text)
+            self._heads = False
+            self._gap = PARAGRAPH
+        elif tag == "dt":
+            if text := self._taken():
+                self._pieces = [f"{text.rstrip(' :')}: "]
+                self._term = True
+        elif tag in _PARAGRAPHS or tag in _LINES or tag in _HEADINGS:
+            self._lists -= tag in {"ul", "ol"}
+            self._end(LINE if tag in _LINES else PARAGRAPH)
+
+    def _break(self) -> None:
+        """One line break ends a line, two make a paragraph."""
+        if self._heads:
+            self._pieces.append(" ")
+        else:
+            empty = not "".join(self._pieces).strip()
+            self._end(PARAGRAPH if empty else LINE)
+
+    def _end(self, gap: str) -> None:
+        """Ends the running line; ``gap`` is what parts it from the next one. Paragraphs in a list stay lines."""
+        if self._heads:
+            self._pieces.append(" ")
+            return
+        gap = LINE if self._lists else gap
+        self._term = False
+        if text := self._taken():
+            self.outline.add(self._prefix + text, gap=self._gap)
+            self._prefix = ""
+            self._gap = gap
+        elif gap == PARAGRAPH:
+            self._gap = gap
+
+    def _taken(self) -> str:
+        text = " ".join("".join(self._pieces).split())
+        self._pieces = []
+        return text
+
+
+_WIDEST = 32
+"""Columns that one cell is believed to span, and the columns from the left in which cells are followed downwards:
+a page may claim thousands, in each of thousands of rows.
+"""
+_REPEATED = 4
+"""Columns in which a cell that spans rows is repeated: it names the rows, and names stand on the left."""
+_FRAME_OF = ("table", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol")
+_BLOCKS = {"br", "p", "div", "td", "th"}
+_ITEM = "\x01"
+_ITEMS = {"li", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    cells: list[str]
+    names: list[bool]
+    """Whether a cell is a heading (<th>), for each that starts in this row."""
+
+
+def is_data_table(table: _Element) -> bool:
+    """False where the table only places text on the page: it has one column, or holds blocks and names no column."""
+    if table.get("role", "") in {"presentation", "none"}:
+        return False
+    rows = list(_own_rows(table))
+    if not any(len(list(row.iterchildren("td", "th"))) > 1 for row in rows):
+        return False
+    if next(table.iterdescendants(*_FRAME_OF), None) is None:
+        return True
+    return any(next(row.iterchildren("th"), None) is not None for row in rows[:2])
+
+
+def _own_rows(table: _Element) -> Iterator[_Element]:
+    """Without those of tables in its cells."""
+    for child in table.iterchildren("tr", "thead", "tbody", "tfoot"):
+        yield from [child] if child.tag == "tr" else child.iterchildren("tr")
+
+
+def html_table_text(table: _Element) -> str:
+    """The caption and a line for each row. A heading cell names its column, or its row where it stands first."""
+    rows = list(_rows(table))
+    lines = [_text(one) for one in table.iterchildren("caption")]
+    headed = False
+    while rows and len(rows[0].names) == 1 and len(rows) > 1:
+        headed = headed or rows[0].names[0]
+        lines.append(rows.pop(0).cells[0])
+    heads = 0
+    while heads < len(rows) - 1 and len(rows[heads].names) > 1 and all(rows[heads].names):
+        heads += 1
+    # A heading cell alone in its row is the name of the rows below it.
+    body = [row.cells[:1] if row.names == [True] else row.cells for row in rows[heads:]]
+    if heads:
+        lines.append(table_text([_joined(rows[:heads]), *body], header=True))
+    elif all(len(row.cells) == 2 and row.names == [True, False] for row in rows):
+        lines += [row_text(cells[:1], cells[1:]) for cells in body]
+    else:
+        lines.append(table_text(body, header=False if headed else None))
+    return "\n".join(line for line in lines if line)
+
+
+def _joined(rows: list[_Row]) -> list[str]:
+    """One name for each column from several rows of headings: "Population" over "Male" is of two levels."""
+    width = max(len(row.cells) for row in rows)
+    names = [list[str]() for _ in range(width)]
+    for row in rows:
+        for place, cell in enumerate(row.cells):
+            if cell and cell not in names[place]:
+                names[place].append(cell)
+    return [LEVEL.join(parts) for parts in names]
+
+
+def _rows(table: _Element) -> Iterator[_Row]:
+    hanging: dict[int, tuple[int, str]] = {}  # column -> rows to go, text: cells that reach down from above
+    for row in _own_rows(table):
+        cells, names = list[str](), list[bool]()
+        for cell in row.iterchildren("td", "th"):
+            _hang(hanging, cells)
+            text, heads = _text(cell), cell.tag == "th"
+            width, height = _span(cell, "colspan"), _span(cell, "rowspan")
+            for place in range(len(cells), len(cells) + min(width, _WIDEST)):
+                if height > 1 and place < _WIDEST:
+                    hanging[place] = (height - 1, label(text) if place == len(cells) < _REPEATED else "")
+            # A heading over several columns names each of them.
+            cells += [text, *([label(text) if heads else ""] * (min(width, _WIDEST) - 1))]
+            names.append(heads)
+        if names:
+            _hang(hanging, cells)
+            yield _Row(cells, names)
+
+
+def _hang(hanging: dict[int, tuple[int, str]], cells: list[str]) -> None:
+    """Fills the next columns that a cell of a row above still covers."""
+    while (place := len(cells)) in hanging:
+        rows, text = hanging.pop(place)
+        if rows > 1:
+            hanging[place] = (rows - 1, text)
+        cells.append(text)
+
+
+def _span(cell: _Element, name: str) -> int:
+    value = cell.get(name, "1").strip()
+    return int(value) if value.isdecimal() and len(value) < 6 and int(value) else 1
+
+
+def _text(cell: _Element) -> str:
+    """One line, whatever blocks the cell holds; items of lists and rows of a table in it are parted by commas."""
+    pieces = []
+    for element in cell.iter():
+        if element is not cell:
+            pieces.append(_ITEM if element.tag in _ITEMS else " " if element.tag in _BLOCKS else "")
+        pieces.append(element.text or "")
+        pieces.append((element.tail or "") if element is not cell else "")
+    items = (" ".join(item.split()) for item in "".join(pieces).split(_ITEM))
+    return ", ".join(filter(None, items))

@@ -1,0 +1,195 @@
+"""Foreign formats are read in a process of its own: a hostile PDF can neither kill the server nor fill its memory."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..cancellation import Cancellation
+from ..errors import CancelledError, ChatbotError, LoadError, ReaderFailedError, StoppedError
+from ..schema import Loaded
+from . import all_loaders, detect
+from .formats import read_file, reader_failed
+from .worker import MAX_LOADED, decode
+
+TIME_LIMIT = 300.0
+"""Seconds for one file. A page of a PDF takes .1 to .3 on a busy machine of two cores."""
+WORKER = "chatbot.loaders.worker"
+IN_PROCESS_BYTES = 256 * 1024
+"""Larger files go to the child in any format: 50 MB of JSON fill 2 GB, and a large table takes seconds."""
+_POLL = 0.1
+
+
+class IsolatedLoader:
+    """Loads files one at a time; further threads wait for their turn. Usable again after `close`."""
+
+    def __init__(self, *, time_limit: float = TIME_LIMIT, worker: str = WORKER) -> None:
+        """``time_limit``: seconds for one file; ``worker``: the module that runs in the child."""
+        self._time_limit = time_limit
+        self._worker = worker
+        self._turn = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._watch: _Watch | None = None
+
+    def load(self, path: Path, *, cancel: Cancellation | None = None) -> Loaded:
+        """Read the file; ends within a second once ``cancel`` is set.
+
+        Raises:
+            LoadError: as the loaders say it; or the file needs too much time or memory.
+            ReaderFailedError: it is more than the reader was written for, or ends its process.
+            CancelledError: ``cancel`` was set; StoppedError: `close` was called meanwhile.
+        """
+        cancel = cancel or Cancellation()
+        name = detect(path)
+        if not all_loaders()[name].isolated and path.stat().st_size <= IN_PROCESS_BYTES:
+            return read_file(all_loaders()[name], path)
+        with self._my_turn(path, cancel):
+            return decode(self._ask(path, name, cancel))
+
+    def close(self) -> None:
+        """End the child. A file that is being read is given up."""
+        if watch := self._watch:
+            watch.stop("closed")
+        with self._turn:
+            self._discard()
+
+    @contextlib.contextmanager
+    def _my_turn(self, path: Path, cancel: Cancellation) -> Iterator[None]:
+        while not self._turn.acquire(timeout=_POLL):
+            if cancel.cancelled:
+                raise _cancelled(path)
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    def _ask(self, path: Path, name: str, cancel: Cancellation) -> dict[str, Any]:
+        child, used = self._running()
+        watch = self._watch = _Watch(child)
+        timer = threading.Timer(self._time_limit, watch.stop, ("time",))
+        timer.daemon = True
+        timer.start()
+        cancel.on_cancel(lambda: watch.stop("cancelled"))
+        try:
+            answer = _exchange(child, {"path": str(path.absolute()), "format": name})
+        except BaseException:  # a keyboard interrupt: the answer to come would be taken for the next file's
+            self._discard()
+            raise
+        finally:
+            timer.cancel()
+            reason = watch.finish()
+        if answer is None and not reason:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # its own end says more than being killed here
+                child.wait(timeout=5)
+        if reason or answer is None or "last" in answer:
+            self._discard()
+        if used and answer is None and not reason:
+            return self._ask(path, name, cancel)  # it may have died before it got this file: a new one will tell
+        if reason or answer is None or "out_of_memory" in answer:
+            raise self._failure(path, reason, answer, child.returncode)
+        return _loaded(path, answer)
+
+    def _failure(self, path: Path, reason: str, answer: dict[str, Any] | None, status: int) -> ChatbotError:
+        if reason == "cancelled":
+            return _cancelled(path)
+        if reason == "closed":
+            return StoppedError(f"{path.name} was not read: the server is shutting down.")
+        advice = "Save it in parts or in another format, and try again."
+        if reason == "time":
+            return LoadError(f"{path.name} needs more than {self._time_limit:g} s to be read. {advice}")
+        # What Linux does to the largest process when the machine's own memory runs out, is -9.
+        if answer is not None or status == -9:
+            return LoadError(f"{path.name} needs more memory to be read than is allowed. {advice}")
+        return reader_failed(path, f"its process ended with status {status}")
+
+    def _running(self) -> tuple[subprocess.Popen[bytes], bool]:
+        """The child, and whether it has read other files before."""
+        if self._child is not None and self._child.poll() is not None:
+            self._discard()
+        if self._child is not None:
+            return self._child, True
+        self._child = _start(self._worker)
+        return self._child, False
+
+    def _discard(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait()
+            for pipe in (self._child.stdin, self._child.stdout):
+                with contextlib.suppress(BrokenPipeError):  # a request that it no longer took
+                    pipe.close()  # type: ignore[union-attr]  # both are pipes
+            self._child = None
+
+
+class _Watch:
+    """Who may end the child for the sake of one request, and why it was done. Of no effect once that is finished."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._child: subprocess.Popen[bytes] | None = child
+        self._lock = threading.Lock()
+        self._reason = ""
+
+    def stop(self, reason: str) -> None:
+        with self._lock:
+            if self._child is not None and not self._reason:
+                self._reason = reason
+                self._child.kill()
+
+    def finish(self) -> str:
+        with self._lock:
+            self._child = None
+            return self._reason
+
+
+def _start(worker: str) -> subprocess.Popen[bytes]:
+    root = str(Path(__file__).parents[2])
+    # No variables of the server's: among them are its keys. One BLAS thread: each takes address space.
+    environment = {
+        "PATH": os.defpath,
+        "PYTHONPATH": os.pathsep.join([root, *filter(None, sys.path)]),
+        "PYTHONUTF8": "1",
+        "LC_ALL": "C.UTF-8",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    command = [sys.executable, "-P", "-W", "ignore", "-m", worker]
+    # A session of its own: Ctrl-C is for the server, which then ends the child.
+    return subprocess.Popen(  # noqa: S603
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+    )
+
+
+def _exchange(child: subprocess.Popen[bytes], request: dict[str, str]) -> dict[str, Any] | None:
+    """The answer; None where the child ended before it was complete."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    try:
+        child.stdin.write(json.dumps(request).encode() + b"\n")
+        child.stdin.flush()
+    except BrokenPipeError:
+        return None
+    line = child.stdout.readline()
+    answer: dict[str, Any] | None = json.loads(line) if line.endswith(b"\n") else None
+    return answer
+
+
+def _loaded(path: Path, answer: dict[str, Any]) -> dict[str, Any]:
+    if "error" in answer:
+        raise LoadError(answer["error"])
+    if "failed" in answer:
+        raise ReaderFailedError(answer["failed"])
+    if "too_large" in answer:
+        limit = f"{MAX_LOADED // 1024**2} million characters"
+        raise LoadError(f"{path.name} has more text than is read of one file ({limit}). Split it and try again.")
+    loaded: dict[str, Any] = answer["loaded"]
+    return loaded
+
+
+def _cancelled(path: Path) -> CancelledError:
+    return CancelledError(f"{path.name} was not read: it was cancelled.")

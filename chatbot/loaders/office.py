@@ -1,0 +1,196 @@
+"""What DOCX, XLSX and PPTX have in common: a zip archive of XML, made by strangers, with properties of its own."""
+
+from __future__ import annotations
+
+import re
+import stat
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import IO
+from xml.etree.ElementTree import ParseError
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from lxml import etree
+
+from ..errors import LoadError
+from .text import unreadable
+
+MAX_ENTRIES = 10_000
+"""Parts in one archive. A presentation of 500 slides with pictures has some 3,000."""
+MAX_BYTES = 256 * 1024**2
+"""Uncompressed, all parts together: python-pptx holds them all in memory at once."""
+MAX_RATIO = 200
+"""Uncompressed to compressed, over the whole file. Office XML packs 5 to 30 times, sparse sheets up to 100 times."""
+RATIO_FROM = 8 * 1024**2
+"""Bytes. Below this size the ratio is not looked at: a small file does no harm, however well it packs."""
+MAX_MARKUP = 5_000_000
+"""Tags and attributes, all XML parts together. libxml2 needs 120 bytes for each: what a size limit does not bound."""
+
+_BLOCK = 256 * 1024
+_XML = (".xml", ".rels")
+# Office files never have a document type (ECMA-376-2, 10.1.2): nothing but an attack declares entities there.
+_DOCTYPES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be"))
+_LONGEST_MARK = max(map(len, _DOCTYPES))
+
+_DAMAGED = (BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, etree.XMLSyntaxError, ParseError)
+"""How zipfile and the XML parsers say that a file is damaged. What else is raised on the way is the reader's fault."""
+_STRICT = b"http://purl.oclc.org/ooxml/"
+_STRICT_NAME = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
+
+
+@contextmanager
+def office_errors(path: Path, what: str, *own: type[Exception]) -> Iterator[None]:
+    """Turns what says that a file is damaged, or no such file, into a LoadError.
+
+    ``what`` the file should be, e.g. "a Word document (.docx)"; ``own``: exceptions of the library that reads it.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.strerror is None:  # not the system's: openpyxl and the OPC packages raise it for a missing part
+            raise _damaged(path, what) from error
+        raise unreadable(path, error) from error
+    except (*_DAMAGED, *own) as error:
+        raise _damaged(path, what) from error
+
+
+@contextmanager
+def office_file(path: Path, what: str, *own: type[Exception]) -> Iterator[IO[bytes]]:
+    """The file for a library to read, checked (`check_archive`), its errors translated (`office_errors`).
+
+    Of the Strict variant of the format, which no library reads, it is a copy under the names of the usual one: the
+    two differ in their namespaces (ISO/IEC 29500-1 and -4, annex A).
+    """
+    check_archive(path)
+    with office_errors(path, what, *own), path.open("rb") as file:
+        with ZipFile(file) as archive:
+            strict = any(_STRICT in archive.read(name) for name in archive.namelist() if name == "_rels/.rels")
+            copy = _transitional(archive) if strict else None
+        file.seek(0)
+        yield copy or file
+
+
+def _transitional(strict: ZipFile) -> BytesIO:
+    copy = BytesIO()
+    with ZipFile(copy, "w", ZIP_DEFLATED, compresslevel=1) as archive:
+        for entry in strict.infolist():
+            part = strict.read(entry)
+            if entry.filename.lower().endswith(_XML):
+                part = _STRICT_NAME.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part)
+                part = part.replace(b"extendedProperties", b"extended-properties")
+            archive.writestr(entry.filename, part)
+    copy.seek(0)
+    return copy
+
+
+def _damaged(path: Path, what: str) -> LoadError:
+    return LoadError(
+        f"{path.name} is damaged or is not {what}. Open it in the program it comes from, save it again and try again."
+    )
+
+
+def check_archive(path: Path) -> None:
+    """Refuse what would exhaust memory or leave the archive, before any library opens the file.
+
+    Sizes are counted while decompressing: what the archive says of itself is not trusted.
+
+    Raises:
+        LoadError: naming the file and the limit.
+    """
+    with office_errors(path, "an Office file"), ZipFile(path) as archive:
+        entries = archive.infolist()
+        if len(entries) > MAX_ENTRIES:
+            raise _refused(path, f"has {len(entries):,} parts; up to {MAX_ENTRIES:,} are read")
+        for entry in entries:
+            _check_entry(path, entry)
+        _check_contents(path, archive, entries)
+
+
+def _check_entry(path: Path, entry: ZipInfo) -> None:
+    name = PurePosixPath(entry.filename.replace("\\", "/"))
+    if name.is_absolute() or ".." in name.parts or entry.filename[1:2] == ":":
+        raise _refused(path, "has a part that points outside of the file")
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        raise _refused(path, "has a part that is a link")
+    if entry.flag_bits & 0x1:
+        raise LoadError(f"{path.name} is protected by a password. Save it without one and try again.")
+    if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:  # others expand without a bound, and Office has none
+        raise _refused(path, "is packed in a way that Office does not use")
+
+
+def _check_contents(path: Path, archive: ZipFile, entries: list[ZipInfo]) -> None:
+    size, markup = 0, 0
+    bound = max(RATIO_FROM, MAX_RATIO * path.stat().st_size)
+    for entry in entries:
+        is_xml, end = entry.filename.lower().endswith(_XML), b""
+        with archive.open(entry) as part:
+            while block := part.read(_BLOCK):
+                size += len(block)
+                if size > bound:
+                    raise _refused(path, f"unpacks to more than {MAX_RATIO} times its size")
+                if size > MAX_BYTES:
+                    raise _refused(path, f"unpacks to more than {MAX_BYTES // 1024**2} MB. Split it into smaller files")
+                if not is_xml:
+                    continue
+                markup += block.count(b"<") + block.count(b"=")
+                if markup > MAX_MARKUP:
+                    raise _refused(path, "is too large to be read at once. Split it into smaller files")
+                seen = end + block
+                if any(mark in seen for mark in _DOCTYPES):
+                    raise _refused(path, "declares a document type, which Office files never do")
+                end = seen[-_LONGEST_MARK:]
+
+
+def _refused(path: Path, reason: str) -> LoadError:
+    return LoadError(f"{path.name} {reason}. It is refused.")
+
+
+_PART = "docProps/core.xml"
+_DC = "{http://purl.org/dc/elements/1.1/}"
+_CP = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}"
+_FILLED_IN = {
+    "generated by python-docx",
+    "generated using python-pptx",
+    "powerpoint presentation",
+    "word document",
+    "untitled",
+}
+"""What programs write there by themselves. It says nothing of the document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    title: str = ""
+    description: str = ""
+    labels: tuple[str, ...] = ()
+
+
+def read_properties(file: IO[bytes]) -> Properties:
+    """The properties of an `office_file`; empty where it has none."""
+    with ZipFile(file) as archive:
+        if _PART not in archive.namelist():
+            file.seek(0)
+            return Properties()
+        root = parse_part(archive.read(_PART))
+    file.seek(0)
+    labels = re.split(r"[;,]", _text(root, _CP + "keywords"))
+    return Properties(
+        title=_text(root, _DC + "title"),
+        description=_text(root, _DC + "description") or _text(root, _DC + "subject"),
+        labels=tuple(dict.fromkeys(label.strip() for label in labels if label.strip())),
+    )
+
+
+def parse_part(content: bytes) -> etree._Element:
+    """An XML part; nothing outside of it is looked up."""
+    return etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
+
+
+def _text(root: etree._Element, tag: str) -> str:
+    text = " ".join((root.findtext(tag) or "").split())
+    return "" if text.lower() in _FILLED_IN else text

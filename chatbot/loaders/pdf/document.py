@@ -1,0 +1,142 @@
+"""PDF: the text of each page in reading order, headings as section paths, tables as lines."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import SEEK_END, BufferedReader
+from pathlib import Path
+
+import pdfplumber
+from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect, PDFXRefFallback
+from pdfminer.psexceptions import PSException
+from pdfplumber.page import Page
+from pdfplumber.pdf import PDF
+from pdfplumber.utils.exceptions import MalformedPDFException, PdfminerException
+
+from ...errors import LoadError
+from ...schema import Loaded, lay_out
+from ..text import unreadable
+from .outline import sections_of
+from .page import PageText, PdfPageReader, without_running_lines
+from .spelling import MendedFonts
+from .words import Line
+
+# pdfminer reports each oddity of a file, thousands for some; what matters of it arrives as an exception.
+logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
+logging.getLogger("pdfplumber").setLevel(logging.CRITICAL)
+
+# pdfplumber wraps what pdfminer raises when it opens a file or lays out a page. What else is raised is no verdict on
+# the file: `formats.read_file` calls that what it is, a fault of the reader.
+_DAMAGE = (PdfminerException, MalformedPDFException, PSException)
+_TAIL = 4096  # bytes in which a complete file has its end mark
+_FEW_LETTERS = 25  # a page with fewer has no text layer worth the name
+_PICTURE = 0.3  # of a page: with a picture so large and few letters it is a scan
+_NO_TITLE = re.compile(
+    r"(?:untitled|microsoft|powerpoint|document|slide|title|\(?unspecified|\(?anonymous|https?:|file:)"
+    r"|.*\.(?:docx?|pdf|xlsx?|pptx?|indd|qxd|tex|dvi|ps|rtf|odt|wpd|txt|html?|fm|pub|ai|eps)$",
+    re.IGNORECASE,
+)
+_LETTERS = re.compile(r"[^\W\d_]{3}")
+_CODE = re.compile(r"[\d_]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffd]+")
+
+
+def read_pdf(path: Path) -> Loaded:
+    """The document. ``Section.page`` counts the pages of the file from 1.
+
+    Raises:
+        LoadError: it cannot be opened, is damaged, cut short, protected, or has no text layer.
+    """
+    try:
+        with path.open("rb") as file:
+            own_title, pages = _read(file, path)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    without_running_lines(pages)
+    _check_text(pages, path)
+    title, sections = sections_of(pages, _sensible_title(own_title, path))
+    return Loaded(title or path.stem, lay_out(sections), pages=len(pages))
+
+
+def _read(file: BufferedReader, path: Path) -> tuple[str, list[PageText]]:
+    """The title that the file gives itself, and its pages, read one by one.
+
+    Raises:
+        LoadError: damaged, cut short or protected.
+    """
+    with _damage_named(path):
+        pdf = pdfplumber.open(file)
+        pdf.rsrcmgr = MendedFonts()
+        whole = bool(pdf.pages) and not _cut_short(pdf, file)
+    if not whole:
+        raise LoadError(_damaged(path))
+    reader = PdfPageReader()
+    pages = []
+    for page in pdf.pages:
+        with _damage_named(path):  # only while pdfminer works: a mistake of ours must not look like a damaged file
+            _parse(page)
+        pages.append(reader.read(page))
+    return str(pdf.metadata.get("Title") or ""), pages
+
+
+def _parse(page: Page) -> None:
+    """Has pdfminer read the page; pdfplumber keeps the result until the page is closed."""
+    assert page.objects is not None
+    assert page.edges is not None
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    protected = f"{path.name} is protected with a password. Save it without one and load that file."
+    try:
+        yield
+    except _DAMAGE as error:
+        raise LoadError(protected if _is_protected(error) else _damaged(path)) from error
+
+
+def _is_protected(error: BaseException) -> bool:
+    cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
+    return isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError)
+
+
+def _cut_short(pdf: PDF, file: BufferedReader) -> bool:
+    """The file's end is missing, and with it perhaps pages: pdfminer then reads what it still finds."""
+    file.seek(max(file.seek(0, SEEK_END) - _TAIL, 0))
+    rebuilt = all(isinstance(table, PDFXRefFallback) for table in pdf.doc.xrefs)
+    return rebuilt and b"%%EOF" not in file.read()
+
+
+def _damaged(path: Path) -> str:
+    return f"{path.name} cannot be read as a PDF: it is damaged or cut short. Save or export it again."
+
+
+def _check_text(pages: Sequence[PageText], path: Path) -> None:
+    """Refuses scans: most pages are pictures without text.
+
+    Raises:
+        LoadError: saying so, and how many pages.
+    """
+    empty = [page for page in pages if _letters(page) < _FEW_LETTERS]
+    scanned = sum(page.pictured >= _PICTURE for page in empty)
+    remedy = "Run OCR on it first, for example: ocrmypdf in.pdf out.pdf."
+    if not any(page.columns for page in pages) or scanned == len(pages):
+        raise LoadError(f"{path.name} has no text: it is a scan or holds pictures only. {remedy}")
+    if 2 * scanned > len(pages):
+        raise LoadError(f"{path.name}: {scanned} of {len(pages)} pages are scans without text. {remedy}")
+
+
+def _letters(page: PageText) -> int:
+    blocks = [block for column in page.columns for block in column]
+    return sum(len(block.text) if isinstance(block, Line) else sum(map(len, block.lines)) for block in blocks)
+
+
+def _sensible_title(title: str, path: Path) -> str:
+    """The title, or "" where a program put in something else: a file's name, its own name."""
+    title = " ".join(_CONTROL.sub(" ", title).split())
+    no_words = not _LETTERS.search(title) or (" " not in title and _CODE.search(title))
+    if len(title) > 200 or no_words or _NO_TITLE.match(title) or title == path.stem:
+        return ""
+    return title

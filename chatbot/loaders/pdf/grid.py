@@ -1,0 +1,178 @@
+"""The words of a table without cell borders: to columns, to a header, to one line of text per row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ...schema import SECTION_SEPARATOR
+from ..sections import LEVEL, empty_columns, row_text
+from .spelling import join_lines
+from .words import Rule, Word, pieces_of, text_of
+
+WIDE = 1.0  # of the font size: a gap between two cells, not between two words
+_HEADER_GAP = 0.6
+_LEADERS = re.compile(r"\s\.{2,}\s*$|(?:\s?\.){3,}\s*$|^(?:\.\s?){3,}")
+_NUMBER = re.compile(
+    r"^[\s(\[<>≤≥±+\-−–—$€£¥~]*(?:\d[\d\s.,:/%–−\-]*[)\]%*†‡§a-z]{0,2}|[–—\-.…]+|n/?a|ref\.?)[\s)\]%]*$", re.IGNORECASE
+)
+_YEAR = re.compile(r"^(?:FY\s?)?(?:19|20)\d\d(?:[–/-]\d{2,4})?\W*$")
+
+Rows = Sequence[Sequence[Word]]
+Span = tuple[float, float]
+
+
+@dataclass(slots=True)
+class Table:
+    """A table as text, a line per row, and where it stands. ``columns`` and ``header`` serve its continuation."""
+
+    lines: list[str]
+    x0: float
+    x1: float
+    top: float
+    bottom: float
+    header: list[str]
+    columns: list[Span]
+
+
+def is_number(text: str) -> bool:
+    """A figure, an interval, a share, or a sign that stands for a missing one."""
+    return bool(_NUMBER.match(text))
+
+
+def is_year(text: str) -> bool:
+    """A year or a span of years: a column's heading as often as a figure."""
+    return bool(_YEAR.match(text))
+
+
+def columns_of(rows: Rows) -> list[Span]:
+    """The columns' extents: what lies between the white stripes that (nearly) all rows with several cells share."""
+    several = [row for row in rows if len(pieces_of(row, WIDE)) > 1]
+    if len(several) < 2:
+        return []
+    size = min(word.size for word in several[0])
+    left, right = min(row[0].x0 for row in rows), max(word.x1 for row in rows for word in row)
+    taken = [0] * (int(2 * (right - left)) + 2)
+    for row in several:
+        covered = {at for word in row for at in range(int(2 * (word.x0 - left)), int(2 * (word.x1 - left)) + 1)}
+        for at in covered:
+            taken[at] += 1
+    allowed = len(several) // 40
+    narrowest = (0.3 if len(several) > 5 else 0.7) * size
+    stripes = [(left + a / 2, left + b / 2) for a, b in _runs(taken, allowed) if (b - a) / 2 >= narrowest]
+    edges = [left, *(edge for stripe in stripes for edge in stripe), right]
+    return [(x0, x1) for x0, x1 in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _runs(taken: Sequence[int], allowed: int) -> list[tuple[int, int]]:
+    """Stretches that at most ``allowed`` rows cover, without those at the two ends."""
+    free = [at for at, count in enumerate(taken) if count <= allowed]
+    runs: list[tuple[int, int]] = []
+    for at in free:
+        if runs and runs[-1][1] == at:
+            runs[-1] = (runs[-1][0], at + 1)
+        else:
+            runs.append((at, at + 1))
+    return [(a, b) for a, b in runs if a > 0 and b < len(taken) - 1]
+
+
+def cells_of(row: Iterable[Word], columns: Sequence[Span]) -> list[str]:
+    """The row's text in each column; a word belongs where its middle is nearest."""
+    limits = [(left[1] + right[0]) / 2 for left, right in pairwise(columns)]
+    cells: list[list[Word]] = [[] for _ in columns]
+    for word in row:
+        cells[sum(word.x > limit for limit in limits)].append(word)
+    return [_LEADERS.sub("", text_of(cell)).strip() for cell in cells]
+
+
+def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> list[str]:
+    """A name for each column. A heading with a rule below it names all columns over that rule."""
+    names: list[list[str]] = [[] for _ in columns]
+    for row in rows:
+        for piece in pieces_of(row, _HEADER_GAP):
+            text = text_of(piece)
+            for at in _named(piece, columns, rules):
+                names[at].append(text)
+    return [LEVEL.join(name) for name in names]
+
+
+def _named(piece: Sequence[Word], columns: Sequence[Span], rules: Sequence[Rule]) -> list[int]:
+    x0, x1 = piece[0].x0, piece[-1].x1
+    bottom = max(word.bottom for word in piece)
+    for rule in rules:
+        if -3 < rule.y - bottom < piece[0].size and rule.x0 - 3 <= (x0 + x1) / 2 <= rule.x1 + 3:
+            x0, x1 = min(x0, rule.x0), max(x1, rule.x1)
+            break
+    middles = [(left + right) / 2 for left, right in columns]
+    inside = [at for at, middle in enumerate(middles) if x0 <= middle <= x1]
+    x = (x0 + x1) / 2
+    return inside or [min(range(len(columns)), key=lambda at: max(columns[at][0] - x, x - columns[at][1], 0.0))]
+
+
+def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
+    """The rows' cells. Wrapped cells are joined; a row of a label alone heads the rows below it, in their labels."""
+    body: list[list[str]] = []
+    groups: list[_Group] = []
+    label: Word | None = None
+    for row in rows:
+        cells = cells_of(row, columns)
+        if not cells[0] and body and not _figures_alone(cells):
+            body[-1] = [join_lines(above, below) for above, below in zip(body[-1], cells, strict=True)]
+        elif any(cells[1:]):
+            for group in groups:
+                group.used = True
+            path = [group.name for group in groups] + [cells[0]] * bool(cells[0])
+            body.append([SECTION_SEPARATOR.join(path), *cells[1:]])
+            label = row[0]
+        elif label is not None and _wrapped(row[0], label):
+            body[-1][0] = join_lines(body[-1][0], cells[0])
+        else:
+            label = None
+            kept = [group for group in groups if group.x < row[0].x0 - 0.4 * row[0].size]
+            body += [group.row(columns) for group in groups if group not in kept and not group.used]
+            groups = [*kept, _Group(row[0].x0, cells[0])]
+    body = _with_last_total(body)
+    return body + [group.row(columns) for group in groups if not group.used]
+
+
+def _figures_alone(cells: Sequence[str]) -> bool:
+    """Several figures without a label are a row of their own, not the rest of the row above."""
+    filled = [cell for cell in cells if cell]
+    return len(filled) > 1 and all(is_number(cell) for cell in filled)
+
+
+def _with_last_total(body: list[list[str]]) -> list[list[str]]:
+    """A total in the last row only is the table's, not its last group's."""
+    totals = [at for at, row in enumerate(body) if row[0].lower().endswith(f"{SECTION_SEPARATOR}total")]
+    if totals == [len(body) - 1]:
+        body[-1][0] = body[-1][0].rpartition(SECTION_SEPARATOR)[2]
+    return body
+
+
+@dataclass(eq=False, slots=True)
+class _Group:
+    """A label that stands above rows; ``used`` once a row carries it."""
+
+    x: float
+    name: str
+    used: bool = False
+
+    def row(self, columns: Sequence[Span]) -> list[str]:
+        return [self.name] + [""] * (len(columns) - 1)
+
+
+def _wrapped(word: Word, label: Word) -> bool:
+    """The label goes on in this line: a little indented and close below."""
+    indent = word.x0 - label.x0
+    return 0.5 < indent < 1.5 * label.size and word.top - label.bottom < 0.6 * label.size and word.bold == label.bold
+
+
+def row_lines(header: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
+    """``Header: value; Header: value`` for each row; a Markdown table where there is no header."""
+    if not any(header):
+        lines = [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in body]
+        return lines[:1] + [f"|{'---|' * lines[0].count(' | ')}---|"] * bool(lines) + lines[1:]
+    rows = list(body)
+    return [*(row_text(header, row) for row in rows), *empty_columns(header, rows)]

@@ -1,0 +1,270 @@
+"""Tables of a page: with borders around all cells, between horizontal rules, or by the alignment of figures alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import reduce
+from itertools import chain, pairwise
+
+from pdfplumber.page import Page
+
+from .grid import WIDE, Span, Table, body_of, cells_of, columns_of, header_of, is_number, is_year, row_lines
+from .spelling import join_lines
+from .words import Rule, Word, line_of, page_rules, pieces_of, rows_of, text_of
+
+Cell = tuple[float, float, float, float]
+"""x0, top, x1, bottom."""
+CAPTION = re.compile(r"(?:table|tabelle|tableau|tabla|tabela|tab\.)\s*[a-z]?\.?-?\d", re.IGNORECASE)
+
+_SAME = 6.0  # points: two rules of one table
+_BROKEN = 20.0  # points: so wide a gap in a rule parts column groups, not tables
+_HEADER_ROWS = 8  # more is text above a table
+_DRAWN = re.compile(r"[-_=–—.·*\s]{8,}")  # a rule of typed characters
+_MANY_LINES = 3  # baselines in one row of borders: rows without rules between them
+_PROSE = 4  # words a line in a first column: text in two columns between two rules, not a table
+
+
+def ruled_tables(page: Page, words: list[Word]) -> tuple[list[Table], list[Word]]:
+    """Tables between horizontal rules of one width, and the words outside them."""
+    tables: list[Table] = []
+    broken, exact = page_rules(page, joined=_BROKEN), page_rules(page, joined=1.5)
+    for rules in _chains(broken, page):
+        at = 0
+        while at < len(rules) - 1:
+            table, last = _between(rules[at:], exact, words)
+            if table is not None:
+                tables.append(table)
+                words = [w for w in words if not (_within(w, rules[at], rules[at + last]))]
+            at += max(last, 1)
+    return tables, words
+
+
+def _chains(rules: Sequence[Rule], page: Page) -> list[list[Rule]]:
+    """Rules of the same left and right ends, from top to bottom; a double rule counts once."""
+    chains: list[list[Rule]] = []
+    for rule in rules:
+        for group in chains:
+            last = group[-1]
+            if abs(last.x0 - rule.x0) < _SAME and abs(last.x1 - rule.x1) < _SAME:
+                if rule.y - last.y < _SAME:
+                    group.pop()
+                group.append(rule)
+                break
+        else:
+            chains.append([rule])
+    closed = [group + _open_end(group[-1], page) for group in _widened(chains)]
+    return [group for group in closed if len(group) > 1]
+
+
+def _widened(chains: Sequence[list[Rule]]) -> list[list[Rule]]:
+    """Chains that a single longer rule goes through begin where it does: labels stand there, between no rules."""
+    for group in chains:
+        if len(group) < _MANY_LINES:
+            continue
+        for wide in (other[0] for other in chains if len(other) == 1):
+            through = group[0].y < wide.y < group[-1].y and abs(wide.x1 - group[0].x1) < _SAME
+            if through and wide.x0 < group[0].x0 - _SAME:
+                rules = sorted([*group, wide], key=lambda rule: rule.y)
+                group[:] = [Rule(wide.x0, rule.x1, rule.y) for rule in rules]
+    return list(chains)
+
+
+def _open_end(last: Rule, page: Page) -> list[Rule]:
+    """A table that only its column borders close ends where they end."""
+    end = last.y
+    for edge in sorted(page.vertical_edges, key=lambda edge: edge["top"]):
+        if last.x0 < edge["x0"] < last.x1 and edge["top"] - end < _SAME:
+            end = max(end, edge["bottom"])
+    return [Rule(last.x0, last.x1, end)] if end - last.y > _SAME else []
+
+
+def _within(word: Word, top: Rule, bottom: Rule) -> bool:
+    return top.x0 - _SAME < word.x < top.x1 + _SAME and top.y < word.y < bottom.y
+
+
+def _between(rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]) -> tuple[Table | None, int]:
+    """The table that begins at the first rule, and how many rules further it ends."""
+    parts: list[list[list[Word]]] = []
+    for upper, lower in pairwise(rules):
+        rows = rows_of(word for word in words if _within(word, upper, lower))
+        if not any(len(pieces_of(row, WIDE)) > 1 for row in rows) or (
+            parts and any(CAPTION.match(line_of(row).text) for row in rows)
+        ):
+            break  # in the second case another table begins there
+        parts.append(rows)
+    if not parts:
+        return None, 1
+    head, body = _parted(parts[0])
+    if len(parts) > 1:
+        above = _header_parts(parts)
+        head, body = list(chain(*parts[:above])), list(chain(*parts[above:]))
+    columns = columns_of(body) if len(head) <= _HEADER_ROWS else []
+    if len(columns) < 2 or not _tabular(body, columns, header=len(parts) > 1):
+        return None, 1
+    top, bottom = rules[0], rules[len(parts)]
+    spanners = [rule for rule in exact if top.y + 1 < rule.y < bottom.y and rule.x1 - rule.x0 < top.x1 - top.x0 - _SAME]
+    header = header_of(head, columns, spanners)
+    lines = row_lines(header, body_of(body, columns))
+    return Table(lines, top.x0, top.x1, top.y, bottom.y, header, columns), len(parts)
+
+
+def _header_parts(parts: Sequence[Sequence[Sequence[Word]]]) -> int:
+    """How many parts between rules the header takes: more than one where figures begin later."""
+    figures = [any(_figures(row) for row in part) for part in parts]
+    return max(figures.index(True), 1) if any(figures) else 1
+
+
+def _figures(row: Sequence[Word]) -> bool:
+    """Most cells after the first are numbers, and not all of them years: those are headings."""
+    cells = [text_of(piece) for piece in pieces_of(row, WIDE)][1:]
+    numbers = sum(is_number(cell) for cell in cells)
+    return 2 * numbers > len(cells) and not all(map(is_year, cells))
+
+
+def _parted(rows: Sequence[Sequence[Word]]) -> tuple[Sequence[Sequence[Word]], Sequence[Sequence[Word]]]:
+    """Header and body of a table without a rule between them: the header ends where figures begin."""
+    start = next((at for at, row in enumerate(rows) if _figures(row)), 0)
+    while start > 1 and len(pieces_of(rows[start - 1], WIDE)) == 1:
+        start -= 1  # a label alone heads the rows below it
+    return rows[:start], rows[start:]
+
+
+def _tabular(body: Sequence[Sequence[Word]], columns: Sequence[Span], *, header: bool) -> bool:
+    labels = [cells[0].split() for row in body if (cells := cells_of(row, columns))[0]]
+    if len(body) > 2 * _PROSE and sum(map(len, labels)) > _PROSE * len(labels):
+        return False
+    return header or sum(_figures(row) for row in body) >= max(3, 0.6 * len(body))
+
+
+def aligned_tables(rows: Sequence[list[Word]]) -> list[Table | list[Word]]:
+    """A column's rows in order, with runs of rows that line up as columns of figures as tables."""
+    result: list[Table | list[Word]] = []
+    at = 0
+    while at < len(rows):
+        end = _run(rows, at)
+        table = _aligned_table(rows[at:end]) if end - at > 2 else None
+        if table is None and (first := _first_single(rows[at:end])) > 2:  # two tables, of different columns
+            end = at + first
+            table = _aligned_table(rows[at:end])
+        result += [table] if table else rows[at:end]
+        at = end
+    return result
+
+
+def _run(rows: Sequence[Sequence[Word]], start: int) -> int:
+    """The end of the rows from ``start`` on that have several cells; at most one row in between has not."""
+    end = at = start
+    if len(pieces_of(rows[start], WIDE)) == 1:
+        return start + 1
+    while at < len(rows) and at - end < 2:
+        at += 1
+        if len(pieces_of(rows[at - 1], 1.2 * WIDE)) > 1:
+            end = at
+    return max(end, start + 1)
+
+
+def _first_single(rows: Sequence[Sequence[Word]]) -> int:
+    """The place of the first row of one cell that is more than a drawn rule; 0 where there is none."""
+    single = (at for at, row in enumerate(rows) if len(pieces_of(row, WIDE)) == 1 and not _is_drawn(row))
+    return next(single, 0)
+
+
+def _is_drawn(row: Sequence[Word]) -> bool:
+    return bool(_DRAWN.fullmatch(" ".join(word.text for word in row)))
+
+
+def _aligned_table(rows: Sequence[Sequence[Word]]) -> Table | None:
+    rule = next((at for at, row in enumerate(rows[:_HEADER_ROWS]) if _is_drawn(row)), 0)
+    rows = [row for row in rows if not _is_drawn(row)]
+    head, body = (rows[:rule], rows[rule:]) if rule else _parted(rows)
+    columns = columns_of(body)
+    if len(columns) < 2 or not _tabular(body, columns, header=False):
+        return None
+    header = header_of(head, columns, [])
+    words = [word for row in rows for word in row]
+    x0, x1 = min(word.x0 for word in words), max(word.x1 for word in words)
+    top, bottom = min(word.top for word in words), max(word.bottom for word in words)
+    return Table(row_lines(header, body_of(body, columns)), x0, x1, top, bottom, header, columns)
+
+
+def bordered_tables(page: Page, words: list[Word], before: Table | None) -> tuple[list[Table], list[Word]]:
+    """Tables whose cells have borders, and the words outside them.
+
+    ``before``: the table at the foot of the page before; a first table of the same columns continues it.
+    """
+    if len(page.vertical_edges) < 2 or len(page.horizontal_edges) < 2:
+        return [], words
+    rules = page_rules(page, joined=_BROKEN)
+    tables = []
+    for found in page.find_tables():
+        x0, top, x1, bottom = found.bbox
+        wider = [r for r in rules if top - 2 < r.y < bottom - 2 and (r.x0 < x0 - _SAME or r.x1 > x1 + _SAME)]
+        if wider:
+            continue  # the outer columns have no border: `ruled_tables` sees them
+        if 2 * sum(sum(map(bool, row.cells)) == 1 for row in found.rows) > len(found.rows):
+            continue  # borders around rows only: `ruled_tables` finds the columns
+        inside = [word for word in words if x0 <= word.x <= x1 and top <= word.y <= bottom]
+        grid, taken = _grid([row.cells for row in found.rows], inside)
+        if len(grid) < 2 or sum(any(row[at] for row in grid) for at in range(len(grid[0]))) < 2:
+            continue
+        columns = [(cell[0], cell[2]) for cell in found.rows[0].cells if cell]
+        header, body = _headed(grid, columns, before if top < page.height / 4 else None)
+        tables.append(Table(row_lines(header, body), x0, x1, top, bottom, header, columns))
+        words = [word for word in words if id(word) not in taken]
+    return tables, words
+
+
+def _grid(rows: Sequence[Sequence[Cell | None]], words: Sequence[Word]) -> tuple[list[list[str]], set[int]]:
+    """The cells' texts, and the ids of the words in them. A cell that spans rows is repeated as a row's label."""
+    grid: list[list[str]] = []
+    taken: set[int] = set()
+    for cells in rows:
+        inside = [
+            [w for w in words if cell and cell[0] <= w.x <= cell[2] and cell[1] <= w.y <= cell[3]] for cell in cells
+        ]
+        taken |= {id(word) for cell in inside for word in cell}
+        several = _rows_without_rules(cells, inside)
+        grid += several or [
+            [
+                reduce(join_lines, (line_of(row).text for row in rows_of(cell)), "")
+                if cells[at]
+                else (grid[-1][0] if at == 0 and grid else "")
+                for at, cell in enumerate(inside)
+            ]
+        ]
+    return [row for row in grid if any(row)], taken
+
+
+def _rows_without_rules(cells: Sequence[Cell | None], inside: Sequence[Sequence[Word]]) -> list[list[str]]:
+    """The rows that stand in one row of borders, line by line; empty where its lines are one row's.
+
+    They are rows where each line has figures, and of the figures' columns none has a line of words.
+    """
+    lines = rows_of(word for cell in inside for word in cell)
+    spans = [(cell[0], cell[2]) for cell in cells if cell]
+    if len(lines) < _MANY_LINES or len(spans) < len(cells) or len(spans) < 2:
+        return []
+    rows = [cells_of(line, spans) for line in lines]
+    figures = [cell for row in rows for cell in row[1:] if cell]
+    labelled = [row for row in rows if row[0]]
+    with_figures = sum(any(row[1:]) for row in labelled)
+    if not figures or not all(map(is_number, figures)) or with_figures < max(_MANY_LINES, 0.7 * len(lines)):
+        return []
+    return body_of(lines, spans)
+
+
+def _headed(grid: list[list[str]], columns: list[Span], before: Table | None) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows below it; a table that goes on without a header takes the one it began with."""
+    first = grid[0]
+    if before is not None and any(before.header) and first != before.header and _alike(columns, before.columns):
+        return before.header, grid
+    if is_number(first[0]) or any(not cell or (is_number(cell) and not is_year(cell)) for cell in first[1:]):
+        return [""] * len(first), grid
+    return first, grid[1:]
+
+
+def _alike(one: Sequence[Span], other: Sequence[Span]) -> bool:
+    return len(one) == len(other) and all(
+        abs(a[0] - b[0]) < 3 and abs(a[1] - b[1]) < 3 for a, b in zip(one, other, strict=True)
+    )

@@ -1,0 +1,264 @@
+"""The words and the ruled lines of one PDF page. Lengths are PDF points, y runs down from the top of the page."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from pdfplumber.page import Page
+from pdfplumber.utils.text import extract_words
+
+from .spelling import is_right_to_left, logical, mend_word
+
+_BOLD = re.compile(r"bold|black|heavy|demi|cmbx", re.IGNORECASE)
+_UNREADABLE = re.compile(r"(?:\(cid:\d+\))+|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffd]+")
+_SPACE = 0.15  # of the font size: narrower gaps are kerning
+_SPREAD = 0.3  # the same on a page whose words are parted by space characters: there, letters may be spread
+_SPACES = 0.08  # of a page's characters
+_SHARE = 0.15  # of a line's letters: so many in a size make it the line's; small capitals do not
+_DOUBLED = 0.1  # of the font size: the same letter so near is printed twice, to look bold
+_COVERED = 0.6  # of a space's width: one that letters cover parts nothing, it fills up the cell before
+_SPREAD_FIGURE = re.compile(r"\d+(?:[.,/:]\d+)+")  # with a sign in it: a row of cells of one digit each has none
+_EVEN = 0.05  # of the font size: gaps that differ less are the same letter-spacing
+_MOST_MARKS = 5_000  # on a page; a page of vowelled text has some 2,000
+
+
+Char = dict[str, Any]
+"""As pdfplumber has it: ``text``, ``x0``, ``x1``, ``top``, ``bottom``, ``size``, ``fontname``, ``upright``."""
+
+
+@dataclass(slots=True)
+class Word:
+    """``text`` is as it stands on the page, from left to right, also where it is read the other way (`text_of`)."""
+
+    text: str
+    x0: float
+    x1: float
+    top: float
+    bottom: float
+    size: float
+    bold: bool
+
+    @property
+    def x(self) -> float:
+        return (self.x0 + self.x1) / 2
+
+    @property
+    def y(self) -> float:
+        return (self.top + self.bottom) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A horizontal ruled line."""
+
+    x0: float
+    x1: float
+    y: float
+
+
+@dataclass(slots=True)
+class Line(Word):
+    """Words on one baseline, in the order of reading. ``size``: of its larger letters; ``left``, ``right``: the edges
+    of the column it stands in."""
+
+    left: float = 0.0
+    right: float = 0.0
+
+
+def page_words(page: Page) -> list[Word]:
+    """The page's words, unordered. Text across the reading direction (stamps in a margin) is left out."""
+    chars = _without_covered_spaces(_printed_once(_upright(page)))
+    if any(is_right_to_left(char["text"]) for char in chars):
+        chars = _with_marks(chars)
+    spaced = sum(char["text"] == " " for char in chars) > _SPACES * len(chars)
+    found = extract_words(chars, x_tolerance_ratio=_SPREAD if spaced else _SPACE, return_chars=True)
+    words = (_word(word) for word in found)
+    return _with_spread_figures([word for word in words if word.text])
+
+
+def _with_spread_figures(words: list[Word]) -> list[Word]:
+    """Figures whose signs stand evenly apart, by letter-spacing, in one piece: "0 3 / 2 5" is "03/25"."""
+    single = [word for word in words if len(word.text) == 1 and word.text in "0123456789.,/:"]
+    joined: list[Word] = []
+    taken: set[int] = set()
+    for row in rows_of(single):
+        runs = [[row[0]]]
+        for before, word in pairwise(row):
+            gap, first = word.x0 - before.x1, runs[-1][:2]
+            even = len(first) < 2 or abs(gap - (first[1].x0 - first[0].x1)) < _EVEN * word.size
+            if not even or gap > word.size:
+                runs.append([])
+            runs[-1].append(word)
+        for run in runs:
+            if _SPREAD_FIGURE.fullmatch(text := "".join(word.text for word in run)):
+                joined.append(replace(run[0], text=text, x1=run[-1].x1))
+                taken |= {id(word) for word in run}
+    return [word for word in words if id(word) not in taken] + joined
+
+
+def _upright(page: Page) -> list[Char]:
+    """The characters in the page's main direction; a page printed sideways is turned."""
+    chars: list[Char] = page.chars
+    upright = [char for char in chars if char["upright"]]
+    if 2 * len(upright) >= len(chars):
+        return upright
+    counter_clockwise = sum(1 if char["matrix"][1] > 0 else -1 for char in chars if not char["upright"]) > 0
+    return [_turned(char, page, counter_clockwise) for char in chars if not char["upright"]]
+
+
+def _turned(char: Char, page: Page, counter_clockwise: bool) -> Char:
+    height, width = float(page.height), float(page.width)
+    if counter_clockwise:
+        x0, x1, top, bottom = height - char["bottom"], height - char["top"], char["x0"], char["x1"]
+    else:
+        x0, x1, top, bottom = char["top"], char["bottom"], width - char["x1"], width - char["x0"]
+    size = char["x1"] - char["x0"]
+    return char | {"size": size, "x0": x0, "x1": x1, "top": top, "bottom": bottom, "doctop": top, "upright": True}
+
+
+def _printed_once(chars: list[Char]) -> list[Char]:
+    """Without letters that stand on themselves, a little aside: bold as some printers make it."""
+    seen: dict[tuple[str, int, int], list[Char]] = defaultdict(list)
+    kept = []
+    for char in chars:
+        near = max(_DOUBLED * char["size"], 0.1)
+        column, line = int(char["x0"] / near), int(char["top"] / near)
+        around = (seen.get((char["text"], x, y), ()) for x in _by_one(column) for y in _by_one(line))
+        if not any(_at_one_place(char, other, near) for group in around for other in group):
+            seen[char["text"], column, line].append(char)
+            kept.append(char)
+    return kept
+
+
+def _by_one(place: int) -> tuple[int, int, int]:
+    return place - 1, place, place + 1
+
+
+def _at_one_place(char: Char, other: Char, near: float) -> bool:
+    return all(abs(char[side] - other[side]) < near for side in ("x0", "top", "size"))
+
+
+def _without_covered_spaces(chars: list[Char]) -> list[Char]:
+    """Without the spaces that run on under the next cell: its digits would be read one by one."""
+    letters: dict[int, list[Char]] = defaultdict(list)
+    for char in chars:
+        if not char["text"].isspace():
+            letters[round(char["bottom"])].append(char)
+    starts = {}
+    for bottom, line in letters.items():
+        line.sort(key=lambda char: char["x0"])
+        starts[bottom] = [char["x0"] for char in line]
+    return [char for char in chars if not (char["text"].isspace() and _covered(char, letters, starts))]
+
+
+def _covered(space: Char, letters: dict[int, list[Char]], starts: dict[int, list[float]]) -> bool:
+    least = _COVERED * (space["x1"] - space["x0"])
+    for bottom in _by_one(round(space["bottom"])):
+        # Of the letters that begin before the space ends, the last two may cover it.
+        end = bisect_left(starts.get(bottom, ()), space["x1"])
+        near = letters.get(bottom, [])[max(end - 2, 0) : end]
+        shared = sum(max(min(char["x1"], space["x1"]) - max(char["x0"], space["x0"]), 0.0) for char in near)
+        if shared > least > 0:
+            return True
+    return False
+
+
+def _with_marks(chars: list[Char]) -> list[Char]:
+    """Vowel signs on their letters, and letters of one sign turned round: all is turned back in `logical`."""
+    marks = [char for char in chars if all(map(unicodedata.combining, char["text"]))]
+    if len(marks) > _MOST_MARKS:
+        return chars
+    marked = {id(mark) for mark in marks}
+    letters = [char | {"text": char["text"][::-1]} for char in chars if id(char) not in marked]
+    for mark in marks:
+        near = (char for char in letters if char["x0"] - 1 < mark["x0"] < char["x1"] and not char["text"].isspace())
+        below = [char for char in near if abs(char["bottom"] - mark["bottom"]) < 0.6 * char["size"]]
+        if below:
+            letter = min(below, key=lambda char: abs(char["x0"] + char["x1"] - mark["x0"] - mark["x1"]))
+            letter["text"] = mark["text"] + letter["text"]
+    return letters
+
+
+def _word(found: dict[str, Any]) -> Word:
+    chars = found["chars"]
+    bold = sum(_BOLD.search(char["fontname"]) is not None for char in chars)
+    size = max(char["size"] for char in chars)
+    text = mend_word(_UNREADABLE.sub("", found["text"]))
+    return Word(text, found["x0"], found["x1"], found["top"], found["bottom"], size, 2 * bold > len(chars))
+
+
+def rows_of(words: Iterable[Word]) -> list[list[Word]]:
+    """Words grouped by baseline, from top to bottom, each row from left to right. A superscript joins its row."""
+    rows: list[list[Word]] = []
+    for word in sorted(words, key=lambda word: (word.bottom, word.x0)):
+        for row in rows[:-4:-1]:
+            first = row[0]
+            if abs(word.bottom - first.bottom) <= 0.35 * first.size or _raised(word, first) or _raised(first, word):
+                row.append(word)
+                break
+        else:
+            rows.append([word])
+    for row in rows:
+        row.sort(key=lambda word: word.x0)
+    return sorted(rows, key=lambda row: max(word.bottom for word in row))
+
+
+def _raised(small: Word, word: Word) -> bool:
+    return small.size < 0.85 * word.size and word.top - 0.3 * word.size < small.y < word.bottom
+
+
+def text_of(row: Iterable[Word]) -> str:
+    """The words of one baseline, from left to right on the page, as text in the order in which it is read."""
+    return logical(" ".join(word.text for word in row))
+
+
+def line_of(row: Sequence[Word]) -> Line:
+    sizes: Counter[float] = Counter()
+    for word in row:
+        sizes[round(2 * word.size) / 2] += len(word.text)
+    letters = sum(sizes.values())
+    lettered = [word.bold for word in row if any(map(str.isalpha, word.text))]
+    bold = bool(lettered) and all(lettered)
+    text = text_of(row)
+    top, bottom = min(word.top for word in row), max(word.bottom for word in row)
+    size = max(size for size, count in sizes.items() if count >= _SHARE * letters)
+    return Line(text, row[0].x0, max(word.x1 for word in row), top, bottom, size, bold)
+
+
+def pieces_of(row: Sequence[Word], gap: float) -> list[list[Word]]:
+    """The row cut where two words stand more than ``gap`` times the font size apart."""
+    pieces = [[row[0]]]
+    for before, word in pairwise(row):
+        if word.x0 - before.x1 > gap * min(before.size, word.size):
+            pieces.append([])
+        pieces[-1].append(word)
+    return pieces
+
+
+def page_rules(page: Page, *, joined: float) -> list[Rule]:
+    """Horizontal ruled lines, from top to bottom; segments at one height up to ``join_lines`` points apart are one."""
+    edges = sorted((edge["top"], edge["x0"], edge["x1"]) for edge in page.horizontal_edges)
+    heights: list[tuple[float, list[tuple[float, float]]]] = []
+    for y, x0, x1 in edges:
+        if not heights or y - heights[-1][0] > 1.5:
+            heights.append((y, []))
+        heights[-1][1].append((x0, x1))
+    return [Rule(x0, x1, y) for y, segments in heights for x0, x1 in merge_spans(segments, joined) if x1 - x0 > 20]
+
+
+def merge_spans(spans: Iterable[tuple[float, float]], gap: float) -> list[tuple[float, float]]:
+    """Intervals, sorted, with those joined that are up to ``gap`` apart."""
+    result: list[tuple[float, float]] = []
+    for x0, x1 in sorted(spans):
+        if result and x0 - result[-1][1] <= gap:
+            result[-1] = (result[-1][0], max(x1, result[-1][1]))
+        else:
+            result.append((x0, x1))
+    return result

@@ -1,0 +1,197 @@
+"""Where a text names countries and years.
+
+Countries by name or alias, by ISO code, by what their people are called. Of years also whether the text asks for their
+reports: "in 2023", not "the 2010 constitution".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+from ..countries import ISO_CODE_LENGTH, country_code, country_names, normalise
+from ..schema import Condition, Range, Values
+from .english import country_table, pattern
+
+MOST = 30
+"""Names of each form that are looked at; a question is about fewer."""
+MOST_WORDS = 8
+"""Of the longest name: "Korea, Democratic People's Republic of" and the like."""
+_WORD = re.compile(r"(?:[A-Za-z]\.){2,}[A-Za-z]?|&|[^\W_]+(?:['’][^\W_]+)*")
+_ARTICLE = re.compile(r"^the\b|(?<!\bof)\s+the$", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
+_WORDS_TOO, _TWO_LETTERS, _NO_CODES = map(frozenset, map(country_table, ("words_too", "two_letters", "no_codes")))
+SEVERAL = {"congo": ("COD", "COG"), "korea": ("KOR", "PRK")}
+"""Short names of two countries: whichever the reports have is meant."""
+_RANGE = pattern(
+    r"(?:\b(?:from|between)\s+)?{year}\s*(?:-|–|to|until|till|through|and)\s*((?:19|20)\d\d|\d\d)(?![\d%]|[.,]\d)"
+)
+_SINCE = pattern(r"\bsince\s+{year}")
+_SINGLE = pattern("{year}")
+_AMOUNT_AFTER = pattern(r"^\s*{amount}")
+_AMOUNT_BEFORE = pattern(
+    r"(?:\b(?:more|less|fewer|other) than|\b(?:approximately|roughly|nearly|almost|exactly|over|usd|us\$))\s*$"
+)
+_EVENT_AFTER = pattern(r"^\s+(?:\w+\s+){0,2}?{event}\w*\b")
+_OTHER_THING = pattern(r"^\s+(?!(?:{edition}|{figure}{figure_ends}|for|from|with|than|versus|compared?)\b)[a-z]{3,}")
+_MORE_YEARS = pattern(r"^(?:{and_year}(?:19|20)\d\d\b)+")
+_YEARS_BEFORE = pattern(r"(?:\b(?:19|20)\d\d{and_year})+$")
+"""Years in a list share what stands before and behind it: "the 2021 and 2023 reports"."""
+_ITS = pattern(r"(?:\b(?:the|its|their|his|her|this|that)|['’]s)\s+$")
+_HAPPENED = pattern(r"\b{happened}\b")
+_MONTH = pattern(r"\b{month}\.?,?\s*$")
+_ASIDE_BEFORE = pattern(
+    r"\b(?:by|before|after|until|till|compar(?:ed|ison)\s+(?:with|to)|(?:than|unlike)(?:\s+in)?|as in|est\.?)\s+$"
+)
+_ESTIMATED = pattern(r"^\s*(?:est\b|estimates?\b|census\b|/)")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCountry:
+    """``keys``: ISO-3 codes, one but for short names of two countries; a normalised name where it has no code."""
+
+    keys: tuple[str, ...]
+    text: str
+    start: int
+    end: int
+    by_people: bool = False
+    """Named by what belongs to it ("Kenyan")."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedYears:
+    """A year, or a range of which one end may be open."""
+
+    gte: int
+    lte: int | None
+    start: int
+    end: int
+    is_subject: bool
+
+    @property
+    def text(self) -> str:
+        """In words, for a person."""
+        if self.lte is None:
+            return f"{self.gte} and later"
+        return str(self.gte) if self.gte == self.lte else f"{self.gte} to {self.lte}"
+
+    @property
+    def condition(self) -> Condition:
+        """For the field of a scope."""
+        return Values((self.gte,)) if self.gte == self.lte else Range(self.gte, self.lte)
+
+
+Named = NamedCountry | NamedYears
+
+
+def find_countries(text: str, also: tuple[str, ...] = ()) -> list[NamedCountry]:
+    """In text order, the longest name at each place. ``also``: names that are no countries of ISO 3166."""
+    return list(_find(text, _lookup(also)))
+
+
+def country_key(name: str) -> str:
+    """What `NamedCountry.keys` has for a value of the data."""
+    return country_code(name) or normalise(name)
+
+
+@lru_cache(maxsize=8)
+def _lookup(also: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    named = {name: (code,) for name, code in country_names().items()}
+    own = {normalise(name): (country_key(name),) for name in also}
+    return {**dict.fromkeys(country_table("elsewhere"), ()), **named, **SEVERAL, **own}
+
+
+def _find(text: str, names: dict[str, tuple[str, ...]]) -> Iterator[NamedCountry]:
+    words = list(_WORD.finditer(text))
+    all_capitals = text.isupper()
+    place = 0
+    while place < len(words):
+        for count in range(min(MOST_WORDS, len(words) - place), 0, -1):
+            span = words[place : place + count]
+            found = _named(text, span, names)
+            if found is None and count == 1 and not all_capitals:
+                found = _coded(span[0])
+            if found is not None and found.keys:
+                yield found
+            if found is not None:
+                place += count - 1
+                break
+        place += 1
+
+
+def _named(text: str, span: list[re.Match[str]], names: dict[str, tuple[str, ...]]) -> NamedCountry | None:
+    start, end = span[0].start(), span[-1].end()
+    if any(mark in text[start:end] for mark in ";:?!") or _ARTICLE.search(text[start:end]):
+        return None
+    end += text[start:end].count("(") > 0 and text[end : end + 1] == ")"
+    written = text[start:end]
+    bare = _POSSESSIVE.sub("", written)
+    for wording in dict.fromkeys((written, bare)):
+        name = normalise(wording)
+        if not name or (name in _WORDS_TOO and wording == wording.lower()):
+            continue
+        if name in names:
+            return NamedCountry(names[name], wording, start, start + len(wording))
+        if name in demonyms():
+            return NamedCountry((demonyms()[name],), wording, start, start + len(wording), by_people=True)
+    return None
+
+
+def _coded(word: re.Match[str]) -> NamedCountry | None:
+    written = _POSSESSIVE.sub("", word[0])
+    code = written.replace(".", "")
+    if code in {"US", "USA"}:
+        return NamedCountry(("USA",), written, word.start(), word.start() + len(written))
+    is_three = len(code) == ISO_CODE_LENGTH and code.isupper() and code not in _NO_CODES
+    known = is_three or code in _TWO_LETTERS
+    found = country_code(code) if known else None
+    return NamedCountry((found,), written, word.start(), word.start() + len(written)) if found else None
+
+
+@lru_cache(maxsize=1)
+def demonyms() -> dict[str, str]:
+    """ISO-3 code by demonym; the plural of one that can have it is there too. What is also a name is no demonym."""
+    found: dict[str, str] = {}
+    for entry in country_table("demonyms"):
+        demonym, _, code = entry.rpartition(" ")
+        found[demonym] = code
+        if not demonym.endswith(("ese", "ish", "ch", "s")):
+            found[f"{demonym}s"] = code
+    return {normalise(demonym): code for demonym, code in found.items() if country_code(demonym) is None}
+
+
+def find_years(text: str) -> list[NamedYears]:
+    """In text order. "Last year" is not resolved: nobody knows from when the question is."""
+    found: list[NamedYears] = []
+    for match in islice(_RANGE.finditer(text), MOST):
+        first, last = int(match[1]), match[2]
+        ended = int(last) if len(last) == 4 else first // 100 * 100 + int(last)
+        joins = "and" in match[0].lower() and "between" not in match[0].lower()
+        if first < ended and not joins:
+            found.append(_years(text, first, ended, match))
+    for form in (_SINCE, _SINGLE):
+        for match in islice(form.finditer(text), MOST):
+            if not any(known.start < match.end() and match.start() < known.end for known in found):
+                year = int(match[1])
+                found.append(_years(text, year, None if form is _SINCE else year, match))
+    return sorted(found, key=lambda years: years.start)
+
+
+def _years(text: str, first: int, last: int | None, match: re.Match[str]) -> NamedYears:
+    return NamedYears(first, last, match.start(), match.end(), _is_subject(text, match.start(), match.end()))
+
+
+def _is_subject(text: str, start: int, end: int) -> bool:
+    sentence_start = max(text.rfind(mark, 0, start) for mark in "?!\n") + 1
+    before, after = text[sentence_start:start], text[end:]
+    if _AMOUNT_AFTER.search(after) or _AMOUNT_BEFORE.search(before) or _MONTH.search(before):
+        return False
+    if _ASIDE_BEFORE.search(before) or _ESTIMATED.search(after) or _EVENT_AFTER.search(_MORE_YEARS.sub("", after)):
+        return False
+    if _ITS.search(_YEARS_BEFORE.sub("", before)) and _OTHER_THING.search(_MORE_YEARS.sub("", after)):
+        return False
+    clause = before[max(before.rfind(mark) for mark in ",;:(") + 1 :]
+    return not _HAPPENED.search(clause)

@@ -1,0 +1,176 @@
+"""The corpus's change log, and the few facts that every process must agree on.
+
+All in one small collection, `meta`. The log lives in one document that is updated atomically, so a reader can
+never see a later change without the earlier ones.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from ..database.core import Database
+from ..schema.documents import Calibration, ErrorRates
+
+KEPT_CHANGES = 500
+"""Log entries kept; a reader further behind loads everything again."""
+
+FORGOTTEN_SECONDS = 3600.0
+
+
+class CorpusChanges:
+    """Implements `protocols.ChangeLog`. A position is a count of writes; it only grows."""
+
+    def __init__(self, database: Database) -> None:
+        self._meta = database["meta"]
+
+    def corpus_id(self) -> str:
+        """Made at first use, then kept."""
+        self._meta.update_one({"_id": "corpus_id"}, {"$setOnInsert": {"value": uuid.uuid4().hex}}, upsert=True)
+        found = self._meta.find_one({"_id": "corpus_id"})
+        assert found is not None
+        return str(found["value"])
+
+    def position(self) -> int:
+        """0 before the first write."""
+        found = self._meta.find_one({"_id": "corpus"}, {"position": 1})
+        return int(found["position"]) if found else 0
+
+    def record(self, document_ids: Iterable[str]) -> int:
+        """Append one entry: call it after the write it speaks of. Returns the new position."""
+        # One string per entry: NeoSQLite turns lists pushed into a list to text.
+        push = {"recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}}
+        found = self._meta.find_one_and_update({"_id": "corpus"}, {"$inc": {"position": 1}, "$push": push}, upsert=True)
+        assert found is not None
+        return int(found["position"])
+
+    def record_everything(self) -> int:
+        """An entry that says: anything may have changed, load everything again. Returns the new position."""
+        update = {"$inc": {"position": 1}, "$set": {"recent": []}}
+        found = self._meta.find_one_and_update({"_id": "corpus"}, update, upsert=True)
+        assert found is not None
+        return int(found["position"])
+
+    def since(self, position: int) -> tuple[int, set[str] | None]:
+        """The current position and the documents changed after ``position``; None = further back than the log."""
+        found = self._meta.find_one({"_id": "corpus"})
+        if found is None:
+            return 0, set() if position == 0 else None
+        current, recent = int(found["position"]), found["recent"]
+        missed = current - position
+        if missed < 0 or missed > len(recent):
+            return current, None
+        return current, {document_id for entry in recent[len(recent) - missed :] for document_id in entry.split()}
+
+
+class CatalogClock:
+    """Counts writes to the registered reports: who holds a copy of them sees at once whether it still holds."""
+
+    def __init__(self, database: Database) -> None:
+        self._meta = database["meta"]
+
+    def position(self) -> int:
+        """Compare it with an earlier one."""
+        found = self._meta.find_one({"_id": "catalog"})
+        return int(found["position"]) if found else 0
+
+    def tick(self) -> None:
+        """Call it after the write it speaks of."""
+        self._meta.update_one({"_id": "catalog"}, {"$inc": {"position": 1}}, upsert=True)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEmbedder:
+    """The embedding model the database was written with, and which of the two slots holds its vectors."""
+
+    provider: str
+    model: str
+    model_id: str
+    dimensions: int
+    slot: str = ""
+
+    def same_vectors(self, model_id: str, dimensions: int, *, slot: str) -> bool:
+        """Whether vectors of that model are in that slot."""
+        return (self.model_id, self.dimensions, self.slot) == (model_id, dimensions, slot)
+
+
+class CorpusFacts:
+    """The stored embedder, and leases for work that one process at a time should do."""
+
+    def __init__(self, database: Database) -> None:
+        self._meta = database["meta"]
+
+    def embedder(self) -> StoredEmbedder | None:
+        """None before the first write."""
+        found = self._meta.find_one({"_id": "embedder"})
+        if found is None:
+            return None
+        return StoredEmbedder(
+            found["provider"], found["model"], found["model_id"], int(found["dimensions"]), found.get("slot", "")
+        )
+
+    def remember_embedder(self, embedder: StoredEmbedder) -> None:
+        """Set once, by the first write; later calls do not change it."""
+        self._meta.update_one({"_id": "embedder"}, {"$setOnInsert": asdict(embedder)}, upsert=True)
+
+    def replace_embedder(self, old: StoredEmbedder | None, new: StoredEmbedder) -> bool:
+        """Change the stored embedder in one step; False when it is not ``old`` any more."""
+        if old is None:
+            self.remember_embedder(new)
+            return self.embedder() == new
+        held = {"_id": "embedder", "model_id": old.model_id, "dimensions": old.dimensions}
+        if old.slot:
+            held["slot"] = old.slot
+        return self._meta.update_one(held, {"$set": asdict(new)}) == 1
+
+    def dismiss_sample(self, document_id: str) -> None:
+        """A sample report was deleted: it does not come back."""
+        self._meta.update_one({"_id": f"dismissed:{document_id}"}, {"$set": {"sample": document_id}}, upsert=True)
+
+    def dismissed_samples(self) -> set[str]:
+        """Ids of the sample reports that were deleted."""
+        return {row["sample"] for row in self._meta.find({"sample": {"$exists": True}})}
+
+    def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
+        """True when ``owner`` holds the lease now: it was free, expired, or already its own."""
+        now = time.time()
+        self._meta.update_one({"_id": f"lease:{name}"}, {"$setOnInsert": {"owner": "", "until": now - 1}}, upsert=True)
+        mine = {"$set": {"owner": owner, "until": now + seconds}}
+        # Not one $or: beside it NeoSQLite's updates and deletions do not look at the _id.
+        free = {"owner": owner}, {"until": {"$lt": now}}
+        return any(self._meta.update_one({"_id": f"lease:{name}", **condition}, mine) for condition in free)
+
+    def release_lease(self, name: str, owner: str) -> None:
+        """Give a lease back; those that dead processes left behind long ago go with it."""
+        self._meta.delete_many({"_id": f"lease:{name}", "owner": owner})
+        self._meta.delete_many({"until": {"$lt": time.time() - FORGOTTEN_SECONDS}})
+
+
+class CalibrationRepository:
+    """Small documents in the collection `meta`."""
+
+    def __init__(self, database: Database) -> None:
+        self._meta = database["meta"]
+
+    def get(self, model_id: str) -> Calibration | None:
+        """What was measured on this database."""
+        found = self._meta.find_one({"_id": _id(model_id)})
+        if found is None:
+            return None
+        fields = {name: found[name] for name in Calibration.__slots__ if name in found}
+        return Calibration(**{**fields, "errors": tuple(ErrorRates(**rates) for rates in found["errors"])})
+
+    def put(self, calibration: Calibration) -> None:
+        """Replaces what was measured before."""
+        stored = {**asdict(calibration), "errors": [asdict(rates) for rates in calibration.errors]}
+        self._meta.replace_many([{"_id": _id(calibration.model_id), **stored}])
+
+    def delete(self, model_id: str) -> bool:
+        """Back to what is shipped; False when nothing was measured."""
+        return self._meta.delete_many({"_id": _id(model_id)}) > 0
+
+
+def _id(model_id: str) -> str:
+    return f"calibration:{model_id}"

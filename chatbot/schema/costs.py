@@ -1,0 +1,181 @@
+"""What models take: tokens and calls, their prices (the setting MODEL_PRICES), and sums of many answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+FORM = "must be provider:model=PROMPT/COMPLETION or provider:model=PRICE, in numbers from 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and calls of the chat model. Added up per stage and per answer.
+
+    ``calls`` reached the model; of these ``failed_calls`` brought nothing. ``cached_calls`` were answered before.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    embedding_tokens: int = 0
+    calls: int = 0
+    cached_calls: int = 0
+    failed_calls: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """What the chat model read and wrote."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(Usage)))
+
+    @classmethod
+    def total(cls, usages: Iterable[Usage]) -> Usage:
+        """Zero for none."""
+        return sum(usages, cls())
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """All of an answer's steps of one name. ``cost`` is in the price table's currency, None without a price."""
+
+    stage: str
+    runs: int
+    ms: float
+    usage: Usage
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPrice:
+    """Of a million tokens, in the currency of the whole table."""
+
+    model_id: str
+    prompt: float
+    completion: float
+
+
+def read_prices(value: object) -> object:
+    """`openai:gpt-4o=2.50/10; openai:text-embedding-3-small=0.02` as `ModelPrice`; one figure holds for all tokens.
+
+    Raises:
+        ValueError: naming the entry that cannot be read, or the model that is there twice.
+    """
+    if not isinstance(value, str):
+        return value
+    prices = [_price(entry.strip()) for entry in value.split(";") if entry.strip()]
+    names = [price.model_id for price in prices]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"{twice!r} is there twice.")
+    return tuple(prices)
+
+
+def _price(entry: str) -> ModelPrice:
+    name, _, figures = entry.rpartition("=")
+    prompt, divided, completion = figures.partition("/")
+    try:
+        price = ModelPrice(name.strip(), float(prompt), float(completion if divided else prompt))
+    except ValueError:
+        raise ValueError(f"{entry!r} {FORM}.") from None
+    if not price.model_id or not all(math.isfinite(each) and each >= 0 for each in (price.prompt, price.completion)):
+        raise ValueError(f"{entry!r} {FORM}.")
+    return price
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """``cost`` is that of the tokens with a price; ``unpriced_tokens`` have none, embedded ones among them."""
+
+    questions: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    unpriced_tokens: int = 0
+
+    @classmethod
+    def of(cls, rows: Sequence[LedgerRow], *, questions: int = 1) -> Sums:
+        """Of one answer's ledger."""
+        return cls(
+            questions,
+            Usage.total(row.usage for row in rows),
+            sum(row.cost for row in rows if row.cost is not None),
+            sum(row.usage.tokens + row.usage.embedding_tokens for row in rows if row.cost is None),
+        )
+
+    @classmethod
+    def total(cls, several: Iterable[Sums]) -> Sums:
+        """Zero for none."""
+        return sum(several, cls())
+
+    @property
+    def full_cost(self) -> float | None:
+        """None where a price is missing."""
+        return None if self.unpriced_tokens else round(self.cost, 10)
+
+    def to_json(self) -> dict[str, Any]:
+        """``cost`` is null where a price is missing."""
+        own = {"questions": self.questions, **asdict(self.usage)}
+        return {**own, "cost": self.full_cost, "unpriced_tokens": self.unpriced_tokens}
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.questions + other.questions,
+            self.usage + other.usage,
+            self.cost + other.cost,
+            self.unpriced_tokens + other.unpriced_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StageSums:
+    """One stage of many answers. ``tokens`` are the chat model's."""
+
+    stage: str
+    runs: int = 0
+    calls: int = 0
+    tokens: int = 0
+    embedding_tokens: int = 0
+    ms: float = 0.0
+
+    def __add__(self, other: StageSums) -> StageSums:
+        return StageSums(
+            self.stage,
+            self.runs + other.runs,
+            self.calls + other.calls,
+            self.tokens + other.tokens,
+            self.embedding_tokens + other.embedding_tokens,
+            self.ms + other.ms,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DayUsage:
+    """One day (UTC). ``metered_tokens`` count against DAILY_TOKEN_LIMIT: those of summaries of reports, too."""
+
+    day: str
+    metered_tokens: int
+    sums: Sums
+    stages: tuple[StageSums, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """A day of the `/api/usage` response."""
+        own = {"day": self.day, "metered_tokens": self.metered_tokens, **self.sums.to_json()}
+        return {**own, "stages": [asdict(stage) for stage in self.stages]}
+
+
+def days_json(days: Sequence[DayUsage]) -> dict[str, Any]:
+    """The `/api/usage` response: each day as it comes, and all of them."""
+    stages = add_up_stages(stage for day in days for stage in day.stages)
+    in_all = DayUsage("", sum(day.metered_tokens for day in days), Sums.total(day.sums for day in days), stages)
+    total = {name: value for name, value in in_all.to_json().items() if name != "day"}
+    return {"days": [day.to_json() for day in days], "total": total}
+
+
+def add_up_stages(stages: Iterable[StageSums]) -> tuple[StageSums, ...]:
+    """One of each name, in order of their time, the longest first."""
+    found: dict[str, StageSums] = {}
+    for stage in stages:
+        found[stage.stage] = found[stage.stage] + stage if stage.stage in found else stage
+    return tuple(sorted(found.values(), key=lambda stage: (-stage.ms, stage.stage)))

@@ -1,0 +1,206 @@
+"""From a request to an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..agents import AGENTS
+from ..agents.run import Resources
+from ..agents.understanding import Understanding
+from ..caches.answers import CachedAgent
+from ..cancellation import Cancellation
+from ..chunkers import CHUNKERS
+from ..conversation.accounting import Books, Prices
+from ..conversation.service import ChatService, Condenser
+from ..errors import InvalidRequestError, UnknownNameError
+from ..ingestion.sources import document_id
+from ..loaders.isolation import IsolatedLoader
+from ..protocols import Agent
+from ..questions.follow_ups import FollowUps
+from ..repositories.corpus import CalibrationRepository
+from ..retrieval.compression import Compressor
+from ..retrieval.pipeline import Retriever, ThresholdSettings
+from ..retrieval.threshold import relevance_floor
+from ..schema import Budget, Document
+from ..text import analyzer
+from .lifetime import Kept, close_lazy, lazy
+from .models import FOR_PRESETS, Models
+from .storage import Storage
+from .vectors import CurrentVectors, Vectors
+
+
+class Answering:
+    """What chat endpoints and `ask` use."""
+
+    def __init__(self, storage: Storage, models: Models, vectors: CurrentVectors) -> None:
+        self.settings = storage.settings
+        self._storage = storage
+        self._models = models
+        self._vectors = vectors
+        self._retrievers: Kept[tuple[Vectors, str], Retriever] = Kept(FOR_PRESETS)
+        self._agents: Kept[tuple[Vectors, str, str, float], Agent] = Kept(FOR_PRESETS)
+        self._cached_agents: Kept[tuple[Vectors, str, str, float], Agent] = Kept(FOR_PRESETS)
+        vectors.when_closed(self._forget)
+
+    def _forget(self, vectors: Vectors) -> None:
+        self._retrievers.forget(lambda key: key[0] is vectors)
+        for agents in (self._agents, self._cached_agents):
+            agents.forget(lambda key: key[0] is vectors)
+
+    def retriever(self, preset: str = "") -> Retriever:
+        """With the query-time figures of a preset; "" = as the settings are. Raises UnknownNameError."""
+        return self._retriever(self._vectors.current(), preset)
+
+    def _retriever(self, vectors: Vectors, preset: str) -> Retriever:
+        return self._retrievers.get((vectors, preset), lambda: self._build_retriever(vectors, preset))
+
+    def _build_retriever(self, vectors: Vectors, preset: str) -> Retriever:
+        models, settings = self._models, self._models.query_settings(preset)
+        return Retriever(
+            store=vectors.store,
+            embedder=vectors.embedder,
+            methods=lambda name: models.retrieval_method(name, preset),
+            threshold=ThresholdSettings(settings.threshold_start, settings.threshold_step, settings.threshold_floor),
+            unsettled=self._storage.documents.unsettled,
+            reranker=lambda: models.reranker(preset),
+        )
+
+    def agent(self, mode: str, preset: str = "") -> Agent:
+        """The one of this mode, which repeats what it answered before. Raises UnknownNameError."""
+        AGENTS.check(mode, field="mode")
+        vectors = self._vectors.current()
+        floor = self._relevance_floor(vectors, preset)  # asked each time: `calibrate` may have run elsewhere
+        key = (vectors, mode, preset, floor)
+        return self._cached_agents.get(
+            key,
+            lambda: CachedAgent(self._agent(*key), self._storage.cache, lambda: f"{self._generation(vectors)}:{floor}"),
+        )
+
+    def _agent(self, vectors: Vectors, mode: str, preset: str, floor: float) -> Agent:
+        key = (vectors, mode, preset, floor)
+        return self._agents.get(key, lambda: AGENTS.builder(mode)(self._parts(vectors, preset, floor)))
+
+    def _relevance_floor(self, vectors: Vectors, preset: str) -> float:
+        setting, model_id = self._models.query_settings(preset).relevance_floor, vectors.embedder.model_id
+        stored = CalibrationRepository(self._storage.database).get(model_id) if setting == "auto" else None
+        return relevance_floor(setting, model_id, stored)
+
+    def _parts(self, vectors: Vectors, preset: str, floor: float) -> Resources:
+        models, settings = self._models, self._models.query_settings(preset)
+        return Resources(
+            retriever=self._retriever(vectors, preset),
+            compressor=self._compressor(vectors),
+            store=vectors.store,
+            catalog=self._storage.documents,
+            chat_models=models.chat_models,
+            uncached_reranker=lambda: models.reranker(preset, cached=False),
+            quoter=models.quoter,
+            embedder=vectors.embedder,
+            analyzer=analyzer(settings.language),
+            collections=self._storage.collections,
+            agent=lambda name: self._agent(vectors, name, preset, floor),
+            context_tokens=settings.context_tokens,
+            deep_context_tokens=settings.deep_context_tokens,
+            context_margin=settings.context_margin,
+            answer_tokens=settings.max_answer_tokens,
+            relevance_floor=floor,
+            on_empty=settings.on_empty,
+            deep_rounds=settings.deep_rounds,
+            chain_rounds=settings.chain_rounds,
+            search_threads=settings.search_threads,
+            search_seconds=settings.search_seconds,
+        )
+
+    def _generation(self, vectors: Vectors) -> str:
+        """Changes with the reports, the models and the settings."""
+        storage, chat_model = self._storage, self._models.chat_model
+        position = f"{storage.changes.position()}:{storage.documents.position()}"
+        return f"{position}:{vectors.embedder.model_id}:{chat_model.model_id}:{self.settings.fingerprint}"
+
+    @property
+    def compressor(self) -> Compressor:
+        """For what is attached to one question (R-A1)."""
+        return self._compressor(self._vectors.current())
+
+    def _compressor(self, vectors: Vectors) -> Compressor:
+        settings, embedder = self.settings, vectors.embedder
+        chunker = CHUNKERS.builder("recursive")(
+            embedder,
+            chunk_size=settings.attachment_chunk_size,
+            chunk_overlap=settings.attachment_chunk_overlap,
+            unit="characters",
+            known=(),
+        )
+        return Compressor(embedder=embedder.uncached, chunker=chunker, least_cosine=settings.similarity_threshold)
+
+    def check_mode(self, mode: str | None, preset: str = "") -> str:
+        """The mode of a question: as asked for, else as the preset or the settings say.
+
+        Raises:
+            UnknownNameError: no such mode, or no language model for it.
+        """
+        mode = AGENTS.check(mode or self._models.query_settings(preset).mode, field="mode")
+        if mode not in (valid := self._usable_modes()):
+            message = (
+                f"{mode!r} needs a language model: set OPENAI_API_KEY, or CHAT_MODEL and OPENAI_BASE_URL. "
+                f"Without one: {', '.join(valid)}."
+            )
+            raise UnknownNameError.for_field("mode", message, valid)
+        return mode
+
+    def modes(self) -> list[tuple[str, bool, str]]:
+        """Each mode, whether it can be used here, and why not."""
+        usable = self._usable_modes()
+        return [(name, name in usable, "" if name in usable else "needs a language model") for name in AGENTS.names()]
+
+    def _usable_modes(self) -> list[str]:
+        """All but those whose work is writing, where nothing can write."""
+        able = self._models.has_language_model
+        return [name for name in AGENTS.names() if able or not AGENTS.module(name).build.needs_language_model]
+
+    def budget(self, asked: Mapping[str, Any]) -> Budget:
+        """What one question may cost: as the settings allow, or less. Raises InvalidRequestError."""
+        most = {name: getattr(self.settings, f"budget_{name}") for name in ("calls", "tokens", "seconds")}
+        for name, value in asked.items():
+            if not 1 <= value <= most[name]:
+                raise InvalidRequestError.for_field(f"budget.{name}", f"must be from 1 to {most[name]:g}.")
+        return Budget(**{**most, **asked})
+
+    @lazy
+    def _attachment_loader(self) -> IsolatedLoader:
+        """A reader of its own: nobody who asks waits for a long ingestion."""
+        return IsolatedLoader(time_limit=self.settings.model_timeout)
+
+    def attached(self, path: Path, name: str, cancel: Cancellation) -> Document:
+        """A file for one question; it is not stored. Raises LoadError, CancelledError."""
+        loaded = self._attachment_loader.load(path, cancel=cancel)
+        identity = f"attachment-{document_id(name)}"
+        return Document(identity, name, loaded.title, name, {}, loaded.sections, pages=loaded.pages)
+
+    @lazy
+    def chat(self) -> ChatService:
+        """The whole chat flow, for every mode."""
+        words, storage, models = analyzer(self.settings.language), self._storage, self._models
+        return ChatService(
+            conversations=storage.conversations,
+            agents=self.agent,
+            condenser=Condenser(
+                follow_ups=FollowUps(words, storage.documents), chat_models=models.chat_models, analyzer=words
+            ),
+            understanding=Understanding(
+                catalog=storage.documents, chat_models=models.chat_models, on_empty=self.settings.on_empty
+            ),
+            books=Books(
+                prices=Prices(self.settings.model_prices),
+                chat_model=models.chat_model,
+                embedder=lambda: self._vectors.embedder,
+                days=storage.usage,
+                conversations=storage.conversations,
+            ),
+        )
+
+    def close(self) -> None:
+        """End the process that reads attachments."""
+        close_lazy(self, "_attachment_loader")

@@ -1,0 +1,79 @@
+"""What is built on first use and kept: one object for each name, or a bounded number of them for each request value."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar, overload
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+
+class lazy(Generic[T]):  # noqa: N801  # used like `property`
+    """A read-only property that is built on first use, once also under threads, and then kept with the object.
+
+    A build that raises is tried again at the next use. Objects that build each other must not do so in a circle.
+    """
+
+    def __init__(self, build: Callable[[Any], T]) -> None:
+        self._build = build
+        self._name = build.__name__
+        self.__doc__ = build.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> lazy[T]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> lazy[T] | T:
+        if instance is None:
+            return self
+        # Once built, Python finds the value in the instance before it asks here: the lock costs first uses only.
+        kept = vars(instance)
+        with kept.setdefault("_building", threading.RLock()):
+            if self._name not in kept:
+                kept[self._name] = self._build(instance)
+            value: T = kept[self._name]
+            return value
+
+    def built(self, instance: object) -> T | None:
+        """What was built for ``instance``; None where nobody has asked for it yet."""
+        return vars(instance).get(self._name)
+
+
+def close_lazy(instance: object, *names: str) -> None:
+    """Close these of its lazy properties, in order, where they were built and can be closed; forget all of them."""
+    for name in names:
+        if close := getattr(vars(instance).get(name), "close", None):
+            close()
+    for name, value in list(vars(type(instance)).items()):
+        if isinstance(value, lazy):
+            vars(instance).pop(name, None)
+
+
+class Kept(Generic[K, T]):
+    """Objects by the value they were built for, the ``most`` last used ones: request values are without number."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.RLock()
+        self._built: OrderedDict[K, T] = OrderedDict()
+
+    def get(self, key: K, build: Callable[[], T]) -> T:
+        """What was built for ``key``, now or before; two threads get the same."""
+        with self._lock:
+            if key not in self._built:
+                self._built[key] = build()
+                if len(self._built) > self._most:
+                    self._built.popitem(last=False)
+            self._built.move_to_end(key)
+            return self._built[key]
+
+    def forget(self, which: Callable[[K], bool]) -> None:
+        """Let go of what was built for these keys."""
+        with self._lock:
+            for key in [key for key in self._built if which(key)]:
+                del self._built[key]

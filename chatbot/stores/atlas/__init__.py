@@ -1,0 +1,1 @@
+"""MongoDB's own search engine: `$vectorSearch` and `$search`."""

@@ -1,0 +1,132 @@
+"""What MongoDB's search engine says when it refuses, and what that means for the person who has to mend it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ...database.core import CommandError
+from ...errors import SearchEngineError
+from ..chunks import no_direction
+from .definitions import SearchTarget
+
+OVERLOADED = 489
+NO_ENGINE_CODES = {115, 31082, 40324, 6047401}
+"""CommandNotSupported, SearchNotEnabled, unrecognised stage, and "only allowed on MongoDB Atlas" (7.x)."""
+_NO_ENGINE = re.compile(
+    r"SearchNotEnabled|requires additional configuration|only (?:allowed on|supported with) (?:MongoDB )?Atlas"
+    r"|\$\w+ is not allowed(?! within| to be used)|Aggregation stage '\$\w+' not supported|Unrecognized pipeline stage"
+    r"|no such command: '\w*SearchIndex",
+    re.IGNORECASE,
+)
+_ENGINE_DOWN = re.compile(r"Error connecting to \S+:\d+")
+_FILTER = re.compile(r"Path '(?P<path>[^']+)' needs to be indexed as (?P<type>\w+)")
+_VECTOR_PATH = re.compile(r"(?P<path>\S+) (?:is not indexed as vector|must be indexed as \"vector\")")
+_DIMENSIONS = re.compile(r"indexed with (?P<stored>\d+) dimensions but queried with (?P<asked>\d+)")
+_ZERO = re.compile(r"against a zero (?:vector|knnVector)|non-finite value")
+_NOT_READY = re.compile(r"while in state (?P<state>\w+)|Index \S+ (?P<new>not initialized)")
+_FULL = re.compile(r"maximum number of (?:FTS|search) indexes", re.IGNORECASE)
+
+
+@contextmanager
+def translate_refusals(target: SearchTarget) -> Iterator[None]:
+    """Turns a refused command into a SearchEngineError that says what to do."""
+    try:
+        yield
+    except CommandError as error:
+        raise explain(error, target) from error
+
+
+def lacks_engine(error: CommandError) -> bool:
+    """True where the server has no such stage or command, or no search engine that answers."""
+    message = error.server_message
+    return error.server_code in NO_ENGINE_CODES or bool(_NO_ENGINE.search(message) or _ENGINE_DOWN.search(message))
+
+
+def has_no_room(error: CommandError) -> bool:
+    """True where the server's tier allows no further search index (the free tier has three)."""
+    return bool(_FULL.search(error.server_message))
+
+
+def explain(error: CommandError, target: SearchTarget) -> SearchEngineError:
+    """What a refused command means: of known refusals the cause and the remedy, of others the server's words."""
+    if error.server_code == OVERLOADED:
+        return SearchEngineError("The search engine is overloaded.", remedy="Try again.", retry_after=2)
+    if _ENGINE_DOWN.search(error.server_message):
+        return SearchEngineError(
+            "MongoDB cannot reach its search engine.",
+            remedy="Start the search engine (mongot) beside the server, or set VECTOR_SEARCH=faiss.",
+            retry_after=5,
+        )
+    if lacks_engine(error):
+        return SearchEngineError(
+            "This MongoDB server has no search engine: it does not know $vectorSearch and $search.",
+            remedy="Set VECTOR_SEARCH=faiss to search in this process, or use Atlas or Community 8.2+ with mongot.",
+        )
+    for pattern, build in _RULES:
+        if match := pattern.search(error.server_message):
+            return build(match, target)
+    return SearchEngineError(
+        f"The search engine refused a search of {target.collection!r}: {error.server_message}",
+        retry_after=error.retry_after,
+    )
+
+
+def _undeclared(match: re.Match[str], target: SearchTarget) -> SearchEngineError:
+    field, kind = match["path"], match["type"]
+    return SearchEngineError(
+        f"The field {field!r} is not declared as {kind} in the {target.described}.",
+        remedy=f"Add it to FILTER_FIELDS and run: python -m chatbot index create. {_should_be(target)}",
+    )
+
+
+def _wrong_path(match: re.Match[str], target: SearchTarget) -> SearchEngineError:
+    return SearchEngineError(
+        f"{match['path']!r} is not the vector field of the {target.described}.",
+        remedy=f"Update the index: python -m chatbot index create. {_should_be(target)}",
+    )
+
+
+def _other_dimensions(match: re.Match[str], target: SearchTarget) -> SearchEngineError:
+    return SearchEngineError(
+        f"The {target.described} holds vectors of {match['stored']} dimensions, "
+        f"the question's has {match['asked']}: the embedding model has changed.",
+        remedy="Set the embedding model the collection was written with, or re-embed it: python -m chatbot reembed.",
+    )
+
+
+def not_queryable(target: SearchTarget, state: str, message: str = "") -> SearchEngineError:
+    """The error for an index that exists and does not answer (yet); ``message`` is the server's own."""
+    if state == "FAILED":
+        return SearchEngineError(
+            f"The {target.described} has failed{f' ({message})' if message else ''}.",
+            remedy="Drop it and create it anew: python -m chatbot index drop, then index create.",
+        )
+    return SearchEngineError(
+        f"The {target.described} is not queryable: its state is {state}.",
+        remedy="It answers once it is built; see: python -m chatbot index status.",
+        retry_after=10,
+    )
+
+
+def _no_room(match: re.Match[str], target: SearchTarget) -> SearchEngineError:
+    return SearchEngineError(
+        f"There is no room for the {target.described}: the cluster has as many search indexes as its tier allows.",
+        remedy="Drop one that is not used (the free tier allows three), or use a larger tier.",
+    )
+
+
+def _should_be(target: SearchTarget) -> str:
+    return f"The index should be: {json.dumps(target.definition)}"
+
+
+_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], SearchTarget], SearchEngineError]], ...] = (
+    (_FILTER, _undeclared),
+    (_VECTOR_PATH, _wrong_path),
+    (_DIMENSIONS, _other_dimensions),
+    (_ZERO, lambda match, target: no_direction()),
+    (_NOT_READY, lambda match, target: not_queryable(target, match["state"] or match["new"])),
+    (_FULL, _no_room),
+)

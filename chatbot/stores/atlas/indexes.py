@@ -1,0 +1,216 @@
+"""Search indexes by code: create, change, watch and drop them, and find out why a search found nothing.
+
+The server builds search indexes in the background, and a search of one that is missing or unfinished gives no rows
+and no error: so nothing here is done until the index says it is queryable, and no empty answer is believed before
+the index was looked at.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ...database.core import CommandError, Database, Json
+from ...errors import SearchEngineError
+from .definitions import IndexPlan, SearchTarget, fits_definition, keep_extras
+from .errors import has_no_room, not_queryable, translate_refusals
+
+MISSING = "DOES_NOT_EXIST"
+NO_ROOM = "NO_ROOM"
+ALREADY_EXISTS = 68
+
+
+@dataclass(frozen=True, slots=True)
+class Polling:
+    """How long to wait for an index, in seconds; clock and sleep are for the tests."""
+
+    timeout: float = 300.0
+    interval: float = 1.0
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+POLLING = Polling()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """A search index as the server describes it. ``state`` is the server's, or DOES_NOT_EXIST, or NO_ROOM."""
+
+    collection: str
+    name: str
+    kind: str
+    state: str
+    queryable: bool
+    definition: Json = field(default_factory=dict)
+    message: str = ""
+
+
+def index_status(database: Database, target: SearchTarget) -> IndexStatus:
+    """What the server says of one index.
+
+    Raises:
+        SearchEngineError: the server has no search engine.
+    """
+    with translate_refusals(target):
+        found = database[target.collection].search_indexes(target.index)
+    if not found:
+        return IndexStatus(target.collection, target.index, target.kind, MISSING, queryable=False)
+    described = found[0]
+    return IndexStatus(
+        target.collection,
+        target.index,
+        str(described.get("type") or target.kind),
+        str(described.get("status") or ("READY" if described.get("queryable") else "PENDING")),
+        queryable=bool(described.get("queryable")),
+        definition=dict(described.get("latestDefinition") or {}),
+        message=str(described.get("message") or ""),
+    )
+
+
+def ensure_indexes(database: Database, plans: Sequence[IndexPlan], polling: Polling = POLLING) -> list[IndexStatus]:
+    """Create what is missing, update what differs, and wait until everything is queryable.
+
+    The collections must exist: call `ensure_ordinary_indexes` first, which creates them.
+
+    Raises:
+        SearchEngineError: no search engine, no room, an index failed, or the time is up.
+    """
+    waiting: list[tuple[SearchTarget, bool]] = []
+    left_out: list[IndexStatus] = []
+    for plan in plans:  # all are requested before any is waited for: the server builds them side by side
+        target = plan.target
+        try:
+            waiting.append((target, _request(database, target, polling)))
+        except CommandError as error:
+            if not (plan.optional and has_no_room(error)):
+                with translate_refusals(target):
+                    raise
+            left_out.append(
+                IndexStatus(target.collection, target.index, target.kind, NO_ROOM, False, message=error.server_message)
+            )
+    statuses = [_wait(database, target, polling, updated=updated) for target, updated in waiting]
+    return statuses + left_out
+
+
+def _request(database: Database, target: SearchTarget, polling: Polling) -> bool:
+    """Ask the server for the index; True when an existing one is being changed."""
+    collection = database[target.collection]
+    status = index_status(database, target)
+    if status.state == "DELETING":
+        status = _poll(database, target, polling, lambda now: now.state == MISSING)
+    if status.state == MISSING:
+        try:
+            collection.create_search_index(target.index, kind=target.kind, definition=target.definition)
+            return False
+        except CommandError as error:
+            if error.server_code != ALREADY_EXISTS:
+                raise
+            status = index_status(database, target)  # another process was faster
+    if status.kind != target.kind:
+        raise SearchEngineError(
+            f"The {target.described} is of the type {status.kind!r}, not {target.kind!r}.",
+            remedy="A type cannot be changed; drop the index first: python -m chatbot index drop.",
+        )
+    if fits_definition(status.definition, target.definition):
+        return False
+    collection.update_search_index(target.index, keep_extras(target.definition, status.definition))
+    return True
+
+
+def _wait(database: Database, target: SearchTarget, polling: Polling, *, updated: bool) -> IndexStatus:
+    """Until the index answers; after an update, until the new definition does (the old one is queryable all along)."""
+
+    def ready(now: IndexStatus) -> bool:
+        return now.queryable and (
+            not updated or (now.state == "READY" and fits_definition(now.definition, target.definition))
+        )
+
+    return _poll(database, target, polling, ready)
+
+
+def _poll(
+    database: Database, target: SearchTarget, polling: Polling, done: Callable[[IndexStatus], bool]
+) -> IndexStatus:
+    deadline = polling.clock() + polling.timeout
+    while True:
+        now = index_status(database, target)
+        if done(now):
+            return now
+        if now.state == "FAILED":
+            raise not_queryable(target, now.state, now.message)
+        if polling.clock() >= deadline:
+            raise SearchEngineError(
+                f"The {target.described} is still {now.state} after {polling.timeout:.0f} seconds.",
+                remedy="The server goes on building; look again with: python -m chatbot index status.",
+                retry_after=30,
+            )
+        polling.sleep(polling.interval)
+
+
+def drop_indexes(database: Database, plans: Iterable[IndexPlan]) -> list[str]:
+    """Ask the server to drop the indexes that exist; returns what goes, as `collection.index`."""
+    dropped = []
+    for plan in plans:
+        if index_status(database, plan.target).state not in (MISSING, "DELETING"):
+            with translate_refusals(plan.target):
+                database[plan.target.collection].drop_search_index(plan.target.index)
+            dropped.append(f"{plan.target.collection}.{plan.target.index}")
+    return dropped
+
+
+TRUSTED_SECONDS = 60.0
+"""How long an index that was found queryable is believed to be."""
+log = logging.getLogger(__name__)
+
+
+class EmptyAnswers:
+    """Looks into empty answers before they are believed. Thread-safe."""
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._clock = clock
+        self._trusted: dict[tuple[str, str], float] = {}
+        self._warned: set[str] = set()
+
+    def check(self, empty: Sequence[SearchTarget], all_alike: Sequence[SearchTarget]) -> None:
+        """Raise where an index that was searched is missing or cannot answer, and its collection has documents.
+
+        ``all_alike``: the indexes of this kind in all collections, searched or not. A text index may be missing as
+        long as another collection has one: the free tier has no room for all.
+
+        Raises:
+            SearchEngineError: names the index and its state.
+        """
+        for target in [target for target in empty if self._missing(target)]:
+            others = (index_status(self._database, other) for other in all_alike if other != target)
+            if target.kind == "vectorSearch" or all(other.state == MISSING for other in others):
+                raise self._missing_error(target)
+            if target.collection not in self._warned:
+                self._warned.add(target.collection)
+                log.warning("The %s does not exist: keywords are not searched there.", target.described)
+
+    def _missing(self, target: SearchTarget) -> bool:
+        """True when the collection has documents and the index does not exist; raises when it cannot answer."""
+        key = (target.collection, target.index)
+        trusted = self._clock() < self._trusted.get(key, float("-inf"))
+        if trusted or self._database[target.collection].estimated_count() == 0:
+            return False
+        status = index_status(self._database, target)
+        if status.state == MISSING:
+            return True
+        if not status.queryable:
+            raise not_queryable(target, status.state, status.message)
+        self._trusted[key] = self._clock() + TRUSTED_SECONDS
+        return False
+
+    def _missing_error(self, target: SearchTarget) -> SearchEngineError:
+        with translate_refusals(target):
+            others = sorted(str(found.get("name")) for found in self._database[target.collection].search_indexes())
+        return SearchEngineError(
+            f"The collection {target.collection!r} has no search index {target.index!r}, so nothing can be found in it"
+            f" (its search indexes: {', '.join(others) or 'none'}).",
+            remedy="Create it: python -m chatbot index create.",
+        )

@@ -1,0 +1,196 @@
+"""The aggregations that MongoDB's search engine is asked, which of them suits, and which the server has at all.
+
+Seed 003's pipeline to the letter: `$vectorSearch`, score, order, projection without the embedding. The approximate
+and the exact shape are built apart, because the engine refuses ``numCandidates`` beside ``exact``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...database.core import Collection, CommandError, Database, Json
+from ...database.rows import EMBEDDING_FIELD, WITHOUT_EMBEDDING
+from ...schema import Condition, Range, Scope
+from .definitions import TEXT_PATHS
+from .errors import lacks_engine
+
+MAX_CANDIDATES = 10_000
+"""The engine's bound on ``numCandidates``."""
+MIN_CANDIDATES = 1_000
+CANDIDATES_PER_RESULT = 20
+
+
+def candidates(limit: int, share: float = 1.0) -> int:
+    """``numCandidates`` for ``limit`` results, raised where the scope keeps only a ``share`` (0 to 1] of the chunks.
+
+    The engine filters while it walks its graph, which gets sparser with the filter: the square root keeps recall up
+    without asking for everything at once.
+    """
+    wanted = max(MIN_CANDIDATES, CANDIDATES_PER_RESULT * limit)
+    return min(MAX_CANDIDATES, math.ceil(wanted / math.sqrt(min(share, 1.0))))
+
+
+def ann_stage(
+    *, index: str, vector: Sequence[float], scope: Scope, limit: int, num_candidates: int, path: str = EMBEDDING_FIELD
+) -> Json:
+    """Approximate nearest neighbours."""
+    return {"$vectorSearch": {**_query(index, path, vector, scope), "numCandidates": num_candidates, "limit": limit}}
+
+
+def exact_stage(*, index: str, vector: Sequence[float], scope: Scope, limit: int, path: str = EMBEDDING_FIELD) -> Json:
+    """Exact nearest neighbours."""
+    return {"$vectorSearch": {**_query(index, path, vector, scope), "exact": True, "limit": limit}}
+
+
+def _query(index: str, path: str, vector: Sequence[float], scope: Scope) -> Json:
+    query: Json = {"index": index, "path": path, "queryVector": list(vector)}
+    return {**query, "filter": scope.to_mql()} if scope.conditions else query
+
+
+def vector_pipeline(stage: Json) -> list[Json]:
+    """The whole pipeline of a vector search that starts with ``stage``."""
+    return [stage, *_ranked("vectorSearchScore")]
+
+
+def text_stage(*, index: str, query: str, scope: Scope) -> Json:
+    """`$search` for any word of ``query``, inside the scope. The filter does not count in the score."""
+    compound: Json = {"must": [{"text": {"query": query, "path": list(TEXT_PATHS)}}]}
+    if scope.conditions:
+        compound["filter"] = [_clause(path, condition) for path, condition in scope.conditions]
+    return {"$search": {"index": index, "compound": compound}}
+
+
+def _clause(path: str, condition: Condition) -> Json:
+    if isinstance(condition, Range):
+        return {"range": {"path": path, **condition.to_json()}}
+    if len(condition.values) == 1:
+        return {"equals": {"path": path, "value": condition.values[0]}}
+    return {"in": {"path": path, "value": list(condition.values)}}
+
+
+def keyword_pipeline(*, index: str, query: str, scope: Scope, limit: int) -> list[Json]:
+    """The whole pipeline of a keyword search.
+
+    The engine returns best first, so the cut comes before the sort: otherwise the server would fetch every
+    document with one of the words only to order it.
+    """
+    return [text_stage(index=index, query=query, scope=scope), {"$limit": limit}, *_ranked("searchScore")]
+
+
+def rank_fusion_pipeline(*, vector_stage: Json, text_stage: Json, limit: int, vector_weight: float) -> list[Json]:
+    """Both searches in one round trip; the stages must carry the same scope.
+
+    The fused score is the server's, sum of weight / (60 + rank); ``details`` says what each search found, so that
+    the threshold and a better fusion can work on the two lists.
+    """
+    fusion = {
+        "input": {"pipelines": {"vector": [vector_stage], "keyword": [text_stage, {"$limit": limit}]}},
+        "combination": {"weights": {"vector": vector_weight, "keyword": 1 - vector_weight}},
+        "scoreDetails": True,
+    }
+    add_fields, *rest = _ranked("score")
+    add_fields["$addFields"]["details"] = {"$meta": "scoreDetails"}
+    return [{"$rankFusion": fusion}, add_fields, *rest]
+
+
+def leg_scores(details: Any) -> dict[str, float]:
+    """The score each input pipeline of `$rankFusion` gave a document; a pipeline that missed it has none."""
+    found = details.get("details", []) if isinstance(details, Mapping) else []
+    return {
+        str(leg["inputPipelineName"]): float(leg["value"])
+        for leg in found
+        if isinstance(leg.get("value"), (int, float)) and isinstance(leg.get("rank"), int) and leg["rank"] > 0
+    }
+
+
+def _ranked(score: str) -> list[Json]:
+    return [
+        {"$addFields": {"score": {"$meta": score}}},
+        {"$sort": {"score": -1, "_id": 1}},
+        {"$project": dict(WITHOUT_EMBEDDING)},
+    ]
+
+
+EXACT_BELOW = 10_000
+"""Documents below which MongoDB advises exact search."""
+EXACT_SHARE = 0.05
+"""Share of the documents kept by a scope, below which exact search is better and faster."""
+REMEMBERED_SECONDS = 30.0
+"""A count only chooses between two right answers, so an old one does no harm."""
+REMEMBERED_COUNTS = 500
+
+
+class ShapeChooser:
+    """Builds the stage that fits, from counts that are remembered for a while. Thread-safe."""
+
+    def __init__(self, *, path: str = EMBEDDING_FIELD, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
+        self._clock = clock
+        self._counts: dict[tuple[str, Scope], tuple[float, int]] = {}
+
+    def stage(self, collection: Collection, *, index: str, vector: Sequence[float], scope: Scope, limit: int) -> Json:
+        """`$vectorSearch` for the ``limit`` nearest chunks of the collection inside the scope."""
+        total = self._count(collection, Scope())
+        share = 1.0 if total < EXACT_BELOW or not scope.conditions else self._count(collection, scope) / total
+        if total < EXACT_BELOW or share < EXACT_SHARE or limit > MAX_CANDIDATES:
+            return exact_stage(index=index, path=self._path, vector=vector, scope=scope, limit=limit)
+        wide = candidates(limit, share)
+        return ann_stage(index=index, path=self._path, vector=vector, scope=scope, limit=limit, num_candidates=wide)
+
+    def _count(self, collection: Collection, scope: Scope) -> int:
+        key = (collection.name, scope)
+        remembered = self._counts.get(key)
+        if remembered and self._clock() - remembered[0] < REMEMBERED_SECONDS:
+            return remembered[1]
+        count = collection.count(scope.to_mql()) if scope.conditions else collection.estimated_count()
+        if len(self._counts) >= REMEMBERED_COUNTS:
+            self._counts.clear()
+        self._counts[key] = (self._clock(), count)
+        return count
+
+
+PROBE_INDEX = "report_chat_probe"
+"""An index that does not exist: a search engine answers with no rows, a server without one refuses the stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchCapabilities:
+    """``detail`` says in a few words what was found, and why where something is missing."""
+
+    vector: bool
+    text: bool
+    rank_fusion: bool
+    detail: str
+
+
+def probe_search(database: Database, collection: str) -> SearchCapabilities:
+    """Try each search stage on the collection (best one that exists); three round trips at most.
+
+    Raises:
+        DatabaseError: the server does not answer, or refuses the user.
+    """
+    if database.embedded:
+        return SearchCapabilities(False, False, False, "embedded database: search runs in this process")
+    vector_stage = ann_stage(index=PROBE_INDEX, vector=[1.0], scope=Scope(), limit=1, num_candidates=1)
+    keyword_stage = text_stage(index=PROBE_INDEX, query="probe", scope=Scope())
+    missing = _refusal(database, collection, [vector_stage])
+    if missing:
+        return SearchCapabilities(False, False, False, f"no search engine beside this server: {missing}")
+    text = not _refusal(database, collection, [keyword_stage])
+    fused = rank_fusion_pipeline(vector_stage=vector_stage, text_stage=keyword_stage, limit=1, vector_weight=0.5)
+    rank_fusion = text and not _refusal(database, collection, fused)
+    names = ["$vectorSearch", *(["$search"] if text else []), *(["$rankFusion"] if rank_fusion else [])]
+    return SearchCapabilities(True, text, rank_fusion, ", ".join(names))
+
+
+def _refusal(database: Database, collection: str, pipeline: list[Json]) -> str:
+    """The server's words when it lacks the stage, else empty: any other refusal comes from an engine that is there."""
+    try:
+        database[collection].aggregate(pipeline)
+    except CommandError as error:
+        return error.server_message if lacks_engine(error) else ""
+    return ""

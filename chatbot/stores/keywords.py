@@ -1,0 +1,169 @@
+"""Keyword scores: BM25 (Robertson and Zaragoza, 2009; IDF as in Lucene, so it is never negative) and proximity.
+
+Proximity is how close together a passage has the question's words: what BM25, which counts words, cannot see. Two
+measures, on the words that are indexed (stop words do not count as distance):
+- closeness: for each pair of words of the question that stand one after the other in the passage, the lighter one's
+  weight over the square of their least distance (Rasolofo and Savoy, ECIR 2003; over neighbouring occurrences only, as
+  Büttcher, Clarke and Lushman, SIGIR 2006, so that the cost grows with the occurrences, not with their pairs);
+- share: how much of the question's weight the best stretch of WINDOW words holds (span measures: Tao and Zhai, SIGIR
+  2007). As a square root it damps what has one rare word often and the others not at all.
+
+Only the POOL best passages by BM25 are looked at, as in both papers: what has few of the words has them close to
+nothing. Measured in benchmarks/README.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+K1 = 1.2
+B = 0.75
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """For each term id the rows that hold it and how often: ``rows[starts[t]:starts[t + 1]]``, same for ``counts``."""
+
+    starts: NDArray[np.int64]
+    rows: Ints
+    counts: Floats
+
+    @classmethod
+    def build(cls, terms: Ints, lengths: Ints) -> Postings:
+        """``terms``: every row's term ids one after another; ``lengths``: terms per row."""
+        row_of_term = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+        pairs, counts = np.unique(terms.astype(np.int64) * max(len(lengths), 1) + row_of_term, return_counts=True)
+        term_of_pair, row_of_pair = np.divmod(pairs, max(len(lengths), 1))
+        vocabulary = int(term_of_pair[-1]) + 1 if len(pairs) else 0
+        starts = np.searchsorted(term_of_pair, np.arange(vocabulary + 1))
+        return cls(starts, row_of_pair.astype(np.int32), counts.astype(np.float32))
+
+    def document_frequency(self, term: int) -> int:
+        """How many rows have the term; 0 for one that none has."""
+        if term + 1 >= len(self.starts):
+            return 0
+        return int(self.starts[term + 1] - self.starts[term])
+
+    def of(self, term: int) -> tuple[Ints, Floats]:
+        """The rows with the term, and how often each has it."""
+        if term + 1 >= len(self.starts):
+            return self.rows[:0], self.counts[:0]
+        part = slice(self.starts[term], self.starts[term + 1])
+        return self.rows[part], self.counts[part]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedTerm:
+    """A query term and its inverse document frequency over the whole corpus."""
+
+    term: int
+    idf: float
+
+
+def inverse_document_frequency(documents: int, frequency: int) -> float:
+    """Of a term that ``frequency`` of the ``documents`` have; never negative."""
+    return float(np.log1p((documents - frequency + 0.5) / (frequency + 0.5)))
+
+
+def bm25_scores(postings: Postings, lengths: Ints, query: list[WeightedTerm], average_length: float) -> Floats:
+    """Scores of every row, shape (rows,); 0 for a row with no query term."""
+    scores = np.zeros(len(lengths), dtype=np.float32)
+    per_term = np.float32(K1 * B / average_length)
+    for weighted in query:
+        rows, counts = postings.of(weighted.term)
+        norm = np.float32(K1 * (1 - B)) + per_term * lengths[rows].astype(np.float32)
+        scores[rows] += np.float32(weighted.idf * (K1 + 1)) * counts / (counts + norm)
+    return scores
+
+
+POOL = 100
+WINDOW = 12
+"""Index terms: about a sentence. Between 8 and 20 nothing changes beyond chance."""
+
+Longs = NDArray[np.int64]
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Occurrences:
+    """The question's words in the passages, in reading order, one entry each.
+
+    ``places`` count on from passage to passage; ``words`` number the question's words from 0 to ``vocabulary``;
+    ``before`` is the place of the same word's previous occurrence in the passage, -1 where there is none.
+    """
+
+    passages: Longs
+    places: Longs
+    words: Longs
+    weights: Doubles
+    before: Longs
+    vocabulary: int
+
+    @classmethod
+    def find(cls, texts: Sequence[NDArray[np.int32]], weights: Mapping[int, float]) -> _Occurrences:
+        known = np.asarray(sorted(weights), dtype=np.int64)
+        weight_of = np.asarray([weights[term] for term in sorted(weights)], dtype=np.float64)
+        terms = np.concatenate(texts)
+        nearest = np.minimum(np.searchsorted(known, terms), len(known) - 1)
+        places = np.flatnonzero(known[nearest] == terms)
+        words = nearest[places]
+        passages = np.repeat(np.arange(len(texts)), [len(text) for text in texts])[places]
+        keys = passages * len(known) + words
+        order = np.argsort(keys, kind="stable")
+        again = keys[order[1:]] == keys[order[:-1]]
+        before = np.full(len(places), -1, dtype=np.int64)
+        before[order[1:][again]] = places[order[:-1][again]]
+        return cls(passages, places, words, weight_of[words], before, len(known))
+
+
+def with_proximity(scores: Doubles, texts: Sequence[NDArray[np.int32]], weights: Mapping[int, float]) -> Doubles:
+    """(score + closeness) x sqrt(share) of each passage, shape (len(texts),).
+
+    ``texts`` are the passages' term numbers in reading order, ``weights`` the inverse document frequencies of the
+    question's words by term number; every passage has at least one of them.
+    """
+    if not texts:
+        return scores
+    found = _Occurrences.find(texts, weights)
+    share = _best_window(found, len(texts)) / sum(weights.values())
+    refined: Doubles = (scores + _closeness(found, len(texts))) * np.sqrt(share)
+    return refined
+
+
+def _closeness(found: _Occurrences, count: int) -> Doubles:
+    first, second = found.words[:-1], found.words[1:]
+    pairs = np.flatnonzero((found.passages[1:] == found.passages[:-1]) & (first != second))
+    if not len(pairs):
+        return np.zeros(count)
+    lighter = np.minimum(found.weights[pairs], found.weights[pairs + 1])
+    gains = lighter / np.square(found.places[pairs + 1] - found.places[pairs])
+    unordered = np.minimum(first, second)[pairs] * found.vocabulary + np.maximum(first, second)[pairs]
+    keys = found.passages[pairs] * found.vocabulary**2 + unordered
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    best = np.maximum.reduceat(gains[order], starts)
+    closeness: Doubles = np.zeros(count)
+    np.add.at(closeness, found.passages[pairs][order][starts], best)
+    return closeness
+
+
+def _best_window(found: _Occurrences, count: int) -> Doubles:
+    """The greatest weight of different words within WINDOW, shape (count,)."""
+    held = found.weights.copy()  # by the window that begins with this occurrence
+    for ahead in range(1, min(WINDOW, len(held))):
+        places, start = found.places[ahead:], found.places[:-ahead]
+        inside = (found.passages[ahead:] == found.passages[:-ahead]) & (places - start < WINDOW)
+        if not bool(inside.any()):
+            break
+        new = inside & (found.before[ahead:] < start)
+        held[:-ahead] += np.where(new, found.weights[ahead:], 0.0)
+    best = np.zeros(count)
+    np.maximum.at(best, found.passages, held)
+    return best

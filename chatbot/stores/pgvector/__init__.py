@@ -1,0 +1,1 @@
+"""Passages in PostgreSQL, searched there."""

@@ -1,0 +1,246 @@
+"""A few connections to PostgreSQL, each opened by the thread that needs it, and what the server says when it refuses.
+
+Not psycopg_pool (measured with 3.3.3): it connects in a background thread that keeps the reason to itself. A server
+that is down, a refused password and an unknown database all reach the caller as "couldn't get a connection" after the
+whole time-out of 5 s, here as what they are after 0.01 s; a transaction takes as long in both.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from ...errors import MissingPackageError, SearchEngineError, SettingsError
+
+try:
+    import psycopg
+    from pgvector.psycopg import register_vector
+except ImportError as missing:  # also "no pq wrapper available": psycopg without its binary part
+    raise MissingPackageError(
+        "The vector search 'pgvector' needs the Python packages 'psycopg', with its binary part, and 'pgvector'.",
+        remedy="Install it: pip install -r requirements-pgvector.txt",
+    ) from missing
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
+from psycopg.sql import Composed
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+Statement = Composed
+Settings = Mapping[str, str | int]
+"""Names and values of PostgreSQL's own settings."""
+SET_LOCAL = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS settings(name, value)"
+
+
+class Connections:
+    """At most ``size`` at a time; ``timeout`` (seconds) bounds connecting, waiting for one, and each statement."""
+
+    def __init__(self, uri: str, *, size: int, timeout: float) -> None:
+        """Opens nothing yet. Raises SettingsError: the connection string cannot be read; it is not shown."""
+        try:
+            given = conninfo_to_dict(uri)
+        except psycopg.ProgrammingError:
+            raise SettingsError("POSTGRES_URI cannot be used: it is no PostgreSQL connection string.") from None
+        defaults: dict[str, Any] = {
+            "application_name": "report-chat",
+            "connect_timeout": max(2, math.ceil(timeout)),
+            "keepalives_idle": 10,
+            "tcp_user_timeout": int(1000 * timeout),
+        }
+        self._conninfo = make_conninfo(uri, **{name: defaults[name] for name in defaults if name not in given})
+        self._timeout = timeout
+        self._free = threading.BoundedSemaphore(size)
+        self._lock = threading.Lock()
+        self._idle: list[Connection] = []
+        self._closed = False
+
+    @contextmanager
+    def transaction(self, settings: Settings | None = None) -> Iterator[Connection]:
+        """A transaction, committed at the end; ``settings`` are PostgreSQL's own and hold for it alone.
+
+        Set inside the transaction, not on the connection, so that a pooler between us and the server does no harm.
+
+        Raises:
+            SearchEngineError: the server is down, refuses, or takes too long.
+        """
+        values = {"statement_timeout": int(self._timeout * 1000), **(settings or {})}
+        if not self._free.acquire(timeout=self._timeout):
+            raise failure("overloaded:here")
+        try:
+            with translate_errors():
+                connection = self._begin([list(values), [str(value) for value in values.values()]])
+                try:
+                    yield connection
+                    connection.commit()
+                finally:
+                    self._give_back(connection)
+        finally:
+            self._free.release()
+
+    def _begin(self, settings: list[list[str]]) -> Connection:
+        """An idle connection that still works, else a new one."""
+        with self._lock:
+            idle = self._idle.pop() if self._idle else None
+        if idle is not None:
+            try:
+                idle.execute(SET_LOCAL, settings)
+                return idle
+            except psycopg.OperationalError:
+                idle.close()
+                self.drop_idle()  # the server went away meanwhile; each of these could take a time-out to say so
+        # Prepared statements get lost in poolers and would fix plans that should follow the scope.
+        connection = psycopg.connect(self._conninfo, prepare_threshold=None)
+        try:
+            connection.execute(SET_LOCAL, settings)
+        except psycopg.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _give_back(self, connection: Connection) -> None:
+        with suppress(psycopg.Error):
+            if connection.info.transaction_status != TransactionStatus.IDLE:
+                connection.rollback()
+        with self._lock:
+            if not self._closed and connection.info.transaction_status == TransactionStatus.IDLE:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def drop_idle(self) -> None:
+        """Close what is not in use."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def close(self) -> None:
+        """Close what is idle now, and what is in use when it comes back."""
+        self._closed = True
+        self.drop_idle()
+
+
+def know_vectors(connection: Connection) -> None:
+    """Once for each connection; the extension must be there. From then on vectors come and go in binary form."""
+    if connection.adapters.types.get("vector") is None:
+        register_vector(connection)
+
+
+@contextmanager
+def translate_errors() -> Iterator[None]:
+    """Turns the driver's errors into a SearchEngineError that says what to do, never with a secret."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise explain(error) from error
+
+
+def explain(error: psycopg.Error) -> SearchEngineError:
+    """What the server's error means for the person who has to mend it."""
+    for kinds, reason in _REASONS:
+        if isinstance(error, kinds):
+            return failure(reason)
+    if isinstance(error, psycopg.OperationalError):
+        # What the server says before it lets anyone in carries no code, only this text.
+        said = (reason for pattern, reason in _GREETINGS if pattern.search(str(error)))
+        return failure(next(said, "unreachable"))
+    code = f", code {error.sqlstate}" if error.sqlstate else ""
+    return SearchEngineError(f"PostgreSQL refused a command ({type(error).__name__}{code}).", reason="refused")
+
+
+def failure(reason: str, **values: str) -> SearchEngineError:
+    """The error of a ``reason`` in FAILURES; ``values`` fill its message."""
+    message, remedy, retry_after = FAILURES[reason]
+    return SearchEngineError(
+        message.format(**values), remedy=remedy, retry_after=retry_after, reason=reason.partition(":")[0]
+    )
+
+
+RETRY_AFTER = 5
+"""Seconds: a server that restarts is back by then."""
+FAILURES: dict[str, tuple[str, str, int | None]] = {
+    "unreachable": (
+        "PostgreSQL does not answer.",
+        "Check that the server runs and POSTGRES_URI is right.",
+        RETRY_AFTER,
+    ),
+    "auth_refused": (
+        "PostgreSQL refused the user or password.",
+        "Check the credentials in POSTGRES_URI, and that pg_hba.conf lets this host in.",
+        None,
+    ),
+    "no_database": (
+        "PostgreSQL has no database of the name in POSTGRES_URI.",
+        "Create it (createdb NAME), or correct POSTGRES_URI.",
+        None,
+    ),
+    "slow": (
+        "PostgreSQL took longer than the time-out.",
+        "Try again; if this stays, raise MONGODB_TIMEOUT (it bounds this database too).",
+        RETRY_AFTER,
+    ),
+    "overloaded": (
+        "PostgreSQL has no free connection.",
+        "Try again; if this stays, raise its max_connections or lower THREADS.",
+        RETRY_AFTER,
+    ),
+    "overloaded:here": (
+        "All connections of this process to PostgreSQL are in use.",
+        "Try again; if this stays, lower THREADS or give the server more to run on.",
+        2,
+    ),
+    "building": ("The PostgreSQL indexes are being built.", "Try again when they are.", RETRY_AFTER),
+    "no_rights": (
+        "The PostgreSQL user lacks rights on the table or the schema.",
+        "Let the owner of the database start the app once, or grant this user CREATE on the schema.",
+        None,
+    ),
+    "table_missing": (
+        "The table of passages or one of its columns has vanished from PostgreSQL.",
+        "It is made anew at the next question; ingest the reports again.",
+        1,
+    ),
+    "read_only": (
+        "This PostgreSQL server is read-only: usually a replica.",
+        "Let POSTGRES_URI name the primary (target_session_attrs=read-write does with several hosts).",
+        RETRY_AFTER,
+    ),
+    "disk": ("PostgreSQL has no disk space left.", "Make room on the server.", None),
+    "extension_missing": (
+        "The extension vector (pgvector) is not there, and this user cannot create it.",
+        "Install pgvector 0.8+ on the server, then run in the database as a superuser: CREATE EXTENSION vector",
+        None,
+    ),
+    "extension_outdated": (
+        "The extension vector is version {version}; 0.8 or later is needed.",
+        "Install pgvector 0.8+ on the server, then run in the database: ALTER EXTENSION vector UPDATE",
+        None,
+    ),
+}
+"""Reason to message, remedy, and the seconds after which trying again may help (None: only a person can mend it)."""
+_REASONS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
+    ((errors.QueryCanceled, errors.LockNotAvailable), "slow"),
+    ((errors.TooManyConnections,), "overloaded"),
+    ((errors.InvalidAuthorizationSpecification,), "auth_refused"),
+    ((errors.InsufficientPrivilege,), "no_rights"),
+    ((errors.UndefinedTable, errors.UndefinedColumn), "table_missing"),
+    ((errors.UndefinedObject,), "extension_missing"),
+    ((errors.ReadOnlySqlTransaction,), "read_only"),
+    ((errors.DiskFull,), "disk"),
+)
+_GREETINGS = (
+    (
+        re.compile(
+            r"authentication failed|no password supplied|no pg_hba\.conf entry"
+            r"|role .* (?:does not exist|is not permitted)",
+            re.IGNORECASE,
+        ),
+        "auth_refused",
+    ),
+    (re.compile(r"database .* does not exist", re.IGNORECASE), "no_database"),
+    (re.compile(r"too many (?:clients|connections)|remaining connection slots", re.IGNORECASE), "overloaded"),
+)

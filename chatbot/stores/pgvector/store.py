@@ -1,0 +1,190 @@
+"""Passages in PostgreSQL, searched there: pgvector's HNSW index for vectors, a GIN index for words (seed 004, R-E1).
+
+Documents, conversations and the rest stay in the database; this table holds the passages alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...database.core import Database
+from ...database.rows import embedding_field
+from ...errors import EmbedderMismatchError, SearchEngineError, SettingsError
+from ...protocols import ChangeLog
+from ...schema import Chunk, Match, Matrix, Scope, Vector
+from ...settings import Settings
+from ...text import analyzer
+from .. import StoreTraits
+from ..chunks import check_query, read_surroundings, to_score
+from ..keywords import POOL
+from .connections import Connection, Connections, Statement, failure, know_vectors
+from .rows import check_fields, clean, scope_sql, to_chunk, to_row
+from .search import Statistics, nearest, refine, scan_settings
+from .table import ChunkTable, Statements
+
+TABLE = "chunks"
+CONNECTIONS_PER_THREAD = 2
+
+
+class PgvectorStore:
+    """Implements `protocols.Store`. Connects, and makes table and indexes, at the first use.
+
+    A chunk that names no collection belongs to the first one. MONGODB_TIMEOUT bounds each statement. Every method
+    raises SearchEngineError where PostgreSQL fails, and EmbedderMismatchError where the table's vectors are of another
+    size.
+    """
+
+    def __init__(
+        self, *, settings: Settings, database: Database, changes: ChangeLog, dimensions: int, slot: str = ""
+    ) -> None:
+        """``database`` is not used: the passages live in PostgreSQL. Raises SettingsError: POSTGRES_URI is not set."""
+        if settings.postgres_uri is None:
+            raise SettingsError(
+                "VECTOR_SEARCH=pgvector needs POSTGRES_URI, e.g. postgresql://user:password@host/reports."
+            )
+        self._timeout = settings.mongodb_timeout
+        uri, threads = settings.postgres_uri.get_secret_value(), settings.threads
+        self._connections = Connections(uri, size=CONNECTIONS_PER_THREAD * threads, timeout=self._timeout)
+        self._schema = ChunkTable(TABLE, embedding_field(slot), dimensions, check_fields(settings.filter_fields))
+        self._statements = Statements(self._schema)
+        self._expected = (
+            f"the table is set up for {dimensions}: use the model it was written with, or ingest the reports into "
+            "another database."
+        )
+        self._changes = changes
+        self._default_collection = settings.chunk_collections[0]
+        self._terms_of = analyzer(settings.language).terms
+        self._prepared = False
+        self._preparing = threading.Lock()
+        self._statistics: Statistics | None = None
+
+    def prepare(self) -> None:
+        """Make the table and the indexes that are missing; the first search or write does so too."""
+        if self._prepared:
+            return
+        if not self._preparing.acquire(timeout=self._timeout):
+            raise failure("building")
+        try:
+            with self._connections.transaction() as connection:
+                self._schema.prepare(connection)
+            self._prepared = True
+        finally:
+            self._preparing.release()
+
+    def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
+        """Whole or not at all: one transaction."""
+        rows = []
+        for chunk, vector in zip(chunks, vectors, strict=True):
+            if len(vector) != self._schema.dimensions:
+                message = f"The embedding of the passage {chunk.id} has {len(vector)} dimensions, {self._expected}"
+                raise EmbedderMismatchError(message)
+            collection = chunk.collection or self._default_collection
+            rows.append(to_row(chunk, self._terms_of(chunk.search_text), vector, collection=collection))
+        if not rows:
+            return
+        rows.sort(key=lambda row: str(row["id"]))  # one order for all writers, so that they cannot deadlock
+        with self._transaction() as connection:
+            connection.cursor().executemany(self._statements.upsert, rows)
+        self._changes.record({chunk.document_id for chunk in chunks})
+
+    def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
+        """How many rows went."""
+        parameters = {"document_id": clean(document_id), "keep": [clean(chunk_id) for chunk_id in keep]}
+        with self._transaction() as connection:
+            deleted = int(connection.execute(self._statements.delete, parameters).rowcount)
+        if deleted:
+            self._changes.record([document_id])
+        return deleted
+
+    def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
+        """In the order asked for."""
+        if not chunk_ids:
+            return []
+        rows = self._rows(self._statements.get, {"ids": list(map(clean, chunk_ids))})
+        found = {row[0]: to_chunk(row) for row in rows}
+        return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+
+    def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
+        """Chunks without a vector are left out; the matrix has shape (0, 0) where there are none."""
+        rows = self._rows(self._statements.stored, {"document_id": clean(document_id)}, binary=True)
+        vectors = [row[-1].to_numpy() for row in rows]
+        return [to_chunk(row[:-1]) for row in rows], np.vstack(vectors) if rows else np.empty((0, 0), np.float32)
+
+    def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
+        """Looked up by the neighbours' ids."""
+        return read_surroundings(chunk, margin, self.get)
+
+    def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
+        """Raises EmbedderMismatchError; SearchEngineError also for a vector that points nowhere."""
+        query = check_query(vector, self._schema.dimensions, self._expected)
+        if top_k < 1:
+            return []
+        with self._transaction(scan_settings(scope, top_k)) as connection:
+            rows = nearest(connection, self._schema, vector=query, scope=scope, top_k=top_k)
+        return [Match(chunk_id, to_score(1.0 - distance)) for distance, chunk_id in rows]
+
+    def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
+        """BM25 in SQL, then proximity (`keywords`) of the best."""
+        terms = self._terms_of(query)
+        if top_k < 1 or not terms:
+            return []
+        table, position, statistics = self._schema.table, self._changes.position(), self._statistics
+        if statistics is None or statistics.position != position:
+            statistics = self._statistics = Statistics.read(table, position, self._rows)
+        weights = statistics.weights(table, terms, self._rows)
+        if not weights:
+            return []
+        condition = scope_sql(scope, self._schema.filter_fields)
+        rows = self._rows(*statistics.search(table, weights, condition, max(top_k, POOL)))
+        scores = {str(chunk_id): float(score) for chunk_id, score in rows}
+        return refine(scores, self.get(list(scores)), statistics.idf_of(weights), self._terms_of)[:top_k]
+
+    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """Raises as `vector_search` does."""
+        if not chunk_ids:
+            return {}
+        query = check_query(vector, self._schema.dimensions, self._expected)
+        rows = self._rows(self._statements.distances, {"vector": query, "ids": list(map(clean, chunk_ids))})
+        return {str(found): to_score(1.0 - distance) for found, distance in rows}
+
+    def count(self, scope: Scope) -> int:
+        """Counted by the server."""
+        condition, parameters = scope_sql(scope, self._schema.filter_fields)
+        return int(self._rows(self._statements.count(condition), parameters)[0][0])
+
+    def ping(self) -> str:
+        """Versions of the server and the extension. Reads the table, so it tells too when that does not work."""
+        server, extension, filled = self._rows(self._statements.status, {})[0]
+        return f"PostgreSQL {server}, pgvector {extension}, table {TABLE}{'' if filled else ' (empty)'}"
+
+    def close(self) -> None:
+        """Close the connections that are idle, the others when they come back."""
+        self._connections.close()
+
+    @contextmanager
+    def _transaction(self, settings: Mapping[str, str | int] | None = None) -> Iterator[Connection]:
+        self.prepare()
+        try:
+            with self._connections.transaction(settings) as connection:
+                know_vectors(connection)
+                yield connection
+        except SearchEngineError as error:
+            if error.reason == "table_missing":
+                self._prepared = False
+                self._connections.drop_idle()  # they know the types of an extension that may be made anew
+            raise
+
+    def _rows(self, statement: Statement, parameters: dict[str, Any], *, binary: bool = False) -> list[tuple[Any, ...]]:
+        with self._transaction() as connection:
+            return connection.execute(statement, parameters, binary=binary).fetchall()
+
+
+TRAITS = StoreTraits(in_database=False)
+
+
+build = PgvectorStore

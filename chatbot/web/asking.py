@@ -1,0 +1,123 @@
+"""Questions: `/query`, `/api/chat` and `/api/search`, and what is attached to one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from flask import Blueprint, Response, jsonify, request, stream_with_context
+
+from ..cancellation import Cancellation
+from ..conversation.service import Saved
+from ..schema import Document, Event, Question, ScopeSummary, StepEvent
+from ..serialization import answer_json, search_json
+from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest, parse
+from .request import accept_files, form_json, is_form, json_body, safe_name
+from .services import require_samples, services
+from .streaming import EventStream, client_gone
+
+if TYPE_CHECKING:
+    from ..services import Services
+
+asking = Blueprint("asking", __name__)
+Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
+
+
+@asking.post("/query")
+def query() -> Response:
+    """Seed 003's endpoint: the whole answer at once."""
+    return jsonify(answer_json(_answer().whole()))
+
+
+@asking.post("/api/chat")
+def chat() -> Response:
+    """The same, as server-sent events."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return Response(stream_with_context(_answer().open()), mimetype="text/event-stream", headers=headers)
+
+
+@asking.post("/api/search")
+def search() -> Response:
+    """Hits without an answer."""
+    require_samples()
+    question = parse(SearchRequest, json_body()).to_search(services())
+    method, retriever = question.retrieval_method, services().answering.retriever(question.preset)
+    retrieval = retriever.retrieve(
+        question.query, top_k=question.top_k, scope=question.scope, method=method, page=question.page
+    )
+    facets = services().storage.documents.facets(question.scope)
+    summary = ScopeSummary(question.scope, facets["documents"], facets["chunks"], question.page)
+    return jsonify(search_json(question, retrieval, summary))
+
+
+def _answer() -> EventStream:
+    """The checked request, ready to be answered: what runs needs no request context any more."""
+    body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else json_body())
+    require_samples()
+    question, chat_service = body.to_question(services()), services().answering.chat
+    attachments = Attachments(services(), body.attachments)
+
+    def answers(asked: Question, cancel: Cancellation) -> Iterator[Event | Saved]:
+        return chat_service.stream(
+            asked, conversation_id=body.conversation_id, previous_messages=body.messages(), cancel=cancel
+        )
+
+    return EventStream(lambda cancel: attachments.answer(question, answers, cancel), client_gone(request.environ))
+
+
+class Attachments:
+    """Files and pages that come with one question: kept in a folder of their own until it is answered (R-A2)."""
+
+    def __init__(self, services: Services, links: Sequence[Attachment]) -> None:
+        """Takes the files of the current request. Raises InvalidRequestError, RequestEntityTooLarge."""
+        self._services = services
+        self._links = links
+        files = accept_files(most=MOST_ATTACHMENTS) if request.files else []
+        self._folder = TemporaryDirectory(prefix="report-chat-") if files or links else None
+        self._paths: list[tuple[str, Path]] = []
+        for number, file in enumerate(files):
+            name = _last_part(file.filename)
+            path = self._place(number, name)
+            file.save(path)
+            self._paths.append((name, path))
+
+    def answer(self, question: Question, answers: Answers, cancel: Cancellation) -> Iterator[Event | Saved]:
+        """The answer's events, after one for each attachment that is read."""
+        if self._folder is None:
+            return answers(question, cancel)
+        return self._read_first(self._folder, question, answers, cancel)
+
+    def _read_first(
+        self, folder: TemporaryDirectory[str], question: Question, answers: Answers, cancel: Cancellation
+    ) -> Iterator[Event | Saved]:
+        named: list[tuple[str, Path | Attachment]] = list(self._paths)
+        named += [(link.url or _last_part(link.name), link) for link in self._links]
+        with folder:
+            documents: list[Document] = []
+            for number, (name, source) in enumerate(named):
+                yield StepEvent("attachments", f"Reading {name}")
+                path = source if isinstance(source, Path) else self._fetch(number, source, cancel)
+                document = self._services.answering.attached(path, name, cancel)
+                # Two may have the same name, and their passages are told apart by the id.
+                documents.append(replace(document, id=f"{document.id}-{number + 1}"))
+            yield from answers(replace(question, attachments=tuple(documents)), cancel)
+
+    def _fetch(self, number: int, link: Attachment, cancel: Cancellation) -> Path:
+        if link.url is not None:
+            return self._services.ingesting.originals.download(link.url, self._place(number, "page").parent, cancel)
+        path = self._place(number, _last_part(link.name))
+        path.write_text(link.text or "", encoding="utf-8")
+        return path
+
+    def _place(self, number: int, name: str) -> Path:
+        assert self._folder is not None
+        folder = Path(self._folder.name) / str(number)
+        folder.mkdir(exist_ok=True)
+        return folder / name
+
+
+def _last_part(name: str | None) -> str:
+    return PurePosixPath(safe_name(name)).name

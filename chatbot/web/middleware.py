@@ -1,0 +1,177 @@
+"""Around every request: its id and its log line, the headers that protect a page, whose pages may ask; and its errors.
+
+Errors become JSON for programs and a page for browsers, with the status of their kind, and never a stack trace.
+
+Requests that change something are refused when the page of another web site sends them. A browser lets any page send a
+form, files included, to any address it reaches, this server on somebody's own machine too, and asks nobody first: CORS
+only keeps the page from reading the answer. Nothing here is behind a password that such a page would lack, so it could
+add documents to the knowledge base or spend the chat model's tokens. Browsers say where a request comes from, and a
+page cannot change that; programs send neither header and pass.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, g, jsonify, make_response, render_template, request
+from werkzeug.exceptions import HTTPException
+
+from ..database.time_limits import begin_request, end_request
+from ..errors import (
+    BudgetExhaustedError,
+    CancelledError,
+    ChatbotError,
+    ConflictError,
+    DependencyError,
+    EmbedderMismatchError,
+    ForbiddenOriginError,
+    IngestingError,
+    InvalidRequestError,
+    LoadError,
+    NotFoundError,
+)
+
+log = logging.getLogger(__name__)
+request_log = logging.getLogger("chatbot.requests")
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+OWN = frozenset({"same-origin", "none"})
+STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
+    (InvalidRequestError, 400),
+    (ForbiddenOriginError, 403),
+    (NotFoundError, 404),
+    (LoadError, 422),
+    (BudgetExhaustedError, 429),
+    (ConflictError, 409),
+    (CancelledError, 409),
+    (IngestingError, 503),
+    (EmbedderMismatchError, 503),
+    (DependencyError, 503),
+)
+HTTP_CODES = {
+    400: "invalid_request",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    415: "unsupported_media_type",
+    429: "too_many_requests",
+}
+
+
+def register_request_hooks(app: Flask, allowed: Collection[str]) -> None:
+    """``allowed``: origins other than the own whose pages may change things (CORS_ORIGINS)."""
+
+    @app.before_request
+    def begin() -> None:
+        begin_request()
+        g.request_id = uuid.uuid4().hex[:12]
+        g.started = time.perf_counter()
+        refuse_foreign_origins(allowed)
+
+    @app.after_request
+    def finish(response: Response) -> Response:
+        response.headers.update(SECURITY_HEADERS)
+        response.headers["X-Request-ID"] = g.request_id
+        ms = (time.perf_counter() - g.started) * 1000
+        request_log.info("%s %s %s %.0f ms %s", request.method, request.path, response.status_code, ms, g.request_id)
+        return response
+
+    @app.teardown_request
+    def end(error: BaseException | None) -> None:
+        end_request()
+
+
+def refuse_foreign_origins(allowed: Collection[str]) -> None:
+    """Check the current request. ``allowed``: other origins whose pages may change things (CORS_ORIGINS).
+
+    Raises:
+        ForbiddenOriginError: it is another site's.
+    """
+    if request.method not in CHANGING:
+        return
+    origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
+    if origin in allowed or "*" in allowed:
+        return
+    # The browser's own word comes first: behind a proxy the Host header may be another than the page's.
+    own = site in OWN if site is not None else origin is None or _host(origin) == request.host.lower()
+    if not own:
+        raise ForbiddenOriginError(
+            f"Pages of {origin or 'another site'} may not change anything here. "
+            "If they should, add their origin to CORS_ORIGINS."
+        )
+
+
+def _host(origin: str) -> str:
+    """Host and port; "" for what is no origin, "null" among them."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
+
+
+def status_of(error: ChatbotError) -> int:
+    """The HTTP status; 500 for a kind that has none."""
+    return next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+
+
+def error_body(error: ChatbotError) -> dict[str, Any]:
+    """``{"error": {"code", "message", "details", "request_id"}}``, also the data of an `error` event."""
+    return _body(error.code, error.message, error.details)
+
+
+def unexpected(error: BaseException) -> ChatbotError:
+    """A bug: logged with its trace and the request id, told to the client without either."""
+    log.error("Unexpected error in request %s", _request_id(), exc_info=error)
+    return ChatbotError("Something went wrong here. The request id helps to find it in the log.")
+
+
+def register_error_handlers(app: Flask) -> None:
+    """Ours, HTTP's own, and bugs."""
+
+    @app.errorhandler(ChatbotError)
+    def known(error: ChatbotError) -> Response:
+        status = status_of(error)
+        if status >= 500:
+            log.warning("Request %s: %s", _request_id(), error.message)
+        response = _respond(error_body(error), status)
+        if error.retry_after is not None:
+            response.headers["Retry-After"] = str(error.retry_after)
+        return response
+
+    @app.errorhandler(HTTPException)
+    def http(error: HTTPException) -> Response:
+        status = error.code or 500
+        response = _respond(_body(HTTP_CODES.get(status, "http_error"), error.description or error.name, []), status)
+        # What belongs to the status: Allow, Retry-After, ...
+        response.headers.update({k: v for k, v in error.get_headers() if k.lower() != "content-type"})
+        return response
+
+    @app.errorhandler(Exception)
+    def bug(error: Exception) -> Response:
+        return _respond(error_body(unexpected(error)), 500)
+
+
+def _body(code: str, message: str, details: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message, "details": details, "request_id": _request_id()}}
+
+
+def _request_id() -> str:
+    return str(g.get("request_id", "")) if g else ""
+
+
+def _respond(body: dict[str, Any], status: int) -> Response:
+    wants_page = request.method == "GET" and request.accept_mimetypes.best == "text/html"
+    if wants_page and not request.path.startswith("/api"):
+        page = render_template("error.html", status=status, message=body["error"]["message"])
+        return make_response(page, status)
+    return make_response(jsonify(body), status)

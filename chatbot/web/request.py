@@ -1,0 +1,192 @@
+"""What a request brings, read and checked before anything is stored: JSON, forms with files, the query string."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import quote
+
+from flask import request
+from werkzeug.datastructures import FileStorage
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from ..errors import InvalidRequestError
+from ..ingestion.originals import WEB
+from ..loaders import suffixes
+from .services import services
+
+NO_OBJECT = "The body must be a JSON object, sent as application/json."
+MOST_URLS, LONGEST_URL = 50, 2000
+FORM_BYTES = 1_000_000
+"""What the fields of a form may take besides its files."""
+MOST_FILES = 200
+MEGABYTE = 1024 * 1024
+FILES = "files"
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
+LONGEST_NAME = 200
+"""Bytes: file systems hold 255 for a name."""
+COLLECTIONS = "collections"
+RANGE_ENDS = ("gte", "lte")
+DIGITS = 9
+"""Of a number; Python refuses to read thousands of them."""
+
+
+def json_body() -> Any:
+    """The current request's JSON; None where there is none, or it is nested too deeply to be read."""
+    try:
+        return request.get_json(silent=True)
+    except RecursionError:
+        return None
+
+
+def json_object() -> dict[str, Any]:
+    """The current request's JSON object, all of it text that can be stored. Raises InvalidRequestError."""
+    body = json_body()
+    if not isinstance(body, dict):
+        raise InvalidRequestError(NO_OBJECT)
+    try:
+        json.dumps(body, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequestError("The body holds half a character (a lone surrogate); send whole ones.") from None
+    return body
+
+
+def web_pages(url: Any, urls: Any) -> dict[str, str]:
+    """The addresses of a request by the page they lead to: what follows a # is a place on it.
+
+    Raises:
+        InvalidRequestError: none, too many, one that is no address, or the same page twice.
+    """
+    if url is not None:
+        urls = [url] if urls is None else None
+    wrong = not isinstance(urls, list) or not 1 <= len(urls) <= MOST_URLS
+    if wrong or not all(isinstance(each, str) and each.startswith(WEB) and len(each) <= LONGEST_URL for each in urls):
+        message = f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
+        raise InvalidRequestError.for_field("url", message)
+    pages = {each.partition("#")[0]: each for each in urls}
+    if len(pages) < len(urls):
+        raise InvalidRequestError.for_field("urls", "the same page twice.")
+    return pages
+
+
+def is_form(*, most: int) -> bool:
+    """Whether this is a form that may bring up to ``most`` files along; then it may be as large as these."""
+    if request.mimetype != "multipart/form-data":
+        return False
+    request.max_content_length = FORM_BYTES + most * services().settings.max_upload_mb * MEGABYTE
+    request.max_form_memory_size = FORM_BYTES
+    return True
+
+
+def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
+    """The files of a multipart request, each with a suffix that is read, none too large and none empty.
+
+    Raises:
+        InvalidRequestError: no file, too many, or one that is not read; names it.
+        RequestEntityTooLarge: a file, or all together, are larger than is allowed.
+    """
+    largest = services().settings.max_upload_mb
+    for field in request.files:
+        if field != FILES:
+            raise InvalidRequestError.for_field(field, f"files are taken from the field `{FILES}` only.", [FILES])
+    files = [file for file in request.files.getlist(FILES) if file.filename]
+    if not files:
+        raise InvalidRequestError.for_field(FILES, f"send at least one file in the field `{FILES}`.")
+    if len(files) > most:
+        raise InvalidRequestError.for_field(FILES, f"at most {most} files at a time, these are {len(files)}.")
+    readable = suffixes()
+    names = [safe_name(file.filename) for file in files]
+    for file, name in zip(files, names, strict=True):
+        if PurePosixPath(name).suffix.lower() not in readable:
+            message = f"{name}: this format is not read. Readable: {', '.join(readable)}."
+            raise InvalidRequestError.for_field(FILES, message, readable)
+        size = file.stream.seek(0, 2)
+        file.stream.seek(0)
+        if size > largest * MEGABYTE:
+            raise RequestEntityTooLarge(f"{name} is larger than {largest} MB, the limit (MAX_UPLOAD_MB).")
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise InvalidRequestError.for_field(FILES, f"the same name twice: {', '.join(sorted(twice))}.")
+    return files
+
+
+def safe_name(given: str | None) -> str:
+    """A file's name for people and for its document's identity: relative, printable, short enough for every disk."""
+    composed = unicodedata.normalize("NFC", (given or "").replace("\\", "/"))  # macOS sends accents on their own
+    kept = [part for part in PurePosixPath(_UNSAFE.sub("_", composed)).parts if part not in {"/", ".", ".."}]
+    name = "/".join(kept).strip("/. ") or "file"
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    # The end has the suffix; the digest keeps names apart that end alike.
+    digest = hashlib.sha256(name.encode()).hexdigest()[:12]
+    return f"{digest}-{name.encode()[-LONGEST_NAME + len(digest) + 1 :].decode(errors='ignore')}"
+
+
+def as_attachment(name: str) -> str:
+    """The Content-Disposition of a file to keep: headers are ASCII, names are not, nor always one line (RFC 6266)."""
+    name = PurePosixPath(safe_name(name)).name
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    full = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
+    return f'attachment; filename="{plain}"{full}'
+
+
+@contextmanager
+def on_disk(file: FileStorage) -> Iterator[Path]:
+    """The file under its own name, in a folder that is gone afterwards."""
+    with TemporaryDirectory(prefix="report-chat-") as folder:
+        path = Path(folder) / PurePosixPath(safe_name(file.filename)).name
+        file.save(path)
+        yield path
+
+
+def form_fields() -> dict[str, Any]:
+    """The text fields of the form; an empty one counts as not given."""
+    return {name: value.strip() for name, value in request.form.items() if value.strip()}
+
+
+def form_json(field: str) -> Any:
+    """The JSON of a form's only field. Raises InvalidRequestError."""
+    for name in request.form:
+        if name != field:
+            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {field}, {FILES}.", [field, FILES])
+    try:
+        return json.loads(request.form.get(field, ""))
+    except (ValueError, RecursionError):
+        message = "must be what is else sent as application/json: the JSON body, as text."
+        raise InvalidRequestError.for_field(field, message) from None
+
+
+def query_collections() -> list[str] | None:
+    """The collections of the query string, a repeated key; None = it names none."""
+    return request.args.getlist(COLLECTIONS) or None
+
+
+def query_filters(*, leave_out: Collection[str] = ()) -> dict[str, Any]:
+    """Filters from the query string: repeated keys are alternatives, ``year.gte``/``year.lte`` a range."""
+    filters: dict[str, Any] = {}
+    ranges: dict[str, dict[str, str]] = {}
+    for name, values in request.args.lists():
+        if name == COLLECTIONS or name in leave_out:
+            continue
+        field, _, end = name.partition(".")
+        if end in RANGE_ENDS:
+            ranges.setdefault(field, {})[end] = values[-1]
+        else:
+            filters[name] = values
+    for field in filters.keys() & ranges.keys():
+        raise InvalidRequestError.for_field(f"filters.{field}", "takes values or a range, not both.")
+    return {**filters, **ranges}
+
+
+def query_number(name: str, default: int, *, least: int = 0, most: int = 10**6) -> int:
+    """A whole number. Raises InvalidRequestError."""
+    text = request.args.get(name, str(default))
+    if not text.isdecimal() or len(text) > DIGITS or not least <= int(text) <= most:
+        raise InvalidRequestError.for_field(name, f"must be a whole number from {least} to {most}.")
+    return int(text)

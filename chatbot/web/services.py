@@ -1,0 +1,38 @@
+"""What the application that serves the current request holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flask import current_app
+
+from ..errors import IngestingError
+
+if TYPE_CHECKING:
+    from ..ingestion.background import SampleReports
+    from ..services import Services
+
+
+def services() -> Services:
+    """The application's own; every view gets at the rest of the product through it."""
+    found: Services = current_app.extensions["services"]
+    return found
+
+
+def samples() -> SampleReports | None:
+    """The loading of the sample reports; None where they are not wanted, or the start is not that far."""
+    found: SampleReports | None = current_app.extensions.get("samples")
+    return found
+
+
+def require_samples() -> None:
+    """In the first moments of a first start nothing is known yet; "not found" would be wrong. Raises IngestingError."""
+    found = samples()
+    if found is not None and found.unknown and not services().storage.documents.all():
+        raise IngestingError("The sample reports are being read.")
+
+
+def wake_worker() -> None:
+    """Have somebody look for queued files now."""
+    current_app.extensions["run_worker"]()
+    services().ingesting.worker.wake()

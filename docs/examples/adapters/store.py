@@ -1,0 +1,68 @@
+"""The plainest search there is: every passage of the scope is read from the database for every question."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..database.rows import decode_vector
+from ..errors import EmbedderMismatchError
+from ..schema import Match, Scope, Vector
+from ..text import analyzer
+from . import StoreTraits
+from .chunks import MongoChunks
+
+TRAITS = StoreTraits()
+
+
+class ScanStore(MongoChunks):
+    """Writing and reading are `MongoChunks`; only the two searches are here."""
+
+    def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
+        """Raises EmbedderMismatchError: the vector is of another model."""
+        if len(vector) != self._dimensions:
+            raise EmbedderMismatchError(
+                f"The embedding of the question has {len(vector)} dimensions, the index has {self._dimensions}."
+            )
+        return _best({str(row["_id"]): self._score(row, vector) for row in self._rows(scope)}, top_k)
+
+    def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
+        """A passage scores by how often it has the words of the question."""
+        terms_of = analyzer(self._settings.language).terms
+        wanted = set(terms_of(query))
+        scores: dict[str, float] = {}
+        for row in self._rows(scope):
+            words = Counter(terms_of(self._chunk(row, "").search_text))
+            if found := sum(words[term] for term in wanted):
+                scores[str(row["_id"])] = float(found)
+        return _best(scores, top_k)
+
+    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """(1 + cosine) / 2 by chunk id."""
+        wanted = set(chunk_ids)
+        rows = (row for row in self._rows(Scope()) if str(row["_id"]) in wanted)
+        return {str(row["_id"]): self._score(row, vector) for row in rows}
+
+    def ping(self) -> str:
+        """Counts what there is to read."""
+        return f"a scan of {self.count(Scope())} passages"
+
+    def _rows(self, scope: Scope) -> Iterator[Mapping[str, Any]]:
+        for collection in self._collections():
+            if scope.holds(collection.name):
+                yield from collection.find(scope.to_mql())
+
+    def _score(self, row: Mapping[str, Any], vector: Vector) -> float:
+        stored = decode_vector(row[self._embedding_field])
+        return (1 + float(stored @ vector) / max(float(np.linalg.norm(stored) * np.linalg.norm(vector)), 1e-12)) / 2
+
+
+def _best(scores: Mapping[str, float], top_k: int) -> list[Match]:
+    order = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
+    return [Match(chunk_id, scores[chunk_id]) for chunk_id in order[:top_k]]
+
+
+build = ScanStore

@@ -1,0 +1,21 @@
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+  { ignores: ["static/vendor/**"] },
+  js.configs.recommended,
+  {
+    files: ["static/js/**/*.js"],
+    languageOptions: { ecmaVersion: 2024, sourceType: "module", globals: globals.browser },
+    rules: {
+      "eqeqeq": "error",
+      "no-var": "error",
+      "prefer-const": "error",
+      "no-shadow": "error",
+      "no-implicit-globals": "error",
+      "no-duplicate-imports": "error",
+      "max-lines-per-function": ["error", { max: 60, skipComments: true }],
+      "max-len": ["error", { code: 140 }],
+    },
+  },
+];

@@ -1,0 +1,188 @@
+import {
+  explainUnsupported, linkCitations, markUnsupported, missingIn, plainSources, sourceItem,
+} from "./citations.js";
+import { showLedger, stoppedText } from "./ledger.js";
+import { markdownView, withholdOpenBracket } from "./markdown.js";
+import { beginningText, StepsView } from "./steps.js";
+import { announceNow, element } from "../common/dom.js";
+import { countSources, decimal, scopeLine } from "../common/format.js";
+
+const LONGEST_NAME = 80;
+const UNSAFE = /[\p{Cc}\p{Cf}<>:"/\\|?*]+/gu;
+
+/** The first heading of the text, as a file's name that every system takes. */
+export function fileName(markdown, otherwise) {
+  const heading = /^#{1,6}[ \t]+(\S.*)$/m.exec(markdown)?.[1].replace(/\s[\s#]*$/, "")
+    .replace(/(?<!\\)[*`]|\[\d[\d, ]*\]/g, "");
+  const name = (heading?.replace(/\\(\p{P}|\p{S})/gu, "$1") || otherwise).replace(UNSAFE, " ").replace(/\s+/g, " ").trim();
+  return `${[...name].slice(0, LONGEST_NAME).join("").replace(/^\.+|[. ]+$/g, "") || "report"}.md`;
+}
+
+export function saveMarkdown(markdown, otherwise) {
+  const url = URL.createObjectURL(new Blob([markdown], { type: "text/markdown;charset=utf-8" }));
+  element("a", { href: url, download: fileName(markdown, otherwise) }).click();
+  // The browser has to have begun to read it.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+const COPIED_MS = 2000;
+
+/** The reports say nothing about it only where they were searched, to the end. */
+function unansweredLabel({ trace }) {
+  if (trace?.stopped_by) return "Not answered";
+  const isSearched = trace?.path?.some(({ name }) => ["search", "found", "compress"].includes(name)) ?? true;
+  return isSearched ? "Not found in these reports" : "Nothing was searched";
+}
+
+/** One answer on the page: fed by the events of its stream, then complete. */
+export class AnswerView {
+  #root;
+  #question;
+  #steps;
+  #text = "";
+  #frame = 0;
+  #sources = new Map();
+  #showMarkdown;
+
+  constructor(root, { question, mode, attachments }) {
+    this.#root = root;
+    this.#question = question;
+    this.#steps = new StepsView(this.#find(".steps"));
+    this.#find(".answer").setAttribute("aria-busy", "true");
+    this.#showMarkdown = markdownView(this.#find(".answer-body"),
+      (fragment) => linkCitations(fragment, (number) => this.source(number)));
+    this.#progress(beginningText({ mode, attachments }));
+  }
+
+  source(number) {
+    return this.#sources.get(number);
+  }
+
+  /** What stands behind the button of a citation, or of a passage among the steps. */
+  sourceOf(button) {
+    if (button.dataset.citation) return { ...this.source(Number(button.dataset.citation)), number: button.dataset.citation };
+    const found = this.#steps.source(button);
+    return { ...found, ...this.#hitOf(found) };
+  }
+
+  step(step) {
+    this.#steps.add(step);
+    this.#progress(step.detail || step.name);
+  }
+
+  hits(hits) {
+    for (const hit of hits) this.#sources.set(hit.rank, hit);
+    if (hits.length) this.#progress(`Reading ${countSources(hits.length)}`);
+  }
+
+  token(text) {
+    this.#text += text;
+    this.#progress("");
+    this.#steps.fold();
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#showMarkdown(withholdOpenBracket(this.#text));
+    });
+  }
+
+  done(answer) {
+    for (const citation of answer.citations) {
+      const missing = missingIn(citation.number, answer.unsupported);
+      this.#sources.set(citation.number, { ...this.#hitOf(citation), ...citation, missing });
+    }
+    this.#text = answer.response;
+    this.#settle();
+    this.#steps.finish({ path: answer.trace?.path, citations: answer.citations });
+    this.#steps.fold();
+    markUnsupported(this.#find(".answer-body"), answer.unsupported);
+    this.#showFooter(answer);
+    const outcome = answer.answered ? `Answer with ${countSources(answer.citations.length)}.` : `${unansweredLabel(answer)}.`;
+    const stopped = stoppedText(answer.trace?.stopped_by);
+    announceNow(`${[outcome, stopped].filter(Boolean).join(" ")} ${this.#find(".answer-body").textContent}`);
+  }
+
+  /** An answer without an end: what has arrived stays, with the reason and a way to try again. */
+  interrupt(message, details = []) {
+    this.#settle();
+    this.#steps.finish();
+    this.#find(".notice").hidden = false;
+    this.#find(".notice-message").textContent = message;
+    this.#find(".notice-details").hidden = details.length === 0;
+    this.#find(".notice-details").replaceChildren(...details.map((text) => element("li", { text })));
+    announceNow([message, ...details].join(" "));
+  }
+
+  #find(selector) {
+    return this.#root.querySelector(selector);
+  }
+
+  #hitOf({ chunk_id: id }) {
+    return [...this.#sources.values()].find((source) => source.chunk_id === id);
+  }
+
+  #progress(text) {
+    this.#find(".progress-line").textContent = text;
+    this.#find(".progress-line").hidden = !text || this.#steps.isShown;
+  }
+
+  #settle() {
+    cancelAnimationFrame(this.#frame);
+    this.#showMarkdown(this.#text);
+    this.#progress("");
+    this.#find(".answer").removeAttribute("aria-busy");
+  }
+
+  #showFooter(answer) {
+    const { response, answered, citations: cited, unsupported, scope, trace } = answer;
+    // As they stand in the list: the text may cite 4 before 2.
+    const citations = cited.toSorted((one, other) => one.number - other.number);
+    const isReport = answered && trace?.mode === "report";
+    this.#find(".answer").classList.toggle("not-found", !answered);
+    this.#find(".not-found-label").hidden = answered;
+    this.#find(".not-found-label").textContent = answered ? "" : unansweredLabel(answer);
+    this.#find(".answer-footer").hidden = false;
+    // A report ends with its sources: they are part of what is kept of it.
+    this.#find(".sources-title").hidden = isReport || citations.length === 0;
+    this.#find(".sources").replaceChildren(...(isReport ? [] : citations.map(sourceItem)));
+    this.#find(".scope-line").textContent = scopeLine(scope);
+    this.#showThreshold(trace?.threshold);
+    this.#find(".truncated-line").hidden = !trace?.truncated;
+    this.#find(".unsupported-lines").replaceChildren(
+      ...unsupported.map((sentence) => element("li", { text: explainUnsupported(sentence) })));
+    this.#showStopped(trace?.stopped_by);
+    showLedger(this.#find(".ledger"), answer);
+    this.#wireCopy([response, !isReport && plainSources(citations)].filter(Boolean).join("\n\n"));
+    if (isReport) this.#wireDownload(response);
+  }
+
+  #showStopped(by) {
+    this.#find(".stopped-line").hidden = !by;
+    this.#find(".stopped-line").textContent = stoppedText(by);
+  }
+
+  #wireDownload(response) {
+    const button = this.#find(".download");
+    button.hidden = false;
+    button.addEventListener("click", () => saveMarkdown(response, this.#question));
+  }
+
+  #showThreshold(threshold) {
+    if (!threshold?.relaxed) return;
+    const line = this.#find(".threshold-line");
+    line.hidden = false;
+    line.textContent = `No passage was very close; the threshold was lowered to ${decimal(threshold.used, 2)}.`;
+  }
+
+  #wireCopy(text) {
+    const button = this.#find(".copy");
+    const label = button.querySelector("span");
+    // Browsers offer the clipboard to secure pages only.
+    button.hidden = !navigator.clipboard;
+    button.addEventListener("click", async () => {
+      const copied = await navigator.clipboard.writeText(text).then(() => true, () => false);
+      label.textContent = copied ? "Copied" : "Not copied";
+      announceNow(label.textContent);
+      setTimeout(() => { label.textContent = "Copy"; }, COPIED_MS);
+    });
+  }
+}

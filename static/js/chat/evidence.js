@@ -1,0 +1,107 @@
+import { getJson } from "../common/api.js";
+import { byId, element } from "../common/dom.js";
+import { decimal, isAttachment, sourceTitle } from "../common/format.js";
+import { passageNodes } from "../common/passage.js";
+
+const SEARCH_NAMES = { vector: "meaning", keyword: "keywords" };
+const dialog = byId("evidence");
+// Beside the answer where there is room, else a modal sheet (the width is the one of evidence.css).
+const hasRoom = matchMedia("(min-width: 60rem)");
+let opener = null;
+let pending = null;
+
+function factsOf(source) {
+  const foundBy = (source.found_by ?? []).map((name) => SEARCH_NAMES[name] ?? name).join(" and ");
+  return {
+    Country: source.country_name,
+    Year: source.year,
+    Section: source.section,
+    Page: source.page,
+    Score: typeof source.score === "number" && `similarity ${decimal(source.score, 2)}`,
+    "Found by": foundBy,
+    Stored: isAttachment(source) && "no, attached to this question",
+  };
+}
+
+function showFacts(source) {
+  const rows = Object.entries(factsOf(source)).filter(([, value]) => value);
+  byId("evidence-facts").replaceChildren(...rows.map(([name, value]) =>
+    element("div", {}, element("dt", { text: name }), element("dd", { text: value }))));
+}
+
+function showPassage(text, widerText) {
+  const passage = byId("evidence-passage");
+  passage.replaceChildren(...passageNodes(text, widerText));
+  const mark = passage.querySelector("mark");
+  passage.scrollTop = mark.offsetTop - (passage.clientHeight - mark.offsetHeight) / 3;
+}
+
+async function loadWiderText(source) {
+  pending?.abort();
+  if (isAttachment(source)) {
+    const isShown = source.text || source.snippet;
+    byId("evidence-error").textContent = isShown ? "" : "This passage was attached to the question and is not stored.";
+    return;
+  }
+  pending = new AbortController();
+  const { signal } = pending;
+  try {
+    const chunk = await getJson(`/api/chunks/${encodeURIComponent(source.chunk_id)}`, signal);
+    if (signal.aborted) return;
+    showFacts({ ...chunk, ...source });
+    showPassage(chunk.text, chunk.wider_text);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    byId("evidence-error").textContent = `The text around this passage could not be loaded. ${error.message}`;
+  }
+}
+
+function show() {
+  if (dialog.open) return;
+  if (hasRoom.matches) dialog.show();
+  else dialog.showModal();
+}
+
+/** `source.number` is the one it is cited by; what was found only has none. */
+export function openEvidence(source, button) {
+  opener?.removeAttribute("aria-current");
+  opener = button;
+  button.setAttribute("aria-current", "true");
+  byId("evidence-number").textContent = source.number ? `Source ${source.number}` : "Found on the way";
+  byId("evidence-title").textContent = sourceTitle(source);
+  byId("evidence-unsupported").hidden = source.supported !== false;
+  byId("evidence-missing").textContent = source.missing ?? "";
+  byId("evidence-error").textContent = "";
+  show();
+  showFacts(source);
+  showPassage(source.text ?? source.snippet ?? "");
+  byId("evidence-title").focus({ preventScroll: true });
+  loadWiderText(source);
+}
+
+/** Streaming may have replaced the button; the one with the same number stands in for it. */
+function currentOpener() {
+  if (opener.isConnected) return opener;
+  return document.querySelector(`.turn:last-child [data-citation="${opener.dataset.citation}"]`) ?? byId("question");
+}
+
+export function closeEvidence() {
+  if (!dialog.open) return;
+  pending?.abort();
+  dialog.close();
+  opener.removeAttribute("aria-current");
+  currentOpener().focus();
+}
+
+byId("evidence-close").addEventListener("click", closeEvidence);
+dialog.addEventListener("click", ({ target }) => {
+  if (target === dialog) closeEvidence();
+});
+// Esc: the browser cancels the modal sheet by itself, the panel beside the answer has only the key.
+dialog.addEventListener("cancel", (event) => {
+  event.preventDefault();
+  closeEvidence();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !event.defaultPrevented) closeEvidence();
+});

@@ -1,0 +1,217 @@
+import { getJson } from "../common/api.js";
+import { icon, showError, showText } from "../common/components.js";
+import { byId, cloneTemplate, element } from "../common/dom.js";
+import { count, isUnsettled, originOf, scopeValue, sourceTitle, statusOf, valueLabel, when } from "../common/format.js";
+
+const TYPING_MS = 250;
+const NAMES = ["q", "country_name", "year", "status"];
+const form = byId("filters");
+
+const option = (select, value) => element("option", { value, text: valueLabel(select.name, value) });
+const hasOption = (select, value) => [...select.options].some((other) => other.value === value);
+
+/** What the list is narrowed to; it lives in the address, so that a reload keeps it. */
+export class Filters {
+  constructor() {
+    const query = new URLSearchParams(location.search);
+    for (const name of NAMES) {
+      const control = form.elements[name];
+      const value = query.get(name) ?? "";
+      if (control.options && !hasOption(control, value)) control.append(option(control, value));
+      control.value = value;
+    }
+  }
+
+  /** `onChange` is called when a choice was made, or typing has paused. */
+  wire(onChange) {
+    let typing = 0;
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", ({ target }) => {
+      clearTimeout(typing);
+      typing = setTimeout(onChange, target.name === "q" ? TYPING_MS : 0);
+    });
+    byId("filters-clear").addEventListener("click", () => {
+      for (const name of NAMES) form.elements[name].value = "";
+      byId("filter-q").focus();
+      onChange();
+    });
+  }
+
+  get areUsed() {
+    return this.query() !== "";
+  }
+
+  query(more = {}) {
+    const chosen = NAMES.map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value);
+    return new URLSearchParams([...chosen, ...Object.entries(more)]).toString();
+  }
+
+  /** The values to choose from; the chosen one stays, also when no document has it any more. */
+  offer(name, values) {
+    const select = form.elements[name];
+    const chosen = select.value;
+    select.replaceChildren(select.options[0], ...values.map((value) => option(select, value)));
+    if (!hasOption(select, chosen)) select.append(option(select, chosen));
+    select.value = chosen;
+  }
+
+  show(total) {
+    form.hidden = total === 0 && !this.areUsed;
+    byId("filters-clear").hidden = !this.areUsed;
+  }
+}
+
+const LIMIT = 50;
+const UNSETTLED_MS = 2000;
+const SLOWEST_MS = 20_000;
+const rows = byId("rows");
+
+function cell(row, name, ...content) {
+  const node = row.querySelector(`[data-name=${name}]`);
+  node.replaceChildren(...content.map((part) => (part instanceof Node ? part : String(part))));
+  node.classList.toggle("none", node.textContent === "");
+}
+
+function rowOf(document) {
+  const row = cloneTemplate("row-template");
+  const title = sourceTitle(document);
+  row.dataset.id = document.document_id;
+  row.querySelector(".document-title").textContent = title;
+  showText(row.querySelector(".document-name"), originOf(document) === title ? "" : originOf(document));
+  showText(row.querySelector(".document-error"), document.error);
+  for (const field of ["country_name", "year", "type"]) cell(row, field, scopeValue(document, field));
+  cell(row, "pages", document.pages?.toLocaleString("en") ?? "");
+  cell(row, "chunks", document.chunks ? document.chunks.toLocaleString("en") : "");
+  cell(row, "updated_at", element("time", { datetime: document.updated_at, text: when(document.updated_at) }));
+  const status = statusOf(document);
+  cell(row, "status", element("span", { className: `status ${document.status}` }, icon(status.icon), status.text));
+  for (const [action, verb] of [["edit", "Edit"], ["delete", "Delete"]]) {
+    const button = row.querySelector(`[data-action=${action}]`);
+    button.setAttribute("aria-label", `${verb} ${title}`);
+    button.title = verb;
+    button.disabled = document.status === "deleting";
+  }
+  return row;
+}
+
+/** The table of documents with its filters and pages. */
+export class DocumentList {
+  #filters = new Filters();
+  #documents = [];
+  #offset = 0;
+  #pending = null;
+  #timer = 0;
+  #delay = UNSETTLED_MS;
+  #facets = { country_name: [], year: [], type: [] };
+
+  /** `onAction` gets "open", "edit" or "delete" and the document. */
+  constructor(onAction) {
+    const offset = Math.trunc(Number(new URLSearchParams(location.search).get("offset")) / LIMIT) * LIMIT;
+    this.#offset = Math.max(0, offset || 0);
+    this.#filters.wire(() => this.#goTo(0));
+    byId("page-back").addEventListener("click", () => this.#turn(-LIMIT));
+    byId("page-on").addEventListener("click", () => this.#turn(LIMIT));
+    rows.addEventListener("click", ({ target }) => {
+      const action = target.closest("[data-action]")?.dataset.action;
+      const id = target.closest("tr")?.dataset.id;
+      const document = this.#documents.find(({ document_id: other }) => other === id);
+      if (action && document) onAction(action, document);
+    });
+  }
+
+  /** The values in use, for suggestions. */
+  values(field) {
+    return (this.#facets[field] ?? []).map(({ value }) => value).filter((value) => value !== null && value !== "");
+  }
+
+  /** Shows the present page as the server has it; focus in it stays. */
+  async load() {
+    this.#pending?.abort();
+    const { signal } = this.#pending = new AbortController();
+    clearTimeout(this.#timer);
+    try {
+      const [found, facets] = await Promise.all([
+        getJson(`/api/documents?${this.#filters.query({ limit: LIMIT, offset: this.#offset })}`, signal),
+        getJson("/api/facets", signal),
+      ]);
+      if (!found.documents.length && found.total && this.#offset) return this.#goTo(this.#lastOffset(found.total));
+      showError(byId("list-error"), null);
+      this.#show(found, facets);
+      this.#again(found.documents.some(isUnsettled));
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      showError(byId("list-error"), error);
+      this.#again(error.code === "network" || error.status >= 500);
+    }
+  }
+
+  /** What is being indexed or deleted is looked at again, ever more seldom. */
+  #again(wanted) {
+    if (!wanted) {
+      this.#delay = UNSETTLED_MS;
+      return;
+    }
+    this.#timer = setTimeout(() => this.load(), this.#delay);
+    this.#delay = Math.min(this.#delay * 1.5, SLOWEST_MS);
+  }
+
+  #lastOffset(total) {
+    return Math.floor((total - 1) / LIMIT) * LIMIT;
+  }
+
+  #goTo(offset) {
+    this.#offset = offset;
+    history.replaceState(history.state, "", `?${this.#filters.query(offset ? { offset } : {})}`);
+    return this.load();
+  }
+
+  async #turn(step) {
+    await this.#goTo(Math.max(0, this.#offset + step));
+    byId("list-title").scrollIntoView({ block: "start" });
+    byId("list-title").focus({ preventScroll: true });
+  }
+
+  #show({ documents, total }, facets) {
+    this.#facets = facets;
+    this.#documents = documents;
+    this.#filters.offer("country_name", this.values("country_name"));
+    this.#filters.offer("year", this.values("year").toSorted((a, b) => b - a));
+    this.#filters.show(total);
+    this.#showRows();
+    showText(byId("total"), `${count(total, "document")}${this.#filters.areUsed ? " found" : ""}`);
+    this.#showPaging(total);
+    this.#showEmpty(total);
+  }
+
+  #showRows() {
+    /** @type {HTMLElement} */
+    const focused = document.activeElement?.closest("#rows [data-action]");
+    const place = focused && { row: focused.closest("tr"), action: focused.dataset.action };
+    const index = place ? [...rows.children].indexOf(place.row) : -1;
+    rows.replaceChildren(...this.#documents.map(rowOf));
+    byId("documents").setAttribute("aria-busy", "false");
+    if (!place) return;
+    const same = [...rows.children].find((row) => row.dataset.id === place.row.dataset.id);
+    const next = same ?? rows.children[Math.min(index, rows.children.length - 1)];
+    const target = next?.querySelector(`[data-action=${same ? place.action : "open"}]`) ?? byId("list-title");
+    target.focus({ preventScroll: true });
+  }
+
+  #showPaging(total) {
+    byId("paging").hidden = total <= LIMIT;
+    byId("page-range").textContent = `${this.#offset + 1}–${Math.min(this.#offset + LIMIT, total)} of ${total.toLocaleString("en")}`;
+    byId("page-back").disabled = this.#offset === 0;
+    byId("page-on").disabled = this.#offset + LIMIT >= total;
+  }
+
+  #showEmpty(total) {
+    byId("empty").hidden = total > 0;
+    byId("documents").hidden = total === 0;
+    const [title, text] = this.#filters.areUsed
+      ? ["No document matches.", "Change or clear the filters."]
+      : ["There are no documents yet.", "Drop files above, choose them, or give a web address. As soon as they are indexed, "
+        + "questions are answered from them."];
+    byId("empty").querySelector(".empty-title").textContent = title;
+    byId("empty").querySelector(".empty-text").textContent = text;
+  }
+}

@@ -1,0 +1,112 @@
+import { getJson } from "../common/api.js";
+import { showError, showText, wireDialog } from "../common/components.js";
+import { byId, element } from "../common/dom.js";
+import { count, originOf, scopeValue, sourcePlace, sourceTitle, statusOf, when } from "../common/format.js";
+import { formatText } from "../common/passage.js";
+
+const LIMIT = 20;
+const dialog = byId("document-dialog");
+
+function chunkingLine({ chunking }) {
+  if (!chunking) return "";
+  const { strategy, used, size, unit, overlap } = chunking;
+  return [strategy, `up to ${used ?? size} ${unit}`, overlap && `overlap ${overlap}`].filter(Boolean).join(", ");
+}
+
+const factsOf = (document) => ({
+  Country: scopeValue(document, "country_name"),
+  Year: scopeValue(document, "year"),
+  Type: scopeValue(document, "type"),
+  Status: statusOf(document).text,
+  Pages: document.pages,
+  Labels: (document.labels ?? []).join(", "),
+  Description: document.description,
+  Source: document.source,
+  Updated: when(document.updated_at, true),
+  "Cut into": chunkingLine(document),
+});
+
+function passageItem(chunk) {
+  return element("li", { className: "passage-item" },
+    element("p", { className: "eyebrow", text: sourcePlace(chunk) || "Passage" }),
+    element("div", { className: "passage-text" }, ...formatText(chunk.text)));
+}
+
+/** One document beside the list: its facts, its passages, and what can be done with it. */
+export class DocumentView {
+  #document = null;
+  #pending = null;
+
+  /** `onAction` gets "edit", "reingest" or "delete" and the document. */
+  constructor(onAction) {
+    wireDialog(dialog);
+    dialog.addEventListener("close", () => this.#pending?.abort());
+    dialog.addEventListener("click", ({ target }) => {
+      const action = target.closest("[data-action]")?.dataset.action;
+      if (action) onAction(action, this.#document);
+    });
+    byId("passages-more").addEventListener("click", () => this.#more());
+  }
+
+  get isOpen() {
+    return dialog.open;
+  }
+
+  open(document) {
+    this.show(document);
+    byId("passages").replaceChildren();
+    showText(byId("passages-count"), "");
+    byId("passages-more").hidden = true;
+    dialog.showModal();
+    dialog.querySelector(".sheet-body").scrollTop = 0;
+    byId("document-title").focus({ preventScroll: true });
+    return this.#more();
+  }
+
+  /** Its facts, also after they were changed. */
+  show(document) {
+    this.#document = document;
+    byId("document-name").textContent = originOf(document);
+    byId("document-title").textContent = sourceTitle(document);
+    const facts = Object.entries(factsOf(document)).filter(([, value]) => value);
+    byId("document-facts").replaceChildren(...facts.map(([name, value]) =>
+      element("div", {}, element("dt", { text: name }), element("dd", { text: value }))));
+    dialog.querySelector("[data-action=reingest]").hidden = !document.can_reingest;
+    byId("document-file").hidden = !document.has_file;
+    byId("document-file").href = `/api/documents/${encodeURIComponent(document.document_id)}/file`;
+    showError(byId("document-message"), document.error ? { message: document.error } : null);
+  }
+
+  fail(error) {
+    showError(byId("document-message"), error);
+  }
+
+  close() {
+    dialog.close();
+  }
+
+  async #more() {
+    this.#pending?.abort();
+    const { signal } = this.#pending = new AbortController();
+    const list = byId("passages");
+    const more = byId("passages-more");
+    const offset = list.children.length;
+    const path = `/api/documents/${encodeURIComponent(this.#document.document_id)}/chunks`;
+    try {
+      const { chunks, total } = await getJson(`${path}?offset=${offset}&limit=${LIMIT}`, signal);
+      if (signal.aborted) return;
+      const items = chunks.map(passageItem);
+      list.append(...items);
+      const shown = list.children.length;
+      more.hidden = shown >= total || !chunks.length;
+      showText(byId("passages-count"), shown < total ? `${shown} of ${count(total, "passage")}` : count(total, "passage"));
+      if (!offset || !items.length) return;
+      items[0].tabIndex = -1;
+      items[0].focus();
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      showText(byId("passages-count"), `The passages could not be loaded. ${error.message}`);
+      more.hidden = false;
+    }
+  }
+}

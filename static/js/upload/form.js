@@ -1,0 +1,164 @@
+import { sendJson } from "../common/api.js";
+import { clearFieldErrors, icon, showError, showFormError, showText } from "../common/components.js";
+import { announce, byId, element } from "../common/dom.js";
+import { formatsLine, loadFormats, namedFiles, sortOut, visible, webAddress, wireDrop } from "../common/files.js";
+import { bytes, count } from "../common/format.js";
+import { sendFiles } from "./sending.js";
+
+const form = byId("upload-form");
+/** What is chosen and not yet sent: {name, file} or {name, url}. */
+let staged = [];
+let sending = null;
+
+function showStaged() {
+  byId("staging").hidden = staged.length === 0;
+  byId("staged-title").textContent = `${count(staged.length, "document")} to add`;
+  byId("upload-submit").querySelector("span").textContent = `Add ${count(staged.length, "document")}`;
+  byId("upload-submit").disabled = sending !== null;
+  byId("staged").replaceChildren(...staged.map(stagedItem));
+  if (!staged.length) showError(byId("upload-error"), null);
+}
+
+function stagedItem(item, index) {
+  const remove = element("button", {
+    type: "button", className: "button quiet icon-only", "aria-label": `Remove ${item.name}`,
+  }, icon("close"));
+  remove.addEventListener("click", () => {
+    staged = staged.filter((other) => other !== item);
+    showStaged();
+    const left = byId("staged").querySelectorAll("button");
+    (left[Math.min(index, left.length - 1)] ?? byId("file-input")).focus();
+  });
+  return element("li", {}, icon(item.url ? "link" : "file"),
+    element("span", { className: "file-name", text: item.name }),
+    element("span", { className: "file-size", text: item.url ? "" : bytes(item.file.size) }), remove);
+}
+
+function refuse(refused) {
+  byId("refused").hidden = refused.length === 0;
+  byId("refused-title").textContent = refused.length ? `Not added: ${count(refused.length, "file")}` : "";
+  byId("refused-list").replaceChildren(...refused.map(({ name, reason }) =>
+    element("li", {}, element("strong", { text: name }), ` ${reason}`)));
+}
+
+/** The same name again takes the place of the first: one request can hold it once. */
+function stage(items) {
+  staged = [...new Map([...staged, ...items].map((item) => [item.name, item])).values()];
+  showStaged();
+}
+
+async function addFiles(chosen) {
+  if (!chosen.length) return;
+  const { taken, refused } = await sortOut(chosen);
+  refuse(refused);
+  stage(taken);
+  if (taken.length) announce(`${count(staged.length, "document")} to add.`);
+}
+
+function addAddress() {
+  const input = byId("url-input");
+  const text = input.value.trim();
+  const url = text && webAddress(text);
+  showText(byId("url-error"), text && !url ? "This is not a web address: it has to begin with https:// or http://." : "");
+  if (text && !url) return input.focus();
+  if (url) stage([{ name: url, url }]);
+  input.value = "";
+  input.focus();
+}
+
+const fields = () => [...new FormData(form)].filter(([, value]) => typeof value === "string" && value.trim())
+  .map(([name, value]) => [name, String(value).trim()]);
+
+async function sendAddresses(items, described) {
+  if (!items.length) return [];
+  return [await sendJson("POST", "/api/documents", { urls: items.map(({ url }) => url), ...Object.fromEntries(described) })];
+}
+
+/** Sends what is staged; what the server did not take is staged again. */
+async function submit(onIngestion) {
+  const items = staged;
+  const described = fields();
+  const open = new Set(items);
+  const taken = (ingestion, done) => {
+    for (const item of done) open.delete(item);
+    onIngestion(ingestion);
+  };
+  clearFieldErrors(form);
+  showError(byId("upload-error"), null);
+  staged = [];
+  sending = new AbortController();
+  showStaged();
+  try {
+    const addresses = items.filter(({ url }) => url);
+    for (const ingestion of await sendAddresses(addresses, described)) taken(ingestion, addresses);
+    await sendFiles(items.filter(({ file }) => file), described, { signal: sending.signal, onTaken: taken });
+    byId("advanced").open = false;
+    form.reset();
+  } catch (error) {
+    staged = [...open, ...staged];
+    showStaged();
+    showFormError(form, byId("upload-error"), error);
+  } finally {
+    sending = null;
+    showStaged();
+  }
+}
+
+async function showFormats() {
+  try {
+    const formats = await loadFormats();
+    byId("formats-hint").textContent = formatsLine(formats);
+    byId("file-input").accept = formats.suffixes.join(",");
+    byId("upload-chunk_strategy").options[0].text = `As set on the server (${formats.chunk_strategy})`;
+    byId("upload-chunk_strategy").append(...formats.chunk_strategies.map((name) =>
+      element("option", { value: name, text: name })));
+    byId("upload-chunk_size").placeholder = formats.chunk_size;
+    byId("upload-chunk_overlap").placeholder = formats.chunk_overlap;
+    return formats.types;
+  } catch (error) {
+    showText(byId("formats-hint"), `What can be read could not be loaded. ${error.message}`);
+    return [];
+  }
+}
+
+function wireChoosing() {
+  for (const id of ["file-input", "folder-input"]) {
+    byId(id).addEventListener("change", ({ target }) => {
+      const chosen = namedFiles(target.files);
+      addFiles(id === "folder-input" ? visible(chosen) : chosen);
+      // The same file can be chosen again after it was mended.
+      target.value = "";
+    });
+  }
+  const canFolders = "webkitdirectory" in byId("folder-input");
+  byId("folder-input").hidden = byId("folder-button").hidden = !canFolders;
+  wireDrop(byId("drop-zone"), addFiles);
+  byId("url-add").addEventListener("click", addAddress);
+  byId("url-input").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    addAddress();
+  });
+}
+
+/** `onIngestion` gets each ingestion the server has begun. Resolves to the types the server knows. */
+export function wireUpload({ onIngestion }) {
+  wireChoosing();
+  byId("refused-clear").addEventListener("click", () => {
+    refuse([]);
+    byId("file-input").focus();
+  });
+  byId("sending-stop").addEventListener("click", () => sending?.abort());
+  byId("upload-clear").addEventListener("click", () => {
+    staged = [];
+    form.reset();
+    clearFieldErrors(form);
+    showStaged();
+    byId("file-input").focus();
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (staged.length && !sending) submit(onIngestion);
+  });
+  return showFormats();
+}

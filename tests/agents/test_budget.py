@@ -1,0 +1,177 @@
+"""What a question may still cost (R-C7)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from chatbot.agents.budget import EXPLORING_SHARE, PLANNING_SHARE, BudgetedChatModel, Spending
+from chatbot.model_output.asking import queries
+from chatbot.request import RequestContext
+from chatbot.schema import Budget, Context, Delta, Prompt, StepTiming, Usage
+from chatbot.services import Services
+from tests.agents.limits import a_run
+from tests.fakes.openai_server import CHAT, FakeOpenAI
+
+
+def spending(*, reserve: int = 0, **limits: float) -> Spending:
+    return Spending(Budget(**limits), reserve=reserve)  # type: ignore[arg-type]
+
+
+def step(calls: int = 0, prompt: int = 0, completion: int = 0) -> StepTiming:
+    return StepTiming("plan", 1.0, Usage(prompt, completion, calls=calls))
+
+
+def test_without_a_budget_nothing_stops() -> None:
+    free = spending(reserve=10_000)
+    free.add(step(1000, 10**9, 10**9))
+    assert free.stops_exploring(10**9) == free.stops_answer() == ""
+    assert free.seconds_left() is free.tokens_left is None
+    assert free.allowance().take()
+
+
+class TestCalls:
+    def test_the_last_one_is_for_the_answer(self) -> None:
+        mine = spending(calls=2)
+        assert mine.stops_exploring() == ""
+        mine.add(step(calls=1))
+        assert (mine.stops_exploring(), mine.stops_answer()) == ("calls", "")
+        mine.add(step(calls=1))
+        assert mine.stops_answer() == "calls"
+
+    def test_an_allowance_counts_before_it_is_known_what_it_took(self) -> None:
+        mine = spending(calls=3)
+        one, other = mine.allowance(), mine.allowance()
+        assert one.take()
+        assert other.take()
+        assert not other.take()
+        assert (one.refused, other.refused) == (False, True)
+        assert mine.allowance(keep=0).take()
+        assert mine.stops_answer() == "calls"
+
+    def test_what_an_allowance_did_not_take_is_given_back(self) -> None:
+        """An answer from the cache is no call."""
+        mine = spending(calls=2)
+        allowance = mine.allowance()
+        assert allowance.take()
+        allowance.settle(step(calls=0))
+        assert mine.stops_exploring() == ""
+        assert mine.usage.calls == 0
+
+    def test_settled_calls_count_once(self) -> None:
+        mine = spending(calls=3)
+        allowance = mine.allowance()
+        assert allowance.take()
+        allowance.settle(step(calls=1))
+        assert mine.allowance().take()
+        assert not mine.allowance().take()
+
+    def test_many_threads_take_no_more_than_there_are(self) -> None:
+        mine, taken = spending(calls=11), list[bool]()
+
+        def work() -> None:
+            allowance = mine.allowance()
+            taken.extend(allowance.take() for _ in range(10))
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(taken) == 10
+
+
+class TestTokens:
+    def test_the_answers_are_reserved(self) -> None:
+        mine = spending(tokens=1000, reserve=400)
+        assert mine.stops_exploring(500) == ""
+        assert mine.stops_exploring(600) == "tokens"
+        mine.add(step(prompt=200, completion=100))
+        assert mine.tokens_left == 700
+        assert mine.stops_exploring(300) == "tokens"
+        assert mine.stops_answer() == ""
+        mine.add(step(prompt=700))
+        assert mine.stops_answer() == "tokens"
+        assert mine.tokens_left == 0
+
+    def test_at_most_half_is_reserved(self) -> None:
+        assert spending(tokens=1000, reserve=7000).stops_exploring(499) == ""
+
+
+class TestSeconds:
+    def test_planning_exploring_and_answering_have_their_shares(self) -> None:
+        mine = spending(seconds=10.0)
+        for share in (PLANNING_SHARE, EXPLORING_SHARE, 1.0):
+            assert mine.seconds_left(share) == pytest.approx(10.0 * share, abs=0.5)
+
+    def test_they_pass(self) -> None:
+        mine = spending(seconds=0.1)
+        assert mine.stops_exploring() == ""
+        time.sleep(0.08)
+        assert (mine.stops_exploring(), mine.stops_answer()) == ("seconds", "")
+        time.sleep(0.03)
+        assert mine.stops_answer() == "seconds"
+
+
+class TestHandedOn:
+    def test_the_rest_is_less_by_what_was_spent(self) -> None:
+        mine = spending(calls=5, tokens=1000, seconds=10.0)
+        mine.add(step(calls=2, prompt=300))
+        rest = mine.left()
+        assert (rest.calls, rest.tokens) == (3, 700)
+        assert rest.seconds == pytest.approx(10.0, abs=0.5)
+        other = Spending(rest, reserve=10_000)
+        assert (other.usage.calls, other.usage_so_far.calls) == (0, 2)
+        assert other.seconds_left(EXPLORING_SHARE) == pytest.approx(7.0, abs=0.5)
+        other.add(step(calls=2))
+        assert (other.stops_exploring(), other.stops_answer()) == ("calls", "")
+
+    def test_what_ended_is_told_in_figures_of_the_whole(self) -> None:
+        mine = spending(calls=5, tokens=1000, seconds=10.0)
+        mine.add(step(calls=2, prompt=300))
+        other = Spending(Spending(mine.left(), reserve=0).left(), reserve=0)
+        assert other.describe("calls") == "The budget of 5 model calls is used up."
+        assert other.describe("tokens") == "The budget of 1,000 tokens is used up."
+        assert other.describe("seconds") == "The budget of 10 seconds is used up."
+
+    def test_nothing_left_is_not_without_a_limit(self) -> None:
+        mine = spending(calls=1)
+        mine.add(step(calls=3))
+        rest = mine.left()
+        assert rest.calls == 0
+        assert Spending(rest, reserve=0).stops_answer() == "calls"
+
+
+# The chat model within a question's budget of calls, and what of it was spent.
+
+
+class Counting:
+    """Implements `protocols.ChatModel`: counts all it wrote so far with every piece."""
+
+    is_language_model = True
+    model_id = "counting"
+
+    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
+        yield Delta("one ", Usage(100, 1, calls=1))
+        yield Delta("two", Usage(100, 2, calls=1))
+
+
+def test_a_server_that_counts_anew_with_every_piece_is_not_added_up() -> None:
+    model = BudgetedChatModel(Counting(), Spending(Budget(), reserve=0).allowance())
+    list(model.stream(Prompt((), "", Context()), request=RequestContext()))
+    assert model.usage == Usage(100, 2, calls=1)
+
+
+def test_a_call_that_a_search_takes_meanwhile_ends_the_exploring(
+    services: Services, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reranker of a search that was given up may be quicker than the next step of the agent."""
+    run = a_run(services, budget=Budget(calls=2))
+    run.spending.allowance().take()
+    monkeypatch.setattr(run.spending, "stops_exploring", lambda *_: "")
+    list(run.ask("plan", queries(4), "By rule", most="4", scope="all", question="Who rules Kenya?"))
+    assert run.stopped_by == "calls"
+    assert server.calls(CHAT) == 0

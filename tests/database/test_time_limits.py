@@ -1,0 +1,135 @@
+"""Time limits of calls and requests, on a clock that the test moves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from chatbot.database.time_limits import (
+    REQUEST_SHARE,
+    SILENT_SECONDS,
+    NoTimeLeftError,
+    TimeLimits,
+    begin_request,
+    end_request,
+)
+
+
+class SilenceError(Exception):
+    """What the driver raises when nobody answers."""
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Iterator[Clock]:
+    running = Clock()
+    yield running
+    end_request()
+
+
+@pytest.fixture
+def limits(clock: Clock) -> TimeLimits:
+    return TimeLimits(4.0, silence=(SilenceError,), clock=clock)
+
+
+def answered(limits: TimeLimits, clock: Clock, after: float = 0.0, wanted: float | None = None) -> float:
+    """A call that is answered; returns its time limit."""
+    with limits.call(wanted) as call:
+        clock.now += after
+    return call.seconds
+
+
+def unanswered(limits: TimeLimits, clock: Clock, *, after: float = 4.0) -> None:
+    """A call that fails like one that nobody answers."""
+    with limits.call():
+        clock.now += after
+        raise SilenceError
+
+
+def in_vain(limits: TimeLimits, clock: Clock) -> None:
+    with pytest.raises(SilenceError):
+        unanswered(limits, clock)
+
+
+def made_with_others(limits: TimeLimits, clock: Clock) -> None:
+    """The same while another call is answered."""
+    with limits.call():
+        clock.now += 2.0
+        answered(limits, clock)
+        clock.now += 2.0
+        raise SilenceError
+
+
+def refused(limits: TimeLimits) -> None:
+    with limits.call():
+        raise ValueError("refused")
+
+
+def test_a_call_gets_the_usual_time_or_its_own(limits: TimeLimits, clock: Clock) -> None:
+    assert answered(limits, clock) == 4.0
+    assert answered(limits, clock, wanted=60.0) == 60.0
+    assert answered(limits, clock, wanted=0.5) == 0.5
+
+
+def test_the_calls_of_a_request_share_a_limit(limits: TimeLimits, clock: Clock) -> None:
+    begin_request(clock)
+    assert answered(limits, clock, after=3.5) == 4.0
+    assert answered(limits, clock, after=2.0) == 4.0 * REQUEST_SHARE - 3.5
+    assert answered(limits, clock, after=0.5) == 0.5
+    with pytest.raises(NoTimeLeftError) as raised, limits.call():
+        pytest.fail("the call was made")
+    assert not raised.value.silent
+    begin_request(clock)
+    assert answered(limits, clock) == 4.0
+
+
+def test_what_happens_between_calls_does_not_count(limits: TimeLimits, clock: Clock) -> None:
+    begin_request(clock)
+    clock.now += 60  # a model thinks
+    assert answered(limits, clock) == 4.0
+
+
+def test_a_silent_server_is_waited_for_briefly_until_it_answers(limits: TimeLimits, clock: Clock) -> None:
+    in_vain(limits, clock)
+    assert answered(limits, clock) == SILENT_SECONDS
+    assert answered(limits, clock) == 4.0
+
+
+def test_requests_that_began_before_the_silence_give_up_at_once(limits: TimeLimits, clock: Clock) -> None:
+    begin_request(clock)
+    thread = threading.Thread(target=in_vain, args=(limits, clock))  # another request
+    thread.start()
+    thread.join()
+    with pytest.raises(NoTimeLeftError) as raised, limits.call():
+        pytest.fail("the call was made")
+    assert raised.value.silent
+    begin_request(clock)
+    assert answered(limits, clock) == SILENT_SECONDS
+
+
+def test_a_late_call_says_nothing_while_others_are_answered(limits: TimeLimits, clock: Clock) -> None:
+    with pytest.raises(SilenceError):
+        made_with_others(limits, clock)
+    assert answered(limits, clock) == 4.0
+
+
+def test_a_broken_connection_is_not_silence(limits: TimeLimits, clock: Clock) -> None:
+    with pytest.raises(SilenceError):
+        unanswered(limits, clock, after=0.01)
+    assert answered(limits, clock) == 4.0
+
+
+def test_a_refusal_is_an_answer(limits: TimeLimits, clock: Clock) -> None:
+    in_vain(limits, clock)
+    with pytest.raises(ValueError, match="refused"):
+        refused(limits)
+    assert answered(limits, clock) == 4.0

@@ -1,0 +1,58 @@
+"""Small catalogs for what reads the registered reports only, scopes over them, and questions split over one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from chatbot.questions.decomposition import sub_questions
+from chatbot.schema import DocumentRecord, Range, Scope, Value, Values
+
+
+class Reports:
+    """Implements `protocols.Catalog` over (country, year) pairs; "" and 0 = the report has none."""
+
+    def __init__(self, *about: tuple[str, int]) -> None:
+        self._records = [_record(country, year) for country, year in about]
+
+    def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
+        return [record for record in self._records if scope is None or scope.matches(record.metadata)]
+
+    def values(self, field: str) -> list[Value]:
+        return sorted({record.metadata[field] for record in self._records if field in record.metadata}, key=str)
+
+    def chunks_inside(self, records: Iterable[DocumentRecord], scope: Scope) -> int:
+        return sum(record.chunks for record in records)
+
+    def unsettled(self) -> dict[str, str]:
+        return {}
+
+
+def _record(country: str, year: int) -> DocumentRecord:
+    title = " ".join(filter(None, [f"{country}:" if country else "", "Country Report", str(year or "")]))
+    metadata: dict[str, Value] = {}
+    if country:
+        metadata["country_name"] = country
+    if year:
+        metadata["year"] = year
+    return DocumentRecord(title, title, title, "s", "c", "ready", "v", metadata, chunks=5)
+
+
+COUNTRIES = ("Kenya", "Mali", "Democratic Republic of the Congo")
+REPORTS = Reports(*((country, year) for country in COUNTRIES for year in (2021, 2023)))
+SEVERAL = ("Kenya", "Mali", "Somalia", "Peru", "Chile", "Philippines", "Haiti")
+MANY = Reports(*((country, year) for country in SEVERAL for year in (2021, 2023, 2025)))
+
+
+def scope(**conditions: Value | tuple[Value, ...] | Range) -> Scope:
+    """Each field with its value, one of several values, or a range."""
+    return Scope.of(
+        {
+            name: value if isinstance(value, Range) else Values(value if isinstance(value, tuple) else (value,))
+            for name, value in conditions.items()
+        }
+    )
+
+
+def split(text: str, scope: Scope = Scope(), most: int = 4, reports: Reports = MANY) -> list[str]:  # noqa: B008
+    """Its sub-questions over many reports."""
+    return sub_questions(text, scope, reports, most)

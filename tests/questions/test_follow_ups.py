@@ -1,0 +1,270 @@
+"""Follow-ups by rule: what needs the conversation, what it takes from it, and what asks for something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatbot.questions.follow_ups import LONGEST, MOST_WORDS, FollowUps
+from chatbot.schema import Message, Scope
+from chatbot.text import analyzer
+from tests.questions.reports import REPORTS, Reports, scope
+
+GROWTH = "What is the population growth rate of Kenya in 2023?"
+
+
+def standalone(*said: str, scope: Scope = Scope(), reports: Reports = REPORTS) -> str:  # noqa: B008
+    history = [Message("user", text) for text in said[:-1]]
+    return FollowUps(analyzer("english"), reports).by_rule(said[-1], history, scope)
+
+
+class TestExchange:
+    @pytest.mark.parametrize(
+        ("follow_up", "expected"),
+        [
+            ("and in Ethiopia?", "What is the population growth rate of Ethiopia in 2023?"),
+            ("What about Mali?", "What is the population growth rate of Mali in 2023?"),
+            ("and Mali and Peru?", "What is the population growth rate of Mali and Peru in 2023?"),
+            ("what about 2021?", "What is the population growth rate of Kenya in 2021?"),
+            ("and in Mali in 2021?", "What is the population growth rate of Mali in 2021?"),
+        ],
+    )
+    def test_the_new_name_takes_the_place_of_the_old(self, follow_up: str, expected: str) -> None:
+        assert standalone(GROWTH, follow_up) == expected
+
+    def test_one_after_the_other(self) -> None:
+        assert standalone("What is the growth rate of Kenya?", "and in Mali?", "and Peru?") == (
+            "What is the growth rate of Peru?"
+        )
+
+    def test_many_one_after_the_other(self) -> None:
+        said = [GROWTH, "and Ethiopia?", "and Peru?", "and Mali?", "and in Ethiopia?"]
+        assert standalone(*said) == "What is the population growth rate of Ethiopia in 2023?"
+
+    def test_small_talk_is_no_turn(self) -> None:
+        said = [GROWTH, "and Ethiopia?", "thanks!", "ok", "great", "and Mali?"]
+        assert standalone(*said) == "What is the population growth rate of Mali in 2023?"
+
+    @pytest.mark.parametrize("follow_up", ["also Mali", "add Mali"])
+    def test_one_more(self, follow_up: str) -> None:
+        assert standalone(GROWTH, follow_up) == "What is the population growth rate of Mali in 2023?"
+
+    def test_what_was_not_named_before_is_added(self) -> None:
+        assert standalone("What is the growth rate?", "and in Kenya?") == "What is the growth rate in Kenya?"
+
+    def test_the_same_role_is_exchanged(self) -> None:
+        before = "What are Kenya's imports from France?"
+        assert standalone(before, "and from Germany?") == "What are Kenya's imports from Germany?"
+
+
+class TestSeveral:
+    """Of what was asked one after the other."""
+
+    INFLATION = "What is the inflation rate of Kenya?"
+
+    @pytest.mark.parametrize(
+        "follow_up", ["compare it with Mali", "compare that to Mali and Peru", "Compare with Mali"]
+    )
+    def test_what_was_asked_is_one_side_of_a_comparison(self, follow_up: str) -> None:
+        assert standalone(self.INFLATION, follow_up) == f"{follow_up}? (inflation rate Kenya)"
+
+    @pytest.mark.parametrize(
+        "follow_up",
+        [
+            "compare both",
+            "which is higher",
+            "which of the two is higher",
+            "what is the difference",
+            "how do they differ",
+        ],
+    )
+    def test_those_asked_about_are_meant_together(self, follow_up: str) -> None:
+        assert standalone(self.INFLATION, "and Mali?", follow_up) == f"{follow_up}? (inflation rate Kenya Mali)"
+
+    def test_only_those_of_whom_the_same_was_asked(self) -> None:
+        said = ["What is the climate of Peru?", self.INFLATION, "and Mali?", "compare both"]
+        assert standalone(*said) == "compare both? (inflation rate Kenya Mali)"
+
+    @pytest.mark.parametrize("follow_up", ["explain the difference.", "what is the cause?", "What is the trend?"])
+    def test_words_of_a_topic_need_it(self, follow_up: str) -> None:
+        before = "Compare the population growth of Kenya and Mali"
+        assert standalone(before, follow_up) == f"{follow_up[:-1]}? (population growth Kenya Mali)"
+
+
+class TestCarrying:
+    def test_words_and_names_are_carried_over(self) -> None:
+        assert standalone(GROWTH, "why?") == "why? (population growth rate Kenya 2023)"
+        assert standalone(GROWTH, "How does it compare with Mali?") == (
+            "How does it compare with Mali? (population growth rate Kenya 2023)"
+        )
+
+    def test_a_name_of_several_words_stays_whole_and_a_relation_stays_one(self) -> None:
+        before = "What does the Democratic Republic of the Congo import from France?"
+        assert standalone(before, "why?") == "why? (Democratic Republic of the Congo import from France)"
+
+    def test_what_the_question_has_is_not_repeated(self) -> None:
+        assert (
+            standalone("How large is the growth rate?", "is its growth falling?")
+            == "is its growth falling? (large rate)"
+        )
+
+    def test_a_complete_question_takes_only_country_and_year(self) -> None:
+        assert (
+            standalone(GROWTH, "How many people use the internet?") == "How many people use the internet? (Kenya 2023)"
+        )
+        assert standalone(GROWTH, "How many people used it in 2021?").endswith(" Kenya)")
+
+    def test_a_year_without_a_report_is_not_carried_on(self) -> None:
+        before = "What is the growth rate of Kenya in 2019?"
+        assert standalone(before, "How many people use the internet?") == "How many people use the internet? (Kenya)"
+
+    @pytest.mark.parametrize("said", ["Thanks!", "ok thank you, bye", "hello"])
+    def test_what_asks_nothing_takes_nothing(self, said: str) -> None:
+        assert standalone(GROWTH, said) == said
+
+    def test_thanks_are_passed_over(self) -> None:
+        assert standalone(GROWTH, "Thanks!", "why?") == standalone(GROWTH, "why?")
+        assert standalone("Good morning", "and why?") == "and why?"
+
+    def test_it_is_bounded(self) -> None:
+        words = " ".join(f"word{number}" for number in range(500))
+        assert len(standalone(words, "why?").split()) == 1 + MOST_WORDS
+        assert "zebra" not in standalone("x " * LONGEST + "zebra", "why?")
+
+    def test_only_the_last_questions_count(self) -> None:
+        assert "zebra" not in standalone("zebra", "first thing", "second thing", "third thing", "why?")
+
+
+class TestScope:
+    def test_a_chosen_country_is_not_overruled_by_an_earlier_one(self) -> None:
+        mali = scope(country_name="Mali")
+        assert "Kenya" not in standalone(GROWTH, "and unemployment", scope=mali)
+        assert (
+            standalone(GROWTH, "How many people use the internet?", scope=mali) == "How many people use the internet?"
+        )
+
+    def test_a_chosen_year_neither(self) -> None:
+        assert standalone(GROWTH, "why?", scope=scope(year=2021)) == "why? (population growth rate Kenya)"
+
+
+class TestNotNeeded:
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "What is the population growth rate of Mali?",
+            "How many refugees are there in Kenya?",
+            "Why is inflation high in Kenya?",
+            "So what are the exports of Mali?",
+            "Which country has the highest inflation?",
+            "population Mali 2021",
+        ],
+    )
+    def test_a_complete_question_stays_as_it_is(self, question: str) -> None:
+        assert standalone(GROWTH, question) == question
+
+    @pytest.mark.parametrize("question", ["And why?", "it", "What about Mali?", ""])
+    def test_without_a_history_nothing_happens(self, question: str) -> None:
+        assert standalone(question) == question
+
+    def test_without_countries_in_the_data_none_is_carried(self) -> None:
+        plain = Reports(("", 0))
+        assert (
+            standalone(GROWTH, "How many people use the internet?", reports=plain)
+            == "How many people use the internet?"
+        )
+
+    def test_answers_are_not_read(self) -> None:
+        history = [Message("user", GROWTH), Message("assistant", "zebra")]
+        follow_ups = FollowUps(analyzer("english"), REPORTS)
+        assert "zebra" not in follow_ups.by_rule("why?", history, Scope())
+        assert follow_ups.by_rule("why?", [Message("assistant", "zebra")], Scope()) == "why?"
+
+    def test_only_what_needs_it_is_changed_by_it(self) -> None:
+        assert standalone(GROWTH, "why?") != "why?"
+        assert standalone(GROWTH, "What is the area of Mali?") == "What is the area of Mali?"
+        assert standalone(GROWTH, "What is the area?") != "What is the area?"
+        assert standalone(GROWTH, "What is the area?", scope=scope(country_name="Kenya")) == "What is the area?"
+
+
+COMPARED = "Compare the population growth of Kenya and Mali"
+
+
+class TestAnotherTopic:
+    """Its own words are enough: those of the topic before would outweigh them."""
+
+    @pytest.mark.parametrize(
+        ("follow_up", "expected"),
+        [
+            ("And inflation?", "Compare inflation in Kenya and Mali."),
+            ("And the inflation rate?", "Compare the inflation rate in Kenya and Mali."),
+            ("same for inflation", "Compare inflation in Kenya and Mali."),
+            ("the same for exports please", "Compare exports in Kenya and Mali."),
+            ("How about exports?", "Compare exports in Kenya and Mali."),
+            ("and their food insecurity?", "Compare food insecurity in Kenya and Mali."),
+            ("no, I meant the military in both countries", "Compare the military in Kenya and Mali."),
+            ("And inflation in Mali?", "Inflation in Mali?"),
+            ("What are their exports?", "What are their exports? (Kenya and Mali)"),
+            ("And how high is inflation?", "And how high is inflation? (Kenya and Mali)"),
+        ],
+    )
+    def test_it_is_asked_of_the_countries_before_and_compared_again(self, follow_up: str, expected: str) -> None:
+        assert standalone(COMPARED, follow_up) == expected
+
+    @pytest.mark.parametrize(
+        ("follow_up", "expected"),
+        [
+            ("And inflation?", "Inflation in Kenya in 2023?"),
+            ("and inflation in 2021?", "Inflation in 2021 in Kenya?"),
+            ("and inflation in Mali?", "Inflation in Mali in 2023?"),
+            ("Why is inflation so high?", "Why is inflation so high? (Kenya 2023)"),
+        ],
+    )
+    def test_it_is_asked_of_the_year_before(self, follow_up: str, expected: str) -> None:
+        assert standalone(GROWTH, follow_up) == expected
+
+    def test_a_change_between_years_is_compared_again(self) -> None:
+        before = "How did Kenya's debt change between 2021 and 2023?"
+        assert standalone(before, "and inflation?") == "Compare inflation in Kenya between 2021 and 2023."
+
+    def test_one_after_the_other(self) -> None:
+        assert standalone(COMPARED, "And inflation?", "And exports?") == "Compare exports in Kenya and Mali."
+        assert standalone(COMPARED, "And inflation?", "Why do they differ?") == (
+            "Why do they differ? (inflation Kenya Mali)"
+        )
+
+    @pytest.mark.parametrize(
+        "follow_up",
+        [
+            "and why?", "Why do they differ?", "And the causes?", "and for men?", "and in rural areas?",
+            "and per capita?", "And by how much?", "and the trend?", "Which is higher?", "Which one has the most?",
+            "Which of them is larger?",
+            "Explain why", "and compared with Peru?",
+        ],
+    )  # fmt: skip
+    def test_what_needs_the_topic_keeps_it(self, follow_up: str) -> None:
+        assert standalone(COMPARED, follow_up) == f"{follow_up.rstrip('?')}? (population growth Kenya Mali)"
+
+    @pytest.mark.parametrize(
+        ("before", "follow_up", "kept"),
+        [
+            ("What does the report say about floods in Kenya?", "deaths?", "floods"),
+            ("What does the report say about elections in Kenya?", "and the opposition?", "elections"),
+            ("What percent of people in Kenya have electricity?", "and water?", "percent"),
+            ("Exports of Kenya", "top five", "Exports"),
+            ("Unemployment in Kenya in 2023", "and Mombasa?", "Unemployment"),
+            ("What is the inflation rate in Kenya in 2023?", "OK, how is it today?", "inflation"),
+        ],
+    )
+    def test_a_part_or_an_effect_of_the_topic_keeps_it(self, before: str, follow_up: str, kept: str) -> None:
+        assert kept in standalone(before, follow_up)
+
+    def test_a_whole_sentence_is_no_topic(self) -> None:
+        asked = "ok, now please give me an overview of tea"
+        assert standalone(COMPARED, asked) == f"{asked}? (population growth Kenya Mali)"
+
+    def test_another_country_or_year_keeps_it(self) -> None:
+        assert standalone(COMPARED, "and in 2023?") == f"{COMPARED} in 2023?"
+        assert standalone(COMPARED, "and Ethiopia?") == "Compare the population growth of Ethiopia"
+        assert standalone(COMPARED, "same for Mali") == "Compare the population growth of Mali"
+
+    def test_where_no_country_is_named_the_topic_is_all_there_is(self) -> None:
+        assert standalone("What is chunking?", "and overlap?") == "and overlap? (chunking)"

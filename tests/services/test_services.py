@@ -1,0 +1,230 @@
+"""The composition root: which embedder, which model, which search, and that what was opened is closed (R-A5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pydantic import SecretStr
+
+from chatbot.cancellation import Cancellation
+from chatbot.errors import EmbedderMismatchError, SettingsError, UnknownNameError
+from chatbot.schema import Message
+from chatbot.services import Services
+from chatbot.settings import Settings
+from tests.agents.conftest import question
+from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI
+
+KEY = SecretStr("sk-secret-4711")
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI(dimensions=32) as running:
+        yield running
+
+
+@pytest.fixture
+def plain(settings: Settings) -> Settings:
+    """As on a fresh machine: no provider and no chat model chosen."""
+    return settings.override(embedding_provider=None, chat_model=None)
+
+
+class TestEmbedder:
+    def test_without_a_key_it_is_the_local_one(self, plain: Settings) -> None:
+        with Services(plain) as services:
+            assert (services.vectors.embedder.model_id, services.vectors.embedder.dimensions) == (
+                "minilm:all-minilm-l6-v2-int8",
+                384,
+            )
+
+    def test_with_a_key_it_is_openais(self, plain: Settings) -> None:
+        with Services(plain.override(openai_api_key=KEY)) as services:
+            embedder = services.vectors.embedder
+            assert (embedder.model_id, embedder.dimensions) == ("openai:text-embedding-ada-002", 1536)
+
+    def test_a_key_set_later_keeps_the_databases_embedder(self, plain: Settings, kenya) -> None:
+        """R-A5: it changes the chat model only. (The fixture wrote the database with ``hashing``.)"""
+        with Services(plain.override(openai_api_key=KEY)) as services:
+            assert services.vectors.embedder.model_id == "hashing:256"
+            assert services.models.chat_model.model_id == "openai:gpt-4o"
+
+    def test_a_key_taken_away_keeps_it_too(self, plain: Settings, kenya) -> None:
+        with Services(plain) as services:
+            assert services.vectors.embedder.model_id == "hashing:256"
+            assert services.models.chat_model.model_id == "extractive"
+
+    @pytest.mark.parametrize(
+        "wrong", [{"embedding_provider": "minilm"}, {"embedding_provider": "hashing", "embedding_model": "128"}]
+    )
+    def test_another_one_than_the_databases_is_an_error_with_the_remedy(self, settings, kenya, wrong) -> None:
+        with Services(settings.override(**wrong)) as services:
+            for _ in range(2):
+                with pytest.raises(EmbedderMismatchError) as raised:
+                    _ = services.vectors.embedder
+            assert "hashing:256 (256 dimensions)" in raised.value.message
+            assert "Unset EMBEDDING_PROVIDER and EMBEDDING_MODEL" in raised.value.message
+
+    def test_the_same_dimensions_do_not_make_it_the_same_model(self, settings, server) -> None:
+        """Only the stored id tells text-embedding-ada-002 and -3-small apart."""
+        openai = settings.override(embedding_provider="openai", openai_api_key=KEY, openai_base_url=server.url)
+        with Services(openai.override(embedding_model="text-embedding-ada-002")) as services:
+            services.vectors.current().remember_embedder()
+        with (
+            Services(openai.override(embedding_model="text-embedding-3-small")) as services,
+            pytest.raises(EmbedderMismatchError, match="text-embedding-ada-002"),
+        ):
+            _ = services.vectors.embedder
+
+    def test_a_mismatch_stops_the_start(self, settings, kenya) -> None:
+        with Services(settings.override(embedding_provider="minilm")) as services, pytest.raises(EmbedderMismatchError):
+            services.check()
+
+    def test_a_mismatch_is_never_an_empty_answer(self, settings, kenya) -> None:
+        with Services(settings.override(embedding_provider="minilm")) as services, pytest.raises(EmbedderMismatchError):
+            list(services.answering.chat.stream(question(), cancel=Cancellation()))
+
+    def test_what_the_database_remembers_is_set_once(self, settings, kenya) -> None:
+        with Services(settings) as services:
+            before = services.storage.facts.embedder()
+            services.vectors.current().remember_embedder()
+            assert services.storage.facts.embedder() == before
+            assert before is not None
+            assert (before.provider, before.model_id, before.dimensions) == ("hashing", "hashing:256", 256)
+
+    def test_reading_alone_writes_nothing_down(self, settings) -> None:
+        with Services(settings) as services:
+            assert services.vectors.embedder.model_id == "hashing:256"
+            assert services.storage.facts.embedder() is None
+
+    def test_a_missing_key_names_it(self, settings) -> None:
+        with (
+            Services(settings.override(embedding_provider="openai")) as services,
+            pytest.raises(SettingsError, match="OPENAI_API_KEY"),
+        ):
+            _ = services.vectors.embedder
+
+    def test_an_openai_database_without_the_key_names_it(self, plain, server) -> None:
+        opened = plain.override(openai_api_key=KEY, openai_base_url=server.url, embedding_model="mine")
+        with Services(opened) as services:
+            services.vectors.current().remember_embedder()
+        with Services(plain) as services, pytest.raises(SettingsError, match="OPENAI_API_KEY"):
+            _ = services.vectors.embedder
+
+
+class TestChatModel:
+    @pytest.mark.parametrize(
+        ("values", "model_id"),
+        [
+            ({}, "extractive"),
+            ({"openai_api_key": KEY}, "openai:gpt-4o"),
+            ({"openai_api_key": KEY, "chat_model": "extractive"}, "extractive"),
+            ({"openai_api_key": KEY, "chat_model": "openai:o-9"}, "openai:o-9"),
+            ({"openai_api_key": KEY, "chat_model": "openai:ft:gpt:x"}, "openai:ft:gpt:x"),
+            ({"openai_base_url": "http://127.0.0.1:9/v1", "chat_model": "openai:local"}, "openai:local"),
+        ],
+    )
+    def test_which(self, plain: Settings, values: dict[str, object], model_id: str) -> None:
+        with Services(plain.override(**values)) as services:
+            assert services.models.chat_model.model_id == model_id
+
+    def test_a_missing_key_names_it(self, settings: Settings) -> None:
+        with (
+            Services(settings.override(chat_model="openai:gpt-4o")) as services,
+            pytest.raises(SettingsError, match="OPENAI_API_KEY"),
+        ):
+            _ = services.models.chat_model
+
+
+@pytest.mark.parametrize(
+    ("setting", "valid"),
+    [
+        ("chat_model", ["echo", "extractive", "openai"]),
+        ("embedding_provider", ["hashing", "minilm", "openai"]),
+        ("vector_search", ["atlas", "faiss"]),
+        ("retrieval_method", ["bm25", "hybrid", "vector"]),
+    ],
+)
+def test_an_unknown_name_names_the_setting_and_the_valid_ones(settings, setting: str, valid: list[str]) -> None:
+    with Services(settings.override(**{setting: "clairvoyant"})) as services, pytest.raises(UnknownNameError) as raised:
+        services.check()
+    message = raised.value.message
+    assert setting in message.lower()
+    assert "'clairvoyant'" in message
+    assert all(name in message for name in valid)
+    assert set(valid) <= set(raised.value.details[0]["valid_values"])
+
+
+def test_an_unknown_language_names_the_setting_and_the_valid_ones(settings) -> None:
+    with (
+        Services(settings.override(language="klingon")) as services,
+        pytest.raises(SettingsError, match=r"LANGUAGE='klingon'.*english"),
+    ):
+        services.check()
+
+
+@pytest.mark.parametrize("model", ["x", "7", "8193", "-8"])
+def test_a_model_that_the_provider_cannot_be_names_the_setting(settings, model: str) -> None:
+    with (
+        Services(settings.override(embedding_model=model)) as services,
+        pytest.raises(SettingsError, match="EMBEDDING_MODEL"),
+    ):
+        services.check()
+
+
+class TestClosing:
+    def test_each_part_is_built_once(self, services: Services) -> None:
+        assert services.storage.database is services.storage.database
+        assert services.vectors.embedder is services.vectors.embedder
+        assert services.vectors.store is services.vectors.store
+        assert services.answering.agent("direct") is services.answering.agent("direct")
+
+    def test_it_can_be_used_again_after_it_was_closed(self, services: Services, kenya) -> None:
+        for _ in range(2):
+            with services as opened:
+                *_, saved = opened.answering.chat.stream(question(), cancel=Cancellation())
+                assert saved.event.answer.answered
+        with services:
+            conversation = services.storage.conversations.messages(saved.conversation_id)
+        assert conversation[0] == Message("user", question().query)
+
+    def test_closing_twice_or_unused_is_fine(self, settings: Settings) -> None:
+        unused = Services(settings)
+        unused.close()
+        unused.close()
+        assert not settings.data_dir.exists()
+
+    def test_the_database_file_is_let_go(self, settings: Settings) -> None:
+        with Services(settings) as services:
+            services.vectors.current().remember_embedder()
+            database = services.storage.database
+        assert services.storage.database is not database
+        services.close()
+
+    def test_connections_to_models_are_closed(self, settings: Settings, server: FakeOpenAI) -> None:
+        """A socket that is left open is a ResourceWarning, and warnings are errors here."""
+        openai = settings.override(
+            chat_model="openai:m",
+            embedding_provider="openai",
+            embedding_model="mine",
+            openai_api_key=KEY,
+            openai_base_url=server.url,
+            on_empty="general",
+        )
+        with Services(openai) as services:
+            list(services.answering.chat.stream(question(), cancel=Cancellation()))
+            assert (server.calls(EMBEDDINGS), server.calls(CHAT)) == (2, 1)
+            assert server.connections() > 0
+        server.wait_until(lambda: server.connections() == 0)
+
+
+def test_atlas_without_a_mongodb_stops_the_start(settings) -> None:
+    with Services(settings.override(vector_search="atlas")) as services, pytest.raises(SettingsError) as raised:
+        services.check()
+    assert "VECTOR_SEARCH=atlas needs a MongoDB server: set MONGODB_URI" in raised.value.message
+
+
+def test_rerankers_that_ask_no_model_are_built_once(settings: Settings) -> None:
+    for name, same in (("mmr", True), ("llm", False)):
+        with Services(settings.override(reranker=name)) as services:
+            assert (services.models.reranker() is services.models.reranker(cached=False)) == same

@@ -1,0 +1,374 @@
+"""Search indexes by code: create, wait, change, fail, drop; and what a server can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatbot.database import open_database
+from chatbot.errors import DatabaseError, SearchEngineError
+from chatbot.settings import Settings
+from chatbot.stores.atlas.definitions import index_plans, text_index_definition, vector_index_definition
+from chatbot.stores.atlas.indexes import Polling, drop_indexes, ensure_indexes, index_status
+from chatbot.stores.atlas.pipelines import PROBE_INDEX, probe_search
+from chatbot.stores.chunks import ensure_ordinary_indexes
+from tests.fakes.search_engine import failure, location
+from tests.stores.atlas_setup import Clock, Setup
+
+
+@pytest.fixture
+def setup() -> Setup:
+    return Setup(indexed=False)
+
+
+def polling(clock: Clock, **options: Any) -> Polling:
+    return Polling(clock=clock, sleep=clock.sleep, **options)
+
+
+def every_index(setup: Setup) -> list[tuple[str, str]]:
+    return [(collection, name) for collection, found in setup.engine.indexes.items() for name in found]
+
+
+# Definitions
+
+
+def test_vector_index_definition() -> None:
+    assert vector_index_definition(1536, ("country_name", "year"), "scalar") == {
+        "fields": [
+            {
+                "type": "vector",
+                "path": "data_embedding",
+                "numDimensions": 1536,
+                "similarity": "cosine",
+                "quantization": "scalar",
+            },
+            {"type": "filter", "path": "country_name"},
+            {"type": "filter", "path": "year"},
+        ]
+    }
+
+
+def test_text_index_definition() -> None:
+    assert text_index_definition(("year",), "french") == {
+        "mappings": {
+            "dynamic": False,
+            "fields": {
+                "data": {"type": "string", "analyzer": "lucene.french"},
+                "report_title": {"type": "string", "analyzer": "lucene.french"},
+                "document_title": {"type": "string", "analyzer": "lucene.french"},
+                "year": [{"type": "token"}, {"type": "number"}],
+            },
+        }
+    }
+
+
+def test_plans_put_what_is_needed_most_first(setup: Setup) -> None:
+    plans = setup.plans()
+    assert [(plan.target.collection, plan.target.index, plan.optional) for plan in plans] == [
+        ("general", "vector_index", False),
+        ("reports", "vector_index", False),
+        ("reports", "text_index", False),
+        ("general", "text_index", True),
+    ]
+
+
+def test_only_the_reports_need_a_text_index_however_many_collections() -> None:
+    settings = Settings(mongodb_uri="mongodb://localhost", collections={"news": "Daily.", "laws": ""})
+    plans = index_plans(settings, dimensions=4)
+    assert [(plan.target.collection, plan.target.kind, plan.optional) for plan in plans] == [
+        ("chatbot_data", "vectorSearch", False),
+        ("report_chatting", "vectorSearch", False),
+        ("news", "vectorSearch", False),
+        ("laws", "vectorSearch", False),
+        ("report_chatting", "search", False),
+        ("news", "search", True),
+        ("laws", "search", True),
+        ("chatbot_data", "search", True),
+    ]
+
+
+def test_a_single_collection_has_no_optional_index() -> None:
+    settings = Settings(mongodb_uri="mongodb://localhost", report_collection="chatbot_data")
+    assert [plan.optional for plan in index_plans(settings, dimensions=4)] == [False, False]
+
+
+# Creation
+
+
+def test_indexes_are_created_once(setup: Setup) -> None:
+    statuses = ensure_indexes(setup.database, setup.plans())
+    assert [status.state for status in statuses] == ["READY"] * 4
+    assert all(status.queryable for status in statuses)
+    before = {key: setup.engine.index(*key) for key in every_index(setup)}
+    assert len(before) == 4
+    ensure_indexes(setup.database, setup.plans())
+    assert all(setup.engine.index(*key) is index for key, index in before.items())
+
+
+def test_creation_waits_until_queryable(setup: Setup) -> None:
+    setup.engine.new_status = "PENDING"
+
+    def build(now: float) -> None:
+        for key in every_index(setup):
+            setup.engine.index(*key).become("BUILDING" if now < 1003 else "READY")
+
+    clock = Clock(build)
+    statuses = ensure_indexes(setup.database, setup.plans(), polling(clock, interval=1.0))
+    assert all(status.queryable for status in statuses)
+    assert clock.slept == [1.0, 1.0, 1.0]  # all are built side by side
+
+
+def test_a_failed_index_ends_the_wait_at_once(setup: Setup) -> None:
+    setup.engine.new_status = "PENDING"
+    clock = Clock(lambda now: setup.engine.index("general", "vector_index").become("FAILED", "out of disk"))
+    with pytest.raises(SearchEngineError, match=r"'vector_index' of 'general' has failed \(out of disk\)"):
+        ensure_indexes(setup.database, setup.plans(), polling(clock))
+    assert clock.slept == [1.0]
+
+
+def test_the_time_is_up_with_advice(setup: Setup) -> None:
+    setup.engine.new_status = "BUILDING"
+    clock = Clock()
+    with pytest.raises(SearchEngineError, match=r"still BUILDING after 20 seconds.*index status") as caught:
+        ensure_indexes(setup.database, setup.plans(), polling(clock, timeout=20.0, interval=5.0))
+    assert caught.value.retry_after == 30
+    assert clock.slept == [5.0] * 4
+
+
+def test_a_server_that_accepts_and_forgets_is_found_out(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatbot.database.core.Collection.search_indexes", lambda self, name=None: [])
+    clock = Clock()
+    with pytest.raises(SearchEngineError, match="still DOES_NOT_EXIST after 5 seconds"):
+        ensure_indexes(setup.database, setup.plans(), polling(clock, timeout=5.0))
+
+
+def test_the_free_tier_leaves_out_the_general_text_index(setup: Setup) -> None:
+    setup.engine.room = 3
+    statuses = ensure_indexes(setup.database, setup.plans())
+    assert [(status.collection, status.name, status.state) for status in statuses] == [
+        ("general", "vector_index", "READY"),
+        ("reports", "vector_index", "READY"),
+        ("reports", "text_index", "READY"),
+        ("general", "text_index", "NO_ROOM"),
+    ]
+
+
+def test_no_room_for_a_needed_index_is_an_error(setup: Setup) -> None:
+    setup.engine.room = 1
+    with pytest.raises(SearchEngineError, match="no room for the search index 'vector_index' of 'reports'"):
+        ensure_indexes(setup.database, setup.plans())
+
+
+def test_another_process_may_be_faster(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    ensure_indexes(setup.database, setup.plans())
+    listed = type(setup.database["x"]).search_indexes
+    answers = iter([True])
+
+    def first_time_nothing(self: Any, name: str | None = None) -> list[dict[str, Any]]:
+        return [] if next(answers, False) else listed(self, name)
+
+    monkeypatch.setattr("chatbot.database.core.Collection.search_indexes", first_time_nothing)
+    changed = setup.plans(fields=("country_name", "year", "type"))[:1]
+    (status,) = ensure_indexes(setup.database, changed)
+    assert {"type": "filter", "path": "type"} in status.definition["fields"]
+
+
+# Change
+
+
+CHANGES: list[tuple[str, Callable[[Setup], Any]]] = [
+    ("a field more", lambda setup: setup.plans(fields=("country_name", "year", "type"))),
+    ("other dimensions", lambda setup: setup.plans(dimensions=8)),
+    ("quantisation", lambda setup: setup.plans(quantization="scalar")),
+]
+
+
+@pytest.mark.parametrize("plans", [change[1] for change in CHANGES], ids=[change[0] for change in CHANGES])
+def test_a_changed_definition_updates_the_index(setup: Setup, plans: Callable[[Setup], Any]) -> None:
+    ensure_indexes(setup.database, setup.plans())
+    wanted = plans(setup)
+    ensure_indexes(setup.database, wanted)
+    assert setup.engine.index("reports", "vector_index").serving == wanted[1].target.definition
+
+
+def test_another_language_updates_the_text_index(setup: Setup) -> None:
+    ensure_indexes(setup.database, setup.plans())
+    index = setup.engine.index("reports", "text_index")
+    index.latest = text_index_definition(("country_name", "year"), "german")
+    ensure_indexes(setup.database, setup.plans())
+    assert index.serving is not None
+    assert index.serving["mappings"]["fields"]["data"]["analyzer"] == "lucene.english"
+
+
+def test_an_update_waits_for_the_new_definition_while_the_old_one_serves(setup: Setup) -> None:
+    ensure_indexes(setup.database, setup.plans())
+    setup.engine.new_status = "BUILDING"
+
+    def build(now: float) -> None:
+        for name in ("general", "reports"):
+            index = setup.engine.index(name, "vector_index")
+            assert index.queryable
+            assert index.serving is not None
+            assert index.serving["fields"][0]["numDimensions"] == 4
+            if now >= 1002:
+                index.become("READY")
+
+    clock = Clock(build)
+    statuses = ensure_indexes(setup.database, setup.plans(dimensions=8)[:2], polling(clock))
+    assert len(clock.slept) == 2
+    assert [status.definition["fields"][0]["numDimensions"] for status in statuses] == [8, 8]
+
+
+def test_defaults_a_server_adds_and_fields_an_operator_added_are_no_change(setup: Setup) -> None:
+    ensure_indexes(setup.database, setup.plans())
+    index = setup.engine.index("reports", "vector_index")
+    vector, *filters = index.latest["fields"]
+    del vector["quantization"]
+    vector["hnswOptions"] = {"maxEdges": 16}
+    index.latest = {"fields": [vector, *filters, {"type": "filter", "path": "mine"}], "numPartitions": 1}
+    before = index.latest
+    ensure_indexes(setup.database, setup.plans())
+    assert index.latest is before
+
+
+def test_an_update_keeps_the_operators_filter_fields(setup: Setup) -> None:
+    ensure_indexes(setup.database, setup.plans(fields=("country_name", "year", "mine")))
+    ensure_indexes(setup.database, setup.plans(fields=("country_name", "year", "type")))
+    paths = [field["path"] for field in setup.engine.index("reports", "vector_index").latest["fields"]]
+    assert paths == ["data_embedding", "country_name", "year", "type", "mine"]
+    fields = setup.engine.index("reports", "text_index").latest["mappings"]["fields"]
+    assert {"mine", "type"} <= set(fields)
+
+
+def test_an_index_of_another_type_is_not_overwritten(setup: Setup) -> None:
+    setup.database["general"].create_search_index("vector_index", kind="search", definition={"mappings": {}})
+    with pytest.raises(SearchEngineError, match=r"of the type 'search', not 'vectorSearch'.*index drop"):
+        ensure_indexes(setup.database, setup.plans())
+
+
+def test_an_index_that_is_being_deleted_is_waited_for(setup: Setup) -> None:
+    ensure_indexes(setup.database, setup.plans())
+    setup.engine.index("general", "vector_index").become("DELETING")
+
+    def vanish(now: float) -> None:
+        del setup.engine.indexes["general"]["vector_index"]
+
+    clock = Clock(vanish)
+    ensure_indexes(setup.database, setup.plans(), polling(clock))
+    assert clock.slept == [1.0]
+    assert setup.engine.index("general", "vector_index").status == "READY"
+
+
+# Status, drop, ordinary indexes
+
+
+def test_status(setup: Setup) -> None:
+    target = setup.plans()[0].target
+    missing = index_status(setup.database, target)
+    assert (missing.state, missing.queryable, missing.definition) == ("DOES_NOT_EXIST", False, {})
+    ensure_indexes(setup.database, setup.plans())
+    ready = index_status(setup.database, target)
+    assert (ready.collection, ready.name, ready.kind) == ("general", "vector_index", "vectorSearch")
+    assert (ready.state, ready.queryable, ready.definition) == ("READY", True, target.definition)
+
+
+def test_drop(setup: Setup) -> None:
+    ensure_indexes(setup.database, setup.plans())
+    names = ["general.vector_index", "reports.vector_index", "reports.text_index", "general.text_index"]
+    assert drop_indexes(setup.database, setup.plans()) == names
+    assert every_index(setup) == []
+    assert drop_indexes(setup.database, setup.plans()) == []
+
+
+def test_ordinary_indexes_create_the_collection(setup: Setup) -> None:
+    ensure_ordinary_indexes(setup.database, ["fresh"], ("year",))
+    ensure_ordinary_indexes(setup.database, ["fresh"], ("year",))
+    raw = setup.client["test"]["fresh"]
+    assert {tuple(index["key"]) for index in raw.index_information().values()} == {
+        (("_id", 1),),
+        (("document_id", 1), ("ordinal", 1)),
+        (("year", 1),),
+    }
+    assert "fresh" in setup.client["test"].list_collection_names()
+
+
+def test_an_index_on_a_collection_that_does_not_exist(setup: Setup) -> None:
+    with pytest.raises(DatabaseError, match="does not exist"):
+        setup.database["nowhere"].create_search_index("i", kind="search", definition={"mappings": {}})
+
+
+def test_no_search_engine(setup: Setup) -> None:
+    setup.engine.enabled = False
+    for call in (
+        lambda: ensure_indexes(setup.database, setup.plans()),
+        lambda: index_status(setup.database, setup.plans()[0].target),
+        lambda: drop_indexes(setup.database, setup.plans()),
+    ):
+        with pytest.raises(SearchEngineError, match="has no search engine"):
+            call()
+
+
+def test_the_embedded_database_has_no_search_indexes(tmp_path: Path) -> None:
+    database = open_database(Settings.from_env({"DATA_DIR": str(tmp_path)}))
+    collection = database["general"]
+    for call in (
+        collection.search_indexes,
+        lambda: collection.create_search_index("i", kind="search", definition={}),
+        lambda: collection.update_search_index("i", {}),
+        lambda: collection.drop_search_index("i"),
+    ):
+        with pytest.raises(DatabaseError, match=r"no search indexes.*MONGODB_URI"):
+            call()
+    assert probe_search(database, "general").vector is False
+    database.close()
+
+
+# What a server can do
+
+
+def test_probe_of_a_complete_engine(setup: Setup) -> None:
+    found = probe_search(setup.database, "general")
+    assert (found.vector, found.text, found.rank_fusion) == (True, True, True)
+    assert found.detail == "$vectorSearch, $search, $rankFusion"
+    assert setup.engine.asked[0][1][0]["$vectorSearch"]["index"] == PROBE_INDEX
+
+
+def test_probe_without_rank_fusion(setup: Setup) -> None:
+    setup.engine.rank_fusion = False
+    found = probe_search(setup.database, "general")
+    assert (found.vector, found.text, found.rank_fusion) == (True, True, False)
+
+
+def test_probe_without_an_engine(setup: Setup) -> None:
+    setup.engine.enabled = False
+    found = probe_search(setup.database, "general")
+    assert (found.vector, found.text, found.rank_fusion) == (False, False, False)
+    assert "no search engine beside this server" in found.detail
+    assert len(setup.engine.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        location(40324, "Unrecognized pipeline stage name: '$vectorSearch'"),
+        failure("Aggregation stage '$vectorSearch' not supported", 1, "InternalError"),
+    ],
+    ids=str,
+)
+def test_probe_of_old_and_other_servers(setup: Setup, error: Exception) -> None:
+    setup.engine.failure = error  # type: ignore[assignment]
+    assert probe_search(setup.database, "general").vector is False
+
+
+def test_probe_of_an_overloaded_engine_finds_it(setup: Setup) -> None:
+    setup.engine.failure = failure("overloaded", 489, "Overloaded")
+    assert probe_search(setup.database, "general").vector is True
+
+
+def test_probe_with_wrong_credentials_is_no_finding(setup: Setup) -> None:
+    setup.engine.failure = failure("not authorized", 13, "Unauthorized")
+    with pytest.raises(DatabaseError, match="lacks a right"):
+        probe_search(setup.database, "general")

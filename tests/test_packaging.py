@@ -1,0 +1,120 @@
+"""`pip install .`: the wheel has everything that the program needs, and serves from an empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from chatbot import __version__
+from chatbot.cli import main
+from chatbot.shipped import SAMPLE_DATA, STATIC, TEMPLATES, WARM_CACHE
+
+ROOT = Path(__file__).parent.parent
+SHIPPED = ("templates", "static", "sample_data")
+SERVES = """
+import time
+from chatbot.factory import close_app, create_app
+app = create_app()
+client = app.test_client()
+assert "_shipped" in app.static_folder and not app.static_folder.startswith({root!r})
+assert client.get("/").status_code == client.get("/static/css/base.css").status_code == 200
+until = time.monotonic() + 60
+while client.get("/ready").json["sample_data"]["ready"] < 1:
+    assert time.monotonic() < until
+    time.sleep(0.2)
+close_app(app)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, unpacked."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder, ROOT]
+    subprocess.run([sys.executable, *command], check=True)
+    (made,) = folder.glob("*.whl")
+    with zipfile.ZipFile(made) as packed:
+        packed.extractall(folder / "unpacked")
+    return folder / "unpacked"
+
+
+def files_below(folder: Path) -> set[str]:
+    """Without what Python leaves behind."""
+    return {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_the_checkout_has_what_ships_beside_the_package() -> None:
+    assert all(path.parent == ROOT for path in (SAMPLE_DATA, STATIC, TEMPLATES))
+    assert WARM_CACHE.is_file()
+
+
+@pytest.mark.slow
+def test_the_wheel_has_the_package_and_what_ships_with_it(wheel: Path) -> None:
+    packed = files_below(wheel / "chatbot")
+    beside = {f"_shipped/{name}/{file}" for name in SHIPPED for file in files_below(ROOT / name)}
+    assert packed == files_below(ROOT / "chatbot") | beside
+
+
+@pytest.mark.slow
+def test_the_wheel_needs_what_the_requirements_say(wheel: Path) -> None:
+    (metadata,) = wheel.glob("*.dist-info/METADATA")
+    text = metadata.read_text(encoding="utf-8")
+    needed = {requirement(line) for line in re.findall(r"^Requires-Dist: (.*)$", text, re.MULTILINE)}
+    extras = {path.stem.removeprefix("requirements-"): path for path in ROOT.glob("requirements-*.txt")}
+    del extras["dev"]
+    assert set(re.findall(r"^Provides-Extra: (.*)$", text, re.MULTILINE)) == set(extras)
+    wanted = requirements(ROOT / "requirements.txt").union(*map(requirements, extras.values()))
+    assert needed == wanted
+    assert f"Version: {__version__}\n" in text
+
+
+@pytest.mark.slow
+def test_it_serves_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("EMBEDDING_PROVIDER=minilm\nSUMMARIES=off\n", encoding="utf-8")
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHON_DOTENV_DISABLED"}
+    command = [sys.executable, "-c", SERVES.format(root=str(ROOT))]
+    run = subprocess.run(
+        command, cwd=tmp_path, env={**inherited, "PYTHONPATH": str(wheel)}, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "data").is_dir()
+
+
+def test_the_console_script_is_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"report-chat": f"{main.__module__}:{main.__name__}"}
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0
+    assert __version__ in capsys.readouterr().out
+
+
+def test_the_newest_release_is_the_version() -> None:
+    releases = re.findall(
+        r"^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert releases[0] == __version__
+    assert releases == sorted(releases, key=lambda release: [*map(int, release.split("."))], reverse=True)
+
+
+def requirements(path: Path) -> set[tuple[str, str]]:
+    lines = (line.partition("  #")[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
+    return {requirement(line) for line in lines if line and not line.startswith(("#", "-r"))}
+
+
+def requirement(line: str) -> tuple[str, str]:
+    """The name as the index writes it, and the versions."""
+    found = Requirement(line)
+    return re.sub(r"[-_.]+", "-", found.name).lower(), str(found.specifier)

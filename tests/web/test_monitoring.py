@@ -1,0 +1,195 @@
+"""What the server says of itself: `/health`, `/ready`, `/metrics` and `/api/usage` (R-C7)."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+
+import pytest
+from flask.testing import FlaskClient
+
+from chatbot.errors import SettingsError, UnknownNameError
+from chatbot.factory import create_app
+from chatbot.schema import LedgerRow, Usage
+from chatbot.services import Services
+from chatbot.settings import Settings
+from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
+from tests.web.conftest import QUESTION, Post, error_of, fields_of
+from tests.web.contract import STAGE, SUMS
+
+
+def ready(client: FlaskClient) -> tuple[int, dict[str, object], dict[str, dict[str, object]]]:
+    """Status, body, and the dependencies by name."""
+    response = client.get("/ready")
+    body = response.get_json()
+    assert set(body) == {"ready", "dependencies", "sample_data", "ingesting"}
+    assert all(set(dependency) == {"name", "ok", "detail"} for dependency in body["dependencies"])
+    return response.status_code, body, {dependency["name"]: dependency for dependency in body["dependencies"]}
+
+
+def test_the_page_is_html_with_the_example_questions(client: FlaskClient) -> None:
+    response = client.get("/")
+    assert (response.status_code, response.mimetype) == (200, "text/html")
+    assert QUESTION in response.get_data(as_text=True)
+
+
+def test_health_asks_nothing_of_anybody(client: FlaskClient, services) -> None:
+    services.close()
+    response = client.get("/health")
+    assert (response.status_code, response.get_json()) == (200, {"status": "ok"})
+
+
+class TestReady:
+    def test_when_all_works_it_says_what_is_used(self, client: FlaskClient, kenya) -> None:
+        status, body, dependencies = ready(client)
+        assert (status, body["ready"], body["ingesting"]) == (200, True, False)
+        assert body["sample_data"] == {"ready": 0, "total": 0}
+        assert list(dependencies) == ["database", "embedder", "vector_search", "chat_model"]
+        assert all(dependency["ok"] for dependency in dependencies.values())
+        assert dependencies["embedder"]["detail"] == "hashing:256, 256 dimensions"
+        assert dependencies["chat_model"]["detail"] == "echo"
+
+    def test_a_database_that_broke_is_503_and_named(self, client: FlaskClient, settings: Settings, kenya) -> None:
+        assert ready(client)[0] == 200
+        for path in settings.data_dir.glob("report-chat.sqlite*"):
+            path.write_bytes(b"this is no database" * 1000)
+        results = []
+        # Another thread, as in a server: a connection that is open already may not notice.
+        thread = threading.Thread(target=lambda: results.append(ready(client)))
+        thread.start()
+        thread.join()
+        status, body, dependencies = results[0]
+        assert (status, body["ready"]) == (503, False)
+        assert dependencies["database"]["ok"] is False
+        assert "embedded database" in str(dependencies["database"]["detail"])
+
+
+def test_an_embedder_that_is_down_at_the_start_is_found_when_asked(settings: Settings, server: FakeOpenAI) -> None:
+    """Of an unknown model even the dimensions have to be asked for."""
+    server.always(EMBEDDINGS, Reply(status=500))
+    app = create_app(
+        settings.override(
+            embedding_provider="openai", embedding_model="mine", openai_base_url=server.url, model_retries=0
+        )
+    )
+    client = app.test_client()
+    try:
+        status, _, dependencies = ready(client)
+        assert status == 503
+        assert dependencies["embedder"]["ok"] is False
+        assert "failed with status 500" in str(dependencies["embedder"]["detail"])
+        error = error_of(client.post("/query", json={"query": QUESTION}), 503, "embedder_unavailable")
+        assert error["details"][0]["dependency"] == "embedder"
+        server.always(EMBEDDINGS, Reply())
+        assert ready(client)[0] == 200
+    finally:
+        app.extensions["startup"].close()
+        app.extensions["services"].close()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "setting"),
+    [
+        ({"chat_model": "clairvoyant"}, UnknownNameError, "CHAT_MODEL"),
+        ({"chat_model": "openai:gpt-4o"}, SettingsError, "OPENAI_API_KEY"),
+        ({"embedding_provider": "clairvoyant"}, UnknownNameError, "EMBEDDING_PROVIDER"),
+        ({"vector_search": "clairvoyant"}, UnknownNameError, "VECTOR_SEARCH"),
+        ({"retrieval_method": "clairvoyant"}, UnknownNameError, "RETRIEVAL_METHOD"),
+        ({"language": "klingon"}, SettingsError, "LANGUAGE"),
+    ],
+)
+def test_a_wrong_setting_stops_the_start_and_is_named(settings: Settings, wrong, kind, setting) -> None:
+    started = time.monotonic()
+    with pytest.raises(kind, match=f"(?i){setting}"):
+        create_app(settings.override(**wrong))
+    assert time.monotonic() - started < 5
+
+
+LINE = re.compile(r'[a-z_]+(\{[a-z]+="[a-z]+"\})? -?\d+(\.\d+)?(e-\d+)?')
+
+
+@pytest.mark.usefixtures("kenya")
+def test_counters_and_gauges(client: FlaskClient) -> None:
+    response = client.get("/metrics")
+    assert response.content_type == "text/plain; version=0.0.4; charset=utf-8"
+    lines = response.text.splitlines()
+    assert all(LINE.fullmatch(line) for line in lines if not line.startswith("# "))
+    assert 'report_chat_documents{status="ready"} 1' in lines
+    assert "report_chat_passages 3" in lines
+    assert 'report_chat_cache_hits_total{level="query"} 0' in lines
+    kinds = [line for line in lines if line.startswith("# TYPE")]
+    assert len(set(kinds)) == len(kinds)
+
+
+def test_what_the_questions_of_today_took(client: FlaskClient, services: Services) -> None:
+    usage = Usage(100, 10, 5, calls=3, cached_calls=1, failed_calls=1)
+    services.storage.usage.book([LedgerRow("generate", 1, 5.0, usage, 0.0000275)], questions=1)
+    services.storage.usage.add(110)
+    lines = client.get("/metrics").text.splitlines()
+    assert all(LINE.fullmatch(line) for line in lines if not line.startswith("# "))
+    assert {
+        "report_chat_tokens_today 110",
+        "report_chat_questions_today 1",
+        'report_chat_model_calls_today{result="ok"} 2',
+        'report_chat_model_calls_today{result="failed"} 1',
+        'report_chat_model_calls_today{result="cached"} 1',
+        'report_chat_question_tokens_today{kind="prompt"} 100',
+        'report_chat_question_tokens_today{kind="completion"} 10',
+        'report_chat_question_tokens_today{kind="embedding"} 5',
+        "report_chat_cost_today 2.75e-05",
+        "report_chat_unpriced_tokens_today 0",
+    } <= set(lines)
+
+
+def test_before_the_first_question_there_is_no_day(client: FlaskClient) -> None:
+    body = client.get("/api/usage").get_json()
+    assert body["days"] == []
+    assert set(body["total"]) == SUMS | {"metered_tokens", "stages"}
+    assert body["total"]["questions"] == 0
+
+
+@pytest.mark.usefixtures("kenya")
+def test_a_day_has_the_sums_of_its_answers_and_stages(client: FlaskClient, query: Post) -> None:
+    answers = [query(limit=2).get_json() for _ in range(2)]
+    body = client.get("/api/usage?days=1").get_json()
+    (day,) = body["days"]
+    assert set(day) == SUMS | {"day", "metered_tokens", "stages"}
+    assert day["questions"] == 2
+    assert day["calls"] == sum(answer["trace"]["usage"]["calls"] for answer in answers)
+    assert day["cost"] == 0.0  # models of this process
+    assert {stage["stage"] for stage in day["stages"]} == {row["stage"] for row in answers[0]["trace"]["ledger"]}
+    assert set(day["stages"][0]) == STAGE
+    assert body["total"] == {name: value for name, value in day.items() if name != "day"}
+
+
+def test_days_are_newest_first(client: FlaskClient, services: Services) -> None:
+    for day in ("2020-01-01", "2020-01-02"):
+        services.storage.database["usage"].insert_one({"_id": day, "tokens": 1})
+    services.storage.usage.add(5)
+    today = client.get("/api/usage?days=366").get_json()["days"]
+    assert [day["metered_tokens"] for day in today] == [5]
+
+
+@pytest.mark.parametrize("days", ["0", "367", "-1", "1.5", "soon", ""])
+def test_a_number_of_days_that_cannot_be_is_named(client: FlaskClient, days: str) -> None:
+    assert fields_of(client.get(f"/api/usage?days={days}")) == ["days"]
+
+
+@pytest.mark.usefixtures("kenya")
+def test_an_answer_says_what_its_conversation_took(client: FlaskClient, query: Post) -> None:
+    first = query(limit=2).get_json()
+    assert set(first["conversation_usage"]) == SUMS
+    assert first["conversation_usage"]["questions"] == 1
+    assert first["conversation_usage"]["calls"] == first["trace"]["usage"]["calls"]
+    second = query(limit=2, conversation_id=first["conversation_id"]).get_json()
+    assert second["conversation_usage"]["questions"] == 2
+    assert query(limit=2).get_json()["conversation_usage"]["questions"] == 1
+
+
+@pytest.mark.usefixtures("kenya")
+def test_the_stream_says_the_same(client: FlaskClient) -> None:
+    stream = client.post("/api/chat", json={"query": QUESTION}).get_data(as_text=True)
+    done = stream.split("event: done\ndata: ")[1].split("\n")[0]
+    assert set(json.loads(done)["conversation_usage"]) == SUMS
