@@ -36,11 +36,22 @@ def served(app: Flask, *, threads: int = 4) -> Iterator[int]:
         yield server.effective_port
     finally:
         # Connections first, so that no task waits for one; each step in the loop's own thread.
-        _in_loop(server, lambda: [channel.handle_close() for channel in list(server.active_channels.values())])
+        _in_loop(server, lambda: _close_channels(server))
         assert server.task_dispatcher.shutdown(timeout=10) is not None
-        _in_loop(server, server.close)
+        # A browser may have connected again since: what came with the last turn of the loop goes with the server.
+        _in_loop(server, lambda: _close(server))
         thread.join(10)
         assert not thread.is_alive()
+
+
+def _close_channels(server: Any) -> None:
+    for channel in list(server.active_channels.values()):
+        channel.handle_close()
+
+
+def _close(server: Any) -> None:
+    server.close()
+    _close_channels(server)
 
 
 def _in_loop(server: Any, act: Callable[[], object]) -> None:
