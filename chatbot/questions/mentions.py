@@ -58,7 +58,9 @@ _PEOPLE_ELSEWHERE = pattern(r"^\s*{people_elsewhere}\b")
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """``about``: the countries that are the subject, ``countries`` all of them; ``years`` likewise only subjects.
+    """``about``: the countries that are the subject, ``countries`` all of them.
+
+    ``years``: those of reports ("the 2023 edition"), ``figure_years``: those of figures ("in 2023"); only subjects.
 
     ``refers``: the question also speaks of something that it does not name ("its imports").
     """
@@ -67,6 +69,7 @@ class Mentions:
     about: tuple[NamedCountry, ...] = ()
     years: tuple[NamedYears, ...] = ()
     refers: bool = False
+    figure_years: tuple[NamedYears, ...] = ()
 
 
 def find_mentions(text: str, catalog: Catalog) -> Mentions:
@@ -78,8 +81,10 @@ def find_mentions(text: str, catalog: Catalog) -> Mentions:
 def _mentions(text: str, also: tuple[str, ...]) -> Mentions:
     named = find_countries(text, also)[:MOST]
     about = (country for country, is_subject in zip(named, subjects(text, named), strict=True) if is_subject)
-    years = (years for years in find_years(text) if years.is_subject)
-    return Mentions(tuple(named), tuple(about), tuple(years), _REFERS.search(text) is not None)
+    years = [years for years in find_years(text) if years.is_subject]
+    of_reports = tuple(years for years in years if years.of_report)
+    of_figures = tuple(years for years in years if not years.of_report)
+    return Mentions(tuple(named), tuple(about), of_reports, _REFERS.search(text) is not None, of_figures)
 
 
 def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value]:

@@ -46,6 +46,8 @@ _MONTH = pattern(r"\b{month}\.?,?\s*$")
 _ASIDE_BEFORE = pattern(
     r"\b(?:by|before|after|until|till|compar(?:ed|ison)\s+(?:with|to)|(?:than|unlike)(?:\s+in)?|as in|est\.?)\s+$"
 )
+_REPORT_AFTER = pattern(r"^\s+{report}\b")
+_REPORT_BEFORE = pattern(r"\b{report}\s+(?:(?:of|for|from)\s+)?(?:the\s+)?$")
 _ESTIMATED = pattern(r"^\s*(?:est\b|estimates?\b|census\b|/)")
 
 
@@ -63,13 +65,17 @@ class NamedCountry:
 
 @dataclass(frozen=True, slots=True)
 class NamedYears:
-    """A year, or a range of which one end may be open."""
+    """A year, or a range of which one end may be open.
+
+    ``of_report``: of an edition ("in the 2023 report"), not of a figure ("in 2023").
+    """
 
     gte: int
     lte: int | None
     start: int
     end: int
     is_subject: bool
+    of_report: bool = False
 
     @property
     def text(self) -> str:
@@ -181,7 +187,11 @@ def find_years(text: str) -> list[NamedYears]:
 
 
 def _years(text: str, first: int, last: int | None, match: re.Match[str]) -> NamedYears:
-    return NamedYears(first, last, match.start(), match.end(), _is_subject(text, match.start(), match.end()))
+    start, end = match.start(), match.end()
+    of_report = _REPORT_AFTER.match(_MORE_YEARS.sub("", text[end:])) or _REPORT_BEFORE.search(
+        _YEARS_BEFORE.sub("", text[:start])
+    )
+    return NamedYears(first, last, start, end, _is_subject(text, start, end), of_report is not None)
 
 
 def _is_subject(text: str, start: int, end: int) -> bool:

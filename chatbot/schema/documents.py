@@ -179,6 +179,8 @@ class Chunk:
     collection: str = ""
     labels: tuple[str, ...] = ()
     description: str = ""
+    figure_years: tuple[int, ...] = ()
+    """The years that its figures are of, newest first; not the year of its report."""
 
     @staticmethod
     def make_id(document_id: str, version: str, ordinal: int) -> str:

@@ -12,13 +12,17 @@ Value = str | int
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Any of these values (OR within a field). Never empty."""
+    """Any of these values (OR within a field). Never empty.
+
+    ``or_none``: passages without the field are inside too.
+    """
 
     values: tuple[Value, ...]
+    or_none: bool = False
 
     def matches(self, value: Value | None) -> bool:
-        """None, a field that is not there, matches nothing."""
-        return value in self.values
+        """None, a field that is not there, matches only with ``or_none``."""
+        return self.or_none if value is None else value in self.values
 
     def to_mql(self) -> dict[str, Any]:
         return {"$eq": self.values[0]} if len(self.values) == 1 else {"$in": list(self.values)}
