@@ -1,0 +1,290 @@
+"""What a person who types a question gets: asked through `POST /query`, over the sample reports, no model, no key.
+
+Sets of questions (JSON files): plain (`plain_questions.json`, asked with the scope set, and without), conversations,
+scope_positions, abstention. `figure_years` and `passing` are made by script from the sample reports themselves.
+Run: python -m benchmarks.questions FOLDER [SET ...] [--misses] [--wordings new]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flask.testing import FlaskClient
+
+from benchmarks.loaded import load_samples
+from chatbot.factory import create_app
+from chatbot.settings import Settings
+from chatbot.web.services import services
+
+Json = dict[str, Any]
+REPORTS = Path(__file__).parents[1] / "sample_data" / "country_reports"
+EVERY = 150
+SEED = 12
+
+
+@dataclass
+class Tally:
+    """Shares by name; ``misses`` are the questions behind what is not 1."""
+
+    name: str
+    verdicts: dict[str, list[bool]] = field(default_factory=dict)
+    misses: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, question: str, **verdicts: bool) -> None:
+        for name, right in verdicts.items():
+            self.verdicts.setdefault(name, []).append(right)
+            if not right:
+                self.misses.setdefault(name, []).append(question)
+
+    def show(self, *, misses: bool) -> None:
+        shares = (f"{name} {sum(v) / len(v):.3f} ({sum(v)}/{len(v)})" for name, v in self.verdicts.items())
+        print(f"{self.name}: {', '.join(shares)}", flush=True)
+        for name, questions in self.misses.items() if misses else ():
+            for question in questions:
+                print(f"    {name}: {question}")
+
+
+Ask = Callable[..., Json]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="the folder of the questions")
+    parser.add_argument("sets", nargs="*", help=f"of {', '.join(SETS)}; none = all")
+    parser.add_argument("--misses", action="store_true", help="show the questions that went wrong")
+    parser.add_argument("--wordings", choices=WORDINGS, default="seen", help="of the figure years")
+    parser.add_argument("--every", type=int, default=EVERY, help="how many questions a script makes")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(data_dir=Path(folder), embedding_provider=os.environ.get("EMBEDDING_PROVIDER", "minilm"))
+        app = create_app(settings)
+        with app.app_context():
+            load_samples(services())
+            client = app.test_client()
+            for name in chosen.sets or SETS:
+                for tally in SETS[name](asker(client), chosen):
+                    tally.show(misses=chosen.misses)
+
+
+def asker(client: FlaskClient) -> Ask:
+    def ask(query: str, **body: Any) -> Json:
+        response = client.post("/query", json={"query": query, "cache": False, **body})
+        assert response.status_code == 200, (query, response.get_json())
+        answer: Json = response.get_json()
+        return answer
+
+    return ask
+
+
+def heading(hit: Mapping[str, Any]) -> str:
+    return str(hit["section"]).split(" › ")[-1]
+
+
+def ranks(hits: Sequence[Json], country: str, fields: Iterable[str], fits: Callable[[Json], bool]) -> dict[str, bool]:
+    right = [hit["country_name"] == country and heading(hit) in set(fields) and fits(hit) for hit in hits[:5]]
+    return {"first": right[:1] == [True], "top 5": any(right)}
+
+
+def plain(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+    rows = read(chosen.folder, "plain_questions")
+    for name in ("scope set", "without scope"):
+        tally = Tally(f"plain questions, {name}")
+        for row in rows:
+            filters = {"country_name": row["country"], "year": row["year"]} if name == "scope set" else {}
+            answer = ask(row["question"], filters=filters)
+
+            def fits(hit: Json, row: Json = row, filters: Json = filters) -> bool:
+                return not filters or hit["year"] == row["year"]
+
+            found = ranks(answer["trace"]["hits"], row["country"], row["field"].split("|"), fits)
+            shown = " / ".join(f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in answer["trace"]["hits"])
+            tally.add(f"{row['question']} {row['country']} {row['year']} -> {shown}", **found)
+        yield tally
+
+
+def conversations(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+    tally = Tally("conversations")
+    for row in read(chosen.folder, "conversations"):
+        said: list[Json] = []
+        for turn in row["turns"]:
+            answer = ask(turn, previous_messages=said)
+            said += [{"role": "user", "content": turn}, {"role": "assistant", "content": answer["response"] or "."}]
+        hits = answer["trace"]["hits"]
+        wanted = row["year"]
+
+        def fits(hit: Json, wanted: int | None = wanted) -> bool:
+            return wanted is None or hit["year"] == wanted or str(wanted) in hit["text"]
+
+        found = [ranks(hits, country, row["fields"], fits)["top 5"] for country in row["countries"]]
+        taken = answer["scope"]["filters"].get("country_name") or sorted(
+            {str(hit["country_name"]) for hit in hits[:5]}
+        )
+        right = sorted(taken) == sorted(row["countries"])
+        what = f"{row['kind']}: {' // '.join(row['turns'])} -> {answer['trace']['query']!r} {answer['scope']['filters']}"
+        seen = " / ".join(f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits[:5])
+        tally.add(f"{what} {seen}", **{"scope": right, "top 5": all(found)})
+    yield tally
+
+
+def scope_positions(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+    tally = Tally("countries in any place of the sentence")
+    for question in read(chosen.folder, "scope_positions"):
+        answer = ask(question)
+        filters = answer["scope"]["filters"].get("country_name", [])
+        if "Germany" in question:
+            refused = not answer["answered"] and "Germany" in answer["response"] and "no report" in answer["response"]
+            tally.add(question, **{"absent refused": refused})
+        else:
+            tally.add(f"{question} -> {filters}", found="Kenya" in filters)
+    yield tally
+
+
+def abstention(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+    tally = Tally("abstention")
+    for row in read(chosen.folder, "abstention"):
+        answer = ask(row["question"])
+        wanted = row["kind"] == "answerable"
+        tally.add(f"{row['question']} -> {answer['response'][:150]!r}", **{row["kind"]: answer["answered"] == wanted})
+    yield tally
+
+
+PASSING = (
+    "How much does {country} import from {other}?",
+    "Does {country} share a border with {other}?",
+    "What does the report on {country} say about its war with {other}?",
+    "How many refugees from {other} live in {country}?",
+    "Is {country} bigger than {other} in any way, and what is its area?",
+    "What is the GDP of {country} in US dollars?",
+    "Who supplies {country} with weapons besides {other}?",
+    "Describe the relations of {country} with {other}.",
+    "How did the invasion by {other} change the economy of {country}?",
+    "What are the exports of {country} to {other}?",
+)
+OTHERS = ("France", "Germany", "China", "Russia", "Italy", "India", "Turkey", "Japan", "Brazil", "Spain")
+
+
+def passing(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+    draw = random.Random(SEED)
+    names = sorted({report.country for report in reports()})
+    tally = Tally("passing mentions")
+    for place in range(chosen.every):
+        country, other = draw.choice(names), draw.choice(OTHERS)
+        question = PASSING[place % len(PASSING)].format(country=country, other=other)
+        answer = ask(question)
+        taken = answer["scope"]["filters"].get("country_name")
+        refused = "no report on" in answer["response"][:80]
+        tally.add(f"{question} -> {taken} {answer['response'][:90]!r}", **{"left alone": taken == [country], "not refused": not refused})
+    yield tally
+
+
+@dataclass(frozen=True)
+class Report:
+    country: str
+    edition: int
+    sections: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class FigureYear:
+    """``texts``: how the newest edition that has a figure of this year writes it."""
+
+    country: str
+    heading: str
+    year: int
+    edition: int
+    text: str
+
+
+def reports() -> list[Report]:
+    found = []
+    for path in sorted(REPORTS.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        title = re.match(r"# (.+): Country Report (\d{4})", text)
+        assert title
+        parts = re.split(r"^### (.+)$", text, flags=re.MULTILINE)[1:]
+        sections = {name: re.split(r"^## ", body, flags=re.MULTILINE)[0] for name, body in zip(parts[::2], parts[1::2], strict=True)}
+        found.append(Report(title[1], int(title[2]), sections))
+    return found
+
+
+_LINE = re.compile(r"^(?:\*\*total(?: population)?:\*\*\s*)?(\S[^\n(]{0,40}?\d[^\n(]{0,30}?)\s*\((\d{4})(?: est\.)?\)", re.MULTILINE)
+
+
+def figure_years(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+    wordings = WORDINGS[chosen.wordings]
+    newest: dict[tuple[str, str, int], FigureYear] = {}
+    for report in sorted(reports(), key=lambda one: one.edition):
+        for name in wordings:
+            seen: set[int] = set()
+            for match in _LINE.finditer(report.sections.get(name, "")):
+                text, year = match[1].strip(), int(match[2])
+                if re.match(r"\*\*|[a-z]", text) or year in seen:
+                    continue
+                seen.add(year)
+                newest[report.country, name, year] = FigureYear(report.country, name, year, report.edition, text)
+    cases = sorted(newest.values(), key=lambda one: (one.country, one.heading, one.year))
+    cases = [case for case in cases if case.year >= 2015]
+    draw = random.Random(SEED if chosen.wordings == "seen" else SEED + 1)
+    tally = Tally(f"figure years, {chosen.wordings} wordings, of {len(cases)}")
+    for case in draw.sample(cases, min(chosen.every, len(cases))):
+        question = draw.choice(wordings[case.heading]).format(country=case.country, year=case.year)
+        answer = ask(question)
+        hits = answer["trace"]["hits"][:5]
+        right = [
+            hit["country_name"] == case.country and heading(hit) == case.heading and hit["year"] == case.edition
+            and case.text in hit["text"].replace("*", "")
+            for hit in hits
+        ]
+        seen_hits = " / ".join(f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits)
+        told = f"{question} [{case.text}, {case.edition}] -> {answer['response'][:160]!r} {seen_hits}"
+        said = answer["response"].replace("\\", "").replace("*", "")
+        first = said.split("\n\n")[0]
+        tally.add(told, **{"first": right[:1] == [True], "top 5": any(right), "in the answer": case.text in said, "in the first quote": case.text in first})
+    yield tally
+
+
+SEEN: Mapping[str, Sequence[str]] = {
+    "Real GDP growth rate": ("What was the GDP growth of {country} in {year}?", "How fast did the economy of {country} grow in {year}?"),
+    "Real GDP per capita": ("GDP per capita of {country} in {year}?", "What was the GDP per capita of {country} in {year}?"),
+    "Inflation rate (consumer prices)": ("What was inflation in {country} in {year}?", "How high was inflation in {country} in {year}?"),
+    "Unemployment rate": ("What was the unemployment rate of {country} in {year}?", "How high was unemployment in {country} in {year}?"),
+    "Exports": ("How much did {country} export in {year}?", "What were the exports of {country} in {year}?"),
+    "Imports": ("How much did {country} import in {year}?", "What were the imports of {country} in {year}?"),
+    "Current account balance": ("What was the current account balance of {country} in {year}?",),
+    "Public debt": ("How high was the public debt of {country} in {year}?",),
+    "Military expenditures": ("What did {country} spend on its military in {year}?", "Military expenditures of {country}, {year}"),
+    "Population growth rate": ("How fast did the population of {country} grow in {year}?",),
+    "Reserves of foreign exchange and gold": ("Foreign exchange reserves of {country} in {year}?",),
+    "Birth rate": ("What was the birth rate of {country} in {year}?",),
+    "Death rate": ("What was the death rate in {country} in {year}?",),
+    "Electricity access": ("Electrification of {country} in {year}?",),
+}
+NEW: Mapping[str, Sequence[str]] = {}
+WORDINGS: Mapping[str, Mapping[str, Sequence[str]]] = {"seen": SEEN, "new": NEW}
+
+
+def read(folder: Path, name: str) -> list[Any]:
+    rows: list[Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return rows
+
+
+SETS: Mapping[str, Callable[[Ask, argparse.Namespace], Iterator[Tally]]] = {
+    "plain": plain,
+    "figure_years": figure_years,
+    "conversations": conversations,
+    "scope_positions": scope_positions,
+    "passing": passing,
+    "abstention": abstention,
+}
+
+if __name__ == "__main__":
+    main()
