@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import re
 import tempfile
@@ -65,7 +64,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=EVERY, help="how many questions a script makes")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(data_dir=Path(folder), embedding_provider=os.environ.get("EMBEDDING_PROVIDER", "minilm"))
+        settings = Settings.from_env().override(data_dir=Path(folder))
         app = create_app(settings)
         with app.app_context():
             load_samples(services())

@@ -11,9 +11,13 @@ from typing import Any
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 """What a preset named in a request does not change: the reports are cut already."""
 
+TO_THE_LETTER: Mapping[str, Any] = {"refine": False, "threshold_keep": 1}
+"""No seed knows what this product adds to a search."""
+
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     # Seed 003: $vectorSearch alone, five passages, the threshold descends until something passes.
     "adaptive": {
+        **TO_THE_LETTER,
         "retrieval_method": "vector",
         "top_k": 5,
         "threshold_start": 0.7,
@@ -24,6 +28,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
     # Seed 000, GPT Researcher: pages compressed to what is close enough; cosine .35 is score .675.
     "compression": {
+        **TO_THE_LETTER,
         "retrieval_method": "vector",
         "top_k": 5,
         "threshold_start": 0.675,
@@ -35,6 +40,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     # Seed 001: vector .7 and BM25 .3, ten fetched, three kept from different sources. No threshold. Its text names
     # strategies for chunks but no figures: the first strategy, and a fifth of overlap as in its examples.
     "hybrid": {
+        **TO_THE_LETTER,
         "retrieval_method": "hybrid",
         "vector_weight": 0.7,
         "fusion": "bounded",
@@ -48,6 +54,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
     # Seed 002, DeepSearcher: its configuration cuts at 1500/100.
     "deep": {
+        **TO_THE_LETTER,
         "mode": "deep",
         "deep_rounds": 3,
         "chain_rounds": 4,
@@ -57,6 +64,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
     # Seed 004: cosine above .5 (score .75), three passages, chunks of up to 1500 characters at paragraph breaks.
     "deterministic": {
+        **TO_THE_LETTER,
         "mode": "direct",
         "retrieval_method": "vector",
         "top_k": 3,

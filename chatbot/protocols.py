@@ -44,6 +44,10 @@ class Embedder(Protocol):
         """Whether it computes in this process: for nothing, and a text again in less time than its vector is read."""
 
     @property
+    def multilingual(self) -> bool:
+        """Whether a question is near a passage that answers it in another language."""
+
+    @property
     def dimensions(self) -> int:
         """Of each vector."""
 

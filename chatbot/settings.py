@@ -131,6 +131,16 @@ class Settings(BaseModel):
     create_indexes: bool = Field(True, description="Create missing search indexes of MongoDB at the start.")
     retrieval_method: str = Field("hybrid", description="vector, bm25 or hybrid.")
     vector_weight: Fraction = Field(0.6, description="Weight of the vector search in hybrid retrieval, 0 to 1.")
+    refine: bool = Field(
+        True,
+        description="Hybrid search without names that the scope says, headings and editions asked for first.",
+    )
+    heading_weight: float = Field(
+        1.0,
+        ge=0,
+        le=10,
+        description="Weight of headings near the question beside the fused score; local embedders only.",
+    )
     auto_scope: bool = Field(
         False, description="Apply the countries and years found in a question as its scope; else they are offered."
     )
@@ -144,6 +154,9 @@ class Settings(BaseModel):
     threshold_start: Fraction = Field(0.7, description="Score above which a passage counts as close (adaptive).")
     threshold_step: float = Field(0.1, gt=0, le=1, description="Step by which the threshold descends.")
     threshold_floor: Fraction = Field(0.0, description="Where the threshold stops descending.")
+    threshold_keep: Literal["auto"] | Annotated[int, Field(ge=1, le=50)] = Field(
+        "auto", description="Passages that have to pass before it stops. auto: top_k; 1 for vector retrieval alone."
+    )
     relevance_floor: Literal["auto"] | Fraction = Field(
         "auto", description="Best score below which nothing is relevant. auto: calibrated for the embedding model."
     )

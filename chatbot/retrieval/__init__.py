@@ -14,6 +14,8 @@ class RetrievalMethod(Protocol):
 
     uses_vectors: bool
     uses_keywords: bool
+    refines: bool
+    """Whether names that the scope says are left out, and headings and editions order what is found."""
 
     def candidates(self, top_k: int) -> int:
         """How many matches to ask of each search."""

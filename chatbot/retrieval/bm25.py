@@ -11,6 +11,7 @@ from ..settings import Settings
 class BM25Method:
     uses_vectors = False
     uses_keywords = True
+    refines = False
 
     def candidates(self, top_k: int) -> int:
         return top_k

@@ -38,6 +38,7 @@ class HybridMethod:
 
     uses_vectors = True
     uses_keywords = True
+    refines = True
 
     def __init__(self, vector_weight: float, fusion: Fusion) -> None:
         self._vector_weight = vector_weight

@@ -11,6 +11,8 @@ from ..protocols import Embedder, HybridStore, Reranker, Store
 from ..request import RequestContext
 from ..schema import Chunk, Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
 from . import RetrievalMethod
+from .ordering import DEPTH, Refiner
+from .search_text import SearchText
 from .threshold import adaptive_threshold
 
 PAGE_CANDIDATES = 1000
@@ -44,11 +46,12 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdSettings:
-    """See `adaptive_threshold`."""
+    """See `adaptive_threshold`. ``keep``: None = as many as are asked for."""
 
     start: float
     step: float
     floor: float
+    keep: int | None = None
 
 
 class Retriever:
@@ -63,14 +66,19 @@ class Retriever:
         threshold: ThresholdSettings,
         unsettled: Unsettled = dict,
         reranker: Callable[[], Reranker | None] = lambda: None,
+        refiner: Refiner | None = None,
     ) -> None:
-        """``unsettled``: see `protocols.Catalog`. ``reranker`` is the one where a call names no other."""
+        """``unsettled``: see `protocols.Catalog`. ``reranker`` is the one where a call names no other.
+
+        ``refiner``: for methods that may be refined; None = all are to the letter.
+        """
         self._store = store
         self._embedder = embedder
         self._methods = methods
         self._threshold = threshold
         self._unsettled = unsettled
         self._reranker = reranker
+        self._refiner = refiner
 
     def retrieve(
         self,
@@ -94,17 +102,23 @@ class Retriever:
         chosen = self._methods(method)
         reranker = reranker or self._reranker()
         fetched = reranker.candidates(top_k) if reranker else top_k
+        refiner = self._refiner if chosen.refines else None
+        text = refiner.read(query, scope) if refiner else SearchText(query, query)
         clock = _Clock()
-        vector = self._embedder.embed_query(query, request=request)
-        clock.lap("embed", Usage(embedding_tokens=self._embedder.count_tokens(query)))
+        vector = self._embedder.embed_query(text.question, request=request)
+        clock.lap("embed", Usage(embedding_tokens=self._embedder.count_tokens(text.question)))
         # No index knows pages, so as many are looked through as the nearest may be spread over.
         count = PAGE_CANDIDATES if page else fetched
-        search = partial(self._search, query, vector, chosen, scope, clock)
+        considered = max(count, DEPTH) if refiner else count
+        search = partial(self._search, text, vector, chosen, scope, clock)
         for _ in range(TRIES):
-            near, worded = settled_search(search, chosen.candidates(count), self._unsettled)
-            hits, threshold, complete = self._rank(vector, chosen, near, worded, count, clock)
+            near, worded = settled_search(search, chosen.candidates(considered), self._unsettled)
+            hits, threshold, complete = self._rank(vector, chosen, near, worded, (considered, top_k), clock)
             if complete:
                 break  # else a report was replaced since it was found: its new passages are there now
+        if refiner:
+            hits = with_rank(refiner.order(text, hits, scope, request)[:count])
+            clock.lap("order")
         if page:
             hits = with_rank([hit for hit in hits if hit.chunk.page == page][:fetched])
         if reranker:
@@ -114,19 +128,21 @@ class Retriever:
         return Retrieval(hits, threshold, tuple(clock.laps))
 
     def _search(
-        self, query: str, vector: Vector, method: RetrievalMethod, scope: Scope, clock: _Clock, count: int
+        self, text: SearchText, vector: Vector, method: RetrievalMethod, scope: Scope, clock: _Clock, count: int
     ) -> Found:
         """What the vectors and what the keywords find: ``count`` matches each, of the searches the method uses."""
         store, near, worded = self._store, list[Match](), list[Match]()
+        # Words of another language are in no report but for names, which are what everything else is about, too.
+        by_meaning = text.foreign and method.uses_vectors and self._embedder.multilingual
         if method.uses_vectors and method.uses_keywords and isinstance(store, HybridStore):
-            near, worded = store.hybrid_search(query, vector, top_k=count, scope=scope)
+            near, worded = store.hybrid_search(text.topic, vector, top_k=count, scope=scope)
             clock.lap("hybrid_search")
-            return near, worded
+            return near, [] if by_meaning else worded
         if method.uses_vectors:
             near = store.vector_search(vector, top_k=count, scope=scope)
             clock.lap("vector_search")
-        if method.uses_keywords:
-            worded = store.keyword_search(query, top_k=count, scope=scope)
+        if method.uses_keywords and not by_meaning:
+            worded = store.keyword_search(text.topic, top_k=count, scope=scope)
             clock.lap("keyword_search")
         return near, worded
 
@@ -136,15 +152,21 @@ class Retriever:
         method: RetrievalMethod,
         near: Sequence[Match],
         worded: Sequence[Match],
-        count: int,
+        counts: tuple[int, int],
         clock: _Clock,
     ) -> tuple[tuple[SearchHit, ...], Threshold | None, bool]:
-        """Up to ``count`` hits, fused, the threshold they passed, and whether all of them are still there."""
+        """Hits, fused, the threshold they passed, and whether all of them are still there.
+
+        ``counts``: how many hits at most, and how many should pass the threshold.
+        """
+        count, keep = counts
         scores = {match.chunk_id: match.score for match in near}
         scores |= self._store.vector_scores(vector, [one.chunk_id for one in worded if one.chunk_id not in scores])
         threshold = None
         if method.uses_vectors:
-            threshold = adaptive_threshold((match.score for match in near), **asdict(self._threshold))
+            figures = asdict(self._threshold)
+            figures["keep"] = figures["keep"] or (keep if method.refines else 1)
+            threshold = adaptive_threshold((match.score for match in near), **figures)
         stays = _survivors(threshold, worded, scores)
         # The verdict is the threshold's, before fusion; but the scores are normalised over all that both searches
         # found: over the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).

@@ -7,6 +7,7 @@ calibrate` measures a model on one's own reports; what it finds is kept in the d
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from heapq import nlargest
 
 from ..schema import Threshold
 from ..schema.documents import Calibration, ErrorRates
@@ -55,18 +56,18 @@ SHIPPED: Mapping[str, Calibration] = {
 """A model that is neither here nor calibrated in the database has no floor."""
 
 
-def adaptive_threshold(scores: Iterable[float], *, start: float, step: float, floor: float) -> Threshold:
-    """The highest of start, start - step, ... (never below ``floor``) that some score exceeds (strictly).
+def adaptive_threshold(scores: Iterable[float], *, start: float, step: float, floor: float, keep: int = 1) -> Threshold:
+    """The highest of start, start - step, ... (never below ``floor``) that ``keep`` scores exceed (strictly).
 
-    The best score decides, so nothing is searched twice. No scores: the start, at once. Nothing above the floor:
-    the floor, relaxed.
+    One that passes is the seed to the letter. The scores decide, so nothing is searched twice. No scores: the start,
+    at once. Too few above the floor: the floor, relaxed.
     """
-    best = max(scores, default=None)
+    best = nlargest(keep, scores)
     first, last, stride = round(start * SCALE), round(floor * SCALE), max(round(step * SCALE), 1)
-    if best is None:
+    if not best:
         return Threshold(start=start, used=start, relaxed=False)
     used = first
-    while best <= used / SCALE and used > last:
+    while best[-1] <= used / SCALE and used > last:
         used = max(used - stride, last)
     return Threshold(start=start, used=used / SCALE, relaxed=used != first)
 

@@ -11,6 +11,7 @@ from ..settings import Settings
 class VectorMethod:
     uses_vectors = True
     uses_keywords = False
+    refines = False
 
     def candidates(self, top_k: int) -> int:
         return top_k

@@ -21,9 +21,11 @@ from ..protocols import Agent
 from ..questions.follow_ups import FollowUps
 from ..repositories.corpus import CalibrationRepository
 from ..retrieval.compression import Compressor
+from ..retrieval.ordering import HeadingOrder, Refiner
 from ..retrieval.pipeline import Retriever, ThresholdSettings
 from ..retrieval.threshold import relevance_floor
 from ..schema import Budget, Document
+from ..settings import Settings
 from ..text import analyzer
 from .lifetime import Kept, close_lazy, lazy
 from .models import FOR_PRESETS, Models
@@ -62,9 +64,23 @@ class Answering:
             store=vectors.store,
             embedder=vectors.embedder,
             methods=lambda name: models.retrieval_method(name, preset),
-            threshold=ThresholdSettings(settings.threshold_start, settings.threshold_step, settings.threshold_floor),
+            threshold=ThresholdSettings(
+                settings.threshold_start,
+                settings.threshold_step,
+                settings.threshold_floor,
+                None if settings.threshold_keep == "auto" else settings.threshold_keep,
+            ),
             unsettled=self._storage.documents.unsettled,
             reranker=lambda: models.reranker(preset),
+            refiner=self._refiner(vectors, settings) if settings.refine else None,
+        )
+
+    def _refiner(self, vectors: Vectors, settings: Settings) -> Refiner:
+        weighs = vectors.embedder.local and settings.heading_weight
+        return Refiner(
+            self._storage.documents,
+            HeadingOrder(vectors.embedder, settings.heading_weight) if weighs else None,
+            language=settings.language,
         )
 
     def agent(self, mode: str, preset: str = "") -> Agent:

@@ -12,6 +12,7 @@ from ..settings import Settings
 class TurnsMethod:
     uses_vectors = True
     uses_keywords = True
+    refines = False
 
     def candidates(self, top_k: int) -> int:
         return top_k

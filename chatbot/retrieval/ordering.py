@@ -1,0 +1,155 @@
+"""What comes first of what was found: the passage whose heading is what is asked, in the edition that is asked.
+
+Both orders are this product's own, measured in benchmarks/README.md; a seed's preset has neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..protocols import Catalog, Embedder
+from ..questions.mentions import COUNTRY, YEAR
+from ..questions.names import NamedYears
+from ..request import RequestContext
+from ..schema import SECTION_SEPARATOR, Chunk, Scope, SearchHit, Vector
+from .search_text import SearchText, search_text
+
+DEPTH = 50
+"""Candidates that are looked at: deeper ones came no further in any set."""
+MOST_HEADINGS = 20_000
+"""Whose vectors are kept: 30 MB at 384 dimensions."""
+REVISIONS = 1
+"""Older editions that say something of the year asked, right behind the newest."""
+
+
+class HeadingOrder:
+    """Weighs how near a passage's heading is to what is asked. For embedders that compute here: each heading once.
+
+    ``weight`` is that of the headings' standardised similarity beside the standardised score before.
+    """
+
+    def __init__(self, embedder: Embedder, weight: float) -> None:
+        self._embedder = embedder
+        self._weight = weight
+        self._known: dict[str, Vector] = {}
+
+    def order(self, topic: str, hits: Sequence[SearchHit], request: RequestContext | None) -> list[SearchHit]:
+        """Best first. A passage without a heading is taken for an average one. Raises EmbeddingError."""
+        headings = [heading(hit.chunk) for hit in hits]
+        if not any(headings):
+            return list(hits)
+        vectors = self._vectors(headings, request)
+        asked = self._embedder.embed_query(topic, request=request)
+        near = [float(asked @ vectors[name]) if name else np.nan for name in headings]
+        similar = np.array(near)
+        similar[np.isnan(similar)] = np.nanmean(similar)
+        scores = np.array([hit.fused_score or 0.0 for hit in hits])
+        total = _standard(scores) + self._weight * _standard(similar)
+        return [hits[place] for place in np.argsort(-total, kind="stable")]
+
+    def _vectors(self, headings: Iterable[str], request: RequestContext | None) -> Mapping[str, Vector]:
+        known = self._known  # replaced as a whole: another thread may be reading it
+        missing = [name for name in dict.fromkeys(headings) if name and name not in known]
+        if missing:
+            found = dict(zip(missing, self._embedder.embed_documents(missing, request=request), strict=True))
+            self._known = known = {**(known if len(known) < MOST_HEADINGS else {}), **found}
+        return known
+
+
+class Refiner:
+    """Reads what a question is searched with, and orders what is found by it. Thread-safe."""
+
+    def __init__(self, catalog: Catalog, headings: HeadingOrder | None, *, language: str) -> None:
+        """``headings``: None = they order nothing. ``language``: of the reports."""
+        self._catalog = catalog
+        self._headings = headings
+        self._language = language
+
+    def read(self, query: str, scope: Scope) -> SearchText:
+        """See `search_text`."""
+        return search_text(query, scope, self._catalog, language=self._language)
+
+    def order(
+        self, text: SearchText, hits: Sequence[SearchHit], scope: Scope, request: RequestContext | None
+    ) -> list[SearchHit]:
+        """Best first. Raises EmbeddingError."""
+        ordered = self._headings.order(text.topic, hits, request) if self._headings else list(hits)
+        return by_edition(ordered, text, scope)
+
+
+def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    standard: NDArray[np.float64] = (values - values.mean()) / (values.std() or 1.0)
+    return standard
+
+
+def heading(chunk: Chunk) -> str:
+    """The innermost one; "" without any."""
+    return chunk.section.rsplit(SECTION_SEPARATOR, 1)[-1]
+
+
+def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope) -> list[SearchHit]:
+    """Of the editions of one line the one that is asked, from the place of the first of them; the others behind all.
+
+    A line is what a country's reports say under one heading. Asked is the edition that the question names, else one
+    with a figure of the year it names, else the edition of that year; of several the newest. An older one that has a
+    figure of the year stays behind the first line: it may have been revised. Where someone chose years, all stay.
+    """
+    if scope.get(YEAR) is not None or scope.get("document_name") is not None:
+        return list(hits)
+    keys = [_line(hit.chunk, place) for place, hit in enumerate(hits)]
+    lines: dict[Hashable, list[SearchHit]] = {}
+    for key, hit in zip(keys, hits, strict=True):
+        lines.setdefault(key, []).append(hit)
+    chosen = {key: _chosen(line, asked) for key, line in lines.items()}
+    kept: list[SearchHit] = []
+    seen: set[Hashable] = set()
+    for key, hit in zip(keys, hits, strict=True):
+        if chosen[key] and (key not in seen or _edition(hit) == _edition(chosen[key][0])):
+            kept.append(chosen[key].pop(0))
+        if not seen:
+            kept += _revisions(lines[key], kept[0], asked)
+        seen.add(key)
+    placed = {hit.chunk.id for hit in kept}
+    return [*kept, *(hit for hit in hits if hit.chunk.id not in placed)]
+
+
+def _line(chunk: Chunk, place: int) -> Hashable:
+    """Passages without an edition or a heading are each a line of their own."""
+    if YEAR not in chunk.metadata or not chunk.section:
+        return place
+    return chunk.metadata.get(COUNTRY), chunk.metadata.get("type"), heading(chunk).casefold()
+
+
+def _edition(hit: SearchHit) -> int:
+    year = hit.chunk.metadata.get(YEAR)
+    return year if isinstance(year, int) else 0
+
+
+def _chosen(line: Sequence[SearchHit], asked: SearchText) -> list[SearchHit]:
+    """The passages of the edition asked; those with a figure of the year asked first."""
+
+    def preference(hit: SearchHit) -> tuple[int, int, int, int]:
+        edition = _edition(hit)
+        named = _matched(asked.editions, [edition])
+        figures = _matched(asked.figure_years, hit.chunk.figure_years)
+        return -named, -figures, -_matched(asked.figure_years, [edition]), -edition
+
+    edition = _edition(min(line, key=preference))
+    own = [hit for hit in line if _edition(hit) == edition]
+    return sorted(own, key=lambda hit: -_matched(asked.figure_years, hit.chunk.figure_years))
+
+
+def _revisions(line: Sequence[SearchHit], newest: SearchHit, asked: SearchText) -> list[SearchHit]:
+    found = [
+        hit for hit in line if _edition(hit) < _edition(newest) and _matched(asked.figure_years, hit.chunk.figure_years)
+    ]
+    return sorted(found, key=lambda hit: -_edition(hit))[:REVISIONS]
+
+
+def _matched(asked: Sequence[NamedYears], years: Iterable[int]) -> int:
+    """How many of the years, or ranges, that are asked these have something of."""
+    own = list(years)
+    return sum(any(map(named.condition.matches, own)) for named in asked)
