@@ -12,12 +12,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from ..schema import Citation, Context, Passage, Question, Range, Unsupported
 from ..text import sentences
 from .dates import Date, date_stands, dates
 from .figures import Figure, comma_decimals, figures, scales_named, unify_signs
+from .reported_figures import bound_years
 from .wording import cited_numbers, cited_sentences, is_quoted, normalise, quotations
 
 _NAME = re.compile(r"[^\W\d_]-$")
@@ -37,9 +38,6 @@ _HEDGES = {
     ROUND_FLOOR: re.compile(rf"(?:^|[\s(])(?:{_OVER})\s*$", re.IGNORECASE),
     ROUND_CEILING: re.compile(rf"(?:^|[\s(])(?:{_UNDER})\s*$", re.IGNORECASE),
 }
-_BINDING = re.compile(r"[^\d;:.!?()]{0,25}\((?:\w+ ){0,2}|,? (?:[\w%]+ ){0,3}(?:in|for|as of)(?: early| late| mid-?)? ")
-_NEXT_ITEM = re.compile(r"[,;] [A-ZÀ-ÞΑ-ΩА-Я][\w .&'-]{0,40}[ :]\$?")
-_MORE_YEARS = re.compile(r" ?(?:-|/|to|,|and|or|, and) ?")
 ROUGHLY = Decimal("0.05")
 """How far a rounded number may be from the true one, as a share of it."""
 SNIPPET_CHARACTERS = 400
@@ -94,45 +92,13 @@ class Evidence:
 def _places(sentence: str, comma: bool, headed: set[Decimal]) -> Iterator[tuple[Decimal, Place]]:
     found = figures(sentence, comma=comma)
     factors = headed | scales_named(sentence, found)
-    bound = _bound_years(sentence, found)
+    bound = bound_years(sentence, found)
     for figure, years in zip(found, bound, strict=True):
         values = {*figure.values, *figure.parts}
         if not figure.scaled:
             values |= {(value * factor).normalize() + 0 for value in figure.values for factor in factors}
         for value in values:
             yield value, Place(figure.unit, years)
-
-
-def _bound_years(sentence: str, found: Sequence[Figure]) -> list[frozenset[int]]:
-    """For each number the years that it is bound to, as 2017 in "5% (2017 est.)" and in "5% of GDP in 2017".
-
-    The items of a list have the year of its end: "India 17%, China 9% (2021)".
-    """
-    bound: list[frozenset[int]] = []
-    next_years = frozenset[int]()
-    for place in reversed(range(len(found))):
-        figure, rest = found[place], found[place + 1 :]
-        gap = sentence[figure.end : rest[0].start] if rest else ""
-        if figure.year is not None or not rest:
-            next_years = frozenset()
-        elif rest[0].year is not None:
-            next_years = _span(sentence, rest) if _BINDING.fullmatch(gap) else frozenset()
-        elif not _NEXT_ITEM.fullmatch(gap):
-            next_years = frozenset()
-        bound.append(next_years)
-    return bound[::-1]
-
-
-def _span(sentence: str, found: Sequence[Figure]) -> frozenset[int]:
-    """The years at the start: one, several ("2019 and 2020"), or all of 2019-21."""
-    years = {found[0].year or 0}
-    for first, last in pairwise(found):
-        gap = unify_signs(sentence[first.end : last.start])
-        ends = {int(value) for value in last.values if last.bare and 1000 <= value < 2100}
-        if not ends or not _MORE_YEARS.fullmatch(gap):
-            break
-        years |= set(range(max(years), max(ends) + 1)) if gap.strip() in "-/to" else ends
-    return frozenset(years)
 
 
 def claims(sentence: str, *, comma: bool, skip: Sequence[Date]) -> list[ClaimedFigure]:
@@ -143,7 +109,7 @@ def claims(sentence: str, *, comma: bool, skip: Sequence[Date]) -> list[ClaimedF
     found = figures(sentence, comma=comma)
     falling = bool(_FALLING.search(sentence))
     result = []
-    for figure, years in zip(found, _bound_years(sentence, found), strict=True):
+    for figure, years in zip(found, bound_years(sentence, found), strict=True):
         before = sentence[max(0, figure.start - 24) : figure.start]
         inside_date = any(date.start <= figure.start < date.end for date in skip)
         named = figure.year is None and _NAME.search(unify_signs(before))

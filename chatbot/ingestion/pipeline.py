@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..errors import ChatbotError, LoadError
+from ..grounding.reported_figures import figure_years
 from ..protocols import Chunker, Embedder, Store
 from ..schema import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Section, Value, lay_out
 from .sources import check_collection
@@ -17,6 +18,9 @@ from .versions import Registrations, VersionWriter
 from .watch import NO_RETRIES, Retries, Watch
 
 SUMMARY_HEADING = "Summary"
+READING = "3"
+"""Raise it when a file is read or its passages are made differently: then every known file is read again; what is
+embedded is kept where its text is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +133,10 @@ class Ingestor:
         return self.writer.delete(document_id)
 
     def version(self, document: Document, summary: str, collection: str | None = None) -> str:
-        """Changes when the text, the metadata, the chunking, the kind of summary or a chosen collection does."""
+        """Changes when the text, the metadata, the chunking, the kind of summary or a chosen collection does, and
+        when passages are made differently."""
         parts = {
+            "reading": READING,
             "settings": self.settings_key,
             "summary": summary,
             "collection": collection,
@@ -150,7 +156,10 @@ class Ingestor:
             LoadError: there are none, or too many.
         """
         version, collection = (record.version, record.collection) if record else ("", "")
-        chunks = self._chunker.chunk(document, version=version, collection=collection)
+        chunks = [
+            replace(chunk, figure_years=figure_years(chunk.text))
+            for chunk in self._chunker.chunk(document, version=version, collection=collection)
+        ]
         if not chunks:
             raise LoadError(f"{document.name}: no text was found in it.")
         if len(chunks) > SUMMARY_ORDINAL // 2:

@@ -13,14 +13,11 @@ from ..cancellation import Cancellation
 from ..errors import CancelledError, LoadError
 from ..protocols import Catalog
 from ..schema import Chunking, Document, DocumentRecord, Loaded
-from .pipeline import Ingested, Ingestor, Registration
+from .pipeline import READING, Ingested, Ingestor, Registration
 from .sources import Source, document_id, make_document
 from .summaries import Summary
 from .versions import Registrations
 from .watch import Leases, Watch, lease
-
-READING = "2"
-"""Raise it when loaders read the same file differently: then every file is read again."""
 
 
 class Reports(Catalog, Registrations, Protocol):

@@ -148,6 +148,7 @@ def chunk_to_json(chunk: Chunk) -> Json:
         "data_labels": list(chunk.labels),
         "data_description": chunk.description,
         TEXT_FIELD: chunk.text,
+        "figure_years": list(chunk.figure_years),
         "ordinal": chunk.ordinal,
         "start": chunk.start,
         "end": chunk.end,
@@ -174,6 +175,7 @@ def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable
         collection=collection,
         labels=tuple(row.get("data_labels") or ()),
         description=str(row.get("data_description") or ""),
+        figure_years=tuple(row.get("figure_years") or ()),
     )
 
 

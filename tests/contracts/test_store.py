@@ -287,6 +287,7 @@ def test_a_chunk_comes_back_as_it_was_written(harness: Harness, store: Store) ->
     written = replace(
         chunk("a", 3, "Text with ümlauts.", country_name="Kenya", year=2023, type="country_report"),
         labels=("table",),
+        figure_years=(2023, 2021),
         description="A table.",
     )
     general = chunk("b", collection=GENERAL)
@@ -371,7 +372,7 @@ def test_all_that_is_stored_of_a_document_comes_back_with_its_vectors(harness: H
     first = [chunk("a", n, f"Passage\n\n{n} — ‹ö›", country_name="Kenya", year=2020 + n) for n in range(5)]
     other_version = [replace(one, id=Chunk.make_id("a", "v2", one.ordinal), metadata={}) for one in first[:2]]
     moved = chunk("a", 99_999, "Summary", collection=GENERAL)
-    labelled = replace(chunk("a", 7), page=None, section="", labels=("x", "y"), description="d")
+    labelled = replace(chunk("a", 7), page=None, section="", labels=("x", "y"), description="d", figure_years=(2021,))
     chunks = [*first, *other_version, moved, labelled]
     rows = vectors(len(chunks))
     fill(harness, store, [*chunks, chunk("b"), chunk("ab")], np.vstack([rows, vectors(2, seed=1)]))

@@ -31,6 +31,7 @@ def to_row(chunk: Chunk, terms: Sequence[str], vector: Vector, *, collection: st
         "metadata": Jsonb({clean(name): _clean_value(value) for name, value in metadata.items()}),
         "collection": clean(collection),
         "labels": [clean(label) for label in chunk.labels],
+        "figure_years": list(chunk.figure_years),
         "terms": to_tsvector(Counter(terms)),
         "term_count": len(terms),
         "embedding": np.asarray(vector, np.float32) if np.any(vector) else None,
@@ -55,7 +56,8 @@ def to_chunk(row: Sequence[Any]) -> Chunk:
     values = dict(zip(COLUMNS, row, strict=True))
     start, end = values.pop("start_offset"), values.pop("end_offset")
     metadata = {name: value for name, value in values.pop("metadata").items() if name != "document_name"}
-    return Chunk(**{**values, "start": start, "end": end, "metadata": metadata, "labels": tuple(values["labels"])})
+    lists = {name: tuple(values[name]) for name in ("labels", "figure_years")}
+    return Chunk(**{**values, **lists, "start": start, "end": end, "metadata": metadata})
 
 
 _NAME = re.compile(r"[\w .-]{1,50}")

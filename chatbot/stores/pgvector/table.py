@@ -43,6 +43,8 @@ _TABLE = sql.SQL("""
 _DIMENSIONS = """
     SELECT atttypmod FROM pg_attribute
     WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"""
+_ADDED = "figure_years"
+"""Since 0.5: tables of earlier releases get it, empty until their reports are read again."""
 _INDEXES = """
     SELECT relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
     WHERE indrelid = to_regclass(%s) AND indisvalid"""
@@ -87,13 +89,19 @@ class ChunkTable:
             EmbedderMismatchError: the column holds vectors of another size.
             SearchEngineError: the extension is missing or too old.
         """
-        if self._stored_dimensions(connection) == self.dimensions and not self._missing_indexes(connection):
+        if (
+            self._stored(self.embedding_field, connection) == self.dimensions
+            and self._stored(_ADDED, connection) is not None
+            and not self._missing_indexes(connection)
+        ):
             return
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
         # Building an index over many passages takes longer than a question may.
         connection.execute("SET LOCAL statement_timeout = 0")
         self._require_extension(connection)
         connection.execute(_TABLE.format(table=self.table))
+        column = sql.SQL("{} integer[] NOT NULL DEFAULT '{{}}'").format(sql.Identifier(_ADDED))
+        connection.execute(sql.SQL("ALTER TABLE {} ADD COLUMN IF NOT EXISTS {}").format(self.table, column))
         self._require_column(connection)
         for statement in self._missing_indexes(connection).values():
             connection.execute(statement)
@@ -110,7 +118,7 @@ class ChunkTable:
             raise failure("extension_missing") from error
 
     def _require_column(self, connection: Connection) -> None:
-        stored = self._stored_dimensions(connection)
+        stored = self._stored(self.embedding_field, connection)
         if stored not in {None, self.dimensions}:
             filled = sql.SQL("SELECT 1 FROM {} WHERE {} IS NOT NULL LIMIT 1").format(self.table, self.embedding)
             if connection.execute(filled).fetchone() is not None:
@@ -126,9 +134,9 @@ class ChunkTable:
             )
         )
 
-    def _stored_dimensions(self, connection: Connection) -> int | None:
-        """Of the vector column; None where the table or the column is not there."""
-        row = connection.execute(_DIMENSIONS, [f'"{self.table_name}"', self.embedding_field]).fetchone()
+    def _stored(self, column: str, connection: Connection) -> int | None:
+        """The dimensions of a vector column, -1 for another; None where the table or the column is not there."""
+        row = connection.execute(_DIMENSIONS, [f'"{self.table_name}"', column]).fetchone()
         return None if row is None else int(row[0])
 
     def _missing_indexes(self, connection: Connection) -> dict[str, sql.Composed]:
@@ -153,7 +161,12 @@ class ChunkTable:
         }
 
 
-_CASTS = {"metadata": sql.SQL("{}::jsonb"), "labels": sql.SQL("{}::text[]"), "terms": sql.SQL("{}::tsvector")}
+_CASTS = {
+    "metadata": sql.SQL("{}::jsonb"),
+    "labels": sql.SQL("{}::text[]"),
+    "figure_years": sql.SQL("{}::integer[]"),
+    "terms": sql.SQL("{}::tsvector"),
+}
 _UPSERT = sql.SQL(
     "INSERT INTO {table} ({names}) VALUES ({values}) ON CONFLICT (id) DO UPDATE SET ({names}) = ROW ({excluded})"
 )

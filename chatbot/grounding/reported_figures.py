@@ -1,0 +1,254 @@
+"""Figures as reports state them: what is counted, its value and unit, and the year it is of.
+
+Statements are read: "**total:** 20.9 years (2023 est.)", "Kikuyu 17.1%, Luhya 14.3% (2019 est.)", rows of tables and
+files ("Year: 2021; Inflation: 5"). What prose says in passing is no statement, but the years that it gives to figures
+count. A year is never guessed: lines of one statement share the one that stands at their end, or at their head.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import pairwise
+
+from ..text import sentences
+from .figures import Figure, comma_decimals, figures, unify_signs
+
+_YEAR = r"(?:1[89]|20)\d\d"
+_ANY_YEAR = re.compile(rf"\b{_YEAR}\b")
+_DIGIT = re.compile(r"\d")
+_WHEN = r"(?:(?:early|mid|late|end|of|as|in|est|fiscal|year|[A-Z][a-z]{2,8}|\d{1,2})[.,]?[ -]|FY ?){0,4}"
+_DATED = re.compile(
+    rf" ?\({_WHEN}(?P<year>{_YEAR})(?:\s?[-/–]\s?(?P<until>{_YEAR}|\d\d))?"
+    r"(?P<estimate>,? ?(?:est|estimate|estimated|proj|projected)\b\.?)?\)"
+)
+"""(2018), (2018 est.), (31 December 2021 est.), (2020-25 est.), (FY 2021/22)."""
+_NEXT_DATED = re.compile(r"(?:(?<=\d\))|(?<=t\.\))) +(?=[-$€£¥\d])")
+"""Between two figures of a line, each with its year."""
+_NOTE = re.compile(r"^\W*(?:note|definition|methodology)s?:.*|\bnote:[^(]*", re.IGNORECASE)
+_BULLET = re.compile(r"^(?:[-*•]|\d+\.) +")
+_LABEL = re.compile(r"\*\*(?P<bold>[^*]{1,80}?) ?:?\*\*:?\s*|(?P<plain>[^:*]{1,80}?) ?:\s+")
+_LED_BY_YEAR = re.compile(rf"(?P<year>{_YEAR})(?: (?P<rest>[^\d\s].*))?")
+_YEAR_COLUMN = re.compile(r"(?:(?:fiscal|calendar|reference) )?year|jahr|année|año|ano|anno", re.IGNORECASE)
+_ITEM_END = re.compile(r"[;,]\s+(?![^()]*\))")
+_PART_END = re.compile(r"\s*[/;]\s*|,\s+")
+_ASIDE = re.compile(r"(?:^|(?<=\s))\(([^()]*)\)\s?")
+_RATE = re.compile(r"(?:/|\bper )[\d,]+")
+_BEHIND_UNIT = re.compile(r", | (?:or|and|with|in|for|as)\b")
+_INEXACT = re.compile(r"\b(?:less|more|fewer|greater|over|under|nearly|almost|about|up to|than|or|and|to)\W*$")
+_TOTAL = re.compile(r"total(?: population)?|overall", re.IGNORECASE)
+_SENTENCE_YEAR = re.compile(rf"(?:^|[;,] )(?:[Ii]n|[Dd]uring) (?P<year>{_YEAR})\b")
+_BINDING = re.compile(r"[^\d;:.!?()]{0,25}\((?:\w+ ){0,2}|,? (?:[\w%]+ ){0,3}(?:in|for|as of)(?: early| late| mid-?)? ")
+_PRICES = re.compile(r" (?:constant |US |international )*(?:dollars|prices|terms|euros)\b")
+_NEXT_ITEM = re.compile(r"[,;] [A-ZÀ-ÞΑ-ΩА-Я][\w .&'-]{0,40}[ :]\$?")
+_MORE_YEARS = re.compile(r" ?(?:-|/|to|,|and|or|, and) ?")
+LONGEST_SPAN = 10
+MOST_WORDS = 8
+"""Of a label, a heading or a unit; where there are more it is prose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """One figure. ``heading``: the line above it, "" = the passage's own. ``label``: "male", "border countries: Chad".
+
+    ``years``: all of a span, of which the last is `year`; none where the text gives none.
+    """
+
+    heading: str
+    label: str
+    value: Decimal
+    unit: str
+    text: str
+    years: frozenset[int] = frozenset()
+    estimate: bool = False
+
+    @property
+    def year(self) -> int | None:
+        """The newest of its years."""
+        return max(self.years, default=None)
+
+
+def figure_years(text: str) -> tuple[int, ...]:
+    """The years that ``text`` gives figures or facts for, newest first; not those of events."""
+    if not _ANY_YEAR.search(unify_signs(text)):
+        return ()
+    found = {year for figure in stated(text) for year in figure.years}
+    for line in _lines(text):
+        for match in _DATED.finditer(line):
+            if match["estimate"] or not line[match.end() :].strip(" .;"):
+                found |= _years(match)
+        for sentence in sentences(line):
+            if found.issuperset(map(int, _ANY_YEAR.findall(sentence))):
+                continue
+            numbers = figures(sentence)
+            found = found.union(*bound_years(sentence, numbers))
+            if not all(number.bare for number in numbers):
+                found |= {int(match["year"]) for match in _SENTENCE_YEAR.finditer(sentence)}
+    return tuple(sorted(found, reverse=True))
+
+
+def stated(text: str) -> list[Stated]:
+    """The statements of ``text``, in order."""
+    comma, heading, group = comma_decimals(text), "", ""
+    blocks: list[list[Stated]] = [[]]
+    for line in _lines(text):
+        if label := _LABEL.match(line):
+            group = "" if label["bold"] else group
+        found = [replace(figure, heading=heading) for figure in _statements(line, group, comma)]
+        if label and label["bold"]:
+            group = label["bold"]
+        elif not found:
+            words = line.strip(" *#")
+            blocks.append([])
+            group = words.rstrip(" -:") if words.endswith(("-", ":")) else ""
+            heading = words if not group and _is_name(words) else heading
+        blocks[-1] += found
+    return [figure for block in blocks for figure in _sharing_years(block)]
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if words := _NOTE.sub("", _BULLET.sub("", line.strip())).strip():
+            yield words
+
+
+def _is_name(words: str) -> bool:
+    return bool(words) and len(words.split()) <= MOST_WORDS and not re.search(r"[,;:.!?]", words)
+
+
+def _sharing_years(block: Sequence[Stated]) -> Iterator[Stated]:
+    """Labelled figures without a year take that of the next one that has one, else of the last one before."""
+    for place, figure in enumerate(block):
+        if not figure.label or figure.years:
+            yield figure
+            continue
+        after = next((other for other in block[place:] if other.years), None)
+        before = next((other for other in reversed(block[:place]) if other.years), None)
+        if near := after or before:
+            figure = replace(figure, years=near.years, estimate=near.estimate)  # noqa: PLW2901
+        yield figure
+
+
+def _statements(line: str, group: str, comma: bool) -> list[Stated]:
+    """``group``: the bold label above, of which a line without one is a part."""
+    plain = unify_signs(line)
+    own = plain.startswith("**")
+    if not _DIGIT.search(plain) or (not own and plain.endswith((".", "!", "?"))):
+        return []
+    items = [_take_labels(item) for item in _ITEM_END.split(_NEXT_DATED.sub("; ", plain)) if item.strip()]
+    shared = items[0][0] if items and not any(labels for labels, _ in items[1:]) else []
+    of_row = led = frozenset[int]()
+    found: list[Stated] = []
+    for labels, words in items:
+        names, years = _without_year(labels or shared)
+        if re.fullmatch(_YEAR, words) and (not names or _YEAR_COLUMN.fullmatch(names[-1])):
+            of_row = frozenset({int(words)})
+        else:
+            led = years if years and names else frozenset() if years else led
+            found += _item(names if own or not group else [group, *names], words, years or led, comma)
+    return [replace(figure, years=figure.years or of_row) for figure in _list_years(found)]
+
+
+def _take_labels(item: str) -> tuple[list[str], str]:
+    """The labels in front of an item ("improved: urban: 91.3%"), and the rest."""
+    labels = []
+    while label := _LABEL.match(item):
+        labels.append(re.sub(r"\s*\(\d+\)$", "", (label["bold"] or label["plain"]).strip(" :")))
+        item = item[label.end() :]
+    return labels, item.strip()
+
+
+def _without_year(labels: Sequence[str]) -> tuple[list[str], frozenset[int]]:
+    """Labels of a column for each year: "2018", "2018 Men"."""
+    names, years = [], frozenset[int]()
+    for name in labels:
+        if match := _LED_BY_YEAR.fullmatch(name):
+            years = frozenset({int(match["year"])})
+            names += [match["rest"]] if match["rest"] else []
+        else:
+            names.append(name)
+    return names, years
+
+
+def _list_years(found: Sequence[Stated]) -> list[Stated]:
+    """The items of one line have the year of its end."""
+    result: list[Stated] = []
+    for figure in reversed(found):
+        last = result[-1] if result else figure
+        result.append(figure if figure.years else replace(figure, years=last.years, estimate=last.estimate))
+    return result[::-1]
+
+
+def _item(labels: Sequence[str], words: str, years: frozenset[int], comma: bool) -> Iterator[Stated]:
+    """The figure of an item, and those that stand in brackets behind it: "36.45% (male 10,447,425/female 10,349,611)"."""
+    estimate = False
+    if dated := _DATED.search(words):
+        years, estimate = years or _years(dated), bool(dated["estimate"])
+        words = f"{words[: dated.start()]}{words[dated.end() :]}"
+    asides = [aside[1] for aside in _ASIDE.finditer(words) if figures(aside[1])]
+    main = _figure(labels, _ASIDE.sub("", words).strip(), comma)
+    names = [*labels] if main is None or not main.label else [main.label]
+    if main is None and asides:
+        names += [_ASIDE.sub("", words).strip(" -")]
+    parts = [_figure(names, part, comma) for aside in asides for part in _PART_END.split(aside)]
+    for figure in [main, *parts]:
+        if figure is not None:
+            yield replace(figure, years=years, estimate=estimate)
+
+
+def _figure(labels: Sequence[str], words: str, comma: bool) -> Stated | None:
+    """None where the words are more than a name, one figure and its unit."""
+    numbers = figures(words, comma=comma)
+    if not numbers or len(numbers[0].values) != 1 or (numbers[0].word and numbers[0].bare):
+        return None
+    first, behind = numbers[0], words[numbers[0].end :]
+    before, unit = words[: first.start].strip(" -"), _BEHIND_UNIT.split(_ASIDE.sub("", behind))[0].strip()
+    prose = max(len(before.split()), len(unit.split())) > MOST_WORDS or _INEXACT.search(before)
+    if prose or (first.year and first.bare and not unit) or figures(_RATE.sub("", behind)):
+        return None
+    if re.match(r"[A-Z][\w']{3,}(?![\w/])", unit) and not before:
+        before, unit = unit, ""  # 5.3 million NAIROBI
+    label = ": ".join(filter(None, [*labels, before]))
+    text = f"{first.text} {unit}" if behind.startswith(" ") and unit else f"{first.text}{unit}"
+    return Stated("", label, *first.values, first.unit or unit, text)
+
+
+def _years(dated: re.Match[str]) -> frozenset[int]:
+    start, until = int(dated["year"]), dated["until"] or dated["year"]
+    end = int(until) if len(until) == len("2025") else start // 100 * 100 + int(until)
+    return frozenset(range(start, end + 1)) if start <= end <= start + LONGEST_SPAN else frozenset({start})
+
+
+def bound_years(sentence: str, found: Sequence[Figure]) -> list[frozenset[int]]:
+    """For each number the years that it is bound to, as 2017 in "5% (2017 est.)" and in "5% of GDP in 2017".
+
+    The items of a list have the year of its end: "India 17%, China 9% (2021)".
+    """
+    bound: list[frozenset[int]] = []
+    next_years = frozenset[int]()
+    for place in reversed(range(len(found))):
+        figure, rest = found[place], found[place + 1 :]
+        gap = sentence[figure.end : rest[0].start] if rest else ""
+        if figure.year is not None or not rest:
+            next_years = frozenset()
+        elif rest[0].year is not None:
+            is_bound = _BINDING.fullmatch(gap) and not _PRICES.match(sentence, rest[0].end)
+            next_years = _span(sentence, rest) if is_bound else frozenset()
+        elif not _NEXT_ITEM.fullmatch(gap):
+            next_years = frozenset()
+        bound.append(next_years)
+    return bound[::-1]
+
+
+def _span(sentence: str, found: Sequence[Figure]) -> frozenset[int]:
+    """The years at the start: one, several ("2019 and 2020"), or all of 2019-21."""
+    years = {found[0].year or 0}
+    for first, last in pairwise(found):
+        gap = unify_signs(sentence[first.end : last.start])
+        ends = {int(value) for value in last.values if last.bare and 1000 <= value < 2100}
+        if not ends or not _MORE_YEARS.fullmatch(gap):
+            break
+        years |= set(range(max(years), max(ends) + 1)) if gap.strip() in "-/to" else ends
+    return frozenset(years)
