@@ -124,11 +124,11 @@ def conversations(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
             return wanted is None or hit["year"] == wanted or str(wanted) in hit["text"]
 
         found = [ranks(hits, country, row["fields"], fits)["top 5"] for country in row["countries"]]
-        taken = answer["scope"]["filters"].get("country_name") or sorted(
-            {str(hit["country_name"]) for hit in hits[:5]}
-        )
+        taken = answer["scope"]["filters"].get("country_name") or sorted({str(hit["country_name"]) for hit in hits[:5]})
         right = sorted(taken) == sorted(row["countries"])
-        what = f"{row['kind']}: {' // '.join(row['turns'])} -> {answer['trace']['query']!r} {answer['scope']['filters']}"
+        what = (
+            f"{row['kind']}: {' // '.join(row['turns'])} -> {answer['trace']['query']!r} {answer['scope']['filters']}"
+        )
         seen = " / ".join(f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits[:5])
         tally.add(f"{what} {seen}", **{"scope": right, "top 5": all(found)})
     yield tally
@@ -181,7 +181,10 @@ def passing(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
         answer = ask(question)
         taken = answer["scope"]["filters"].get("country_name")
         refused = "no report on" in answer["response"][:80]
-        tally.add(f"{question} -> {taken} {answer['response'][:90]!r}", **{"left alone": taken == [country], "not refused": not refused})
+        tally.add(
+            f"{question} -> {taken} {answer['response'][:90]!r}",
+            **{"left alone": taken == [country], "not refused": not refused},
+        )
     yield tally
 
 
@@ -210,12 +213,17 @@ def reports() -> list[Report]:
         title = re.match(r"# (.+): Country Report (\d{4})", text)
         assert title
         parts = re.split(r"^### (.+)$", text, flags=re.MULTILINE)[1:]
-        sections = {name: re.split(r"^## ", body, flags=re.MULTILINE)[0] for name, body in zip(parts[::2], parts[1::2], strict=True)}
+        sections = {
+            name: re.split(r"^## ", body, flags=re.MULTILINE)[0]
+            for name, body in zip(parts[::2], parts[1::2], strict=True)
+        }
         found.append(Report(title[1], int(title[2]), sections))
     return found
 
 
-_LINE = re.compile(r"^(?:\*\*total(?: population)?:\*\*\s*)?(\S[^\n(]{0,40}?\d[^\n(]{0,30}?)\s*\((\d{4})(?: est\.)?\)", re.MULTILINE)
+_LINE = re.compile(
+    r"^(?:\*\*total(?: population)?:\*\*\s*)?(\S[^\n(]{0,40}?\d[^\n(]{0,30}?)\s*\((\d{4})(?: est\.)?\)", re.MULTILINE
+)
 
 
 def figure_years(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
@@ -239,28 +247,53 @@ def figure_years(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
         answer = ask(question)
         hits = answer["trace"]["hits"][:5]
         right = [
-            hit["country_name"] == case.country and heading(hit) == case.heading and hit["year"] == case.edition
+            hit["country_name"] == case.country
+            and heading(hit) == case.heading
+            and hit["year"] == case.edition
             and case.text in hit["text"].replace("*", "")
             for hit in hits
         ]
         seen_hits = " / ".join(f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits)
         told = f"{question} [{case.text}, {case.edition}] -> {answer['response'][:160]!r} {seen_hits}"
         said = answer["response"].replace("\\", "").replace("*", "")
-        first = said.split("\n\n")[0]
-        tally.add(told, **{"first": right[:1] == [True], "top 5": any(right), "in the answer": case.text in said, "in the first quote": case.text in first})
+        first = next((line for line in said.splitlines() if "[" in line), "")
+        tally.add(
+            told,
+            **{
+                "first": right[:1] == [True],
+                "top 5": any(right),
+                "in the answer": case.text in said,
+                "in the first quote": case.text in first,
+            },
+        )
     yield tally
 
 
 SEEN: Mapping[str, Sequence[str]] = {
-    "Real GDP growth rate": ("What was the GDP growth of {country} in {year}?", "How fast did the economy of {country} grow in {year}?"),
-    "Real GDP per capita": ("GDP per capita of {country} in {year}?", "What was the GDP per capita of {country} in {year}?"),
-    "Inflation rate (consumer prices)": ("What was inflation in {country} in {year}?", "How high was inflation in {country} in {year}?"),
-    "Unemployment rate": ("What was the unemployment rate of {country} in {year}?", "How high was unemployment in {country} in {year}?"),
+    "Real GDP growth rate": (
+        "What was the GDP growth of {country} in {year}?",
+        "How fast did the economy of {country} grow in {year}?",
+    ),
+    "Real GDP per capita": (
+        "GDP per capita of {country} in {year}?",
+        "What was the GDP per capita of {country} in {year}?",
+    ),
+    "Inflation rate (consumer prices)": (
+        "What was inflation in {country} in {year}?",
+        "How high was inflation in {country} in {year}?",
+    ),
+    "Unemployment rate": (
+        "What was the unemployment rate of {country} in {year}?",
+        "How high was unemployment in {country} in {year}?",
+    ),
     "Exports": ("How much did {country} export in {year}?", "What were the exports of {country} in {year}?"),
     "Imports": ("How much did {country} import in {year}?", "What were the imports of {country} in {year}?"),
     "Current account balance": ("What was the current account balance of {country} in {year}?",),
     "Public debt": ("How high was the public debt of {country} in {year}?",),
-    "Military expenditures": ("What did {country} spend on its military in {year}?", "Military expenditures of {country}, {year}"),
+    "Military expenditures": (
+        "What did {country} spend on its military in {year}?",
+        "Military expenditures of {country}, {year}",
+    ),
     "Population growth rate": ("How fast did the population of {country} grow in {year}?",),
     "Reserves of foreign exchange and gold": ("Foreign exchange reserves of {country} in {year}?",),
     "Birth rate": ("What was the birth rate of {country} in {year}?",),

@@ -155,7 +155,7 @@ class Settings(BaseModel):
     threshold_step: float = Field(0.1, gt=0, le=1, description="Step by which the threshold descends.")
     threshold_floor: Fraction = Field(0.0, description="Where the threshold stops descending.")
     threshold_keep: Literal["auto"] | Annotated[int, Field(ge=1, le=50)] = Field(
-        "auto", description="Passages that have to pass before it stops. auto: top_k; 1 for vector retrieval alone."
+        "auto", description="Passages that have to pass before it stops. auto: 3 x top_k; 1 without REFINE or hybrid."
     )
     relevance_floor: Literal["auto"] | Fraction = Field(
         "auto", description="Best score below which nothing is relevant. auto: calibrated for the embedding model."

@@ -133,9 +133,9 @@ def _chosen(line: Sequence[SearchHit], asked: SearchText) -> list[SearchHit]:
 
     def preference(hit: SearchHit) -> tuple[int, int, int, int]:
         edition = _edition(hit)
-        named = _matched(asked.editions, [edition])
         figures = _matched(asked.figure_years, hit.chunk.figure_years)
-        return -named, -figures, -_matched(asked.figure_years, [edition]), -edition
+        of_the_year = 0 if figures else _matched(asked.figure_years, [edition])
+        return -_matched(asked.editions, [edition]), -figures, -of_the_year, -edition
 
     edition = _edition(min(line, key=preference))
     own = [hit for hit in line if _edition(hit) == edition]

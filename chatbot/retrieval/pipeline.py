@@ -19,6 +19,8 @@ PAGE_CANDIDATES = 1000
 MOST_CANDIDATES = 10_000
 KEYWORD_EXEMPT = 10
 """The first keyword matches stay whatever their vector score (R-D5)."""
+EDITIONS = 3
+"""Passages that should pass the threshold for each that is wanted: of those of one line one is used (`by_edition`)."""
 TRIES = 5
 """Of a search while reports change."""
 Unsettled = Callable[[], Mapping[str, str]]
@@ -113,7 +115,7 @@ class Retriever:
         search = partial(self._search, text, vector, chosen, scope, clock)
         for _ in range(TRIES):
             near, worded = settled_search(search, chosen.candidates(considered), self._unsettled)
-            hits, threshold, complete = self._rank(vector, chosen, near, worded, (considered, top_k), clock)
+            hits, threshold, complete = self._rank(vector, chosen, near, worded, (considered, fetched), clock)
             if complete:
                 break  # else a report was replaced since it was found: its new passages are there now
         if refiner:
@@ -165,7 +167,7 @@ class Retriever:
         threshold = None
         if method.uses_vectors:
             figures = asdict(self._threshold)
-            figures["keep"] = figures["keep"] or (keep if method.refines else 1)
+            figures["keep"] = figures["keep"] or (EDITIONS * keep if self._refiner and method.refines else 1)
             threshold = adaptive_threshold((match.score for match in near), **figures)
         stays = _survivors(threshold, worded, scores)
         # The verdict is the threshold's, before fusion; but the scores are normalised over all that both searches

@@ -65,8 +65,7 @@ def _without(query: str, said: Sequence[Named]) -> str:
         elif not name.by_people:
             owned = _OWNED.match(after)
             after = after[owned.end() :] if owned else after
-            ends = not owned and not re.match(r"\s+\w", after)
-            before = _LED_TO.sub("", before) if ends else before
+            before = before if owned else _LED_TO.sub("", before)
         query = f"{before} {after}"
     return tidy(query)
 

@@ -111,3 +111,13 @@ def test_the_shipped_ones_say_where_they_come_from() -> None:
 def test_the_floor_of_ada_002_refuses_the_published_unrelated_and_keeps_the_answered(cosine: float) -> None:
     floor = SHIPPED["openai:text-embedding-ada-002"].floor
     assert (1 + cosine) / 2 < floor < (1 + 0.80) / 2
+
+
+@pytest.mark.parametrize(
+    ("keep", "used"),
+    [(1, 0.7), (2, 0.6), (3, 0.4), (4, 0.4), (9, 0.4)],
+)
+def test_it_descends_until_so_many_pass(keep: int, used: float) -> None:
+    """THRESHOLD_KEEP: where there are fewer, until all of them do."""
+    found = adaptive_threshold([0.95, 0.65, 0.45, 0.41], start=0.7, step=0.1, floor=0.0, keep=keep)
+    assert (found.used, found.relaxed) == (used, used < 0.7)

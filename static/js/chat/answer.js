@@ -145,7 +145,7 @@ export class AnswerView {
     this.#find(".sources-title").hidden = isReport || citations.length === 0;
     this.#find(".sources").replaceChildren(...(isReport ? [] : citations.map(sourceItem)));
     this.#find(".scope-line").textContent = scopeLine(scope);
-    this.#showThreshold(trace?.threshold);
+    this.#showThreshold(trace?.threshold, trace?.hits ?? []);
     this.#find(".truncated-line").hidden = !trace?.truncated;
     this.#find(".unsupported-lines").replaceChildren(
       ...unsupported.map((sentence) => element("li", { text: explainUnsupported(sentence) })));
@@ -166,8 +166,9 @@ export class AnswerView {
     button.addEventListener("click", () => saveMarkdown(response, this.#question));
   }
 
-  #showThreshold(threshold) {
-    if (!threshold?.relaxed) return;
+  #showThreshold(threshold, hits) {
+    // It descends until enough passages pass: worth a word only where none was above its start.
+    if (!threshold?.relaxed || hits.some(({ score }) => score > threshold.start)) return;
     const line = this.#find(".threshold-line");
     line.hidden = false;
     line.textContent = `No passage was very close; the threshold was lowered to ${decimal(threshold.used, 2)}.`;
