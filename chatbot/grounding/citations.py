@@ -272,10 +272,11 @@ def _missing_figures(words: str, cited: Sequence[Evidence], comma: bool, given: 
 def _differences(borne: Sequence[Figure]) -> set[tuple[str, Decimal]]:
     """By how much figures of one sentence that its passages bear differ, in the same unit; not years, not counts."""
     terms = [f for f in borne if f.year is None and (not f.bare or any(value >= SMALL for value in f.values))]
-    pairs = combinations(terms, 2) if len(terms) <= MOST_TERMS else ()
+    if len(terms) > MOST_TERMS:
+        return set()
     return {
         (one.unit, abs(first - second))
-        for one, other in pairs
+        for one, other in combinations(terms, 2)
         if one.unit == other.unit
         for first in one.values
         for second in other.values
