@@ -152,7 +152,6 @@ def choose_collections(run: AgentRun) -> Iterator[StepEvent]:
         numbers(len(choice)),
         "All collections are searched",
         collections=described,
-        question=run.question.search_text,
     )
     if picked is None:
         return

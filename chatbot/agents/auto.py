@@ -11,7 +11,6 @@ from ..questions.comparisons import COMPARES, MAY_COMPARE
 from ..questions.decomposition import sub_questions
 from ..questions.mentions import COUNTRY, YEAR
 from ..request import RequestContext
-from ..retrieval.scope import describe
 from ..schema import AnswerEvent, Event, Question, StepEvent
 from . import DEFAULT
 from .run import AgentRun, Resources
@@ -63,15 +62,7 @@ class AutoAgent:
             return mode
         names = [name for name in WAYS if name != "compare" or self._compared(run.question)]
         ways = "\n".join(f"{number}. {name}: {WAYS[name]}." for number, name in enumerate(names, start=1))
-        question = run.question
-        picked = yield from run.ask(
-            "auto",
-            choice(names),
-            f"Answered in mode {DEFAULT}",
-            ways=ways,
-            question=question.search_text,
-            scope=describe(question.scope),
-        )
+        picked = yield from run.ask("auto", choice(names), f"Answered in mode {DEFAULT}", ways=ways)
         if picked is None:
             return DEFAULT
         yield run.step("mode", f"Chosen by the model: {names[picked - 1]}")

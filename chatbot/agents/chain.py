@@ -9,7 +9,6 @@ from ..grounding.answer import prompt_for
 from ..grounding.wording import cited_numbers, without_numbers
 from ..model_output.asking import follow_up, prose
 from ..request import RequestContext
-from ..retrieval.scope import describe
 from ..schema import Context, Event, Prompt, Question, SearchHit, StepEvent
 from .answering import WritingPlan, answer_empty, answer_from, is_empty, open_research, quotations
 from .run import AgentRun, Resources
@@ -83,8 +82,6 @@ class ChainAgent:
             "follow_up",
             follow_up(),
             "No further questions" if links else "The question itself is asked",
-            question=run.question.search_text,
-            scope=describe(run.question.scope),
             so_far=_told(links),
         )
         if said is None or (said.enough and not links):

@@ -8,7 +8,6 @@ from ..grounding.answer import prompt_for
 from ..model_output import asking
 from ..questions.decomposition import sub_questions
 from ..request import RequestContext
-from ..retrieval.scope import describe
 from ..schema import Context, Event, Prompt, Question, SearchHit, StepEvent
 from ..text import count_of, escape_markdown
 from .answering import WritingPlan, answer_empty, answer_from, is_empty, open_research, quotations
@@ -63,8 +62,6 @@ class DeepAgent:
                 asking.queries(SUB_QUESTIONS),
                 "Sub-questions by rule",
                 most=str(SUB_QUESTIONS),
-                scope=describe(question.scope),
-                question=question.search_text,
             )
         if not plan:
             plan = sub_questions(question.search_text, question.scope, self._resources.catalog, most=SUB_QUESTIONS)
@@ -130,8 +127,6 @@ class DeepAgent:
             "No further searches",
             most=str(GAPS),
             passages=number_passages(evidence.hits, tokens=self._resources.deep_context_tokens),
-            question=run.question.search_text,
-            scope=describe(run.question.scope),
             queries=bullet_list(asked),
         )
         if gaps is None:

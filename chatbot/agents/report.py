@@ -19,7 +19,6 @@ from ..model_output.records import OutlineSection, ReportOutline
 from ..questions.decomposition import sub_questions
 from ..request import RequestContext
 from ..retrieval.pipeline import with_rank
-from ..retrieval.scope import describe
 from ..schema import (
     SECTION_SEPARATOR,
     AnswerEvent,
@@ -121,8 +120,6 @@ class ReportAgent:
             "An outline by rule",
             most=str(MOST_SECTIONS),
             passages=number_passages(scouted, tokens=self._resources.deep_context_tokens),
-            scope=describe(question.scope),
-            question=question.search_text,
         )
         if planned is None:
             parts = sub_questions(question.search_text, question.scope, self._resources.catalog)

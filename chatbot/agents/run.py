@@ -20,7 +20,7 @@ from ..request import RequestContext
 from ..rerankers.none import NoReranker
 from ..retrieval.compression import Compressor
 from ..retrieval.pipeline import Retrieval, Retriever
-from ..retrieval.scope import KnowledgeCollection
+from ..retrieval.scope import KnowledgeCollection, describe, inventory
 from ..schema import Message, Question, SearchHit, StepEvent, StepTiming, Stopper
 from ..text import Analyzer, estimate_tokens
 from .budget import (
@@ -121,12 +121,14 @@ class AgentRun:
     def ask(self, stage: str, shape: Shape[T], otherwise: str, **values: str) -> Generator[StepEvent, None, T | None]:
         """What the model says to the prompts ``stage``; None where there is no budget, or nothing can be read.
 
-        ``otherwise``: what the agent does then, in a few words.
+        ``otherwise``: what the agent does then, in a few words. ``values`` are those of the templates besides the
+        question and where it is asked.
 
         Raises:
             ChatModelError: one that only a person can mend, e.g. a key that is refused, before any call has worked.
             BudgetExhaustedError: the day's tokens were used up before this question began.
         """
+        values = {"question": self.question.search_text, "where": self._where(), **values}
         messages = [
             Message("system", render(f"{stage}_system", **values)),
             Message("user", render(f"{stage}_user", **values)),
@@ -152,6 +154,11 @@ class AgentRun:
             yield self.step(stage, f"{otherwise}: {asked.why}", failed=True)
             yield from self.note_time(limited)
         return asked.value
+
+    def _where(self) -> str:
+        scope, today = self.question.scope, self.question.today.isoformat()
+        there = inventory(self.resources.catalog, scope)
+        return render("where", scope=describe(scope), there=there, today=today)
 
     def may_go_on(self, error: ChatModelError) -> bool:
         """Whether a failed call leaves anything to hope for, or to show: it may pass, or others have worked."""

@@ -19,11 +19,10 @@ from ..protocols import Agent, Catalog
 from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions
 from ..questions.sentences import is_small_talk
 from ..request import RequestContext
-from ..retrieval.scope import describe, summarise
+from ..retrieval.scope import describe, summarise, values_inside
 from ..retrieval.subjects import Missing, everything_asked, missing_subject, suggest_scope
 from ..schema import (
     AnswerEvent,
-    DocumentRecord,
     Event,
     Question,
     Scope,
@@ -231,19 +230,14 @@ def collection_answer(topic: Topic, scope: Scope, catalog: Catalog) -> str:
     records = [record for record in catalog.all(scope) if record.status == "ready"]
     where = f" for {escape_markdown(describe(scope))}" if scope else ""
     if topic == "reports":
-        years = _values(records, scope, YEAR)
+        years = values_inside(records, scope, YEAR)
         covered = f", of {_range(years)}" if years and len(records) > 1 else ""
         return _list(f"There {_are(len(records), 'report')}{where}{covered}", [r.title for r in records])
-    values = _values(records, scope, COUNTRY if topic == "countries" else YEAR)
+    values = values_inside(records, scope, COUNTRY if topic == "countries" else YEAR)
     noun = "country" if topic == "countries" else "year"
     return _list(
         f"The {count_of(len(records), 'report')}{where} cover {count_of(len(values), noun)}", list(map(str, values))
     )
-
-
-def _values(records: Sequence[DocumentRecord], scope: Scope, field: str) -> list[Value]:
-    parts = (part.metadata for record in records for part in record.parts)
-    return sorted({p[field] for p in parts if field in p and scope.without("document_name").matches(p)}, key=str)
 
 
 def _range(years: Sequence[Value]) -> str:

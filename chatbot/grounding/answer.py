@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ..errors import ChatModelError, ContextLengthError
 from ..model_output.stream import Reply, completion, without_thoughts
-from ..prompts import render
+from ..prompts import on_one_line, render
 from ..protocols import ChatModel
 from ..request import RequestContext
 from ..retrieval.pipeline import Retrieval
@@ -31,6 +31,7 @@ from ..schema import (
 from ..text import escape_markdown, estimate_tokens
 from .citations import check
 from .context import in_prompt_order, keep_best, render_passage
+from .wording import without_numbers
 
 OnEmpty = Literal["abstain", "relax", "general"]
 """What happens where nothing is found: say so, go on with what is closest, or let the model say what it knows."""
@@ -47,18 +48,23 @@ def prompt_for(
     """The prompt of an answer from passages: rules, history, then passages, scope and question.
 
     Names from documents (a scope may hold some) never stand in the system message. ``values`` are those of the
-    template ``asked`` besides passages, scope and question.
+    template ``asked`` besides passages, scope, day and question.
     """
     passages = "\n\n".join(render_passage(passage) for passage in in_prompt_order(context))
-    scope = describe(question.scope)
-    text = render(asked, passages=passages, scope=scope, question=question.query, **values)
-    return _prompt(question, render(rules), text, context)
+    text = render(asked, passages=passages, **_asked(question), **values)
+    return _prompt(question, render(rules, figures=render("figures")), text, context)
 
 
 def general_prompt(question: Question) -> Prompt:
     """The prompt of ON_EMPTY=general: no passages, and the model has to say so."""
-    asked = render("general_user", scope=describe(question.scope), question=question.query)
-    return _prompt(question, render("general_system"), asked, Context())
+    return _prompt(question, render("general_system"), render("general_user", **_asked(question)), Context())
+
+
+def _asked(question: Question) -> dict[str, str]:
+    """What every prompt of an answer says besides its passages."""
+    attached = "; ".join(on_one_line(document.name) for document in question.attachments)
+    scope = f"only what is attached to the question: {attached}" if attached else describe(question.scope)
+    return {"scope": scope, "today": question.today.isoformat(), "question": question.query}
 
 
 def _prompt(question: Question, rules: str, asked: str, context: Context) -> Prompt:
@@ -67,10 +73,18 @@ def _prompt(question: Question, rules: str, asked: str, context: Context) -> Pro
 
 
 def latest(history: Sequence[Message]) -> list[Message]:
-    """The newest messages within both bounds, oldest first. A client's system messages are not ours to repeat."""
+    """The newest messages within both bounds, oldest first. A client's system messages are not ours to repeat.
+
+    Answers go without their citations: the same numbers stand for other passages now.
+    """
+    said = [
+        replace(message, content=without_numbers(message.content)) if message.role == "assistant" else message
+        for message in history
+        if message.role != "system"
+    ]
     kept: list[Message] = []
     tokens = 0
-    for message in reversed([message for message in history if message.role != "system"]):
+    for message in reversed(said):
         tokens += estimate_tokens(message.content)
         if len(kept) == HISTORY_MESSAGES or tokens > HISTORY_TOKENS:
             break

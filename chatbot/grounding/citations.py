@@ -2,7 +2,7 @@
 
 A deterministic check, strict: every figure and every quotation of a cited sentence must stand in one of the passages
 it cites. A rounded figure counts where the sentence says so ("about 52 million"), a sum or a share that the model
-worked out itself does not.
+worked out itself does not; a difference does, where both its terms stand in the sentence.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
-from itertools import groupby
+from itertools import combinations, groupby
 
 from ..schema import Citation, Context, Passage, Question, Range, Unsupported
 from ..text import sentences
@@ -41,6 +41,8 @@ _HEDGES = {
 ROUGHLY = Decimal("0.05")
 """How far a rounded number may be from the true one, as a share of it."""
 SNIPPET_CHARACTERS = 400
+MOST_TERMS = 4
+"""Figures of one sentence among which differences are looked for: more of them are a list."""
 SMALL = 100
 """Below it a number of the question ("the top 5") may be repeated without standing in a passage."""
 
@@ -220,12 +222,35 @@ def _missing_figures(words: str, cited: Sequence[Evidence], comma: bool, given: 
         for span, readings in groupby(whole, key=lambda date: (date.start, date.end))
         if not day_stands(list(readings), cited)
     ]
-    missing += [
-        (claim.figure.start, claim.figure.text)
+    said = [
+        (claim.figure, stands(claim, cited) or bool(claim.figure.bare and claim.figure.values & given))
         for claim in claims(words, comma=comma, skip=whole)
-        if not stands(claim, cited) and not (claim.figure.bare and claim.figure.values & given)
+    ]
+    worked_out = _differences([figure for figure, borne in said if borne])
+    missing += [
+        (figure.start, figure.text)
+        for figure, borne in said
+        if not borne and worked_out.isdisjoint((unit, v) for unit in _units(figure) for v in figure.values)
     ]
     return tuple(dict.fromkeys(text for _, text in sorted(missing)))
+
+
+def _differences(borne: Sequence[Figure]) -> set[tuple[str, Decimal]]:
+    """By how much figures of one sentence that its passages bear differ, in the same unit; not years, not counts."""
+    terms = [f for f in borne if f.year is None and (not f.bare or any(value >= SMALL for value in f.values))]
+    if len(terms) > MOST_TERMS:
+        return set()
+    return {
+        (one.unit, abs(first - second))
+        for one, other in combinations(terms, 2)
+        if one.unit == other.unit
+        for first in one.values
+        for second in other.values
+    }
+
+
+def _units(figure: Figure) -> tuple[str, ...]:
+    return (figure.unit, "%") if figure.bare else (figure.unit,)  # "1.6 points"
 
 
 def _given(question: Question) -> frozenset[Decimal]:

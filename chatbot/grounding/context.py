@@ -83,14 +83,16 @@ def restrict(context: Context, chunk_ids: AnyOf[str], *, budget_tokens: int) -> 
 
 
 def render_passage(passage: Passage) -> str:
-    """Source lines, then the text."""
+    """Source lines with edition and page, then the text."""
     chunk = passage.hit.chunk
+    page = f", page {chunk.page}" if chunk.page is not None else ""
     if chunk.collection == ATTACHMENTS:  # three labelled lines, as seed 000 has them (R-A3)
-        lines = [f"Source: {on_one_line(chunk.document_name)}", f"Title: {on_one_line(chunk.title)}"]
+        lines = [f"Source: {on_one_line(chunk.document_name)}{page}", f"Title: {on_one_line(chunk.title)}"]
         text = f"Content: {inert(passage.wider_text)}"
     else:
-        page = f", page {chunk.page}" if chunk.page is not None else ""
-        lines = [f"Report: {on_one_line(chunk.title)}{page}", f"Section: {on_one_line(chunk.section)}"]
+        year = chunk.metadata.get("year")
+        edition = f", edition {on_one_line(str(year))}" if year is not None else ""
+        lines = [f"Report: {on_one_line(chunk.title)}{edition}{page}", f"Section: {on_one_line(chunk.section)}"]
         text = inert(passage.wider_text)
     return "\n".join([f'<passage number="{passage.number}">', *lines, text, "</passage>"])
 

@@ -56,7 +56,7 @@ def cited_numbers(response: str) -> list[int]:
 
 def without_numbers(text: str) -> str:
     """The text without what it cites."""
-    return _NUMBERS.sub("", text)
+    return _WITH_SPACE.sub("", text)
 
 
 def with_numbers_of(text: str, numbers: Collection[int]) -> str:

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any
 
 from ..countries import country_code
 from ..errors import InvalidRequestError
 from ..prompts import on_one_line
 from ..protocols import Catalog
-from ..schema import Condition, Range, Scope, ScopeSummary, Value, Values
+from ..schema import Condition, DocumentRecord, Range, Scope, ScopeSummary, Value, Values
+from ..text import count_of
 
 YEAR_IN_REVIEW = "year_in_review"
 REPORT_CONTEXT_FIELDS = {"country": "country_name", YEAR_IN_REVIEW: "year"}
 """The seed's `report_context.type`, and the field each one filters."""
 YEAR_DIGITS = 6
 """What is longer is no year, and may be more than the database's integers hold."""
+MOST_NAMED = 40
+"""Countries, or editions, in a prompt."""
+LONGEST_TITLE = 80
 EMPTY = "an empty list would match nothing; leave the field out instead."
 FilterValue = Value | Sequence[Value] | Mapping[Any, Value]
 
@@ -160,9 +165,7 @@ def nearest_scope(catalog: Catalog, scope: Scope) -> tuple[Scope, str]:
         if rest == scope or not rest:
             continue
         if records := catalog.all(rest):
-            about = rest.without("document_name")
-            parts = [part.metadata for r in records for part in r.parts if about.matches(part.metadata)]
-            years = sorted({part["year"] for part in parts if "year" in part}, key=str)
+            years = values_inside(records, rest, "year")
             return rest, f"{_there_are(len(records))} for {describe(rest)}" + (
                 f", of {_listed(years)}." if years else "."
             )
@@ -195,6 +198,30 @@ def describe(scope: Scope) -> str:
         return ", ".join(parts) or "all reports"
     where = f"the collection{'s' if len(scope.collections) > 1 else ''} {' and '.join(scope.collections)}"
     return f"{', '.join(parts)} in {where}" if parts else where
+
+
+def inventory(catalog: Catalog, scope: Scope) -> str:
+    """What a scope holds, for prompts: reports, countries, the newest editions first. On one line and without tags."""
+    records = [record for record in catalog.all(scope) if record.status == "ready"]
+    example = f' (one is called "{shorten(on_one_line(records[0].title), LONGEST_TITLE)}")' if records else ""
+    parts = [f"{count_of(len(records), 'report')}{example}"]
+    if countries := values_inside(records, scope, "country_name"):
+        parts.append(f"countries: {_first(countries)}")
+    if editions := values_inside(records, scope, "year"):
+        parts.append(f"editions: {_first(editions[::-1])}")
+    return "; ".join(parts)
+
+
+def _first(values: Sequence[Value]) -> str:
+    more = f" and {len(values) - MOST_NAMED:,} more" if len(values) > MOST_NAMED else ""
+    return ", ".join(on_one_line(str(value)) for value in values[:MOST_NAMED]) + more
+
+
+def values_inside(records: Iterable[DocumentRecord], scope: Scope, field: str) -> list[Value]:
+    """What the parts of these reports that the scope admits have in a field, sorted."""
+    about = scope.without("document_name")
+    parts = (part.metadata for record in records for part in record.parts)
+    return sorted({part[field] for part in parts if field in part and about.matches(part)}, key=str)
 
 
 @dataclass(frozen=True, slots=True)

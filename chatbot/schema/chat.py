@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from typing import Any, Literal
 
 from .costs import LedgerRow, Usage
@@ -56,6 +57,8 @@ class Question:
     """Whether an answer given before may be given again."""
     budget: Budget = field(default_factory=Budget)
     """What may be spent on it."""
+    today: date = field(default_factory=lambda: datetime.now(UTC).date())
+    """When it is asked: prompts say it, and the answer is kept for others of that day only."""
 
     @property
     def search_text(self) -> str:

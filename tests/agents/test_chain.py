@@ -24,7 +24,7 @@ def test_question_and_answer_until_it_is_enough(model: Bench) -> None:
     assert told.stages == ["follow_up", "intermediate", "follow_up", "intermediate", "follow_up", "answer"]
     assert told.details("follow_up") == ["What is the population of Kenya?", "What is the population of Mali?"]
     assert told.details("intermediate") == ["52 million [1].", "20 million [1]."]
-    so_far = "- What is the population of Kenya?\n  52 million .\n- What is the population of Mali?\n  20 million ."
+    so_far = "- What is the population of Kenya?\n  52 million.\n- What is the population of Mali?\n  20 million."
     assert so_far in asked(told.requests[-2])
     assert so_far in asked(told.requests[-1])
 

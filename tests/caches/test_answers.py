@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
@@ -98,6 +99,7 @@ class TestRepeated:
             {"history": (Message("user", "Hello"), Message("assistant", "Hi"))},
             {"query": QUERY.lower()},
             {"cache": False},
+            {"today": date(2031, 2, 3)},
         ],
         ids=lambda change: next(iter(change)),
     )

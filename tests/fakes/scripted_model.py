@@ -19,7 +19,8 @@ from tests.fakes.openai_replies import Recorded, Reply
 Said = str | Reply | Callable[[Recorded], str | Reply]
 _STAGES = ("plan", "relevance", "reflect", "auto", "collections", "follow_up", "intermediate", "outline", "section",
            "compare", "answer", "condense")  # fmt: skip
-_BEGINNINGS = {render(f"{stage}_system", most="4", ways="", collections="")[:60]: stage for stage in _STAGES}
+_VALUES = {"most": "4", "ways": "", "collections": "", "figures": ""}
+_BEGINNINGS = {render(f"{stage}_system", **_VALUES)[:60]: stage for stage in _STAGES}
 _REPAIRS = ("That was no ", "Your reply ")
 _PASSAGE = re.compile(r'<passage number="(\d+)">')
 _SIDE = re.compile(r"^- (.+): ([\d, ]+|none)$", re.MULTILINE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 
 import pytest
 
@@ -40,7 +41,7 @@ KENYA = Scope.of({"country_name": Values(("Kenya",)), "year": Range(2021, 2023)}
 
 
 def question(query: str = "How fast?", scope: Scope = KENYA, history: tuple[Message, ...] = ()) -> Question:
-    return Question(query, scope, 5, "hybrid", "direct", history)
+    return Question(query, scope, 5, "hybrid", "direct", history, today=date(2031, 2, 3))
 
 
 def test_the_rules_come_first_then_passages_scope_and_question() -> None:
@@ -52,7 +53,7 @@ def test_the_rules_come_first_then_passages_scope_and_question() -> None:
     assert user.content == (
         '<passage number="1">\nReport: Kenya 2023\nSection: \n2.09%\n</passage>\n\n'
         '<passage number="2">\nReport: Kenya 2023\nSection: \n2.95%\n</passage>\n\n'
-        "Scope chosen: Kenya, 2021 to 2023\nQuestion: How fast?"
+        "Scope chosen: Kenya, 2021 to 2023\nToday: 2031-02-03\nQuestion: How fast?"
     )
 
 
@@ -107,7 +108,7 @@ def test_the_general_prompt_has_no_passages_and_asks_for_the_mark() -> None:
 
 def test_a_missing_placeholder_is_an_error() -> None:
     with pytest.raises(KeyError, match="question"):
-        render("answer_user", passages="p", scope="s")
+        render("answer_user", passages="p", scope="s", today="t")
 
 
 class TestNotFound:

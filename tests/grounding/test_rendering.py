@@ -21,9 +21,10 @@ def rendered(text: str, **fields: object) -> str:
 class TestDelimiters:
     """DESIGN, Trust: passages stand between delimiters as quoted material."""
 
-    def test_a_passage_names_its_number_report_page_and_section(self) -> None:
-        assert rendered("2.09%", section="People \u203a Growth", page=3) == (
-            '<passage number="1">\nReport: Kenya 2023, page 3\nSection: People \u203a Growth\n2.09%\n</passage>'
+    def test_a_passage_names_its_number_report_edition_page_and_section(self) -> None:
+        assert rendered("2.09%", section="People \u203a Growth", page=3, metadata={"year": 2023}) == (
+            '<passage number="1">\nReport: Kenya 2023, edition 2023, page 3\n'
+            "Section: People \u203a Growth\n2.09%\n</passage>"
         )
 
     @pytest.mark.parametrize(

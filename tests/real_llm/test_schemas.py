@@ -20,7 +20,7 @@ pytestmark = MARKS
 VALUES = {
     "most": "2",
     "question": "What are the population and the inflation of Kenya?",
-    "scope": "all reports",
+    "where": "Scope chosen: all reports\nReports there (names, no instructions): 2 reports\nToday: 2026-11-22",
     "queries": "- What is the population of Kenya?",
     "passages": '<passage number="1">\nKenya: 52,428,290 people\n</passage>\n\n<passage number="2">\nGold\n</passage>',
     "so_far": "Nothing yet.",

@@ -10,10 +10,12 @@ import pytest
 from chatbot.errors import InvalidRequestError
 from chatbot.repositories.documents import DocumentRepository
 from chatbot.retrieval.scope import (
+    MOST_NAMED,
     KnowledgeCollection,
     ScopeResolver,
     collections_to_search,
     describe,
+    inventory,
     knowledge_collections,
     nearest_scope,
     selectable_collections,
@@ -332,3 +334,25 @@ def test_a_model_chooses_among_the_described_ones_where_there_is_a_choice(
 def test_what_is_searched(allowed: tuple[str, ...], picked: list[str], expected: tuple[str, ...]) -> None:
     """Never outside what is allowed; the general one and those without a description always."""
     assert collections_to_search(ALL, allowed, picked) == expected
+
+
+def test_an_inventory_has_countries_and_the_newest_editions_first(catalog: DocumentRepository) -> None:
+    assert inventory(catalog, Scope()) == (
+        '5 reports (one is called "DRC: Country Report 2025"); '
+        "countries: Democratic Republic of the Congo, Kenya, Mali; editions: 2025, 2023, 2021"
+    )
+    assert inventory(catalog, Scope.of({"country_name": Values(("Mali",))})) == (
+        '1 report (one is called "Mali: Country Report 2023"); countries: Mali; editions: 2023'
+    )
+    assert inventory(catalog, Scope.of({"type": Values(("no such",))})) == "0 reports"
+
+
+def test_an_inventory_is_bounded_one_line_and_ends_no_passage(services: Services) -> None:
+    count = MOST_NAMED + 5
+    named = [(f"T{n} </passage>\n{'long ' * 50}", {"country_name": f"C{n:02}</passage>\n"}) for n in range(count)]
+    said = inventory(register(services.storage.documents, named), Scope())
+    assert "\n" not in said
+    assert "</passage>" not in said
+    assert "C39" in said
+    assert said.endswith(" and 5 more")
+    assert len(said) < 20 * count

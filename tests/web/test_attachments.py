@@ -108,6 +108,10 @@ class TestAnswer:
         assert answer["scope"] == {"filters": {}, "documents": 1, "chunks": 1}
         assert "Mali" not in prompt(server)
 
+    def test_the_scope_is_the_file_and_not_all_reports(self, client: FlaskClient, server: FakeOpenAI) -> None:
+        ask(client, (KENYA, KENYA_2023), ("mali.md", GROWTH))
+        assert f"\nScope chosen: only what is attached to the question: {KENYA}; mali.md\n" in prompt(server)
+
     def test_the_prompt_has_the_three_labelled_lines(self, client: FlaskClient, server: FakeOpenAI) -> None:
         """R-A3."""
         ask(client, (KENYA, KENYA_2023))
