@@ -44,7 +44,7 @@ def open_library(browser: Page, address: str) -> None:
     expect(browser.locator("#documents")).to_have_attribute("aria-busy", "false")
 
 
-def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """The list is loaded anew while the test goes on."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -359,7 +359,7 @@ class TestAnswer:
         turn = ask(browser, mode="report")
         chat.say(done(text, mode="report"))
         finished(browser, turn)
-        with browser.expect_download(timeout=5_000) as download:
+        with browser.expect_download(timeout=30_000) as download:
             turn.get_by_role("button", name="Download").click()
         assert download.value.suggested_filename == name
 

@@ -35,7 +35,7 @@ ENDPOINTS = ["/query", "/api/chat"]
 
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
-    return settings.override(**server.as_settings, model_timeout=20.0)
+    return settings.override(**server.as_settings, model_timeout=60.0)
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def stored_bytes(folder: Path) -> bytes:
 
 def left(folder: Path) -> list[str]:
     """What is in a folder, soon after an answer: a stream's last event is sent before its thread has tidied up."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while (found := sorted(names_in(folder))) and time.monotonic() < deadline:
         time.sleep(0.01)
     return found
@@ -297,11 +297,11 @@ class TestNothingIsKept:
     def test_nor_after_a_client_that_went_away(
         self, app: Flask, server: FakeOpenAI, settings: Settings, temporary: Path
     ) -> None:
-        server.chat(Reply(["a", "b"], silent_after=30.0))
+        server.chat(Reply(["a", "b"], silent_after=60.0))
         with served(app) as port:
             before = rows(settings)
             body, content_type = form((KENYA, KENYA_2023), request=_question())
-            connection = HTTPConnection("127.0.0.1", port, timeout=15)
+            connection = HTTPConnection("127.0.0.1", port, timeout=60)
             connection.request("POST", "/api/chat", body, {"Content-Type": content_type})
             response = connection.getresponse()
             while b"event: token" not in response.readline():
@@ -312,7 +312,7 @@ class TestNothingIsKept:
             assert left(temporary) == []
             assert _grown(before, rows(settings)) == {}
         request = server.wait_for(CHAT)
-        assert request.finished.wait(5.0)
+        assert request.finished.wait(15.0)
         assert request.disconnected_at is not None
 
     @pytest.mark.parametrize("fields", [{"conversation_id": "unknown"}, {"mode": "clairvoyant"}])
