@@ -9,13 +9,14 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Request, ViewportSize, expect, sync_playwright
 
 from tests.cli import processes
 
@@ -33,6 +34,8 @@ ARGUMENTS = [
 ]
 SAMPLE_REPORTS = len(json.loads((ROOT / "sample_data/manifest.json").read_text(encoding="utf-8")))
 PATIENCE = 120.0
+VIEWPORT: ViewportSize = {"width": 1360, "height": 860}
+Watched = tuple[Page, list[str]]
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +86,17 @@ def launched(chromium: str) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(launched: Browser) -> Iterator[tuple[Page, list[str]]]:
-    """A page of a fresh profile, and what went wrong in it: scripts, console, content security policy, requests."""
+def page(launched: Browser) -> Iterator[Watched]:
+    """A page of a fresh profile."""
+    with watched(launched) as found:
+        yield found
+
+
+@contextmanager
+def watched(launched: Browser) -> Iterator[Watched]:
+    """A page, and what went wrong in it: scripts, console, content security policy, requests."""
     problems: list[str] = []
-    with launched.new_context(viewport={"width": 1360, "height": 860}) as context:
+    with launched.new_context(viewport=VIEWPORT) as context:
         opened = context.new_page()
         opened.on("console", lambda m: problems.append(m.text) if m.type in {"error", "warning"} else None)
         opened.on("pageerror", lambda error: problems.append(f"page error: {error}"))

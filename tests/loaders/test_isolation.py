@@ -27,7 +27,7 @@ BAD = "tests.loaders.bad_worker"
 
 @pytest.fixture
 def loader() -> Iterator[IsolatedLoader]:
-    loader = IsolatedLoader(time_limit=20, worker=BAD)
+    loader = IsolatedLoader(time_limit=60, worker=BAD)
     yield loader
     loader.close()
 
