@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from chatbot.caches.vectors import WarmCache
 from chatbot.ingestion.pipeline import Ingested
 from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
 from chatbot.schema import Value
-from chatbot.services import Services
+from chatbot.services import Services, vectors
 from chatbot.settings import Settings
 
 for _name in list(os.environ):
@@ -45,6 +47,14 @@ KENYA_2023 = """# Kenya: Country Report 2023
 
 Eastern Africa, bordering the Indian Ocean, between Somalia and Tanzania
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shipped_vectors_are_read_once() -> Iterator[None]:
+    """Not by each of the thousands of services: reading them is most of what opening one takes. They never change."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vectors, "WarmCache", cache(WarmCache))
+        yield
 
 
 @pytest.fixture

@@ -9,13 +9,14 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Request, ViewportSize, expect, sync_playwright
 
 from tests.cli import processes
 
@@ -33,6 +34,8 @@ ARGUMENTS = [
 ]
 SAMPLE_REPORTS = len(json.loads((ROOT / "sample_data/manifest.json").read_text(encoding="utf-8")))
 PATIENCE = 120.0
+VIEWPORT: ViewportSize = {"width": 1360, "height": 860}
+Watched = tuple[Page, list[str]]
 
 
 @pytest.fixture(scope="module")
@@ -47,17 +50,24 @@ def chromium() -> str:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[str]:
     """The address of a server started with no setting but its folder and port, once the samples are searchable."""
-    environment = {**os.environ, "DATA_DIR": str(tmp_path_factory.mktemp("data")), "PORT": "0"}
-    log = tmp_path_factory.mktemp("log") / "server.log"
+    with serving(tmp_path_factory.mktemp("data"), SAMPLE_REPORTS) as url:
+        yield url
+
+
+@contextmanager
+def serving(data: Path, samples: int, **settings: str) -> Iterator[str]:
+    """The address of a server over this folder, once so many sample reports are searchable."""
+    environment = {**os.environ, **settings, "DATA_DIR": str(data), "PORT": "0"}
+    log = data / "server.log"
     with log.open("w", encoding="utf-8") as errors, processes.started(environment, "app.py", stderr=errors) as server:
         url = processes.address(server.stdout)
-        wait_for_samples(url, log, server)
+        wait_for_samples(url, samples, log, server)
         yield url
         server.terminate()
         server.wait(30)
 
 
-def wait_for_samples(url: str, log: Path, server: subprocess.Popen[str]) -> None:
+def wait_for_samples(url: str, samples: int, log: Path, server: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + PATIENCE
     state: Any = None
     while time.monotonic() < deadline and server.poll() is None:
@@ -68,7 +78,7 @@ def wait_for_samples(url: str, log: Path, server: subprocess.Popen[str]) -> None
             error.close()
         except (URLError, ConnectionError):
             pass
-        if state and state["sample_data"] == {"ready": SAMPLE_REPORTS, "total": SAMPLE_REPORTS}:
+        if state and state["sample_data"] == {"ready": samples, "total": samples}:
             return
         time.sleep(0.2)
     pytest.fail(f"the sample reports are not searchable: {state}\n{log.read_text(encoding='utf-8')}")
@@ -83,10 +93,17 @@ def launched(chromium: str) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(launched: Browser) -> Iterator[tuple[Page, list[str]]]:
-    """A page of a fresh profile, and what went wrong in it: scripts, console, content security policy, requests."""
+def page(launched: Browser) -> Iterator[Watched]:
+    """A page of a fresh profile."""
+    with watched(launched) as found:
+        yield found
+
+
+@contextmanager
+def watched(launched: Browser) -> Iterator[Watched]:
+    """A page, and what went wrong in it: scripts, console, content security policy, requests."""
     problems: list[str] = []
-    with launched.new_context(viewport={"width": 1360, "height": 860}) as context:
+    with launched.new_context(viewport=VIEWPORT) as context:
         opened = context.new_page()
         opened.on("console", lambda m: problems.append(m.text) if m.type in {"error", "warning"} else None)
         opened.on("pageerror", lambda error: problems.append(f"page error: {error}"))

@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.fakes.scripted_chat import Json, ScriptedChat, done, source, step
-from tests.test_browser import chromium, launched, page
-from tests.test_browser_steps import QUESTION, ask, browser, chat, finished
+from tests.test_browser import chromium, launched
+from tests.test_browser_steps import QUESTION, ask, browser, chat, finished, reused
 
-__all__ = ["browser", "chat", "chromium", "launched", "page"]
+__all__ = ["browser", "chat", "chromium", "launched", "reused"]
 
 TOO_LONG = "This question is longer than 4,000 characters: shorten it, or attach the text as a file."
 PASTED = "Background about the region. " * 160

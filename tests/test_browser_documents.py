@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
-from tests.test_browser import address, chromium, launched, page
+from chatbot.ingestion.sources import Source, make_document
+from chatbot.loaders import loader_for
+from chatbot.services import Services
+from chatbot.settings import Settings
+from tests.conftest import KENYA_2023, write_report
+from tests.test_browser import chromium, launched, page, serving
 
-__all__ = ["address", "chromium", "launched", "page"]
+__all__ = ["chromium", "launched", "page"]
 
 TITLE = "Vanilla Report"
 REPORT: FilePayload = {
@@ -31,6 +37,24 @@ SLOW = 60_000
 Opened = tuple[Page, list[str]]
 
 
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[str]:
+    """A server over more small reports than the list shows at a time; the samples would take it longer."""
+    folder = tmp_path_factory.mktemp("data")
+    files = {f"kenya-{year}": KENYA_2023.replace("2023", str(year)) for year in range(1970, 2025)}
+    with Services(Settings(data_dir=folder, sample_data="off", summaries="off")) as services:
+        for name, markdown in files.items():
+            ingest(services, write_report(folder / "reports", markdown, name), int(name[-4:]))
+    with serving(folder, 0, SAMPLE_DATA="off") as url:
+        yield url
+
+
+def ingest(services: Services, path: Path, year: int) -> None:
+    fields = {"country_name": "Kenya", "year": year, "type": "country_report"}
+    source = Source(path, f"test/{path.stem}", metadata=fields, listed=True)
+    services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
+
+
 @pytest.fixture
 def library(page: Opened, address: str) -> Opened:
     """The knowledge base with its list loaded."""
@@ -44,7 +68,7 @@ def open_library(browser: Page, address: str) -> None:
     expect(browser.locator("#documents")).to_have_attribute("aria-busy", "false")
 
 
-def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """The list is loaded anew while the test goes on."""
     deadline = time.monotonic() + seconds
     while not condition():

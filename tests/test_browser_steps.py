@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.fakes.scripted_chat import (
     NO_MODEL,
@@ -22,9 +22,9 @@ from tests.fakes.scripted_chat import (
     step,
     token,
 )
-from tests.test_browser import chromium, launched, page
+from tests.test_browser import VIEWPORT, Watched, chromium, launched, watched
 
-__all__ = ["chromium", "launched", "page"]
+__all__ = ["chromium", "launched"]
 
 KENYA, SOMALIA, PRICES = "How many people in Kenya?", "How many people in Somalia?", "How did prices develop?"
 QUESTION = "Compare food insecurity in Kenya and Somalia"
@@ -67,12 +67,25 @@ def chat() -> Iterator[ScriptedChat]:
         scripted.hang_up()
 
 
+@pytest.fixture(scope="module")
+def reused(launched: Browser) -> Iterator[Watched]:
+    """One page for all tests of a file: a new one costs more than most of them. Each server is an origin of its own,
+    so nothing is kept from one test to the next.
+    """
+    with watched(launched) as found:
+        yield found
+
+
 @pytest.fixture
-def browser(page: tuple[Page, list[str]], chat: ScriptedChat) -> Iterator[Page]:
+def browser(reused: Watched, chat: ScriptedChat) -> Iterator[Page]:
     """The chat page; what went wrong in it fails the test."""
-    opened, problems = page
+    opened, problems = reused
+    problems.clear()
+    opened.set_viewport_size(VIEWPORT)
+    opened.emulate_media(reduced_motion="null")
     opened.goto(chat.address)
     yield opened
+    opened.goto("about:blank")
     assert problems == []
 
 
@@ -359,7 +372,7 @@ class TestAnswer:
         turn = ask(browser, mode="report")
         chat.say(done(text, mode="report"))
         finished(browser, turn)
-        with browser.expect_download(timeout=5_000) as download:
+        with browser.expect_download(timeout=30_000) as download:
             turn.get_by_role("button", name="Download").click()
         assert download.value.suggested_filename == name
 

@@ -49,8 +49,8 @@ class TestCancellation:
         cancel = Cancellation()
         threading.Timer(0.1, cancel.cancel).start()
         started = time.monotonic()
-        assert cancel.wait(30.0)
-        assert time.monotonic() - started < 1.0
+        assert cancel.wait(60.0)
+        assert time.monotonic() - started < 10
 
     def test_a_sleeper_that_nobody_wakes(self) -> None:
         assert not Cancellation().wait(0.01)

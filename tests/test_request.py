@@ -16,7 +16,7 @@ class TestWithin:
     def test_it_ends_alone(self) -> None:
         cancel = Cancellation()
         with RequestContext(cancel).within(0.05) as limited:
-            assert limited.cancel.wait(5.0)
+            assert limited.cancel.wait(30.0)
         assert not cancel.cancelled
 
     @pytest.mark.parametrize("seconds", [None, 30.0])
@@ -29,7 +29,7 @@ class TestWithin:
     @pytest.mark.parametrize("seconds", [0.0, -3.0])
     def test_no_time_at_all(self, seconds: float) -> None:
         with RequestContext().within(seconds) as limited:
-            assert limited.cancel.wait(5.0)
+            assert limited.cancel.wait(30.0)
 
     def test_afterwards_nothing_is_left_of_it(self) -> None:
         cancel, before = Cancellation(), threading.active_count()
@@ -39,7 +39,7 @@ class TestWithin:
         assert cancel._callbacks == []
         cancel.cancel()
         assert not limited.cancelled
-        deadline = time.monotonic() + 5.0
+        deadline = time.monotonic() + 30.0
         while threading.active_count() > before:
             assert time.monotonic() < deadline
             time.sleep(0.01)

@@ -123,7 +123,7 @@ def bench(folder: Path, **overrides: Any) -> Iterator[Bench]:
     with FakeOpenAI() as server:
         settings = Settings(
             data_dir=folder / "data", cache_seconds=0, embedding_provider="hashing", sample_data="off",
-            summaries="off", **server.as_settings, model_timeout=10.0,
+            summaries="off", **server.as_settings, model_timeout=60.0,
         ).override(**overrides)  # fmt: skip
         with Services(settings) as services:
             for markdown, name, country, year in REPORTS:

@@ -37,7 +37,7 @@ def server() -> Iterator[FakeOpenAI]:
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
     return settings.override(
         **server.as_settings,
-        model_timeout=10.0,
+        model_timeout=60.0,
     )
 
 

@@ -20,8 +20,10 @@ from tests.fakes.scripted_model import ScriptedModel
 
 MODES = ("direct", "deep", "chain", "auto", "compare", "report")
 ASKED = "How does the population of Kenya differ from the population of Mali?"
-STALL = 30.0
+STALL = 120.0
 """Seconds that a server is silent for ever, as far as these tests go."""
+AT_ONCE = 10.0
+"""Seconds, at most, for what waits for nothing: much less than `STALL`, and enough for a busy machine."""
 STAGES = {
     "direct": ("answer",),
     "deep": ("plan", "relevance", "reflect", "answer"),
@@ -35,16 +37,27 @@ WRITING = {"answer", "compare", "section"}
 
 
 class InFlight:
-    """A reply for `FakeOpenAI.always` that counts how many requests are answered at the same time."""
+    """A reply for `FakeOpenAI.always` that holds requests until so many are there, and counts the most at a time.
 
-    def __init__(self, server: FakeOpenAI, path: str, reply: Reply) -> None:
+    Where they are made one after the other, each is held for `AT_ONCE` and the most is one.
+    """
+
+    LINGER = 0.2
+    """Seconds in which one more than expected would come."""
+
+    def __init__(self, expected: int, reply: Reply | None = None) -> None:
         self.most = 0
-        self._server, self._path, self._reply = server, path, reply
-        self._lock = threading.Lock()
+        self._held, self._expected, self._reply = 0, expected, reply or Reply()
+        self._changed = threading.Condition()
 
     def __call__(self, request: Recorded) -> Reply:
-        with self._lock:
-            self.most = max(self.most, len(under_way(self._server, self._path)))
+        with self._changed:
+            self._held += 1
+            self.most = max(self.most, self._held)
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self.most >= self._expected, AT_ONCE)
+            self._changed.wait_for(lambda: self.most > self._expected, self.LINGER)
+            self._held -= 1
         return self._reply
 
 
@@ -92,7 +105,7 @@ def searched(run: AgentRun, searches: Sequence[Search]) -> tuple[list[Retrieval 
 
 
 @contextmanager
-def no_thread_left(seconds: float = 3.0) -> Iterator[None]:
+def no_thread_left(seconds: float = AT_ONCE) -> Iterator[None]:
     """Threads that begin inside have ended shortly afterwards; the fake server's own do not count."""
     before = set(threading.enumerate())
     yield

@@ -18,7 +18,7 @@ from chatbot.request import RequestContext
 from chatbot.retrieval.pipeline import Retrieval
 from chatbot.schema import Budget, SearchHit, Usage
 from chatbot.services import Services
-from tests.agents.limits import a_run, answered, asking, eight, no_thread_left, searched
+from tests.agents.limits import AT_ONCE, STALL, a_run, answered, asking, eight, no_thread_left, searched
 from tests.chat_models.conftest import passage
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
@@ -69,10 +69,10 @@ class TestOutcomes:
         assert found[1].error.message == "It failed."
 
     def test_what_is_too_slow_comes_last_without_an_error(self) -> None:
-        with no_thread_left(0.5):
+        with no_thread_left():
             started = time.monotonic()
-            found = outcomes(after(30.0, 1), after(0.0, 2), seconds=0.2)
-            assert time.monotonic() - started < 0.7
+            found = outcomes(after(STALL, 1), after(0.0, 2), seconds=0.2)
+            assert time.monotonic() - started < AT_ONCE
         assert found == [Outcome(1, 2), Outcome(0, None)]
 
     def test_what_has_not_begun_in_time_never_begins(self) -> None:
@@ -80,44 +80,44 @@ class TestOutcomes:
 
         def work(request: RequestContext) -> int:
             begun.append(1)
-            return after(30.0, 1)(request)
+            return after(STALL, 1)(request)
 
         found = outcomes(*[work] * 6, threads=2, seconds=0.2)
         assert [one.result for one in found] == [None] * 6
         assert len(begun) == 2
 
     def test_no_time_at_all(self) -> None:
-        assert outcomes(after(30.0, 1), seconds=-1.0) == [Outcome(0, None)]
+        assert outcomes(after(STALL, 1), seconds=-1.0) == [Outcome(0, None)]
 
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
     def test_a_defect_ends_it_and_the_others(self) -> None:
         def defect(request: RequestContext) -> int:
             raise ZeroDivisionError
 
-        with no_thread_left(0.5):
+        with no_thread_left():
             started = time.monotonic()
             with pytest.raises(RuntimeError, match="defect"):
-                outcomes(after(30.0, 1), defect, after(30.0, 2))
-            assert time.monotonic() - started < 0.5
+                outcomes(after(STALL, 1), defect, after(STALL, 2))
+            assert time.monotonic() - started < AT_ONCE
 
     def test_cancelled_it_ends_without_the_rest(self) -> None:
         cancel = Cancellation()
         threading.Timer(0.2, cancel.cancel).start()
-        with no_thread_left(0.7):
+        with no_thread_left():
             started = time.monotonic()
-            assert outcomes(after(30.0, 1), after(0.0, 2), cancel=cancel) == [Outcome(1, 2)]
-            assert time.monotonic() - started < 0.7
+            assert outcomes(after(STALL, 1), after(0.0, 2), cancel=cancel) == [Outcome(1, 2)]
+            assert time.monotonic() - started < AT_ONCE
 
     def test_whoever_stops_reading_stops_the_work(self) -> None:
-        with no_thread_left(0.5):
-            reading = in_parallel([after(0.0, 1), after(30.0, 2)], threads=2, request=RequestContext())
+        with no_thread_left():
+            reading = in_parallel([after(0.0, 1), after(STALL, 2)], threads=2, request=RequestContext())
             assert next(reading).result == 1
             reading.close()
 
     def test_a_question_of_many_rounds_leaves_nothing_behind_in_its_cancellation(self) -> None:
         cancel = Cancellation()
         for _ in range(20):
-            outcomes(after(0.0, 1), cancel=cancel, seconds=5.0)
+            outcomes(after(0.0, 1), cancel=cancel, seconds=STALL)
         assert cancel._callbacks == []
 
 

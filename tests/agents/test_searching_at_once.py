@@ -12,14 +12,22 @@ from chatbot.errors import EmbeddingError, SearchEngineError
 from chatbot.schema import Scope
 from chatbot.services import Services
 from chatbot.settings import Settings
-from tests.agents.limits import STALL, InFlight, a_run, answered, asking, eight, no_thread_left, searched, steps
+from tests.agents.limits import (
+    AT_ONCE,
+    STALL,
+    InFlight,
+    a_run,
+    answered,
+    asking,
+    eight,
+    no_thread_left,
+    searched,
+    steps,
+)
 from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Recorded, Reply
 from tests.fakes.scripted_model import ScriptedModel
 
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
-CALL = 1.0
-MOST_SECONDS = 2.5
-"""One after the other they would take eight."""
 SUB_QUESTIONS = ["What is the population?", "What is the growth rate?", "Where is it?", "What is exported?"]
 
 
@@ -41,17 +49,15 @@ class Stalls:
 
 class TestAtOnce:
     def test_eight_embedding_calls(self, services: Services, server: FakeOpenAI) -> None:
-        calls = InFlight(server, EMBEDDINGS, Reply(silent_before=CALL))
+        calls = InFlight(8)
         server.always(EMBEDDINGS, calls)
-        started = time.monotonic()
         found, events = searched(a_run(services), eight())
-        assert time.monotonic() - started < MOST_SECONDS
         assert calls.most == 8
         assert all(one is not None and one.hits for one in found)
         assert sorted(step.detail for step in events) == [f"number {n}" for n in range(8)]
 
     def test_as_many_as_the_setting_says(self, services: Services, server: FakeOpenAI) -> None:
-        calls = InFlight(server, EMBEDDINGS, Reply(silent_before=0.2))
+        calls = InFlight(2)
         server.always(EMBEDDINGS, calls)
         with Services(services.settings.override(search_threads=2)) as bounded:
             found, _ = searched(a_run(bounded), eight())
@@ -61,11 +67,9 @@ class TestAtOnce:
     def test_a_deep_question(self, services: Services, server: FakeOpenAI) -> None:
         """Four sub-questions, and the question itself."""
         server.always(CHAT, ScriptedModel(plan=json.dumps({"queries": SUB_QUESTIONS})))
-        calls = InFlight(server, EMBEDDINGS, Reply(silent_before=CALL))
+        calls = InFlight(5)
         server.always(EMBEDDINGS, calls)
-        started = time.monotonic()
         answer, events = answered(services, asking("deep"))
-        assert time.monotonic() - started < MOST_SECONDS
         assert calls.most == 5
         assert len(steps(events, "found")) == 5
         assert answer.answered
@@ -77,12 +81,10 @@ class TestRerankedAtOnce:
         return settings.override(embedding_provider="hashing", embedding_model="", reranker="llm")
 
     def test_eight_model_calls(self, services: Services, server: FakeOpenAI) -> None:
-        calls = InFlight(server, CHAT, Reply(['{"numbers": [1]}'], silent_before=CALL))
+        calls = InFlight(8, Reply(['{"numbers": [1]}']))
         server.always(CHAT, calls)
         run = a_run(services)
-        started = time.monotonic()
         found, _ = searched(run, eight())
-        assert time.monotonic() - started < MOST_SECONDS
         assert calls.most == 8
         assert all(found)
         assert run.spending.usage.calls == server.calls(CHAT) == 8
@@ -91,18 +93,18 @@ class TestRerankedAtOnce:
 class TestOneOfSeveral:
     def test_a_slow_one_is_given_up_and_named(self, services: Services, server: FakeOpenAI) -> None:
         server.always(EMBEDDINGS, Stalls("number 3", reply=Reply(silent_before=STALL)))
-        with Services(services.settings.override(search_seconds=0.5)) as hasty, no_thread_left():
+        with Services(services.settings.override(search_seconds=2.0)) as hasty, no_thread_left():
             started = time.monotonic()
             run = a_run(hasty)
             found, events = searched(run, eight())
-            assert time.monotonic() - started < 1.5
+            assert time.monotonic() - started < 2.0 + AT_ONCE
         assert [place for place, one in enumerate(found) if one is None] == [3]
         (failed,) = [step for step in events if step.failed]
-        assert (failed.name, failed.detail) == ("found", "number 3: No answer within 0.5 s.")
+        assert (failed.name, failed.detail) == ("found", "number 3: No answer within 2 s.")
         assert failed in run.path
         assert run.stopped_by == ""
         (slow,) = [r for r in server.received(EMBEDDINGS) if "number 3" in r.body["input"][0]]
-        assert slow.finished.wait(2.0)
+        assert slow.finished.wait(AT_ONCE)
         assert slow.disconnected_at is not None
 
     def test_one_that_fails_is_named_with_the_reason(self, services: Services, server: FakeOpenAI) -> None:
@@ -165,4 +167,4 @@ class TestOneOfSeveral:
             started = time.monotonic()
             with pytest.raises(RuntimeError, match="defect"):
                 searched(a_run(services), searches)
-            assert time.monotonic() - started < 5.0
+            assert time.monotonic() - started < AT_ONCE

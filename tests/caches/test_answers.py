@@ -62,7 +62,7 @@ def server() -> Iterator[FakeOpenAI]:
 
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
-    return settings.override(**server.as_settings, model_timeout=10.0, cache_seconds=60)
+    return settings.override(**server.as_settings, model_timeout=60.0, cache_seconds=60)
 
 
 def ask(services: Services, query: str = QUERY, **changes: Any) -> list[Event]:

@@ -22,7 +22,7 @@ ASKED = prompt("How many people live in Kenya?", passage(1, "Population: 52,428,
 @pytest.fixture(params=CHAT_MODELS.names())
 def model(request: pytest.FixtureRequest, server: FakeOpenAI) -> Iterator[ChatModel]:
     """Each of the registry; those on a server find one that answers."""
-    settings = Settings(openai_api_key="sk-test", openai_base_url=server.url, model_timeout=5.0, model_retries=0)
+    settings = Settings(openai_api_key="sk-test", openai_base_url=server.url, model_timeout=30.0, model_retries=0)
     built = CHAT_MODELS.builder(request.param)(settings, model="")
     yield built
     if close := getattr(built, "close", None):

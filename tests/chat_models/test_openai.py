@@ -20,6 +20,8 @@ from tests.chat_models.conftest import prompt
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Recorded, Reply
 
 KEY = "sk-secret-4711"
+AT_ONCE = 10.0
+"""Seconds, at most, for what does not wait for a server that is silent."""
 NO_WAIT = {"Retry-After": "0"}
 
 
@@ -28,7 +30,7 @@ def model(server: FakeOpenAI) -> Iterator[Callable[..., OpenAIChatModel]]:
     built = []
 
     def build_model(name: str = "gpt-test", **settings: object) -> OpenAIChatModel:
-        values = {"openai_api_key": KEY, "openai_base_url": server.url, "model_timeout": 5.0, "model_retries": 0}
+        values = {"openai_api_key": KEY, "openai_base_url": server.url, "model_timeout": 30.0, "model_retries": 0}
         built.append(build(Settings(**{**values, **settings}), model=name))
         return built[-1]
 
@@ -60,12 +62,12 @@ class TestStreaming:
         ]
 
     def test_the_first_piece_arrives_while_the_model_still_writes(self, model, server) -> None:
-        server.chat(Reply(["first"], silent_after=3.0))
+        server.chat(Reply(["first"], silent_after=60.0))
         cancel = Cancellation()
         stream = model().stream(prompt(), request=RequestContext(cancel))
         started = time.monotonic()
         assert next(stream) == Delta("first")
-        assert time.monotonic() - started < 1.5
+        assert time.monotonic() - started < AT_ONCE
         cancel.cancel()
         assert list(stream) == []
 
@@ -269,15 +271,15 @@ class TestFailures:
         )
 
     def test_a_server_that_says_nothing_is_a_time_out(self, model, server) -> None:
-        server.chat(Reply(silent_before=30.0))
+        server.chat(Reply(silent_before=60.0))
         started = time.monotonic()
         error = failure(model(model_timeout=0.3))
-        assert time.monotonic() - started < 2.0
+        assert time.monotonic() - started < AT_ONCE
         assert "did not answer in time" in error.message
         assert error.retry_after == 5
 
     def test_silence_in_the_middle_is_a_time_out_too(self, model, server) -> None:
-        server.chat(Reply(["half"], silent_after=30.0))
+        server.chat(Reply(["half"], silent_after=60.0))
         assert "did not answer in time" in failure(model(model_timeout=0.3)).message
 
     def test_a_broken_connection_is_told_after_the_pieces_that_came(self, model, server) -> None:
@@ -316,22 +318,22 @@ class TestCancellation:
         return deltas, took
 
     def test_a_silent_model_is_left_at_once_and_notices(self, model, server) -> None:
-        server.chat(Reply(["half"], silent_after=30.0))
+        server.chat(Reply(["half"], silent_after=60.0))
         deltas, took = self.cancelled_after(model(model_timeout=60.0), Cancellation(), 0.3)
         assert deltas == [Delta("half")]
-        assert took < 1.0
+        assert took < AT_ONCE
         (request,) = server.received(CHAT)
-        assert request.finished.wait(2.0)
+        assert request.finished.wait(AT_ONCE)
         assert request.disconnected_at is not None
 
     def test_a_model_that_has_not_begun_is_left_at_once_and_notices(self, model, server) -> None:
         """Servers that send their headers with the first token are silent before them."""
-        server.chat(Reply(silent_before=3.0))
+        server.chat(Reply(silent_before=60.0))
         deltas, took = self.cancelled_after(model(model_timeout=60.0), Cancellation(), 0.3)
         assert deltas == []
-        assert took < 1.0
+        assert took < AT_ONCE
         (request,) = server.received(CHAT)
-        assert request.finished.wait(2.0)
+        assert request.finished.wait(AT_ONCE)
         assert request.disconnected_at is not None
 
     def test_after_a_pause_between_retries_nothing_is_sent_any_more(self, model, server) -> None:
@@ -346,21 +348,21 @@ class TestCancellation:
         cancel.cancel()
         started = time.monotonic()
         assert run(model(), cancel) == []
-        assert time.monotonic() - started < 1.0
+        assert time.monotonic() - started < AT_ONCE
 
     def test_the_model_serves_the_next_question_after_a_cancelled_one(self, model, server) -> None:
-        server.chat(Reply(["half"], silent_after=30.0), Reply(["whole"]))
+        server.chat(Reply(["half"], silent_after=60.0), Reply(["whole"]))
         used = model()
         self.cancelled_after(used, Cancellation(), 0.2)
         assert run(used)[0] == Delta("whole")
 
     def test_a_reader_that_stops_reading_closes_the_connection(self, model, server) -> None:
-        server.chat(Reply(["half"], silent_after=30.0))
+        server.chat(Reply(["half"], silent_after=60.0))
         stream = model().stream(prompt(), request=RequestContext())
         assert next(stream) == Delta("half")
         stream.close()
         (request,) = server.received(CHAT)
-        assert request.finished.wait(2.0)
+        assert request.finished.wait(AT_ONCE)
         assert request.disconnected_at is not None
 
 

@@ -17,7 +17,7 @@ from urllib.request import urlopen
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds that a process may take to end."""
 
 
@@ -59,7 +59,7 @@ def get(url: str) -> tuple[int, str]:
 
 def call(url: str, method: str, path: str, body: str | bytes | None = None, content_type: str = "") -> dict[str, Any]:
     """The JSON of a response."""
-    connection = HTTPConnection(url.removeprefix("http://"), timeout=30)
+    connection = HTTPConnection(url.removeprefix("http://"), timeout=120)
     try:
         connection.request(method, path, body, {"Content-Type": content_type} if content_type else {})
         found: dict[str, Any] = json.loads(connection.getresponse().read())

@@ -276,14 +276,14 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
         with started(environment, *command, start_new_session=True) as process:
             server.wait_for(EMBEDDINGS, 4, 30)
             os.killpg(process.pid, signal.SIGINT)
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=120)
         assert process.returncode == 1, err
         assert "interrupted; what is finished stays, the same command goes on." in err
         assert re.search(r"(?m)^added +3 passages  Kenya", err)
         assert "Traceback" not in err + out
 
         with started(environment, *command) as process:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert re.search(r"(?m)^unchanged +3 passages  Kenya", err)
     assert re.search(r"(?m)^added +400 passages  Mali", err)

@@ -64,7 +64,7 @@ def test_idle_connections_keep_nobody_out(process_environment: dict[str, str]) -
         url = address(process.stdout)
         host, _, port = url.removeprefix("http://").partition(":")
         for _ in range(200):
-            opened.enter_context(socket.create_connection((host, int(port)), timeout=10))
+            opened.enter_context(socket.create_connection((host, int(port)), timeout=60))
         time.sleep(0.5)  # the server has accepted as many as it does
         assert get(f"{url}/health")[0] == 200
 

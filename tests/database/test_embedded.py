@@ -93,7 +93,7 @@ def test_connections_of_ended_threads_are_closed(settings: Settings) -> None:
     assert open_files(path) >= 1
     for _ in range(20):
         barrier = threading.Barrier(4)
-        use = lambda barrier=barrier: (database["rows"].find_one({}), barrier.wait(10))  # noqa: E731  # all open at once
+        use = lambda barrier=barrier: (database["rows"].find_one({}), barrier.wait(60))  # noqa: E731  # all open at once
         threads = [threading.Thread(target=use) for _ in range(4)]
         for thread in threads:
             thread.start()

@@ -168,7 +168,7 @@ def test_nobody_there_is_found_out_in_time() -> None:
     for call in (database.ping, lambda: database["rows"].create_index("kind")):  # which may take a minute otherwise
         with pytest.raises(DatabaseError, match="does not answer"):
             call()
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 30
     database.close()
 
 

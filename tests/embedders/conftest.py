@@ -59,7 +59,7 @@ def build_provider(
             # boto sends a bearer token over https only, so here it signs with an account's key.
             "embedding_api_key": None if provider == "bedrock" else KEY,
             "embedding_base_url": providers_server.root + BASE.get(provider, "/v1"),
-            "model_timeout": 5.0,
+            "model_timeout": 30.0,
             "model_retries": 0,
         }
         built.append(EMBEDDERS.builder(provider)(Settings(**{**values, **settings}), model=model))

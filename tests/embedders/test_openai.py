@@ -31,7 +31,7 @@ def embedder(server: FakeOpenAI) -> Iterator[Build]:
     built: list[OpenAIEmbedder] = []
 
     def build_embedder(name: str = "some-model", **settings: object) -> OpenAIEmbedder:
-        values = {"openai_api_key": KEY, "openai_base_url": server.url, "model_timeout": 5.0, "model_retries": 0}
+        values = {"openai_api_key": KEY, "openai_base_url": server.url, "model_timeout": 30.0, "model_retries": 0}
         built.append(build(Settings(**{**values, **settings}), model=name))
         return built[-1]
 
@@ -167,10 +167,10 @@ class TestFailures:
         assert server.calls(EMBEDDINGS) == 2
 
     def test_silence_is_a_time_out(self, embedder, server) -> None:
-        server.embed(Reply(silent_before=30.0))
+        server.embed(Reply(silent_before=60.0))
         started = time.monotonic()
         assert "did not answer in time" in self.failure(embedder(model_timeout=0.3)).message
-        assert time.monotonic() - started < 2.0
+        assert time.monotonic() - started < 10
 
     def test_a_server_that_is_not_there_names_the_setting(self, embedder) -> None:
         error = self.failure(embedder(openai_base_url="http://127.0.0.1:9/v1"))

@@ -56,7 +56,7 @@ def test_an_endpoint_that_is_down_does_not(settings: Settings, providers_server:
     try:
         assert app.test_client().get("/health").status_code == 200
         providers_server.status = 200
-        assert app.extensions["startup"].wait(10)
+        assert app.extensions["startup"].wait(60)
         assert app.test_client().get("/ready").status_code == 200
     finally:
         close_app(app)

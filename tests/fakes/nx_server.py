@@ -23,7 +23,7 @@ from nx_27017.server import handle_client
 from tests.fakes.nx_handler import NxHandler
 
 ROOT = Path(__file__).parent.parent.parent
-START_SECONDS = 20.0
+START_SECONDS = 60.0
 
 
 class NxThread:

@@ -88,7 +88,7 @@ class FakeOpenAI:
     def calls(self, path: str) -> int:
         return len(self.received(path))
 
-    def wait_for(self, path: str, count: int = 1, seconds: float = 5.0) -> Recorded:
+    def wait_for(self, path: str, count: int = 1, seconds: float = 30.0) -> Recorded:
         """The ``count``-th request to ``path``, waiting until it has arrived."""
         self.wait_until(lambda: self.calls(path) >= count, seconds)
         return self.received(path)[count - 1]
@@ -97,7 +97,7 @@ class FakeOpenAI:
         """Open connections."""
         return len(self._http.connections)
 
-    def wait_until(self, condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    def wait_until(self, condition: Callable[[], bool], seconds: float = 30.0) -> None:
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, f"not within {seconds} s"

@@ -25,7 +25,7 @@ from tests.fakes.wire_faults import Action, Answer, Delay, Drop, Hang
 from tests.fakes.wire_messages import Message, receive, reply
 
 EVERYTHING = "*"
-BOUND = 30.0
+BOUND = 120.0
 """Seconds after which anything that waits here gives up."""
 
 

@@ -126,7 +126,7 @@ def test_a_server_that_is_down_at_the_start(proxy: WireProxy, new_site: NewSite)
     assert not proxy.sent("createIndexes")
     proxy.up()
     assert_recovers(site, {"query": "What is the population of Kenya?"})
-    assert site.app.extensions["startup"].wait(20)
+    assert site.app.extensions["startup"].wait(60)
     assert proxy.sent("createIndexes")
     assert site.ask(path="/ready").body["ready"]
 

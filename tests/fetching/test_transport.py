@@ -16,6 +16,8 @@ from chatbot.fetching.fetch import fetch
 from tests.fakes.web_server import Page, WebServer, certificate_for, redirect
 from tests.fetching.helpers import HERE, lookup, refused, refused_here
 
+AT_ONCE = 10.0
+"""Seconds, at most, for what does not wait for the server; the servers here never end."""
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n"
 
 
@@ -32,7 +34,7 @@ class TestTime:
             stop.set()
             dripping.join()
         assert "did not arrive within 0.5 seconds" in message
-        assert took < 1.5
+        assert took < AT_ONCE
 
     def test_a_server_that_says_nothing(self, tmp_path: Path) -> None:
         with WebServer(silent=True) as silent:
@@ -42,10 +44,10 @@ class TestTime:
     def test_a_name_server_that_says_nothing(self, tmp_path: Path) -> None:
         answer = threading.Event()
         began = time.monotonic()
-        message = refused(tmp_path, "http://a.example/", seconds=0.3, resolve=lambda host, port: [str(answer.wait(9))])
+        message = refused(tmp_path, "http://a.example/", seconds=0.3, resolve=lambda host, port: [str(answer.wait(60))])
         answer.set()
         assert "did not arrive within 0.3 seconds" in message
-        assert time.monotonic() - began < 1.5
+        assert time.monotonic() - began < AT_ONCE
 
     def test_the_time_is_for_all_redirects_together(self, server: WebServer, tmp_path: Path) -> None:
         def slow(host: str, port: int) -> list[str]:
@@ -69,10 +71,10 @@ def _drip(listening: socket.socket, begin: bytes, stop: threading.Event) -> None
 
 
 @pytest.mark.parametrize("where", ["lookup", "connection", "handshake", "body"])
-def test_cancelling_ends_it_within_a_second(where: str, tmp_path: Path) -> None:
+def test_cancelling_ends_it_at_once(where: str, tmp_path: Path) -> None:
     cancel = Cancellation()
     answer = threading.Event()
-    resolve = (lambda host, port: [str(answer.wait(9))]) if where == "lookup" else lookup()
+    resolve = (lambda host, port: [str(answer.wait(60))]) if where == "lookup" else lookup()
     with WebServer(silent=where != "body") as server, _never_connects() as full:
         server.pages["/"] = Page(itertools.repeat(b"x"), pause=0.05)
         url = full if where == "connection" else server.url()
@@ -85,7 +87,7 @@ def test_cancelling_ends_it_within_a_second(where: str, tmp_path: Path) -> None:
         timer.join()
         answer.set()
     assert "cancelled" in message
-    assert 0.25 < took < 1.0
+    assert 0.25 < took < AT_ONCE
 
 
 class _never_connects:  # noqa: N801  # used as a function

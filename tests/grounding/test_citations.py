@@ -194,4 +194,4 @@ def test_a_hostile_answer_is_checked_in_bounded_time(piece: str) -> None:
     """100,000 characters; a quadratic check would take minutes of the processor."""
     started = time.process_time()
     check(piece * (100_000 // len(piece)) + " [1].", context(KENYA))
-    assert time.process_time() - started < 6.0
+    assert time.process_time() - started < 30.0

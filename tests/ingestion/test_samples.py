@@ -95,7 +95,7 @@ def test_who_waits_for_the_lease_can_be_stopped(services: Services, folder: Path
     assert services.storage.documents.all() == []
     started = time.monotonic()
     samples.close()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
     assert not samples.running
     assert services.storage.documents.all() == []
 

@@ -85,7 +85,7 @@ def test_a_cancellation_wakes_who_waits(stopping: bool, expected: type[Cancelled
     with pytest.raises(CancelledError) as raised:
         Retries().run(work, watch)
     assert type(raised.value) is expected
-    assert (work.calls, time.monotonic() - started < 10) == (1, True)
+    assert (work.calls, time.monotonic() - started < 30) == (1, True)
 
 
 def test_nothing_is_tried_after_a_cancellation() -> None:
@@ -172,7 +172,7 @@ def test_work_whose_lease_went_to_another_is_stopped_not_taken_back(services: Se
     with lease(services.storage.facts, "x", Watch()) as watch:
         taken = {"owner": "another", "until": time.time() + 60}
         services.storage.database["meta"].update_one({"_id": "lease:x"}, {"$set": taken})
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while not watch.cancel.cancelled:
             assert time.monotonic() < deadline
             time.sleep(0.02)

@@ -56,7 +56,7 @@ def _spin() -> str:
 
 
 DEEDS: dict[str, Callable[[], str | None]] = {
-    "sleep": lambda: time.sleep(60),
+    "sleep": lambda: time.sleep(600),
     "spin": _spin,
     "memory": _take_memory,
     "memory as damage": _memory_as_damage,

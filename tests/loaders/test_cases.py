@@ -12,7 +12,7 @@ import pytest
 
 from chatbot.errors import LoadError
 from chatbot.loaders import loader_for
-from chatbot.schema import document_text
+from chatbot.schema import Loaded, document_text
 from tests.loaders.samples import CASES
 
 pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="REPORT_CHAT_TEST_DATA names no folder with loader_cases")
@@ -20,9 +20,12 @@ FILES = sorted(path for path in CASES.rglob("*") if path.suffix in {".pdf", ".do
 
 
 @cache
+def load(path: Path) -> Loaded:
+    return loader_for(path).load(path)
+
+
 def text_of(name: str) -> str:
-    path = CASES / name
-    loaded = loader_for(path).load(path)
+    loaded = load(CASES / name)
     return f"{loaded.title}\n{document_text(loaded.sections)}"
 
 
@@ -31,9 +34,9 @@ def text_of(name: str) -> str:
 def test_no_file_makes_a_reader_fail(path: Path) -> None:
     if path.name == "w-tbl-having-tables.docx":  # all its tables are empty
         with pytest.raises(LoadError, match="has no text"):
-            loader_for(path).load(path)
+            load(path)
     else:
-        assert loader_for(path).load(path).sections
+        assert load(path).sections
 
 
 def words(text: str) -> Counter[str]:

@@ -171,11 +171,11 @@ BOMBS = {
 @each_shape
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 def test_no_reply_takes_long(name: str, bomb: str) -> None:
-    """20 ms and less when measured, 60 under load; the bound is for slow machines."""
+    """20 ms and less when measured, 60 under load; what grows with the square would take a minute."""
     shape, _ = SHAPES[name]
     started = time.process_time()
     shape.read(bomb)
-    assert time.process_time() - started < 0.25
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize("bomb", ["lists", "objects", "lists and objects", "quotes", "apostrophes", "digits"])

@@ -67,7 +67,7 @@ def failure(call: Any) -> SearchEngineError:
     started = time.monotonic()
     with pytest.raises(SearchEngineError) as raised:
         call()
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
     assert SECRET not in str(raised.value)
     assert SECRET not in str(raised.value.__cause__)
     assert raised.value.remedy

@@ -47,7 +47,7 @@ def _bytes(content: str | bytes) -> bytes:
     return content if isinstance(content, bytes) else content.encode()
 
 
-def ended(client: FlaskClient, started: TestResponse, seconds: float = 30.0) -> dict[str, Any]:
+def ended(client: FlaskClient, started: TestResponse, seconds: float = 60.0) -> dict[str, Any]:
     """The job that a response started, when it has ended."""
     assert started.status_code == 202, started.get_data(as_text=True)
     deadline = time.monotonic() + seconds

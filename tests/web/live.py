@@ -37,10 +37,10 @@ def served(app: Flask, *, threads: int = 4) -> Iterator[int]:
     finally:
         # Connections first, so that no task waits for one; each step in the loop's own thread.
         _in_loop(server, lambda: _close_channels(server))
-        assert server.task_dispatcher.shutdown(timeout=10) is not None
+        assert server.task_dispatcher.shutdown(timeout=30) is not None
         # A browser may have connected again since: what came with the last turn of the loop goes with the server.
         _in_loop(server, lambda: _close(server))
-        thread.join(10)
+        thread.join(30)
         assert not thread.is_alive()
 
 
@@ -62,14 +62,14 @@ def _in_loop(server: Any, act: Callable[[], object]) -> None:
         done.set()
 
     server.trigger.pull_trigger(run)
-    assert done.wait(10)
+    assert done.wait(30)
 
 
 class Connection:
     """One POST of JSON. Use as a context manager: leaving it closes the connection, read or not."""
 
     def __init__(self, port: int, path: str, body: dict[str, Any]) -> None:
-        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=15)
+        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self.began = time.monotonic()
         self._http.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
         self._socket: socket.socket | None = self._http.sock

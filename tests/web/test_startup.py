@@ -24,7 +24,7 @@ def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_f
 
     def work() -> None:
         running.release()
-        assert end.wait(10)
+        assert end.wait(60)
 
     askers = [threading.Thread(target=startup.supervise, args=("ingestion", work)) for _ in range(8)]
     for asker in askers:
@@ -32,7 +32,7 @@ def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_f
     for asker in askers:
         asker.join()
     try:
-        assert running.acquire(timeout=5)
+        assert running.acquire(timeout=30)
         assert not running.acquire(timeout=0.2)
     finally:
         end.set()
@@ -59,7 +59,7 @@ def test_questions_wait_until_the_sample_reports_are_known(app: Flask, tmp_path:
 
 def slow_samples(services: Services, folder: Path, read: threading.Event) -> SampleReports:
     def loader(path: Path) -> Loader:
-        assert read.wait(20)
+        assert read.wait(60)
         return loader_for(path)
 
     return SampleReports(

@@ -25,7 +25,7 @@ KENYA = {"country_name": "Kenya"}
 
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
-    return settings.override(**server.as_settings, model_timeout=20.0)
+    return settings.override(**server.as_settings, model_timeout=120.0)
 
 
 @pytest.fixture
@@ -236,47 +236,47 @@ class TestSilence:
 
 class TestClosedConnections:
     def test_one_that_is_closed_while_the_model_is_silent_stops_the_model(self, port, server, services) -> None:
-        server.chat(Reply(["half"], silent_after=20.0))
+        server.chat(Reply(["half"], silent_after=60.0))
         with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
             for event in connection.events():
                 if event.name == "token":
                     break
         closed = time.monotonic()
         request = server.wait_for(CHAT)
-        assert request.finished.wait(4.0)
+        assert request.finished.wait(15.0)
         assert request.disconnected_at is not None
-        assert request.disconnected_at - closed < 3.0
+        assert request.disconnected_at - closed < 15.0
         assert stored(services) == (0, 0)
 
     def test_one_that_is_closed_before_the_model_has_begun_stops_it_too(self, port, server) -> None:
-        server.chat(Reply(silent_before=8.0))
+        server.chat(Reply(silent_before=60.0))
         with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
             for event in connection.events():
                 if event.name == "sources":
                     break
             server.wait_for(CHAT)
         request = server.wait_for(CHAT)
-        assert request.finished.wait(4.0)
+        assert request.finished.wait(15.0)
         assert request.disconnected_at is not None
 
     def test_one_that_is_closed_while_the_model_writes_stops_the_model(self, port, server, services) -> None:
         """It writes for longer than this waits, and less than the limit of an answer: it does not end by itself."""
-        server.chat(Reply(["word "] * 500, pause=0.1))
+        server.chat(Reply(["word "] * 1000, pause=0.1))
         with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
             for event in connection.events():
                 if event.name == "token":
                     break
         request = server.wait_for(CHAT)
-        assert request.finished.wait(5.0)
+        assert request.finished.wait(15.0)
         assert request.disconnected_at is not None
         assert stored(services) == (0, 0)
 
     def test_the_server_answers_on(self, port, server) -> None:
         """As many closed connections as there are threads: none of them is stuck."""
-        server.chat(*[Reply(["half"], silent_after=20.0)] * 4)
+        server.chat(*[Reply(["half"], silent_after=60.0)] * 4)
         for _ in range(4):
             with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
                 assert next(event for event in connection.events() if event.name == "token")
         for count in range(1, 5):
-            assert server.wait_for(CHAT, count).finished.wait(6.0)
+            assert server.wait_for(CHAT, count).finished.wait(15.0)
         assert names(ask(port, query=QUESTION))[-1] == "done"

@@ -57,7 +57,7 @@ def asked(browser: Page, port: int) -> Locator:
     browser.get_by_label("Question", exact=True).fill(QUESTION)
     browser.locator("#send").click()
     answer = browser.locator("article.answer").last
-    expect(answer).not_to_have_attribute("aria-busy", "true", timeout=15_000)
+    expect(answer).not_to_have_attribute("aria-busy", "true", timeout=30_000)
     return answer
 
 
