@@ -27,14 +27,26 @@ ALIASES = {
 }  # fmt: skip
 """What people write and ISO 3166 does not list."""
 
+FOREIGN_LANGUAGES = ("es", "fr", "de", "pt", "pt_PT", "ar")
+FOREIGN_ALIASES = {
+    "costa de marfil": "CIV", "elfenbeinkuste": "CIV", "hollande": "NLD", "holanda": "NLD", "inglaterra": "GBR",
+    "angleterre": "GBR", "grossbritannien": "GBR", "republique democratique du congo": "COD",
+    "demokratische republik kongo": "COD", "republica democratica do congo": "COD",
+    "السعودية": "SAU", "الامارات": "ARE", "البيرو": "PER", "امريكا": "USA", "بريطانيا": "GBR",
+}  # fmt: skip
+"""What people write in those languages and Babel does not list."""
+_IN_BRACKETS = re.compile(r"\s*\((.+?)\)")
 
 ISO_CODE_LENGTH = 3
 
 
+@lru_cache(maxsize=8192)
 def normalise(name: str) -> str:
     """Lower case without accents, punctuation and article: "The Gambia", "Gambia, The" and "gambia" are one."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    words = re.sub(r"[^a-z0-9]+", " ", re.sub(r"['.]", "", plain.replace("&", " and "))).split()
+    plain = name.lower()
+    if not plain.isascii():
+        plain = "".join(sign for sign in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(sign))
+    words = re.sub(r"[\W_]+", " ", re.sub(r"['’.]", "", plain.replace("&", " and "))).split()
     words = ["saint" if word == "st" else word for word in words]
     if len(words) > 1 and words[0] == "the":
         words = words[1:]
@@ -59,6 +71,21 @@ def country_names() -> dict[str, str]:
     """ISO-3 code by normalised name or alias, without the ISO codes themselves."""
     codes = {normalise(code) for c in pycountry.countries for code in (c.alpha_2, c.alpha_3)} | {"xk"}
     return {name: code for name, code in _codes().items() if name not in codes}
+
+
+@lru_cache(maxsize=1)
+def foreign_names() -> dict[str, str]:
+    """ISO-3 code by normalised name in Spanish, French, German, Portuguese and Arabic, where it is no English name."""
+    from babel import Locale  # late: its tables take a third of a second, and most commands need none
+
+    codes = dict(FOREIGN_ALIASES)
+    for language in FOREIGN_LANGUAGES:
+        territories = Locale.parse(language).territories
+        for country in pycountry.countries:
+            name = territories.get(country.alpha_2, "")
+            for part in (_IN_BRACKETS.sub("", name), *_IN_BRACKETS.findall(name)):  # "Myanmar (Birmania)"
+                codes.setdefault(normalise(part), country.alpha_3)
+    return {name: code for name, code in codes.items() if name and name not in _codes()}
 
 
 def usual_name(code: str) -> str:

@@ -152,7 +152,7 @@ class Understanding:
         if suggestion is not None or page != question.page:
             offered = replace(summarise(self._catalog, suggestion or question.scope), page=page)
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
-        notes = [missing.text] if missing else []
+        notes = [*taken_as(mentions), *([missing.text] if missing else [])]
         return Understood(question, None, notes, offered, ranking=self._is_ranking(question, mentions))
 
     def _said(
@@ -197,6 +197,12 @@ class Understanding:
         if question.scope.get(COUNTRY) is not None or mentions.about or len(self._catalog.values(COUNTRY)) < 2:
             return False
         return _RANKING.search(question.search_text) is not None
+
+
+def taken_as(mentions: Mentions) -> list[str]:
+    """What names with a mistake were taken for."""
+    names = (country for country in mentions.about if country.taken_as)
+    return list(dict.fromkeys(f"({escape_markdown(name.text)}: taken as {name.taken_as})" for name in names))
 
 
 def page_in(text: str, catalog: Catalog) -> int | None:

@@ -1,8 +1,8 @@
 """What a question names: countries and years, each as what it is about or in passing ("imports from France").
 
-Whether it is about a country is decided by rules over the words before and after the name. Where none decides, the name
-counts as passing: an answer that was not asked for can be seen and scoped, a question that is refused by mistake cannot
-be answered at all.
+Rules over the words around a name give it a `Role`. In the part of a sentence that asks, a name is what is asked about
+unless a rule says otherwise or another country has the greater part; in any other part it is named in passing: a
+question that is refused by mistake cannot be answered at all.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import lru_cache
+from itertools import islice
 
-from ..countries import country_code
+from ..countries import ISO_CODE_LENGTH, country_code, normalise
 from ..protocols import Catalog
 from ..schema import Value
-from .english import pattern
+from .english import pattern, words
 from .names import MOST, NamedCountry, NamedYears, country_key, find_countries, find_years
 
 COUNTRY = "country_name"
 YEAR = "year"
 LABEL_WORDS = 3
 LONGEST_WORD = 40
+LONGEST_CLAUSE = 300
+"""Characters before a name that a rule reads."""
 _REFERS = pattern(r"\b{nameless}\b")
 _SENTENCE_END = re.compile(r"[?!]+\s*|\.\s+(?=[A-Z])|\n+")
 _CLAUSE_END = pattern(r"[,;:()–—]|\s-\s|\band\s+(?=(?:{wh}|{auxiliary})\b)")
@@ -35,11 +39,15 @@ _GOES_ON = pattern(r"^\W*(?:and|or)\s+(?:in|for|of|about)\b")
 _ASIDE = pattern(r"\b{aside}\b")
 _ABOUT = pattern(r"\b{about}\s+{wider}$")
 _ELSEWHERE = pattern(
-    r"\b{elsewhere_in}\s+(?:\w+\s+)?in\s+(?:the\s+)?$"
-    r"|\ban?\s+(?:\w+\s+)?{someones}\s+of\s+(?:the\s+)?$|\b{beside}\s+of\s+(?:the\s+)?$"
-    r"|\b{elsewhere_on}\s+(?:up)?on\s+(?:the\s+)?$|\b(?:visas?|market|route|transit)\s+for\s+$"
+    r"\b{elsewhere_in}\s+(?:\w+\s+)?in\s+(?:the\s+)?$|\b{times_the}\s+size\s+of\s+(?:the\s+)?$"
+    r"|\b{elsewhere_on}\s+(?:up)?on\s+(?:the\s+)?$|\b(?:visas?|market|route|transit)\s+for\s+$|\b{apart}\s+{wider}$"
 )
 """Words that make "in", "of", "on" or "for" say something of somebody else."""
+_BESIDE = pattern(
+    r"\ban?\s+(?:\w+\s+)?{someones}\s+of\s+{wider}$|\b{beside}\s+of\s+{wider}$|\b{hostile}\s+(?:up)?on\s+{wider}$"
+    r"|\b{upheaval}\s+in\s+{wider}$|\b{introduces}\s+{wider}$"
+)
+"""Words that may do so, or else say where the thing asked for is."""
 _OPENED = pattern(
     r"(?:^|\b(?:{auxiliary}|when|where|why|how|describe|summari[sz]e|explain|show|list|compare|whether|and|or|but|so"
     r"|then|me|between|countries border))\s*(?:on\s+)?{wider}$"
@@ -54,6 +62,25 @@ _ASKS = pattern(r"^\W*(?:please\s+)?(?:{tell}|find|i want)\b")
 _CONJUNCTION = pattern(r"\b(?:and|or|vs|versus)\b|[&/]")
 _JOINED = pattern(r"(?:['’]s)?\s*(?:,|,?\s*(?:and|or|&|/|vs\.?|versus)|\+|/)\s*(?:the\s+|in\s+)?")
 _PEOPLE_ELSEWHERE = pattern(r"^\s*{people_elsewhere}\b")
+_MONEY = pattern(r"^\s*(?:{money}\b|\$)")
+_NO_NOUN = pattern(r"^\s*(?:$|[^\w\s]|{after_language}\b)")
+_LANGUAGES = words("languages")
+_SOMETHING_ELSE = pattern(r"\b(?:{nameless}|{it})\b")
+_TRAFFIC = pattern(r"\b{traffic}\b")
+_WHICH_COUNTRIES = pattern(r"^\W*(?:who\b|(?:which|what|how many)\s+(?:\w+\s+)?(?:countr|nation|neighbou?r|state))")
+_THAT_OF = pattern(r"^['’]s?\s*(?:$|[^\w\s])")
+_POLITE = pattern(r"^\W*(?:please\s+)?(?:(?:can|could|would|will) you|do you know|tell me|tell us)(?:\s+\w+){0,3}\W*$")
+
+
+class Role(IntEnum):
+    """What a name does in its question; the greater wins over the smaller."""
+
+    PASSING = 0
+    RELATED = 1
+    """Beside something else ("runs through Mali"): the subject where no other country is one."""
+    NAMED = 2
+    """In the part that asks, and no rule knows more: the subject unless the sentence has a plain one."""
+    SUBJECT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +101,19 @@ class Mentions:
 
 def find_mentions(text: str, catalog: Catalog) -> Mentions:
     """Countries as ISO 3166 has them, and those that only the data has."""
-    return _mentions(text, tuple(name for name in map(str, catalog.values(COUNTRY)) if country_code(name) is None))
+    names = list(map(str, catalog.values(COUNTRY)))
+    also = tuple(name for name in names if country_code(name) is None)
+    return _mentions(text, also, frozenset(map(country_key, names)))
 
 
 @lru_cache(maxsize=128)
-def _mentions(text: str, also: tuple[str, ...]) -> Mentions:
-    named = find_countries(text, also)[:MOST]
-    about = (country for country, is_subject in zip(named, subjects(text, named), strict=True) if is_subject)
+def _mentions(text: str, also: tuple[str, ...], known: frozenset[str]) -> Mentions:
+    named = list(islice(find_countries(text, also), MOST))
+    found = roles(text, named)
+    about = [country for country, is_subject in zip(named, _subjects(text, named, found), strict=True) if is_subject]
+    if about and not any(known.intersection(country.keys) for country in about):
+        # "How much does Germany buy from Kenya?": of these two the data may answer for the other one.
+        about = [c for c, role in zip(named, found, strict=True) if c in about or (role and known.intersection(c.keys))]
     years = [years for years in find_years(text) if years.is_subject]
     of_reports = tuple(years for years in years if years.of_report)
     of_figures = tuple(years for years in years if not years.of_report)
@@ -98,16 +131,32 @@ def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value
 
 def subjects(text: str, named: Sequence[NamedCountry]) -> list[bool]:
     """For each country in text order: whether the question is about it."""
-    decided: list[bool] = []
+    return _subjects(text, named, roles(text, named))
+
+
+def roles(text: str, named: Sequence[NamedCountry]) -> list[Role]:
+    """For each country in text order what it does in the question."""
+    decided: list[Role] = []
     for first, last in _lists(text, named):
-        about = _is_subject(text, named[first], named)
-        decided.append(about)
+        role = _role(text, named[first], named)
+        decided.append(role)
         is_list = _CONJUNCTION.search(text[named[first].end : named[last].start]) is not None
         for place in range(first + 1, last + 1):
             # "Unlike Kenya, Mali ..." is no list: the comma ends what is said in passing.
-            decided.append(about or (not is_list and _is_subject(text, named[place], named)))
-    by_name = any(about and not c.by_people for about, c in zip(decided, named, strict=True))
-    return [about and not (c.by_people and by_name) for about, c in zip(decided, named, strict=True)]
+            decided.append(role if role or is_list else _role(text, named[place], named))
+    return decided
+
+
+def _subjects(text: str, named: Sequence[NamedCountry], found: Sequence[Role]) -> list[bool]:
+    sentence = [_sentence(text, country)[0] for country in named]
+    plain = {start for start, role in zip(sentence, found, strict=True) if role is Role.SUBJECT}
+    most = max(found, default=Role.PASSING)
+    about = [
+        role is Role.SUBJECT or (role is Role.NAMED and start not in plain) or (role and role == most)
+        for start, role in zip(sentence, found, strict=True)
+    ]
+    by_name = any(is_subject and not c.by_people for is_subject, c in zip(about, named, strict=True))
+    return [bool(is_subject) and not (c.by_people and by_name) for is_subject, c in zip(about, named, strict=True)]
 
 
 def _lists(text: str, named: Sequence[NamedCountry]) -> list[tuple[int, int]]:
@@ -119,42 +168,97 @@ def _lists(text: str, named: Sequence[NamedCountry]) -> list[tuple[int, int]]:
     return found
 
 
-def _is_subject(text: str, country: NamedCountry, named: Sequence[NamedCountry]) -> bool:
-    before, sentence = _sentence(text, country)
-    clause = before[max((found.end() for found in _CLAUSE_END.finditer(before)), default=0) :]
-    if _COMPARES.match(sentence) and not _ASIDE.search(before[: len(before) - len(clause)]):
-        return True
-    if _is_aside(text, sentence, before, country, named) or _ASIDE.search(clause) or _ELSEWHERE.search(clause):
-        return False
-    if _ABOUT.search(clause):
-        return True
-    if _RELATION.search(clause):
-        return False
-    opens = _OPENED.search(clause) is not None or not _VERB.search(sentence)
-    return opens or text[country.end :][:2].lower() in {"'s", "’s"}
+def _role(text: str, country: NamedCountry, named: Sequence[NamedCountry]) -> Role:
+    begin, end = _sentence(text, country)
+    before, sentence = text[begin : country.start], text[begin:end]
+    lead = max((found.end() for found in _CLAUSE_END.finditer(before)), default=0)
+    lead = max(lead, len(before) - LONGEST_CLAUSE)
+    clause = before[lead:]
+    if _is_heading(sentence, begin, country, named) or (_COMPARES.match(sentence) and not _ASIDE.search(before[:lead])):
+        return Role.SUBJECT
+    if _is_aside(text, begin, end, country, named) or _ASIDE.search(clause) or _ELSEWHERE.search(clause):
+        return Role.PASSING
+    if _BESIDE.search(clause) or _has_owner(text, country.start - len(clause), country, named):
+        return Role.PASSING if _SOMETHING_ELSE.search(before) else Role.RELATED
+    if _RELATION.search(clause) and not _ABOUT.search(clause):
+        return _role_beside(text, country, before, clause) if _VERB.search(sentence) else Role.PASSING
+    if _is_plain(text, country, sentence, clause):
+        return Role.SUBJECT
+    return Role.PASSING if _SOMETHING_ELSE.search(before) else Role.NAMED
 
 
-def _is_aside(text: str, sentence: str, before: str, country: NamedCountry, named: Sequence[NamedCountry]) -> bool:
+def _is_plain(text: str, country: NamedCountry, sentence: str, clause: str) -> bool:
+    """Whether the words before the name, or a possessive, make it the subject."""
+    opens = _ABOUT.search(clause) or _OPENED.search(clause) or not _VERB.search(sentence)
+    return bool(opens) or text[country.end :][:2].lower() in {"'s", "’s"}
+
+
+def _role_beside(text: str, country: NamedCountry, before: str, clause: str) -> Role:
+    """Of a name behind "from", "with" and the like."""
+    if _SOMETHING_ELSE.search(before) or _THAT_OF.match(text[country.end : country.end + LONGEST_WORD]):
+        return Role.PASSING
+    is_traffic = _TRAFFIC.search(clause) and not _WHICH_COUNTRIES.match(before)
+    return Role.PASSING if is_traffic else Role.RELATED
+
+
+def _has_owner(text: str, start: int, country: NamedCountry, named: Sequence[NamedCountry]) -> bool:
+    """Whether a part of a sentence has its subject before the country: "Kenya's troops in Somalia"."""
+    for other in named:
+        if (
+            start <= other.start
+            and other.end < country.start
+            and not _CONJUNCTION.search(text, other.end, country.start)
+        ):
+            is_owner = text[other.end :][:2].lower() in {"'s", "’s"} or _OPENED.search(text[start : other.start])
+            if is_owner and not _ABOUT.search(text[start : other.start]):
+                return True
+    return False
+
+
+def _is_aside(text: str, begin: int, end: int, country: NamedCountry, named: Sequence[NamedCountry]) -> bool:
     """Whether the name stands in brackets, in another sentence or in a part of it that asks nothing."""
+    before, sentence = text[begin : country.start], text[begin:end]
     in_brackets = "(" in before and ")" not in before[before.rindex("(") :]
     if (in_brackets and _VERB.search(sentence)) or _is_statement(text, sentence):
         return True
+    return _is_other_thing(text, country) or _is_beside_the_question(sentence, len(before), begin, named)
+
+
+def _is_other_thing(text: str, country: NamedCountry) -> bool:
+    """Whether the word is a language, a currency or what a people has abroad: "in French", "US dollars"."""
     after = text[country.end : country.end + LONGEST_WORD]
-    if country.by_people and (_PEOPLE_ELSEWHERE.match(after) or after[:1] == "-"):
+    if _MONEY.match(after):
         return True
-    return _is_beside_the_question(sentence, len(before), country.start - len(before), named)
+    is_language = country.by_people and normalise(country.text) in _LANGUAGES and _NO_NOUN.match(after)
+    if is_language and not text[: country.start].lower().endswith("the "):
+        return True
+    is_code = len(normalise(country.text)) < ISO_CODE_LENGTH
+    return (country.by_people and after[:1] == "-") or (
+        (country.by_people or is_code) and _PEOPLE_ELSEWHERE.match(after) is not None
+    )
 
 
-def _sentence(text: str, country: NamedCountry) -> tuple[str, str]:
-    """The sentence up to the country, and all of it."""
+def _is_heading(sentence: str, begin: int, country: NamedCountry, named: Sequence[NamedCountry]) -> bool:
+    """Whether the sentence begins with a label that has the name: "Kenya, 2023 report: I was born in France"."""
+    colon = sentence.find(":")
+    return country.end - begin <= colon and _is_label(sentence, 0, colon, begin, named)
+
+
+def _sentence(text: str, country: NamedCountry) -> tuple[int, int]:
+    """Where the country's sentence begins and ends."""
     start, end = 0, len(text)
-    for border in _SENTENCE_END.finditer(text):
-        if border.end() <= country.start:
-            start = border.end()
-        elif border.start() >= country.end:
-            end = border.end()
+    for border_start, border_end in _sentence_ends(text):
+        if border_end <= country.start:
+            start = border_end
+        elif border_start >= country.end:
+            end = border_end
             break
-    return text[start : country.start], text[start:end]
+    return start, end
+
+
+@lru_cache(maxsize=4)
+def _sentence_ends(text: str) -> list[tuple[int, int]]:
+    return [found.span() for found in _SENTENCE_END.finditer(text)]
 
 
 def _is_statement(text: str, sentence: str) -> bool:
@@ -167,19 +271,30 @@ def _is_statement(text: str, sentence: str) -> bool:
 
 def _is_beside_the_question(sentence: str, place: int, offset: int, named: Sequence[NamedCountry]) -> bool:
     """Whether the part of the sentence around ``place`` is not the one that asks, and more than a label to it."""
-    ends = [found.end() for found in _CLAUSE_END.finditer(sentence)]
-    parts = list(zip([0, *ends], [*ends, len(sentence)], strict=True))
-    heads = [start for start, end in parts if _HEAD.match(sentence[start:end])]
-    if len(heads) > 1 and _SUBORDINATE.match(sentence[heads[0] :]):
+    parts, heads = _parts(sentence)
+    if len(heads) > 1 and (_SUBORDINATE.match(sentence[heads[0][0] :]) or _POLITE.match(sentence[slice(*heads[0])])):
         heads = heads[1:]
     start, end = next(part for part in parts if part[0] <= place < part[1])
-    if not heads or start == heads[0] or (start > heads[0] and _GOES_ON.match(sentence[start:end])):
+    if not heads or start == heads[0][0] or (start > heads[0][0] and _GOES_ON.match(sentence[start:end])):
         return False
-    inside = [name for name in named if start <= name.start - offset < end]
+    is_rest = len(parts) > 2 and end == len(sentence) and len(sentence[slice(*heads[0])].split()) <= LABEL_WORDS
+    return not (is_rest or _is_label(sentence, start, end, offset, named))
+
+
+@lru_cache(maxsize=4)
+def _parts(sentence: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Where the parts of a sentence begin and end, and those of them that ask."""
+    ends = [found.end() for found in _CLAUSE_END.finditer(sentence)]
+    parts = list(zip([0, *ends], [*ends, len(sentence)], strict=True))
+    return parts, [(start, end) for start, end in parts if _HEAD.match(sentence[start:end])]
+
+
+def _is_label(sentence: str, start: int, end: int, offset: int, named: Sequence[NamedCountry]) -> bool:
+    """Whether a part of a sentence has names and what may stand beside them, no more."""
     left = start
-    for name in [*inside, None]:
+    for name in [*(name for name in named if start <= name.start - offset < end), None]:
         rest = sentence[left : name.start - offset if name else end]
         if _LABEL.fullmatch(rest) is None:
-            return True
+            return False
         left = name.end - offset if name else end
-    return False
+    return True

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from ..countries import ISO_CODE_LENGTH, country_code, country_names, normalise
+from ..countries import ISO_CODE_LENGTH, country_code, country_names, foreign_names, normalise, usual_name
 from ..schema import Condition, Range, Values
+from ..text import is_foreign
 from .english import country_table, pattern
+from .spelling import meant_country
 
 MOST = 30
 """Names of each form that are looked at; a question is about fewer."""
@@ -23,7 +25,11 @@ MOST_WORDS = 8
 _WORD = re.compile(r"(?:[A-Za-z]\.){2,}[A-Za-z]?|&|[^\W_]+(?:['’][^\W_]+)*")
 _ARTICLE = re.compile(r"^the\b|(?<!\bof)\s+the$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
-_WORDS_TOO, _TWO_LETTERS, _NO_CODES = map(frozenset, map(country_table, ("words_too", "two_letters", "no_codes")))
+_WORDS_TOO, _TWO_LETTERS, _NO_CODES, _FOREIGN_WORDS = (
+    frozenset(country_table(name)) for name in ("words_too", "two_letters", "no_codes", "foreign_words")
+)
+_ARABIC_LEADS = frozenset("وفبكل")
+"""Arabic writes "and", "in", "for" and the like with the word behind them."""
 SEVERAL = {"congo": ("COD", "COG"), "korea": ("KOR", "PRK")}
 """Short names of two countries: whichever the reports have is meant."""
 _RANGE = pattern(
@@ -61,6 +67,8 @@ class NamedCountry:
     end: int
     by_people: bool = False
     """Named by what belongs to it ("Kenyan")."""
+    taken_as: str = ""
+    """The usual name, where a misspelt one was taken for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +101,9 @@ class NamedYears:
 Named = NamedCountry | NamedYears
 
 
-def find_countries(text: str, also: tuple[str, ...] = ()) -> list[NamedCountry]:
+def find_countries(text: str, also: tuple[str, ...] = ()) -> Iterator[NamedCountry]:
     """In text order, the longest name at each place. ``also``: names that are no countries of ISO 3166."""
-    return list(_find(text, _lookup(also)))
+    return _find(text, _lookup(also, is_foreign(text)))
 
 
 def country_key(name: str) -> str:
@@ -103,29 +111,61 @@ def country_key(name: str) -> str:
     return country_code(name) or normalise(name)
 
 
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """Keys by normalised name, and of how many words a name is at most that begins with a word."""
+
+    keys: dict[str, tuple[str, ...]]
+    words: dict[str, int]
+
+
 @lru_cache(maxsize=8)
-def _lookup(also: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _lookup(also: tuple[str, ...], foreign: bool) -> _Lookup:
+    others = {name: (code,) for name, code in foreign_names().items() if foreign or name not in _FOREIGN_WORDS}
     named = {name: (code,) for name, code in country_names().items()}
     own = {normalise(name): (country_key(name),) for name in also}
-    return {**dict.fromkeys(country_table("elsewhere"), ()), **named, **SEVERAL, **own}
+    keys = {**others, **dict.fromkeys(country_table("elsewhere"), ()), **named, **SEVERAL, **own}
+    longest: dict[str, int] = {}
+    for name in filter(None, [*keys, *demonyms()]):
+        words = name.split()
+        longest[words[0]] = max(longest.get(words[0], 0), len(words) + 1)  # and an article behind it: "Gambia, The"
+    return _Lookup(keys, longest)
 
 
-def _find(text: str, names: dict[str, tuple[str, ...]]) -> Iterator[NamedCountry]:
+def _find(text: str, lookup: _Lookup) -> Iterator[NamedCountry]:
     words = list(_WORD.finditer(text))
     all_capitals = text.isupper()
     place = 0
     while place < len(words):
-        for count in range(min(MOST_WORDS, len(words) - place), 0, -1):
-            span = words[place : place + count]
-            found = _named(text, span, names)
-            if found is None and count == 1 and not all_capitals:
-                found = _coded(span[0])
-            if found is not None and found.keys:
-                yield found
-            if found is not None:
-                place += count - 1
-                break
-        place += 1
+        found, count = _at(text, words[place : place + MOST_WORDS], lookup, all_capitals)
+        if found is not None and found.keys:
+            yield found
+        place += count
+
+
+def _at(text: str, words: list[re.Match[str]], lookup: _Lookup, all_capitals: bool) -> tuple[NamedCountry | None, int]:
+    """The name at the beginning of these words, and how many of them it has."""
+    written = words[0][0]
+    first = {normalise(written), normalise(_POSSESSIVE.sub("", written))}
+    longest = max(lookup.words.get(word, not word.isascii()) for word in first)
+    for count in range(min(longest, len(words)), 0, -1):
+        if found := _named(text, words[:count], lookup.keys):
+            return found, count
+    if not all_capitals and (found := _coded(words[0])):
+        return found, 1
+    for count in (2, 1):
+        if len(words) >= count and (found := _misspelt(text, words[:count], lookup.keys)):
+            return found, count
+    return None, 1
+
+
+def _misspelt(text: str, span: list[re.Match[str]], names: dict[str, tuple[str, ...]]) -> NamedCountry | None:
+    start, end = span[0].start(), span[-1].end()
+    written = _POSSESSIVE.sub("", text[start:end])
+    name = meant_country(tuple(map(normalise, written.split())))
+    if name is None or name not in names:
+        return None
+    return NamedCountry(names[name], written, start, start + len(written), taken_as=usual_name(names[name][0]))
 
 
 def _named(text: str, span: list[re.Match[str]], names: dict[str, tuple[str, ...]]) -> NamedCountry | None:
@@ -139,10 +179,13 @@ def _named(text: str, span: list[re.Match[str]], names: dict[str, tuple[str, ...
         name = normalise(wording)
         if not name or (name in _WORDS_TOO and wording == wording.lower()):
             continue
+        if name in demonyms():
+            return NamedCountry(demonyms()[name], wording, start, start + len(wording), by_people=True)
         if name in names:
             return NamedCountry(names[name], wording, start, start + len(wording))
-        if name in demonyms():
-            return NamedCountry((demonyms()[name],), wording, start, start + len(wording), by_people=True)
+        lead = next((cut for cut in (1, 2) if name[cut:] in names and _ARABIC_LEADS.issuperset(name[:cut])), 0)
+        if lead:
+            return NamedCountry(names[name[lead:]], wording, start, start + len(wording))
     return None
 
 
@@ -158,15 +201,17 @@ def _coded(word: re.Match[str]) -> NamedCountry | None:
 
 
 @lru_cache(maxsize=1)
-def demonyms() -> dict[str, str]:
-    """ISO-3 code by demonym; the plural of one that can have it is there too. What is also a name is no demonym."""
-    found: dict[str, str] = {}
+def demonyms() -> dict[str, tuple[str, ...]]:
+    """ISO-3 codes by demonym; the plural of one that can have it is there too. What is also a name is no demonym."""
+    found: dict[str, tuple[str, ...]] = {}
     for entry in country_table("demonyms"):
-        demonym, _, code = entry.rpartition(" ")
-        found[demonym] = code
-        if not demonym.endswith(("ese", "ish", "ch", "s")):
-            found[f"{demonym}s"] = code
-    return {normalise(demonym): code for demonym, code in found.items() if country_code(demonym) is None}
+        words = entry.split()
+        codes = tuple(word for word in words if word.isupper())
+        demonym = " ".join(words[: -len(codes)])
+        found[demonym] = codes
+        if not demonym.endswith(("ese", "ish", "ch", "s", "shman", "chman")):
+            found[f"{demonym}s"] = codes
+    return {normalise(demonym): codes for demonym, codes in found.items() if country_code(demonym) is None}
 
 
 def find_years(text: str) -> list[NamedYears]:

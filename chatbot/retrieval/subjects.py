@@ -122,7 +122,9 @@ def _what_there_is(scope: Scope, catalog: Catalog) -> str:
 
 
 def _shown(country: NamedCountry) -> str:
-    """The name as it was written, if it was written as a name."""
+    """The name as it was written, if it was written as a name; of a misspelt one what it was taken for."""
+    if country.taken_as:
+        return country.taken_as
     if country.by_people or not country.text[:1].isupper() or len(normalise(country.text)) <= 3:
         return usual_name(country.keys[0])
     return country.text

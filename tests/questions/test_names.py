@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pycountry
 import pytest
 
 from chatbot.countries import country_code, usual_name
 from chatbot.questions.names import country_key, demonyms, find_countries, find_years
 from chatbot.schema import Range, Values
+
+REPORTS = Path(__file__).parents[2] / "sample_data" / "country_reports"
 
 
 def found(text: str, *also: str) -> list[tuple[str, str]]:
@@ -53,15 +58,54 @@ def test_what_only_looks_like_a_country(text: str) -> None:
     assert found(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("población del Perú", [("PER", "Perú")]), ("le chômage au Perou", [("PER", "Perou")]),
+        ("Inflation in Äthiopien und Ägypten", [("ETH", "Äthiopien"), ("EGY", "Ägypten")]),
+        ("a população do Quênia", [("KEN", "Quênia")]), ("population of Libanon", [("LBN", "Libanon")]),
+        ("كم عدد سكان مصر؟", [("EGY", "مصر")]), ("في السودان ولبنان", [("SDN", "السودان"), ("LBN", "ولبنان")]),
+        ("an island, a suede coat and Maurice", []), ("Wie hoch ist die Inflation auf der Island", [("ISL", "Island")]),
+    ],
+)  # fmt: skip
+def test_names_in_other_languages(text: str, expected: list[tuple[str, str]]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("Phillipines", "Philippines"), ("mozambik", "Mozambique"), ("Columbia", "Colombia"), ("Ethopia's", "Ethiopia"),
+        ("egpyt", "Egypt"), ("Yeman", "Yemen"), ("Burkina Fasso", "Burkina Faso"), ("South Afrika", "South Africa"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_name_is_taken_for_the_right_one(written: str, name: str) -> None:
+    (country,) = find_countries(f"How many people live in {written}?")
+    assert (country.taken_as, country.text) == (name, written.removesuffix("'s"))
+
+
+@pytest.mark.parametrize("text", ["British Columbia", "a surname, hungry Angela", "roast turkey", "Kenja", "the Niles"])
+def test_what_is_only_near_a_name_is_none(text: str) -> None:
+    assert found(text) == []
+
+
+def test_no_word_of_the_sample_reports_is_a_misspelt_country() -> None:
+    words = {word for path in REPORTS.glob("*.md") for word in re.findall(r"[^\W\d_]+", path.read_text("utf-8"))}
+    assert len(words) > 5000
+    taken = {word: country.taken_as for word in words for country in find_countries(word) if country.taken_as}
+    in_their_own_languages = {"kiinyaa", "Kongo", "Ukraina", "ukraina", "Ukrayiny", "Soomaaliya"}
+    assert set(taken) <= {"Columbia", *in_their_own_languages}
+
+
 def test_the_people_and_things_of_a_country() -> None:
     kenyan, filipinos = find_countries("Kenyan coffee for Filipinos")
     assert (kenyan.keys, kenyan.by_people, filipinos.keys) == (("KEN",), True, ("PHL",))
-    assert not find_countries("Kenya")[0].by_people
+    assert not next(find_countries("Kenya")).by_people
 
 
 def test_short_names_of_two_countries_mean_both() -> None:
-    assert find_countries("Congo")[0].keys == ("COD", "COG")
-    assert find_countries("North Korea")[0].keys == ("PRK",)
+    assert next(find_countries("Congo")).keys == ("COD", "COG")
+    assert next(find_countries("North Korea")).keys == ("PRK",)
 
 
 def test_names_that_only_the_data_has() -> None:
@@ -72,8 +116,8 @@ def test_names_that_only_the_data_has() -> None:
 
 def test_every_demonym_is_of_a_country_and_no_name_itself() -> None:
     assert len(demonyms()) > 200
-    for demonym, code in demonyms().items():
-        assert usual_name(code)
+    for demonym, codes in demonyms().items():
+        assert all(map(usual_name, codes))
         assert country_code(demonym) is None
 
 
