@@ -48,4 +48,4 @@ from .documents import (
     document_text,
     lay_out,
 )
-from .scope import Condition, Range, Scope, Value, Values
+from .scope import NO_VALUE, Condition, Range, Scope, Value, Values
