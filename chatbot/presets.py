@@ -11,9 +11,12 @@ from typing import Any
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 """What a preset named in a request does not change: the reports are cut already."""
 
+_PLAIN: Mapping[str, Any] = {"mode": "direct", "auto_scope": False}
+"""No seed takes a scope from the words of a question, or chooses how to answer it."""
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     # Seed 003: $vectorSearch alone, five passages, the threshold descends until something passes.
     "adaptive": {
+        **_PLAIN,
         "retrieval_method": "vector",
         "top_k": 5,
         "threshold_start": 0.7,
@@ -24,6 +27,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
     # Seed 000, GPT Researcher: pages compressed to what is close enough; cosine .35 is score .675.
     "compression": {
+        **_PLAIN,
         "retrieval_method": "vector",
         "top_k": 5,
         "threshold_start": 0.675,
@@ -35,6 +39,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     # Seed 001: vector .7 and BM25 .3, ten fetched, three kept from different sources. No threshold. Its text names
     # strategies for chunks but no figures: the first strategy, and a fifth of overlap as in its examples.
     "hybrid": {
+        **_PLAIN,
         "retrieval_method": "hybrid",
         "vector_weight": 0.7,
         "fusion": "bounded",
@@ -48,7 +53,9 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
     # Seed 002, DeepSearcher: its configuration cuts at 1500/100.
     "deep": {
+        **_PLAIN,
         "mode": "deep",
+        "retrieval_method": "vector",
         "deep_rounds": 3,
         "chain_rounds": 4,
         "chunk_strategy": "recursive",
@@ -57,7 +64,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
     # Seed 004: cosine above .5 (score .75), three passages, chunks of up to 1500 characters at paragraph breaks.
     "deterministic": {
-        "mode": "direct",
+        **_PLAIN,
         "retrieval_method": "vector",
         "top_k": 3,
         "threshold_start": 0.75,

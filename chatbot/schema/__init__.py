@@ -20,6 +20,7 @@ from .chat import (
     StepEvent,
     StepTiming,
     Stopper,
+    Subjects,
     Threshold,
     TokenEvent,
     Trace,

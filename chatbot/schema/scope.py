@@ -93,6 +93,20 @@ class Scope:
         conditions = {**dict(self.conditions), name: Values(chosen, or_none)}
         return replace(self, conditions=Scope.of(conditions).conditions)
 
+    def beyond(self, other: Scope) -> Scope:
+        """Its conditions on the fields that ``other`` leaves open."""
+        return Scope(tuple(item for item in self.conditions if other.get(item[0]) is None))
+
+    def and_(self, other: Scope) -> Scope:
+        """Both, where they restrict different fields; the collections are its own."""
+        return replace(self, conditions=Scope.of(dict((*self.conditions, *other.conditions))).conditions)
+
+    def strict(self) -> Scope:
+        """Without the passages that lack a field it names."""
+        return replace(
+            self, conditions=tuple((n, replace(c, or_none=False) if c.or_none else c) for n, c in self.conditions)
+        )
+
     def within(self, collections: Iterable[str]) -> Scope:
         """The same conditions in these collections; none = in all."""
         return replace(self, collections=tuple(sorted(set(collections))))
