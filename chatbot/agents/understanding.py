@@ -158,14 +158,14 @@ class Understanding:
             general = self._on_empty == "general" and not Spending(question.budget, reserve=0).stops_answer()
             nothing = self._general(question, missing, request) if general else self._said(question, missing.text)
             return Understood(question, nothing, subjects=subjects)
-        suggestion = suggest_scope(asked, question.scope, self._catalog)
         if topic := collection_topic(question.search_text, mentions):
-            scope = (suggestion or question.scope).strict()
+            of_reports = replace(asked, years=(*mentions.years, *mentions.figure_years))  # it asks for no figure
+            scope = (suggest_scope(of_reports, question.scope, self._catalog) or question.scope).strict()
             text = collection_answer(topic, scope, self._catalog)
             text = f"{missing.text}\n\n{text}" if missing else text
             return Understood(question, self._said(question, text, scope, answered=True), subjects=subjects)
         page = question.page or page_in(question.search_text, self._catalog)
-        taken = Scope()
+        suggestion, taken = suggest_scope(asked, question.scope, self._catalog), Scope()
         if question.auto_scope:
             taken = suggestion.beyond(question.scope) if suggestion else taken
             question = replace(question, scope=question.scope.and_(taken), page=page)
@@ -244,7 +244,8 @@ def collection_topic(question: str, mentions: Mentions) -> Topic | None:
     """What of the collection a question asks for. Strict: all of it has to be that and the names of a scope."""
     asked = question.strip().rstrip("?.! ").replace("’", "'")
     spans = [(country.start, country.end) for country in mentions.countries]
-    named = sorted([*spans, *((years.start, years.end) for years in mentions.years)])
+    years = (*mentions.years, *mentions.figure_years)
+    named = sorted([*spans, *((some.start, some.end) for some in years)])
     if named:
         head, tail = asked[: named[0][0]], asked[named[0][0] :]
         for start, end in reversed(named):
