@@ -123,7 +123,10 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Mi
 def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
     """Keys of the countries that reports without a country name in title, file name, labels or description."""
     untagged = (r for r in catalog.all(scope) if any(COUNTRY not in part.metadata for part in r.parts))
-    texts = {_WORDS.sub(" ", " , ".join((r.title, r.name, *r.labels, r.description))) for r in untagged}
+    texts = {
+        _WORDS.sub(" ", " , ".join((r.title, r.name, r.source.rpartition("/")[2], *r.labels, r.description)))
+        for r in untagged
+    }
     return {key for text in texts for key in _keys_in(text)}
 
 

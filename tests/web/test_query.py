@@ -49,7 +49,7 @@ def test_the_trace_tells_how_the_answer_came_about(query: Post) -> None:
     assert trace["hits"][0]["found_by"] == ["vector", "keyword"]
     assert all(set(step) == {"name", "ms"} and step["ms"] >= 0 for step in trace["steps"])
     assert set(trace["usage"]) == USAGE
-    assert [step["name"] for step in trace["path"]] == ["search", "generate"]
+    assert [step["name"] for step in trace["path"]] == ["mode", "search", "generate"]
     assert [row["stage"] for row in trace["ledger"]][-1] == "generate"
     assert trace["usage"]["calls"] == 1
     assert trace["cached"] is False
