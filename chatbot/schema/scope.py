@@ -103,9 +103,8 @@ class Scope:
 
     def strict(self) -> Scope:
         """Without the passages that lack a field it names."""
-        return replace(
-            self, conditions=tuple((n, replace(c, or_none=False) if c.or_none else c) for n, c in self.conditions)
-        )
+        kept = ((name, Values(one.values) if isinstance(one, Values) else one) for name, one in self.conditions)
+        return replace(self, conditions=tuple(kept))
 
     def within(self, collections: Iterable[str]) -> Scope:
         """The same conditions in these collections; none = in all."""
