@@ -11,8 +11,8 @@ from typing import Any
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 """What a preset named in a request does not change: the reports are cut already."""
 
-TO_THE_LETTER: Mapping[str, Any] = {"refine": False, "threshold_keep": 1}
-"""No seed knows what this product adds to a search."""
+TO_THE_LETTER: Mapping[str, Any] = {"mode": "direct", "auto_scope": False, "refine": False, "threshold_keep": 1}
+"""No seed takes a scope from the words of a question, chooses how to answer it, or orders what a search finds."""
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     # Seed 003: $vectorSearch alone, five passages, the threshold descends until something passes.
@@ -56,6 +56,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "deep": {
         **TO_THE_LETTER,
         "mode": "deep",
+        "retrieval_method": "vector",
         "deep_rounds": 3,
         "chain_rounds": 4,
         "chunk_strategy": "recursive",
@@ -65,7 +66,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     # Seed 004: cosine above .5 (score .75), three passages, chunks of up to 1500 characters at paragraph breaks.
     "deterministic": {
         **TO_THE_LETTER,
-        "mode": "direct",
         "retrieval_method": "vector",
         "top_k": 3,
         "threshold_start": 0.75,

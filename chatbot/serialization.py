@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from .schema import Citation, DocumentRecord, LedgerRow, Question, ScopeSummary, SearchHit, StepEvent, Trace
+from .schema import (
+    Citation,
+    Condition,
+    DocumentRecord,
+    LedgerRow,
+    Question,
+    ScopeSummary,
+    SearchHit,
+    StepEvent,
+    Trace,
+    Values,
+)
 from .schema.ingestions import Ingestion
 
 if TYPE_CHECKING:
@@ -56,11 +68,21 @@ def citation_json(citation: Citation) -> Json:
 
 
 def scope_json(scope: ScopeSummary) -> Json:
-    """``collections`` and ``page`` only where the question named them."""
+    """``collections`` and ``page`` only where the question named them, ``from_question`` where something is from it.
+
+    Sent back as filters they are chosen: what has none of their fields is out then.
+    """
     shown: Json = {"filters": scope.scope.to_json(), "documents": scope.documents, "chunks": scope.chunks}
     if scope.scope.collections:
         shown["collections"] = list(scope.scope.collections)
+    if scope.from_question:
+        shown["from_question"] = scope.from_question.to_json()
     return shown if scope.page is None else {**shown, "page": scope.page}
+
+
+def years_json(years: Iterable[Condition]) -> list[Any]:
+    """A year as a number, several as ``{"gte", "lte"}``."""
+    return [one for some in years for one in (some.values if isinstance(some, Values) else [some.to_json()])]
 
 
 def collection_json(collection: KnowledgeCollection, holds: ScopeSummary) -> Json:
@@ -90,6 +112,11 @@ def trace_json(trace: Trace) -> Json:
         "mode": trace.mode,
         "retrieval_method": trace.retrieval_method,
         "query": trace.query,
+        "understood": {
+            "countries": list(trace.understood.countries),
+            "figure_years": years_json(trace.understood.figure_years),
+            "editions": years_json(trace.understood.editions),
+        },
         "threshold": asdict(trace.threshold) if trace.threshold else None,
         "hits": [hit_json(hit) for hit in trace.hits],
         "steps": [{"name": step.name, "ms": step.ms} for step in trace.steps],

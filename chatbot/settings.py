@@ -142,7 +142,9 @@ class Settings(BaseModel):
         description="Weight of headings near the question beside the fused score; local embedders only.",
     )
     auto_scope: bool = Field(
-        False, description="Apply the countries and years found in a question as its scope; else they are offered."
+        True,
+        description="Apply the countries and editions that a question is about as its scope, where none was "
+        "chosen; else they are offered.",
     )
     fusion: str = Field(
         "zscore", description="How hybrid retrieval merges both searches: zscore, minmax, bounded (seed 001) or rrf."
@@ -168,8 +170,10 @@ class Settings(BaseModel):
     context_margin: int = Field(300, ge=0, description="Characters shown around a passage.")
 
     # Modes
-    mode: str = Field(
-        "direct", description="How a question is answered: direct, auto, deep, chain, compare, report (README, Modes)."
+    mode: str | None = Field(
+        None,
+        description="How a question is answered: direct, auto, deep, chain, compare, report (README, Modes). Not set: "
+        "direct with a language model; auto without one, where choosing costs nothing.",
     )
     deep_context_tokens: int = Field(
         6000, ge=200, description="Tokens of passages in one prompt of the modes with several searches."

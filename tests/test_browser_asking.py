@@ -207,3 +207,27 @@ def test_marks_in_a_wide_table_do_not_widen_the_page(browser: Page, chat: Script
     finished(browser, turn)
     expect(turn.locator(".unsupported-mark")).not_to_have_count(0)
     assert browser.evaluate("document.documentElement.scrollWidth") == PHONE[0]
+
+
+class TestScopeOfTheQuestion:
+    SCOPE: Json = {"filters": {"country_name": ["Kenya"]}, "documents": 4, "chunks": 700}  # noqa: RUF012
+
+    @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+    def test_it_is_shown_and_taken_away_by_keyboard(
+        self, browser: Page, chat: ScriptedChat, size: tuple[int, int]
+    ) -> None:
+        browser.set_viewport_size({"width": size[0], "height": size[1]})
+        turn = ask(browser, mode="direct")
+        chat.say(done("2.09%.", scope={**self.SCOPE, "from_question": self.SCOPE["filters"]}))
+        finished(browser, turn)
+        chip = turn.get_by_role("button", name="Ask again without the scope from the question: Kenya")
+        expect(turn.locator(".taken")).to_have_text("from the question: Kenya")
+        assert "auto_scope" not in chat.asked[-1]
+        chip.focus()
+        browser.keyboard.press("Enter")
+        again = browser.locator(".turn").last
+        chat.say(done("Of all."))
+        finished(browser, again)
+        assert (chat.asked[-1]["query"], chat.asked[-1]["auto_scope"]) == (QUESTION, False)
+        assert "filters" not in chat.asked[-1]
+        expect(again.locator(".taken")).to_be_hidden()

@@ -44,6 +44,7 @@ def test_a_request_changes_no_chunks() -> None:
     assert "chunk_size" not in query_time("hybrid")
     assert query_time("deterministic") == {
         "mode": "direct",
+        "auto_scope": False,
         "retrieval_method": "vector",
         "top_k": 3,
         "threshold_start": 0.75,

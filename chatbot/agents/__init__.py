@@ -15,3 +15,4 @@ AGENTS: Registry[Agent] = Registry(
     },
 )
 DEFAULT = "direct"
+CHOOSES = "auto"

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ..caches.answers import ChatModels
+from ..countries import usual_name
 from ..errors import ChatModelError
 from ..grounding.answer import OnEmpty, assemble, general_prompt
 from ..model_output.stream import Reply, completion
 from ..protocols import Agent, Catalog
-from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions
+from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
 from ..questions.sentences import is_small_talk
 from ..request import RequestContext
 from ..retrieval.scope import describe, summarise, values_inside
@@ -30,6 +31,7 @@ from ..schema import (
     SourcesEvent,
     StepEvent,
     StepTiming,
+    Subjects,
     TokenEvent,
     Value,
 )
@@ -89,6 +91,9 @@ class Understood:
     offered: ScopeSummary | None = None
     """The scope that the question might be asked under."""
     ranking: bool = False
+    subjects: Subjects = field(default_factory=Subjects)
+    taken: Scope = field(default_factory=Scope)
+    """What of the question's scope was found in it."""
     said: str = ""
 
     def events(self, agent: Agent, request: RequestContext) -> Iterator[Event]:
@@ -98,8 +103,20 @@ class Understood:
     def annotate(self, event: Event) -> list[Event]:
         """The event with what has to be said before the answer, and the scope that is offered."""
         if isinstance(event, AnswerEvent):
-            response = self.said + event.answer.response
-            return [AnswerEvent(replace(event.answer, response=response, suggested_scope=self.offered))]
+            answer = event.answer
+            return [
+                AnswerEvent(
+                    replace(
+                        answer,
+                        response=self.said + answer.response,
+                        scope=replace(answer.scope, from_question=self.taken),
+                        suggested_scope=self.offered,
+                        trace=replace(answer.trace, understood=self.subjects),
+                    )
+                )
+            ]
+        if isinstance(event, SourcesEvent):
+            event = replace(event, scope=replace(event.scope, from_question=self.taken))
         if isinstance(event, SourcesEvent) and self.ranking and event.hits:
             found = len({hit.chunk.document_id for hit in event.hits})
             self.notes.append(
@@ -133,27 +150,40 @@ class Understanding:
         if is_small_talk(question.search_text) and self._on_empty != "general":
             return Understood(question, self._said(question, NOTHING_ASKED))
         mentions = find_mentions(question.search_text, self._catalog)
+        asked = everything_asked(question.search_text, question.scope, self._catalog)
+        subjects = self._subjects(asked, mentions)
         missing = missing_subject(mentions, question.scope, self._catalog)
         if missing is not None and missing.everything and self._on_empty != "relax":
             general = self._on_empty == "general" and not Spending(question.budget, reserve=0).stops_answer()
             nothing = self._general(question, missing, request) if general else self._said(question, missing.text)
-            return Understood(question, nothing)
-        asked = everything_asked(question.search_text, question.scope, self._catalog)
-        suggestion = suggest_scope(asked, question.scope, self._catalog)
+            return Understood(question, nothing, subjects=subjects)
         if topic := collection_topic(question.search_text, mentions):
-            scope = suggestion or question.scope
+            of_reports = replace(asked, years=(*mentions.years, *mentions.figure_years))  # it asks for no figure
+            scope = (suggest_scope(of_reports, question.scope, self._catalog) or question.scope).strict()
             text = collection_answer(topic, scope, self._catalog)
             text = f"{missing.text}\n\n{text}" if missing else text
-            return Understood(question, self._said(question, text, scope, answered=True))
+            return Understood(question, self._said(question, text, scope, answered=True), subjects=subjects)
         page = question.page or page_in(question.search_text, self._catalog)
+        suggestion, taken = suggest_scope(asked, question.scope, self._catalog), Scope()
         if question.auto_scope:
-            question, suggestion = replace(question, scope=suggestion or question.scope, page=page), None
+            taken = suggestion.beyond(question.scope) if suggestion else taken
+            question = replace(question, scope=question.scope.and_(taken), page=page)
         offered = None
-        if suggestion is not None or page != question.page:
+        if suggestion not in (None, question.scope) or page != question.page:
             offered = replace(summarise(self._catalog, suggestion or question.scope), page=page)
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
         notes = [*taken_as(mentions), *([missing.text] if missing else [])]
-        return Understood(question, None, notes, offered, ranking=self._is_ranking(question, mentions))
+        ranking = self._is_ranking(question, mentions)
+        return Understood(question, None, notes, offered, ranking=ranking, subjects=subjects, taken=taken)
+
+    def _subjects(self, asked: Mentions, mentions: Mentions) -> Subjects:
+        """The countries as the data has them, else by their usual names."""
+        names = [values_of([country], self._catalog) or [usual_name(country.keys[0])] for country in asked.about]
+        return Subjects(
+            countries=tuple(dict.fromkeys(str(name) for of_one in names for name in of_one)),
+            figure_years=tuple(dict.fromkeys(years.condition for years in mentions.figure_years)),
+            editions=tuple(dict.fromkeys(years.condition for years in mentions.years)),
+        )
 
     def _said(
         self, question: Question, text: str, scope: Scope | None = None, *, answered: bool = False
@@ -219,7 +249,8 @@ def collection_topic(question: str, mentions: Mentions) -> Topic | None:
     """What of the collection a question asks for. Strict: all of it has to be that and the names of a scope."""
     asked = question.strip().rstrip("?.! ").replace("’", "'")
     spans = [(country.start, country.end) for country in mentions.countries]
-    named = sorted([*spans, *((years.start, years.end) for years in mentions.years)])
+    years = (*mentions.years, *mentions.figure_years)
+    named = sorted([*spans, *((some.start, some.end) for some in years)])
     if named:
         head, tail = asked[: named[0][0]], asked[named[0][0] :]
         for start, end in reversed(named):

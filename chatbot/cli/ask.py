@@ -10,6 +10,7 @@ import click
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
+from ..retrieval.scope import describe
 from ..schema import Answer, StepEvent, TokenEvent, Unsupported
 from ..schema.chat import question_problem
 from ..serialization import answer_json
@@ -39,7 +40,9 @@ def _question_text(context: click.Context, parameter: click.Parameter, text: str
 @click.option("--no-reranking", is_flag=True, help="Leave the hits in the order of the search: RERANKER=none.")
 @click.option("--preset", default="", help="adaptive, compression, hybrid, deep or deterministic.")
 @click.option(
-    "--auto-scope/--no-auto-scope", default=None, help="Apply countries and years of the question. Default: AUTO_SCOPE."
+    "--auto-scope/--no-auto-scope",
+    default=None,
+    help="Apply the countries and editions of the question. Default: AUTO_SCOPE.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the /query response.")
 @click.pass_obj
@@ -118,6 +121,8 @@ def print_answer(saved: Saved, shown: str, *, as_json: bool) -> None:
 def _notes(answer: Answer) -> list[str]:
     """What is to be known of it besides."""
     notes = [_doubt(sentence) for sentence in answer.unsupported]
+    if taken := answer.scope.from_question:
+        notes.append(f"Scope from the question: {describe(taken)} (--no-auto-scope searches all reports).")
     if answer.trace.stopped_by:
         notes.append(f"Stopped early ({answer.trace.stopped_by}): the best answer so far.")
     if answer.trace.truncated:

@@ -78,8 +78,9 @@ def _copy(copier: Copier, source: str, target: str) -> None:
 def migrate(services: Services, dry_run: bool) -> None:
     """Bring the schema up to date and mend rows of an older system.
 
-    Years stored as text become numbers, vectors stored as arrays become float32 vectors (a third of the space), and
-    passages that belong to no registered report get one.
+    Years stored as text become numbers, vectors stored as arrays become float32 vectors (a third of the space),
+    passages that belong to no registered report get one, and those without a country, year or type say so, which
+    scopes taken from a question go by. Run it again after an interruption: it goes on.
 
     Example: python -m chatbot migrate --dry-run
     """
@@ -98,6 +99,7 @@ def migrate(services: Services, dry_run: bool) -> None:
     click.echo(f"years stored as text:       {found.years} rows")
     click.echo(f"vectors stored as arrays:   {found.vectors} rows")
     click.echo(f"rows without a report:      {found.unregistered} rows, {found.reports} reports")
+    click.echo(f"filter fields left out:     {found.valueless} rows")
     click.echo("Nothing was changed (--dry-run)." if dry_run else "Mended." if found else "Nothing to mend.")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ..agents import DEFAULT
+from ..agents import CHOOSES, DEFAULT
 from ..agents.budget import PLANNING_SHARE, Spending
 from ..agents.understanding import Understanding
 from ..caches.answers import ChatModels
@@ -174,8 +174,9 @@ class ChatService:
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
         changed: tuple[StepEvent, ...] = ()
         if question.attachments and question.mode != DEFAULT:
+            if question.mode != CHOOSES:
+                changed = (StepEvent("mode", "What is attached to a question is answered from directly."),)
             question = replace(question, mode=DEFAULT)
-            changed = (StepEvent("mode", "What is attached to a question is answered from directly."),)
         yield from changed
         agent = self._agents(question.mode, question.preset)
         history = self._history(question, conversation_id, previous_messages)

@@ -17,7 +17,7 @@ import numpy as np
 from bson import Decimal128, ObjectId
 
 from ..errors import DatabaseError
-from ..schema import Value, Vector
+from ..schema import NO_VALUE, Value, Vector
 
 EMBEDDING_FIELD = "data_embedding"
 SLOTS = ("", "_b")
@@ -120,7 +120,9 @@ def document_id_of(row: Mapping[str, Any]) -> str:
 
 
 def filter_value(field: str, value: Any) -> Any:
-    """A metadata value as scopes compare it: years are ints, however they were written."""
+    """A metadata value as scopes compare it: years are ints, however they were written; None = there is none."""
+    if value == NO_VALUE:
+        return None
     if field == "year":
         if isinstance(value, str) and value.strip().isdigit():
             return int(value)
@@ -131,5 +133,5 @@ def filter_value(field: str, value: Any) -> Any:
 
 def row_metadata(row: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Value]:
     """The row's filter values but its name."""
-    names = [field for field in fields if field != "document_name" and row.get(field) is not None]
-    return {field: filter_value(field, row[field]) for field in names}
+    found = {field: filter_value(field, row.get(field)) for field in fields if field != "document_name"}
+    return {field: value for field, value in found.items() if value is not None}

@@ -11,7 +11,7 @@ from ..database.rows import EMBEDDING_FIELD, decode_vector
 from ..protocols import Quoter
 from ..repositories.documents import SEVERAL
 from ..request import RequestContext
-from ..schema import Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
+from ..schema import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
 from ..stores.atlas.definitions import IndexPlan
 from ..stores.atlas.indexes import IndexStatus, index_status
 from ..stores.atlas.pipelines import probe_search
@@ -120,7 +120,7 @@ def _collection_names(services: Services) -> tuple[str, ...]:
 
 
 def _check_collection(services: Services, collection: Collection) -> Iterator[Finding]:
-    years = [year for year in collection.distinct("year") if isinstance(year, str)]
+    years = [year for year in collection.distinct("year") if isinstance(year, str) and year != NO_VALUE]
     if years:
         yield _data(
             "error",
@@ -128,6 +128,16 @@ def _check_collection(services: Services, collection: Collection) -> Iterator[Fi
             f"collection {collection.name}: years stored as text ({', '.join(sorted(years)[:5])}); a scope by year "
             "compares numbers and finds none of them.",
             "Make them numbers: python -m chatbot migrate",
+        )
+    in_process = not services.storage.engine.traits.has_search_indexes  # which finds them as they are
+    lacking = [name for name in services.settings.filter_fields if not in_process and collection.count({name: None})]
+    if lacking:
+        yield _data(
+            "warning",
+            "filter_fields_left_out",
+            f"collection {collection.name}: passages that leave out {', '.join(lacking)} instead of saying that they "
+            "have none; where a question names a country, they are not searched.",
+            "Let them say so: python -m chatbot migrate",
         )
     rows = list(collection.find({}, {EMBEDDING_FIELD: 1}, limit=SAMPLED))
     stored = [row[EMBEDDING_FIELD] for row in rows if row.get(EMBEDDING_FIELD) is not None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..database.core import Database, Json, id_batches, rows_of
@@ -25,6 +25,7 @@ from ..database.rows import (
 from ..errors import SettingsError
 from ..repositories.corpus import CorpusChanges, CorpusFacts
 from ..repositories.documents import DocumentRepository, OlderReports
+from ..schema import NO_VALUE
 
 FIRST_VERSION = 1
 """What a database without a version has."""
@@ -120,9 +121,10 @@ class Mended:
     vectors: int = 0
     unregistered: int = 0
     reports: int = 0
+    valueless: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.years or self.vectors or self.unregistered or self.reports)
+        return any(asdict(self).values())
 
 
 class Mender:
@@ -135,6 +137,7 @@ class Mender:
         self._collections = [database[name] for name in dict.fromkeys(collections)]
         self._older = OlderReports(database, collections=collections, filter_fields=filter_fields)
         self._documents = DocumentRepository(database, filter_fields)
+        self._fields = tuple(filter_fields)
         self._dry_run = dry_run
         self._found = Mended()
 
@@ -164,9 +167,10 @@ class Mender:
 
     def _mended(self, row: Mapping[str, Any]) -> Json:
         """What to set in the row."""
-        fields: Json = {}
+        fields: Json = {name: NO_VALUE for name in self._fields if row.get(name) is None}
+        self._found.valueless += bool(fields)
         year = filter_value("year", row.get("year"))
-        if year != row.get("year"):
+        if year is not None and year != row["year"]:
             fields["year"] = year
             self._found.years += 1
         for name in (embedding_field(slot) for slot in SLOTS):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..countries import normalise, usual_name
 from ..protocols import Catalog
 from ..questions.comparisons import clean, compared_countries, compared_years
 from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions
-from ..questions.names import NamedCountry, NamedYears, country_key, find_years
+from ..questions.names import NamedCountry, NamedYears, country_key, find_countries, find_years
 from ..questions.sentences import separate_questions
 from ..questions.wording import list_in_words
 from ..schema import Scope, Value, Values
@@ -17,6 +19,8 @@ from ..text import escape_markdown
 from .scope import describe, nearest_scope
 
 MOST_NAMED = 12
+_WORDS = re.compile(r"[_.\-]+|(?<=[a-z])(?=[A-Z])")
+"""What parts the words of a file's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,13 @@ def everything_asked(text: str, scope: Scope, catalog: Catalog) -> Mentions:
 
 
 def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope | None:
-    """``scope`` narrowed to the countries and years that the question is about; None where that changes nothing."""
-    narrowed = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog)
+    """``scope`` narrowed to the countries and years that the question is about; None where that changes nothing.
+
+    Reports without a country or year stay, unless somebody chose values of it: one may be about this country.
+    """
+    narrowed = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog, or_none=True)
     years = [year for year in catalog.values(YEAR) if any(named.condition.matches(year) for named in mentions.years)]
-    narrowed = _narrowed(narrowed, YEAR, years, catalog)
+    narrowed = _narrowed(narrowed, YEAR, years, catalog, or_none=True)
     if narrowed == scope:
         return None
     before, after = catalog.all(scope), catalog.all(narrowed)
@@ -70,10 +77,11 @@ def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope |
     return narrowed if after and narrower else None
 
 
-def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalog) -> Scope:
-    """The scope with only these values of a field, as far as it admits them."""
+def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalog, *, or_none: bool = False) -> Scope:
+    """The scope with only these values of a field, or none, as far as it admits them."""
     kept = [value for value in catalog.values(field) if value in values and _admits(scope, field, value, catalog)]
-    return scope.having(field, kept)
+    chosen = scope.get(field)
+    return scope.having(field, kept, or_none=or_none and (chosen is None or chosen.or_none))
 
 
 def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:
@@ -96,6 +104,9 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Mi
     if not catalog.values(COUNTRY) or (scope.get(COUNTRY) is not None and mentions.refers):
         return None
     absent = [country for country in mentions.about if not _in_data([country], catalog)]
+    if absent:
+        named = _named_by_untagged(scope, catalog)
+        absent = [country for country in absent if named.isdisjoint(country.keys)]
     left_out = [value for value in _in_data(mentions.about, catalog) if not _admits(scope, COUNTRY, value, catalog)]
     if not absent and not left_out:
         return None
@@ -107,6 +118,21 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Mi
     if any(_admits(scope, COUNTRY, value, catalog) for value in _in_data(mentions.countries, catalog)):
         return Missing(" ".join(texts), everything=False)
     return Missing(" ".join([*texts, _what_there_is(scope, catalog)]), everything=True)
+
+
+def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
+    """Keys of the countries that reports without a country name in title, file name, labels or description."""
+    untagged = (r for r in catalog.all(scope) if any(COUNTRY not in part.metadata for part in r.parts))
+    texts = {
+        _WORDS.sub(" ", " , ".join((r.title, r.name, r.source.rpartition("/")[2], *r.labels, r.description)))
+        for r in untagged
+    }
+    return {key for text in texts for key in _keys_in(text)}
+
+
+@lru_cache(maxsize=4096)
+def _keys_in(text: str) -> frozenset[str]:
+    return frozenset(key for country in find_countries(text) for key in country.keys)
 
 
 def _what_there_is(scope: Scope, catalog: Catalog) -> str:

@@ -20,6 +20,7 @@ from .chat import (
     StepEvent,
     StepTiming,
     Stopper,
+    Subjects,
     Threshold,
     TokenEvent,
     Trace,
@@ -48,4 +49,4 @@ from .documents import (
     document_text,
     lay_out,
 )
-from .scope import Condition, Range, Scope, Value, Values
+from .scope import NO_VALUE, Condition, Range, Scope, Value, Values

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from .costs import LedgerRow, Usage
 from .documents import Context, Document, SearchHit
-from .scope import Scope
+from .scope import Condition, Scope
 
 Role = Literal["system", "user", "assistant"]
 
@@ -165,6 +165,17 @@ class ScopeSummary:
     documents: int
     chunks: int
     page: int | None = None
+    from_question: Scope = field(default_factory=Scope)
+    """The part of it that nobody chose: it was found in the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """What a question was understood to be about; a year is a figure's, or an edition's."""
+
+    countries: tuple[str, ...] = ()
+    figure_years: tuple[Condition, ...] = ()
+    editions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +215,7 @@ class Trace:
     """What the caches did, e.g. ``{"embedding hit": 1, "query miss": 1}``."""
     truncated: bool = False
     """The answer ends where its token limit did."""
+    understood: Subjects = field(default_factory=Subjects)
 
     @property
     def usage(self) -> Usage:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 Value = str | int
 """A metadata value that a scope can name: years are ints, the rest strings."""
+NO_VALUE = ""
+"""What stored rows have in a filter field that their passage lacks: engines differ in what a filter finds where a
+field is missing. Text in every field, also in `year`: no range of numbers holds it. Nowhere but in rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Range:
 
     gte: int | None = None
     lte: int | None = None
+    or_none: ClassVar[bool] = False
 
     def matches(self, value: Value | None) -> bool:
         """Only ints can lie in it."""
@@ -81,12 +85,26 @@ class Scope:
         """The scope without its condition on a field."""
         return replace(self, conditions=tuple(item for item in self.conditions if item[0] != name))
 
-    def having(self, name: str, values: Iterable[Value]) -> Scope:
+    def having(self, name: str, values: Iterable[Value], *, or_none: bool = False) -> Scope:
         """The scope with these values of a field, in the place of its own; itself where there are none."""
         chosen = tuple(values)
         if not chosen:
             return self
-        return replace(self, conditions=Scope.of({**dict(self.conditions), name: Values(chosen)}).conditions)
+        conditions = {**dict(self.conditions), name: Values(chosen, or_none)}
+        return replace(self, conditions=Scope.of(conditions).conditions)
+
+    def beyond(self, other: Scope) -> Scope:
+        """Its conditions on the fields that ``other`` leaves open."""
+        return Scope(tuple(item for item in self.conditions if other.get(item[0]) is None))
+
+    def and_(self, other: Scope) -> Scope:
+        """Both, where they restrict different fields; the collections are its own."""
+        return replace(self, conditions=Scope.of(dict((*self.conditions, *other.conditions))).conditions)
+
+    def strict(self) -> Scope:
+        """Without the passages that lack a field it names."""
+        kept = ((name, Values(one.values) if isinstance(one, Values) else one) for name, one in self.conditions)
+        return replace(self, conditions=tuple(kept))
 
     def within(self, collections: Iterable[str]) -> Scope:
         """The same conditions in these collections; none = in all."""
@@ -102,7 +120,14 @@ class Scope:
 
     def to_mql(self) -> dict[str, Any]:
         """The filter as MQL: what `$vectorSearch.filter` and `find` take. ``{}`` when empty."""
-        return {name: condition.to_mql() for name, condition in self.conditions}
+        strict = {name: condition.to_mql() for name, condition in self.conditions if not condition.or_none}
+        # Not one `$in`: the engine wants all of its values to be of one type.
+        wider = [
+            {"$or": [{name: condition.to_mql()}, {name: {"$eq": NO_VALUE}}]}
+            for name, condition in self.conditions
+            if condition.or_none
+        ]
+        return {**strict, "$and": wider} if wider else strict
 
     def to_json(self) -> dict[str, Any]:
         """As a request writes filters."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..agents import AGENTS
+from ..agents import AGENTS, CHOOSES, DEFAULT
 from ..agents.run import Resources
 from ..agents.understanding import Understanding
 from ..caches.answers import CachedAgent
@@ -157,7 +157,7 @@ class Answering:
         Raises:
             UnknownNameError: no such mode, or no language model for it.
         """
-        mode = AGENTS.check(mode or self._models.query_settings(preset).mode, field="mode")
+        mode = AGENTS.check(mode or self.default_mode(preset), field="mode")
         if mode not in (valid := self._usable_modes()):
             message = (
                 f"{mode!r} needs a language model: set OPENAI_API_KEY, or CHAT_MODEL and OPENAI_BASE_URL. "
@@ -165,6 +165,10 @@ class Answering:
             )
             raise UnknownNameError.for_field("mode", message, valid)
         return mode
+
+    def default_mode(self, preset: str = "") -> str:
+        """Of a question that names none: chosen by rule where no settings say so and no model has to be asked."""
+        return self._models.query_settings(preset).mode or (DEFAULT if self._models.has_language_model else CHOOSES)
 
     def modes(self) -> list[tuple[str, bool, str]]:
         """Each mode, whether it can be used here, and why not."""

@@ -27,7 +27,7 @@ from ..database.rows import (
 )
 from ..errors import EmbedderMismatchError, SearchEngineError
 from ..protocols import ChangeLog
-from ..schema import Chunk, Matrix, Scope, Vector
+from ..schema import NO_VALUE, Chunk, Matrix, Scope, Vector
 from ..settings import Settings
 
 NEIGHBOURS = 12
@@ -60,7 +60,7 @@ class MongoChunks:
         by_collection: dict[str, list[Json]] = {}
         for chunk, vector in zip(chunks, vectors, strict=True):
             name = chunk.collection or self._names[0]
-            row = {**chunk_to_json(chunk), self._embedding_field: self._database.encode_vector(vector)}
+            row = {**chunk_to_json(chunk, self._fields), self._embedding_field: self._database.encode_vector(vector)}
             by_collection.setdefault(name, []).append(row)
         for name, rows in by_collection.items():
             self._database[name].replace_many(rows)
@@ -136,9 +136,10 @@ def read_surroundings(chunk: Chunk, margin: int, get: Callable[[Sequence[str]], 
     return near or [chunk]
 
 
-def chunk_to_json(chunk: Chunk) -> Json:
-    """As seed 003 stores it, without its embedding."""
+def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
+    """As seed 003 stores it, without its embedding; each filter field has a value."""
     return {
+        **dict.fromkeys(fields, NO_VALUE),
         "_id": chunk.id,
         "document_id": chunk.document_id,
         "document_name": chunk.document_name,

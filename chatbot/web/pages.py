@@ -37,7 +37,11 @@ A mode that is not here comes last and goes by its name.
 def chat() -> str:
     """Where questions are asked."""
     return render_template(
-        "chat.html", examples=EXAMPLES, modes=modes(), mode=services().settings.mode, longest_question=QUERY_CHARACTERS
+        "chat.html",
+        examples=EXAMPLES,
+        modes=modes(),
+        mode=services().answering.default_mode(),
+        longest_question=QUERY_CHARACTERS,
     )
 
 

@@ -144,7 +144,8 @@ class ChatRequest(SearchRequest):
 
     def to_question(self, services: Services) -> Question:
         """Raises InvalidRequestError, UnknownNameError."""
-        auto_scope = services.settings.auto_scope if self.auto_scope is None else self.auto_scope
+        by_default = services.models.query_settings(self.preset).auto_scope
+        auto_scope = by_default if self.auto_scope is None else self.auto_scope
         question = self.to_search(services, mode=services.answering.check_mode(self.mode, self.preset))
         budget = services.answering.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})
         return replace(question, cache=self.cache, auto_scope=auto_scope, budget=budget)

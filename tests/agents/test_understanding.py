@@ -21,6 +21,7 @@ from chatbot.schema import (
     ScopeSummary,
     Section,
     SourcesEvent,
+    Subjects,
     TokenEvent,
     Values,
     lay_out,
@@ -110,6 +111,13 @@ class TestMissingSubject:
         assert streamed(events) == answer(events).response == "There is no report on France.\n\nKenya has 2.09% [1]."
         assert answer(events).answered
 
+    def test_it_is_there_where_a_report_without_a_country_names_it(self, services, server, agent, add_report) -> None:
+        add_report("# Outlook\n\nThe growth rate is 0.3%.", "France_outlook")
+        found = answer(run(services, agent, question("What is the growth rate in France?")))
+        assert "There is no report" not in found.response
+        chosen = question("What is the growth rate in France?", country_name="Kenya")
+        assert "There is no report on France." in answer(run(services, agent, chosen)).response
+
     def test_a_passing_mention_changes_nothing(self, services, server, agent) -> None:
         server.chat(Reply(["It is 2.09% [1]."]))
         asked = question("What is the growth rate, compared with France's?", country_name="Kenya")
@@ -122,28 +130,54 @@ class TestMissingSubject:
 
 
 class TestScope:
-    ASKED = "What is the population growth rate of Kenya in 2023?"
+    ASKED = "What is the population growth rate of Kenya in the 2023 report?"
+    KENYA = Values(("Kenya",), or_none=True)
+    FOUND = Scope.of({"country_name": KENYA, "year": Values((2023,), or_none=True)})
 
     def test_it_is_offered(self, services, server, agent) -> None:
         found = answer(run(services, agent, question(self.ASKED)))
-        assert found.suggested_scope == ScopeSummary(scope(country_name="Kenya", year=2023), 1, 3)
+        assert found.suggested_scope == ScopeSummary(self.FOUND, 1, 3)
         assert found.scope.scope == agent.asked[0].scope == scope()
 
     def test_it_is_applied_when_that_is_asked_for(self, services, server, agent) -> None:
         events = run(services, agent, replace(question(self.ASKED), auto_scope=True))
         found = answer(events)
         assert found.suggested_scope is None
-        assert found.scope == ScopeSummary(scope(country_name="Kenya", year=2023), 1, 3)
+        assert found.scope == ScopeSummary(self.FOUND, 1, 3, from_question=self.FOUND)
         (sources,) = [event for event in events if isinstance(event, SourcesEvent)]
+        assert sources.scope == found.scope
         assert {hit.chunk.metadata["country_name"] for hit in sources.hits} == {"Kenya"}
 
     def test_a_chosen_scope_is_never_widened(self, services, server, agent) -> None:
         asked = replace(question("growth compared with Mali", country_name="Kenya"), auto_scope=True)
         assert answer(run(services, agent, asked)).scope.scope == scope(country_name="Kenya")
 
+    def test_what_was_chosen_stays_and_less_is_offered(self, services, server, agent) -> None:
+        chosen = Scope.of({"country_name": Values(("Kenya", "Mali"))})
+        asked = replace(question("What is the growth rate of Kenya?"), scope=chosen, auto_scope=True)
+        found = answer(run(services, agent, asked))
+        assert (found.scope.scope, found.scope.from_question) == (chosen, Scope())
+        assert found.suggested_scope == ScopeSummary(scope(country_name="Kenya"), 1, 3)
+
+    def test_a_report_without_a_country_stays(self, services, server, agent, add_report) -> None:
+        add_report("# Notes\n\nThe growth rate of Kenya was 5% in 1999.", "notes")
+        asked = replace(question("What is the growth rate of Kenya?"), auto_scope=True)
+        found = answer(run(services, agent, asked))
+        assert found.scope == ScopeSummary(
+            Scope.of({"country_name": self.KENYA}), 2, 4, from_question=found.scope.scope
+        )
+        assert {hit.chunk.metadata.get("country_name") for hit in found.trace.hits} == {"Kenya", None}
+
+    def test_what_was_understood(self, services, server, agent) -> None:
+        asked = question("Compare growth in Kenya and France in 2022")
+        understood = answer(run(services, agent, asked)).trace.understood
+        assert understood == Subjects(countries=("Kenya", "France"), figure_years=(Values((2022,)),))
+
     def test_the_condensed_question_counts(self, services, server, agent) -> None:
         asked = replace(question("and there?"), standalone="What is the growth rate of Mali?")
-        assert answer(run(services, agent, asked)).suggested_scope == ScopeSummary(scope(country_name="Mali"), 1, 2)
+        assert answer(run(services, agent, asked)).suggested_scope == ScopeSummary(
+            Scope.of({"country_name": Values(("Mali",), or_none=True)}), 1, 2
+        )
 
 
 class TestCollection:

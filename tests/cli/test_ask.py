@@ -180,8 +180,9 @@ def test_json_is_the_answer_with_its_path_alone(loaded: Run, model: dict[str, st
 
 def test_the_setting_and_the_preset_say_the_mode(loaded: Run) -> None:
     for arguments, settings, mode in (
-        ((), {}, "direct"),
-        ((), {"MODE": "compare"}, "compare"),
+        ((), {}, "compare"),
+        ((), {"MODE": "direct"}, "direct"),
+        (("--preset", "hybrid"), {}, "direct"),
         ((), {"PRESET": "deep"}, "deep"),
         (("--preset", "deep"), {}, "deep"),
         (("--preset", "deep", "--mode", "compare"), {}, "compare"),

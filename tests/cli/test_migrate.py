@@ -27,6 +27,7 @@ def test_a_dry_run_then_the_mend_then_nothing(run: Run, older: Settings) -> None
     assert "years stored as text:       3 rows" in dry.out
     assert "vectors stored as arrays:   4 rows" in dry.out
     assert "rows without a report:      4 rows, 3 reports" in dry.out
+    assert "filter fields left out:     4 rows" in dry.out
     assert "Nothing was changed" in dry.out
     assert "Mended." in run("migrate").out
     after = run("migrate").out

@@ -153,6 +153,15 @@ FILTERS: list[tuple[str, dict[str, Condition], str]] = [
     ("the document's name", {"document_name": Values(("c.pdf", "f.pdf"))}, "cf"),
     ("the type", {"type": Values(("year_in_review",))}, "de"),
     ("a field that some chunks lack", {"type": Values(("year_in_review", "country_report"))}, "abcde"),
+    ("a country or none", {"country_name": Values(("Kenya",), or_none=True)}, "abef"),
+    ("countries or none", {"country_name": Values(("Kenya", "Peru"), or_none=True)}, "abdef"),
+    ("a year or none", {"year": Values((2023,), or_none=True)}, "acef"),
+    (
+        "either or none and across fields",
+        {"country_name": Values(("Kenya",), or_none=True), "year": Values((2023, 2022), or_none=True)},
+        "abef",
+    ),
+    ("none and a range", {"country_name": Values(("Peru",), or_none=True), "year": Range(lte=2023)}, "de"),
     ("everything", {}, "abcdef"),
 ]
 

@@ -76,7 +76,7 @@ def done(response: str, *cited: Json, mode: str = "deep", **trace: Any) -> tuple
         "conversation_id": "conversation-1",
         "message_id": "message-1",
     }
-    for name in ("conversation_usage", "answered"):
+    for name in ("conversation_usage", "answered", "scope"):
         if name in trace:
             answer[name] = answer["trace"].pop(name)
     return "done", answer
@@ -108,7 +108,8 @@ class ScriptedChat:
 
     def app(self) -> Flask:
         app = Flask("chatbot", template_folder="../templates", static_folder="../static")
-        services = SimpleNamespace(settings=self, answering=SimpleNamespace(modes=lambda: self.modes))
+        answering = SimpleNamespace(modes=lambda: self.modes, default_mode=lambda: self.mode)
+        services = SimpleNamespace(settings=self, answering=answering)
         app.extensions["services"] = services
         app.register_blueprint(pages)
 

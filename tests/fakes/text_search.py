@@ -41,6 +41,10 @@ class _Operators:
         return [1.0 if match else None for match in self._matches(name, spec)]
 
     def _compound(self, spec: Mapping[str, Any]) -> list[float | None]:
+        if set(spec) == {"should", "minimumShouldMatch"}:
+            found = [self.scores(*next(iter(clause.items()))) for clause in spec["should"]]
+            matched = ([score for score in scores if score is not None] for scores in zip(*found, strict=True))
+            return [sum(scores) if len(scores) >= spec["minimumShouldMatch"] else None for scores in matched]
         if unknown := set(spec) - {"must", "filter"}:
             raise refused(f'"compound" unrecognized field "{min(unknown)}"')
         if not any(spec.values()):

@@ -16,12 +16,13 @@ from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.factory import create_app
 from chatbot.migration.schema import Mended, Mender
 from chatbot.request import RequestContext
-from chatbot.schema import AnswerEvent, Question, Scope
+from chatbot.schema import NO_VALUE, AnswerEvent, Question, Scope
 from chatbot.services import Services
 from chatbot.settings import Settings
 from tests.fakes.nx_server import NxThread
 
 DIMENSIONS = 64
+MENDED = Mended(years=3, vectors=4, unregistered=4, reports=3, valueless=4)
 TEXTS = {
     ("Kenya 2023", "Kenya", "2023"): ["Coffee grows in the highlands.", "Nairobi is the capital."],
     ("Kenya 2022", "Kenya", "2022"): ["Tea is exported."],
@@ -153,18 +154,20 @@ def test_they_are_grouped_once_and_again_when_something_changes(services: Servic
 
 def test_a_dry_run_counts_and_changes_nothing(services: Services) -> None:
     before = list(services.storage.database["report_chatting"].find({}))
-    assert mend(services, dry_run=True) == Mended(years=3, vectors=4, unregistered=4, reports=3)
+    assert mend(services, dry_run=True) == MENDED
     assert list(services.storage.database["report_chatting"].find({})) == before
     assert services.storage.database["documents"].count({}) == 0
 
 
 def test_mending_changes_the_form_and_nothing_else(services: Services) -> None:
     before, answer = listed(services), ask(services, "Nairobi capital", year=[2023]).answer
-    assert mend(services) == Mended(years=3, vectors=4, unregistered=4, reports=3)
+    assert mend(services) == MENDED
     assert listed(services) == before
     assert services.storage.database["documents"].count({}) == 3
     rows = list(services.storage.database["report_chatting"].find({}))
     assert {row["year"] for row in rows} == {2022, 2023}
+    assert {row["type"] for row in rows} == {NO_VALUE}
+    assert services.storage.documents.values("type") == []
     assert {row["document_id"] for row in rows} == set(before)
     assert {type(row["data_embedding"]) is list for row in rows} == {False}
     assert {len(decode_vector(row["data_embedding"])) for row in rows} == {DIMENSIONS}

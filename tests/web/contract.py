@@ -24,8 +24,8 @@ USAGE, THRESHOLD, UNSUPPORTED, CHUNKING, STAGE = map(names, (Usage, Threshold, U
 LEDGER = USAGE | {"stage", "runs", "ms", "cost"}
 SUMS = USAGE | {"questions", "cost", "unpriced_tokens"}
 TRACE = {
-    "mode", "retrieval_method", "query", "threshold", "hits", "steps", "usage", "cached", "caches", "truncated",
-    "stopped_by", "path", "ledger", "cost",
+    "mode", "retrieval_method", "query", "understood", "threshold", "hits", "steps", "usage", "cached", "caches",
+    "truncated", "stopped_by", "path", "ledger", "cost",
 }  # fmt: skip
 ANSWER = {
     "response", "sources", "answered", "citations", "unsupported", "scope", "suggested_scope", "trace",

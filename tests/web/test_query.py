@@ -49,7 +49,7 @@ def test_the_trace_tells_how_the_answer_came_about(query: Post) -> None:
     assert trace["hits"][0]["found_by"] == ["vector", "keyword"]
     assert all(set(step) == {"name", "ms"} and step["ms"] >= 0 for step in trace["steps"])
     assert set(trace["usage"]) == USAGE
-    assert [step["name"] for step in trace["path"]] == ["search", "generate"]
+    assert [step["name"] for step in trace["path"]] == ["mode", "search", "generate"]
     assert [row["stage"] for row in trace["ledger"]][-1] == "generate"
     assert trace["usage"]["calls"] == 1
     assert trace["cached"] is False
@@ -173,18 +173,29 @@ FOUND = {"country_name": ["Kenya"], "year": [2023]}
 
 
 class TestScopeOfTheQuestion:
-    ASKED = "What is the population growth rate of Kenya in 2023?"
+    ASKED = "What is the population growth rate of Kenya in the 2023 report?"
 
-    def test_it_is_offered(self, query: Post) -> None:
-        body = query(query=self.ASKED).get_json()
+    def test_it_is_offered_where_it_is_not_to_be_applied(self, query: Post) -> None:
+        body = query(query=self.ASKED, auto_scope=False).get_json()
+        assert "from_question" not in body["scope"]
         assert body["scope"]["filters"] == {}
         assert body["suggested_scope"] == {"filters": FOUND, "documents": 1, "chunks": 3}
 
-    def test_it_is_applied_when_asked_for(self, query: Post) -> None:
-        body = query(query=self.ASKED, auto_scope=True).get_json()
-        assert body["scope"] == {"filters": FOUND, "documents": 1, "chunks": 3}
+    @pytest.mark.parametrize("fields", [{}, {"auto_scope": True}])
+    def test_it_is_applied_and_said(self, query: Post, fields: dict[str, bool]) -> None:
+        body = query(query=self.ASKED, **fields).get_json()
+        assert body["scope"] == {"filters": FOUND, "documents": 1, "chunks": 3, "from_question": FOUND}
+        assert body["trace"]["understood"] == {"countries": ["Kenya"], "figure_years": [], "editions": [2023]}
         assert body["suggested_scope"] is None
         assert {citation["country_name"] for citation in body["citations"]} == {"Kenya"}
+
+    def test_sent_back_it_is_chosen(self, query: Post) -> None:
+        filters = query(query=self.ASKED).get_json()["scope"]["filters"]
+        body = query(query=self.ASKED, filters=filters).get_json()
+        assert body["scope"] == {"filters": FOUND, "documents": 1, "chunks": 3}
+
+    def test_a_preset_takes_none(self, query: Post) -> None:
+        assert query(query=self.ASKED, preset="adaptive").get_json()["scope"]["filters"] == {}
 
     def test_none_is_null(self, query: Post) -> None:
         assert query().get_json()["suggested_scope"] is None
@@ -210,4 +221,4 @@ def test_previous_messages_complete_the_question(query: Post) -> None:
     ]
     body = query(query="and in Kenya?", previous_messages=previous).get_json()
     assert body["trace"]["query"] == "What is the population growth rate of Kenya?"
-    assert body["suggested_scope"]["filters"] == {"country_name": ["Kenya"]}
+    assert body["scope"]["from_question"] == {"country_name": ["Kenya"]}

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...database.core import Collection, CommandError, Database, Json
 from ...database.rows import EMBEDDING_FIELD, WITHOUT_EMBEDDING
-from ...schema import Condition, Range, Scope
+from ...schema import NO_VALUE, Condition, Range, Scope, Values
 from .definitions import TEXT_PATHS
 from .errors import lacks_engine
 
@@ -67,6 +67,9 @@ def text_stage(*, index: str, query: str, scope: Scope) -> Json:
 def _clause(path: str, condition: Condition) -> Json:
     if isinstance(condition, Range):
         return {"range": {"path": path, **condition.to_json()}}
+    if condition.or_none:
+        either = [_clause(path, Values(condition.values)), _clause(path, Values((NO_VALUE,)))]
+        return {"compound": {"should": either, "minimumShouldMatch": 1}}
     if len(condition.values) == 1:
         return {"equals": {"path": path, "value": condition.values[0]}}
     return {"in": {"path": path, "value": list(condition.values)}}

@@ -104,7 +104,8 @@ def scope_sql(scope: Scope, filter_fields: Iterable[str]) -> tuple[sql.Composabl
                     parts.append(sql.SQL("{} {} {}::jsonb").format(field, operator, bound(Jsonb(end))))
         else:
             values = [Jsonb(_clean_value(value)) for value in condition.values]
-            parts.append(sql.SQL("{} = ANY({}::jsonb[])").format(field, bound(values)))
+            found = sql.SQL("{} = ANY({}::jsonb[])").format(field, bound(values))
+            parts.append(sql.SQL("({} OR {} IS NULL)").format(found, field) if condition.or_none else found)
     return (sql.SQL(" AND ").join(parts) if parts else sql.SQL("TRUE")), parameters
 
 

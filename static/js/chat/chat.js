@@ -37,13 +37,14 @@ const scope = new Scope();
 let conversationId = null;
 let streaming = null;
 
-function payloadFor({ question, mode, filters, page, addresses }) {
+function payloadFor({ question, mode, filters, page, autoScope, addresses }) {
   return {
     query: question,
     mode,
     ...(addresses.length && { attachments: addresses.map((url) => ({ url })) }),
     ...(Object.keys(filters).length && { filters }),
     ...(page && { page }),
+    ...(autoScope === false && { auto_scope: false }),
     ...(conversationId && { conversation_id: conversationId }),
   };
 }
@@ -77,14 +78,14 @@ async function answer(turn) {
   returnToComposer();
 }
 
-function ask(question, page) {
+function ask(question, page, autoScope) {
   if (streaming) return false;
   byId("welcome").hidden = true;
   byId("new-chat").hidden = false;
   const onRetry = (turn) => streaming || answer(turn);
   answer(new Turn(byId("log"), {
-    question, mode: chosenMode(), filters: scope.filters(), page, attachments: takeAttachments(), onRetry,
-    onNarrow: askNarrowed,
+    question, mode: chosenMode(), filters: scope.filters(), page, attachments: takeAttachments(), autoScope, onRetry,
+    onNarrow: askNarrowed, onWiden: askWidened,
   }));
   return true;
 }
@@ -94,6 +95,12 @@ function askNarrowed({ question }, { filters, page }) {
   if (streaming) return;
   scope.replace(filters);
   ask(question, page);
+}
+
+/** The same question once more, in the scope that was chosen and no other. */
+function askWidened({ question, page }) {
+  ask(question, page, false);
+  focusComposer();
 }
 
 function newChat() {

@@ -2,7 +2,7 @@ import { AnswerView } from "./answer.js";
 import { openEvidence } from "./evidence.js";
 import { askQuestion } from "../common/api.js";
 import { cloneTemplate } from "../common/dom.js";
-import { isAttachment, suggestionLabel } from "../common/format.js";
+import { fromQuestionLabel, isAttachment, suggestionLabel } from "../common/format.js";
 
 const LONG = 160;
 /** Times its height when folded: what is a little longer is shown whole. */
@@ -49,12 +49,14 @@ export class Turn {
   filters;
   page;
   attachments;
+  autoScope;
 
-  constructor(log, { question, mode, filters, page, attachments, onRetry, onNarrow }) {
-    Object.assign(this, { question, mode, filters, page, attachments });
+  constructor(log, { question, mode, filters, page, attachments, autoScope, onRetry, onNarrow, onWiden }) {
+    Object.assign(this, { question, mode, filters, page, attachments, autoScope });
     this.#root.addEventListener("click", (event) => {
       if (event.target.closest(".retry")) onRetry(this);
       if (event.target.closest(".suggestion")) onNarrow(this, this.#suggested);
+      if (event.target.closest(".taken-remove")) onWiden(this);
     });
     this.#showAttached("With", attachments.map(({ name }) => name));
     log.append(this.#root);
@@ -92,6 +94,16 @@ export class Turn {
     button.hidden = false;
   }
 
+  /** The scope taken from the question, which can be taken away again. */
+  #showTaken(scope) {
+    const label = fromQuestionLabel(scope);
+    if (!label) return;
+    const button = this.#reply.querySelector(".taken-remove");
+    button.textContent = label;
+    button.setAttribute("aria-label", `Ask again without the scope from the question: ${label}`);
+    this.#reply.querySelector(".taken").hidden = false;
+  }
+
   get #reply() {
     return this.#root.querySelector(".reply");
   }
@@ -109,6 +121,7 @@ export class Turn {
           view.done(data);
           this.#showUsed(data);
           this.#suggest(data.suggested_scope);
+          this.#showTaken(data.scope);
           return { response: data };
         }
       }

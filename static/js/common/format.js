@@ -25,6 +25,10 @@ export function scopeLine(scope) {
   return `Scope: ${names.join(" · ") || "All reports"} — ${scopeSize(scope)}`;
 }
 
+/** What of the scope nobody chose; empty where all of it was chosen. */
+export const fromQuestionLabel = ({ from_question: taken }) =>
+  Object.entries(taken ?? {}).map(([field, filter]) => filterLabel(field, filter)).join(" · ");
+
 /** The scope found in a question, as an offer: all that it names, in one line. */
 export function suggestionLabel({ filters, page }) {
   const names = Object.entries(filters).map(([field, filter]) => filterLabel(field, filter));
