@@ -38,7 +38,6 @@ _ASIDE = re.compile(r"(?:^|(?<=\s))\(([^()]*)\)\s?")
 _RATE = re.compile(r"(?:/|\bper )[\d,]+")
 _BEHIND_UNIT = re.compile(r", | (?:or|and|with|in|for|as)\b")
 _INEXACT = re.compile(r"\b(?:less|more|fewer|greater|over|under|nearly|almost|about|up to|than|or|and|to)\W*$")
-_TOTAL = re.compile(r"total(?: population)?|overall", re.IGNORECASE)
 _SENTENCE_YEAR = re.compile(rf"(?:^|[;,] )(?:[Ii]n|[Dd]uring) (?P<year>{_YEAR})\b")
 _BINDING = re.compile(r"[^\d;:.!?()]{0,25}\((?:\w+ ){0,2}|,? (?:[\w%]+ ){0,3}(?:in|for|as of)(?: early| late| mid-?)? ")
 _PRICES = re.compile(r" (?:constant |US |international )*(?:dollars|prices|terms|euros)\b")
@@ -182,7 +181,7 @@ def _list_years(found: Sequence[Stated]) -> list[Stated]:
 
 
 def _item(labels: Sequence[str], words: str, years: frozenset[int], comma: bool) -> Iterator[Stated]:
-    """The figure of an item, and those that stand in brackets behind it: "36.45% (male 10,447,425/female 10,349,611)"."""
+    """The figure of an item, and those in brackets behind it: "36.45% (male 10,447,425/female 10,349,611)"."""
     estimate = False
     if dated := _DATED.search(words):
         years, estimate = years or _years(dated), bool(dated["estimate"])
@@ -229,13 +228,13 @@ def bound_years(sentence: str, found: Sequence[Figure]) -> list[frozenset[int]]:
     bound: list[frozenset[int]] = []
     next_years = frozenset[int]()
     for place in reversed(range(len(found))):
-        figure, rest = found[place], found[place + 1 :]
-        gap = sentence[figure.end : rest[0].start] if rest else ""
-        if figure.year is not None or not rest:
+        figure, after = found[place], found[place + 1] if place + 1 < len(found) else None
+        gap = sentence[figure.end : after.start] if after else ""
+        if figure.year is not None or after is None:
             next_years = frozenset()
-        elif rest[0].year is not None:
-            is_bound = _BINDING.fullmatch(gap) and not _PRICES.match(sentence, rest[0].end)
-            next_years = _span(sentence, rest) if is_bound else frozenset()
+        elif after.year is not None:
+            is_bound = _BINDING.fullmatch(gap) and not _PRICES.match(sentence, after.end)
+            next_years = _span(sentence, found[place + 1 :]) if is_bound else frozenset()
         elif not _NEXT_ITEM.fullmatch(gap):
             next_years = frozenset()
         bound.append(next_years)

@@ -13,6 +13,7 @@ from flask import Blueprint, Response, jsonify, request, url_for
 from ..chunkers import CHUNKERS
 from ..errors import InvalidRequestError, NotFoundError
 from ..grounding.context import wider_text
+from ..grounding.figure_list import listed_figures
 from ..ingestion.originals import UPLOADS
 from ..ingestion.pipeline import passages
 from ..loaders import suffixes
@@ -20,7 +21,7 @@ from ..presets import CHUNKING
 from ..retrieval.scope import summarise
 from ..schema import DocumentRecord, Scope, SearchHit, Status
 from ..schema.ingestions import Ingestion, IngestionFile
-from ..serialization import collection_json, document_json, hit_json, ingestion_json, report_json
+from ..serialization import collection_json, document_json, figure_json, hit_json, ingestion_json, report_json
 from .request import (
     MEGABYTE,
     MOST_FILES,
@@ -36,12 +37,14 @@ from .request import (
     safe_name,
     web_pages,
 )
-from .services import services, wake_worker
+from .services import require_samples, services, wake_worker
 
 documents = Blueprint("documents", __name__)
 DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 INGESTION_ID = re.compile(r"^[0-9a-f]{20}$")
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
+MOST_READ, MOST_PARSED = 20_000, 2_000
+"""Passages that one list of figures is made from: those under one heading, those under any."""
 STATUSES = get_args(Status)
 EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
 
@@ -57,6 +60,30 @@ def reports() -> Response:
 def facets() -> Response:
     """Values with counts, each field counted under the rest of the scope."""
     return jsonify(services().storage.documents.facets(_scope()))
+
+
+@documents.get("/api/figures")
+def figures() -> Response:
+    """The figures of the reports in scope, of all editions, by indicator and year. ``year`` is that of the figures."""
+    require_samples()
+    limit, offset = query_number("limit", 100, least=1, most=1000), query_number("offset", 0)
+    indicator, wanted = request.args.get("indicator", ""), query_number("year", 0, most=3000)
+    scope = _scope(leave_out=("limit", "offset", "indicator", "year"))
+    storage, most = services().storage, MOST_READ if indicator.strip() else MOST_PARSED
+    summary = summarise(storage.documents, scope)
+    if summary.chunks > most:
+        message = f"the scope has {summary.chunks:,} passages, more than are read at once ({most:,})."
+        raise InvalidRequestError.for_field("country_name", f"{message} Name a country, or an indicator.")
+    ready = (record for record in storage.documents.all(scope) if record.status == "ready")
+    chunks = [
+        chunk
+        for record in ready
+        for chunk in passages(services().vectors.store, record, offset=0, limit=record.chunks + 1)
+        if scope.matches({**chunk.metadata, "document_name": chunk.document_name})
+    ]
+    found = listed_figures(chunks, indicator=indicator, year=wanted or None)
+    page = found[offset : offset + limit]
+    return jsonify({"figures": list(map(figure_json, page)), "total": len(found), "more": offset + limit < len(found)})
 
 
 @documents.get("/api/collections")
