@@ -15,7 +15,7 @@ from .reported_figures import stated
 MOST_CITED = 200
 """Of one answer."""
 NEAR = 5
-_TOTAL = re.compile(r"(?:: )?\b(?:total(?: population)?|overall)$", re.IGNORECASE)
+_TOTAL = re.compile(r"(?:: |^)(?:total(?: population)?|overall)$", re.IGNORECASE)
 _ROW = re.compile(r"Row \d+\b")
 
 
