@@ -19,7 +19,7 @@ from ..ingestion.pipeline import passages
 from ..loaders import suffixes
 from ..presets import CHUNKING
 from ..retrieval.scope import summarise
-from ..schema import DocumentRecord, Scope, SearchHit, Status
+from ..schema import Chunk, DocumentRecord, Scope, SearchHit, Status
 from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import collection_json, document_json, figure_json, hit_json, ingestion_json, report_json
 from .request import (
@@ -43,8 +43,8 @@ documents = Blueprint("documents", __name__)
 DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 INGESTION_ID = re.compile(r"^[0-9a-f]{20}$")
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
-MOST_READ, MOST_PARSED = 20_000, 2_000
-"""Passages that one list of figures is made from: those under one heading, those under any."""
+MOST_PARSED = 2_000
+"""Passages that one list of figures is made from."""
 STATUSES = get_args(Status)
 EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
 
@@ -69,18 +69,7 @@ def figures() -> Response:
     limit, offset = query_number("limit", 100, least=1, most=1000), query_number("offset", 0)
     indicator, wanted = request.args.get("indicator", ""), query_number("year", 0, most=3000)
     scope = _scope(leave_out=("limit", "offset", "indicator", "year"))
-    storage, most = services().storage, MOST_READ if indicator.strip() else MOST_PARSED
-    summary = summarise(storage.documents, scope)
-    if summary.chunks > most:
-        message = f"the scope has {summary.chunks:,} passages, more than are read at once ({most:,})."
-        raise InvalidRequestError.for_field("country_name", f"{message} Name a country, or an indicator.")
-    ready = (record for record in storage.documents.all(scope) if record.status == "ready")
-    chunks = [
-        chunk
-        for record in ready
-        for chunk in passages(services().vectors.store, record, offset=0, limit=record.chunks + 1)
-        if scope.matches({**chunk.metadata, "document_name": chunk.document_name})
-    ]
+    chunks = _passages_of(scope, indicator)
     found = listed_figures(chunks, indicator=indicator, year=wanted or None)
     page = found[offset : offset + limit]
     return jsonify({"figures": list(map(figure_json, page)), "total": len(found), "more": offset + limit < len(found)})
@@ -236,6 +225,22 @@ def retry_ingestion(ingestion_id: str) -> tuple[Response, int]:
     job = services().storage.ingestions.retry(_job(ingestion_id).id)
     wake_worker()
     return jsonify(ingestion_json(job)), 202
+
+
+def _passages_of(scope: Scope, indicator: str) -> list[Chunk]:
+    """Every passage in the scope; of a large one those that the indicator's words find. Raises InvalidRequestError."""
+    catalog, store = services().storage.documents, services().vectors.store
+    if (size := summarise(catalog, scope).chunks) <= MOST_PARSED:
+        ready = (record for record in catalog.all(scope) if record.status == "ready")
+        every = (chunk for one in ready for chunk in passages(store, one, offset=0, limit=one.chunks + 1))
+        return [chunk for chunk in every if scope.matches({**chunk.metadata, "document_name": chunk.document_name})]
+    if not indicator.strip():
+        message = f"the scope has {size:,} passages, more than are read at once ({MOST_PARSED:,}): name a country"
+        raise InvalidRequestError.for_field("country_name", f"{message}, or an indicator.")
+    matches = store.keyword_search(indicator, top_k=MOST_PARSED, scope=scope)
+    unsettled = catalog.unsettled()
+    versions = [(match.chunk_id, *Chunk.version_of(match.chunk_id)) for match in matches]
+    return store.get([found for found, document, version in versions if unsettled.get(document, version) == version])
 
 
 def _scope(*, leave_out: Collection[str] = ()) -> Scope:
