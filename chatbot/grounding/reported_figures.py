@@ -229,7 +229,7 @@ def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> 
     if re.match(r"[A-Z][\w']{3,}(?![\w/])", unit) and not before:
         before, unit, text = unit, "", first.text  # 5.3 million NAIROBI
     label = ": ".join(filter(None, [*labels, before]))
-    return Stated("", label, *first.values, first.unit or unit, text)
+    return Stated("", label, min(first.values), first.unit or unit, text)
 
 
 def _years(dated: re.Match[str]) -> frozenset[int]:
