@@ -213,7 +213,7 @@ def _item(labels: Sequence[str], words: str, years: frozenset[int], comma: bool)
 def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> Stated | None:
     """None where the words are more than a name, one figure and its unit; ``named`` stands behind it in brackets."""
     numbers = figures(words, comma=comma)
-    if not numbers or len(numbers[0].values) != 1 or re.match(r"0\d|[^\W\d]", numbers[0].text):
+    if not numbers or len(numbers[0].values) != 1 or numbers[0].word or re.match(r"0\d", numbers[0].text):
         return None
     first, behind = numbers[0], words[numbers[0].end :]
     before, unit = _ROUGHLY.sub("", words[: first.start]).strip(" -"), _BEHIND_UNIT.split(behind)[0].rstrip()
