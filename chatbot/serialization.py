@@ -18,6 +18,7 @@ from .schema import (
     Trace,
     Values,
 )
+from .schema.figures import ReportedFigure
 from .schema.ingestions import Ingestion
 
 if TYPE_CHECKING:
@@ -65,6 +66,12 @@ def citation_json(citation: Citation) -> Json:
         "score": citation.hit.score,
         "supported": citation.supported,
     }
+
+
+def figure_json(figure: ReportedFigure) -> Json:
+    """A figure as data; whole values stay whole."""
+    value = figure.value
+    return {**asdict(figure), "value": int(value) if value == value.to_integral_value() else float(value)}
 
 
 def scope_json(scope: ScopeSummary) -> Json:
@@ -139,6 +146,7 @@ def answer_json(saved: Saved) -> Json:
         "sources": list(dict.fromkeys(citation.hit.chunk.document_name for citation in answer.citations)),
         "answered": answer.answered,
         "citations": [citation_json(citation) for citation in answer.citations],
+        "figures": [figure_json(figure) for figure in answer.figures],
         "unsupported": [asdict(sentence) for sentence in answer.unsupported],
         "scope": scope_json(answer.scope),
         "suggested_scope": scope_json(answer.suggested_scope) if answer.suggested_scope else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..grounding.answer import prompt_for
+from ..grounding.figure_list import aligned
 from ..grounding.tables import quotes_table, with_sources
 from ..prompts import on_one_line
 from ..questions.comparison_sides import Side, Sides, sides
@@ -12,7 +13,7 @@ from ..questions.mentions import find_mentions
 from ..request import RequestContext
 from ..retrieval.pipeline import Retrieval
 from ..retrieval.subjects import names_missing
-from ..schema import Context, Event, Prompt, Question, Quotation, SearchHit
+from ..schema import Context, Event, Passage, Prompt, Question, Quotation, SearchHit
 from ..text import count_of, escape_markdown
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_research
 from .run import AgentRun, Resources
@@ -100,15 +101,18 @@ class _Comparison:
     def quoting(self, context: Context) -> str:
         """Each side answers its own question, which has no word of the others."""
         numbers = self._numbers(context)
-        return quotes_table({side.name: self._quotes(side.query, context, numbers[side.name]) for side in self._ready})
+        own = {name: [one for one in context.passages if one.number in theirs] for name, theirs in numbers.items()}
+        quotes = {side.name: self._quotes(side.query, own[side.name]) for side in self._ready}
+        question, catalog = self._run.question, self._run.resources.catalog
+        years = [named.condition for named in find_mentions(question.search_text, catalog).figure_years]
+        return quotes_table({name: side[:QUOTES] for name, side in aligned(quotes, own, years).items()})
 
-    def _quotes(self, asked: str, context: Context, numbers: Sequence[int]) -> list[Quotation]:
+    def _quotes(self, asked: str, own: Sequence[Passage]) -> list[Quotation]:
         """The same words are quoted once, though they stand in several passages."""
-        own = [passage for passage in context.passages if passage.number in numbers]
         found: dict[str, Quotation] = {}
         for quote in self._run.resources.quoter.quotes(asked, own):
             found.setdefault(quote.text, quote)
-        return list(found.values())[:QUOTES]
+        return list(found.values())
 
     def finish(self, text: str, context: Context) -> str:
         """Cells without a source are emptied; an answer without a table gets one of quotations."""

@@ -31,6 +31,7 @@ from ..schema import (
 from ..text import escape_markdown, estimate_tokens
 from .citations import check
 from .context import in_prompt_order, keep_best, render_passage
+from .figure_list import cited_figures
 from .wording import without_numbers
 
 OnEmpty = Literal["abstain", "relax", "general"]
@@ -139,6 +140,7 @@ def assemble(
         scope=scope,
         trace=trace,
         unsupported=checked.unsupported,
+        figures=cited_figures(checked.citations),
     )
 
 

@@ -14,6 +14,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from ..text import sentences
+from .dates import MONTHS
 from .figures import Figure, comma_decimals, figures, unify_signs
 
 _YEAR = r"(?:1[89]|20)\d\d"
@@ -29,7 +30,7 @@ _NEXT_DATED = re.compile(r"(?:(?<=\d\))|(?<=t\.\))) +(?=[-$€£¥\d])")
 """Between two figures of a line, each with its year."""
 _NOTE = re.compile(r"^\W*(?:note|definition|methodology)s?:.*|\bnote:[^(]*", re.IGNORECASE)
 _BULLET = re.compile(r"^(?:[-*•]|\d+\.) +")
-_LABEL = re.compile(r"\*\*(?P<bold>[^*]{1,80}?) ?:?\*\*:?\s*|(?P<plain>[^:*]{1,80}?) ?:\s+")
+_LABEL = re.compile(r"([^:]{1,80}?) ?:\s+")
 _LED_BY_YEAR = re.compile(rf"(?P<year>{_YEAR})(?: (?P<rest>[^\d\s].*))?")
 _YEAR_COLUMN = re.compile(r"(?:(?:fiscal|calendar|reference) )?year|jahr|année|año|ano|anno", re.IGNORECASE)
 _ITEM_END = re.compile(r"[;,]\s+(?![^()]*\))")
@@ -37,8 +38,16 @@ _PART_END = re.compile(r"\s*[/;]\s*|,\s+")
 _ASIDE = re.compile(r"(?:^|(?<=\s))\(([^()]*)\)\s?")
 _RATE = re.compile(r"(?:/|\bper )[\d,]+")
 _BEHIND_UNIT = re.compile(r", | (?:or|and|with|in|for|as)\b")
-_INEXACT = re.compile(r"\b(?:less|more|fewer|greater|over|under|nearly|almost|about|up to|than|or|and|to)\W*$")
-_TOTAL = re.compile(r"total(?: population)?|overall", re.IGNORECASE)
+_ROUGHLY = re.compile(r"\b(?:approximately|about|around|roughly|some|ca\.|circa) ?$", re.IGNORECASE)
+_NO_NAME = re.compile(
+    r"\b(?:less|more|fewer|greater|over|under|nearly|almost|up|than|or|and|to|in|since|the|by|from|at|of|until|before"
+    rf"|after|{'|'.join(MONTHS)})\W*$",
+    re.IGNORECASE,
+)
+"""What a figure's name does not end in: a bound, a date, prose."""
+_MONTH_FIRST = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
+_CONTACT = re.compile(r"\b(?:telephone|phone|fax|e-?mail|address|chancery|embassy|consulate|code)\b", re.IGNORECASE)
+"""Numbers that count nothing."""
 _SENTENCE_YEAR = re.compile(rf"(?:^|[;,] )(?:[Ii]n|[Dd]uring) (?P<year>{_YEAR})\b")
 _BINDING = re.compile(r"[^\d;:.!?()]{0,25}\((?:\w+ ){0,2}|,? (?:[\w%]+ ){0,3}(?:in|for|as of)(?: early| late| mid-?)? ")
 _PRICES = re.compile(r" (?:constant |US |international )*(?:dollars|prices|terms|euros)\b")
@@ -91,25 +100,25 @@ def figure_years(text: str) -> tuple[int, ...]:
 
 def stated(text: str) -> list[Stated]:
     """The statements of ``text``, in order."""
-    comma, heading, group = comma_decimals(text), "", ""
+    comma, heading, group = comma_decimals(text), "", list[str]()
     blocks: list[list[Stated]] = [[]]
     for line in _lines(text):
-        if label := _LABEL.match(line):
-            group = "" if label["bold"] else group
-        found = [replace(figure, heading=heading) for figure in _statements(line, group, comma)]
-        if label and label["bold"]:
-            group = label["bold"]
-        elif not found:
-            words = line.strip(" *#")
-            blocks.append([])
-            group = words.rstrip(" -:") if words.endswith(("-", ":")) else ""
-            heading = words if not group and _is_name(words) else heading
-        blocks[-1] += found
+        items = _items(line)
+        if items and len(items[0][0]) > 1:  # "improved: urban: 91.3%", then "rural: 63.3%"
+            group = items[0][0][:-1]
+        elif items and group:
+            items[0] = ([*group, *items[0][0]], items[0][1])
+        if found := _statements(items, comma):
+            blocks[-1] += (replace(figure, heading=heading) for figure in found)
+            continue
+        blocks.append([])
+        group = [line.rstrip(" -:")] if line.endswith(("-", ":")) else []
+        heading = line if not group and _is_name(line) else heading
     return [figure for block in blocks for figure in _sharing_years(block)]
 
 
 def _lines(text: str) -> Iterator[str]:
-    for line in text.splitlines():
+    for line in unify_signs(text).replace("**", "").splitlines():
         if words := _NOTE.sub("", _BULLET.sub("", line.strip())).strip():
             yield words
 
@@ -131,13 +140,15 @@ def _sharing_years(block: Sequence[Stated]) -> Iterator[Stated]:
         yield figure
 
 
-def _statements(line: str, group: str, comma: bool) -> list[Stated]:
-    """``group``: the bold label above, of which a line without one is a part."""
-    plain = unify_signs(line)
-    own = plain.startswith("**")
-    if not _DIGIT.search(plain) or (not own and plain.endswith((".", "!", "?"))):
+def _items(line: str) -> list[tuple[list[str], str]]:
+    """Labels and words of each item of a line; none of prose, and where there is no number."""
+    if not _DIGIT.search(line) or line.endswith((".", "!", "?")):
         return []
-    items = [_take_labels(item) for item in _ITEM_END.split(_NEXT_DATED.sub("; ", plain)) if item.strip()]
+    return [_take_labels(item) for item in _ITEM_END.split(_NEXT_DATED.sub("; ", line)) if item.strip()]
+
+
+def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Stated]:
+    """Of one line. The label of its first item is that of all, where the others have none."""
     shared = items[0][0] if items and not any(labels for labels, _ in items[1:]) else []
     of_row = led = frozenset[int]()
     found: list[Stated] = []
@@ -147,7 +158,7 @@ def _statements(line: str, group: str, comma: bool) -> list[Stated]:
             of_row = frozenset({int(words)})
         else:
             led = years if years and names else frozenset() if years else led
-            found += _item(names if own or not group else [group, *names], words, years or led, comma)
+            found += _item(names, words, years or led, comma)
     return [replace(figure, years=figure.years or of_row) for figure in _list_years(found)]
 
 
@@ -155,7 +166,7 @@ def _take_labels(item: str) -> tuple[list[str], str]:
     """The labels in front of an item ("improved: urban: 91.3%"), and the rest."""
     labels = []
     while label := _LABEL.match(item):
-        labels.append(re.sub(r"\s*\(\d+\)$", "", (label["bold"] or label["plain"]).strip(" :")))
+        labels.append(re.sub(r"\s*\(\d+\)$", "", label[1]))
         item = item[label.end() :]
     return labels, item.strip()
 
@@ -182,37 +193,43 @@ def _list_years(found: Sequence[Stated]) -> list[Stated]:
 
 
 def _item(labels: Sequence[str], words: str, years: frozenset[int], comma: bool) -> Iterator[Stated]:
-    """The figure of an item, and those that stand in brackets behind it: "36.45% (male 10,447,425/female 10,349,611)"."""
+    """The figure of an item, and those in brackets behind it: "36.45% (male 10,447,425/female 10,349,611)"."""
     estimate = False
     if dated := _DATED.search(words):
         years, estimate = years or _years(dated), bool(dated["estimate"])
         words = f"{words[: dated.start()]}{words[dated.end() :]}"
-    asides = [aside[1] for aside in _ASIDE.finditer(words) if figures(aside[1])]
-    main = _figure(labels, _ASIDE.sub("", words).strip(), comma)
-    names = [*labels] if main is None or not main.label else [main.label]
-    if main is None and asides:
-        names += [_ASIDE.sub("", words).strip(" -")]
+    asides, core = [aside[1] for aside in _ASIDE.finditer(words)], _ASIDE.sub("", words).strip()
+    named = next((aside for aside in asides if aside[:1].isupper() and not _DIGIT.search(aside)), "")
+    main = _figure(labels, core, comma, named)
+    names = [main.label] if main else [*labels, core.strip(" -")]
+    if main is None and _DIGIT.search(core):
+        return
     parts = [_figure(names, part, comma) for aside in asides for part in _PART_END.split(aside)]
     for figure in [main, *parts]:
         if figure is not None:
             yield replace(figure, years=years, estimate=estimate)
 
 
-def _figure(labels: Sequence[str], words: str, comma: bool) -> Stated | None:
-    """None where the words are more than a name, one figure and its unit."""
+def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> Stated | None:
+    """None where the words are more than a name, one figure and its unit; ``named`` stands behind it in brackets."""
     numbers = figures(words, comma=comma)
-    if not numbers or len(numbers[0].values) != 1 or (numbers[0].word and numbers[0].bare):
+    if not numbers or len(numbers[0].values) != 1 or numbers[0].word or re.match(r"0\d", numbers[0].text):
         return None
     first, behind = numbers[0], words[numbers[0].end :]
-    before, unit = words[: first.start].strip(" -"), _BEHIND_UNIT.split(_ASIDE.sub("", behind))[0].strip()
-    prose = max(len(before.split()), len(unit.split())) > MOST_WORDS or _INEXACT.search(before)
-    if prose or (first.year and first.bare and not unit) or figures(_RATE.sub("", behind)):
+    before, unit = _ROUGHLY.sub("", words[: first.start]).strip(" -"), _BEHIND_UNIT.split(behind)[0].rstrip()
+    unit, text = unit.strip(" -"), f"{first.text}{unit}"
+    prose = max(len(before.split()), len(unit.split())) > MOST_WORDS or _NO_NAME.search(before)
+    if prose or _MONTH_FIRST.match(unit) or re.search(r"[\[\]]|[A-Z]\S* [A-Z]", unit):
         return None
+    if (first.year and first.bare and not unit) or figures(_RATE.sub("", behind)):
+        return None
+    if any(map(_CONTACT.search, [*labels, before])):
+        return None
+    before = before or named
     if re.match(r"[A-Z][\w']{3,}(?![\w/])", unit) and not before:
-        before, unit = unit, ""  # 5.3 million NAIROBI
+        before, unit, text = unit, "", first.text  # 5.3 million NAIROBI
     label = ": ".join(filter(None, [*labels, before]))
-    text = f"{first.text} {unit}" if behind.startswith(" ") and unit else f"{first.text}{unit}"
-    return Stated("", label, *first.values, first.unit or unit, text)
+    return Stated("", label, min(first.values), first.unit or unit, text)
 
 
 def _years(dated: re.Match[str]) -> frozenset[int]:
@@ -229,13 +246,13 @@ def bound_years(sentence: str, found: Sequence[Figure]) -> list[frozenset[int]]:
     bound: list[frozenset[int]] = []
     next_years = frozenset[int]()
     for place in reversed(range(len(found))):
-        figure, rest = found[place], found[place + 1 :]
-        gap = sentence[figure.end : rest[0].start] if rest else ""
-        if figure.year is not None or not rest:
+        figure, after = found[place], found[place + 1] if place + 1 < len(found) else None
+        gap = sentence[figure.end : after.start] if after else ""
+        if figure.year is not None or after is None:
             next_years = frozenset()
-        elif rest[0].year is not None:
-            is_bound = _BINDING.fullmatch(gap) and not _PRICES.match(sentence, rest[0].end)
-            next_years = _span(sentence, rest) if is_bound else frozenset()
+        elif after.year is not None:
+            is_bound = _BINDING.fullmatch(gap) and not _PRICES.match(sentence, after.end)
+            next_years = _span(sentence, found[place + 1 :]) if is_bound else frozenset()
         elif not _NEXT_ITEM.fullmatch(gap):
             next_years = frozenset()
         bound.append(next_years)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from .costs import LedgerRow, Usage
 from .documents import Context, Document, SearchHit
+from .figures import ReportedFigure
 from .scope import Condition, Scope
 
 Role = Literal["system", "user", "assistant"]
@@ -241,6 +242,8 @@ class Answer:
     suggested_scope: ScopeSummary | None = None
     """The scope found in the question, where it is narrower and was not applied."""
     unsupported: tuple[Unsupported, ...] = ()
+    figures: tuple[ReportedFigure, ...] = ()
+    """Those of the passages it cites."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,15 @@ from flask import Blueprint, Response, jsonify, request, url_for
 from ..chunkers import CHUNKERS
 from ..errors import InvalidRequestError, NotFoundError
 from ..grounding.context import wider_text
+from ..grounding.figure_list import listed_figures
 from ..ingestion.originals import UPLOADS
 from ..ingestion.pipeline import passages
 from ..loaders import suffixes
 from ..presets import CHUNKING
 from ..retrieval.scope import summarise
-from ..schema import DocumentRecord, Scope, SearchHit, Status
+from ..schema import Chunk, DocumentRecord, Scope, SearchHit, Status
 from ..schema.ingestions import Ingestion, IngestionFile
-from ..serialization import collection_json, document_json, hit_json, ingestion_json, report_json
+from ..serialization import collection_json, document_json, figure_json, hit_json, ingestion_json, report_json
 from .request import (
     MEGABYTE,
     MOST_FILES,
@@ -36,12 +37,14 @@ from .request import (
     safe_name,
     web_pages,
 )
-from .services import services, wake_worker
+from .services import require_samples, services, wake_worker
 
 documents = Blueprint("documents", __name__)
 DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 INGESTION_ID = re.compile(r"^[0-9a-f]{20}$")
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
+MOST_PARSED = 2_000
+"""Passages that one list of figures is made from."""
 STATUSES = get_args(Status)
 EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
 
@@ -57,6 +60,19 @@ def reports() -> Response:
 def facets() -> Response:
     """Values with counts, each field counted under the rest of the scope."""
     return jsonify(services().storage.documents.facets(_scope()))
+
+
+@documents.get("/api/figures")
+def figures() -> Response:
+    """The figures of the reports in scope, of all editions, by indicator and year. ``year`` is that of the figures."""
+    require_samples()
+    limit, offset = query_number("limit", 100, least=1, most=1000), query_number("offset", 0)
+    indicator, wanted = request.args.get("indicator", ""), query_number("year", 0, most=3000)
+    scope = _scope(leave_out=("limit", "offset", "indicator", "year"))
+    chunks = _passages_of(scope, indicator)
+    found = listed_figures(chunks, indicator=indicator, year=wanted or None)
+    page = found[offset : offset + limit]
+    return jsonify({"figures": list(map(figure_json, page)), "total": len(found), "more": offset + limit < len(found)})
 
 
 @documents.get("/api/collections")
@@ -209,6 +225,22 @@ def retry_ingestion(ingestion_id: str) -> tuple[Response, int]:
     job = services().storage.ingestions.retry(_job(ingestion_id).id)
     wake_worker()
     return jsonify(ingestion_json(job)), 202
+
+
+def _passages_of(scope: Scope, indicator: str) -> list[Chunk]:
+    """Every passage in the scope; of a large one those that the indicator's words find. Raises InvalidRequestError."""
+    catalog, store = services().storage.documents, services().vectors.store
+    if (size := summarise(catalog, scope).chunks) <= MOST_PARSED:
+        ready = (record for record in catalog.all(scope) if record.status == "ready")
+        every = (chunk for one in ready for chunk in passages(store, one, offset=0, limit=one.chunks + 1))
+        return [chunk for chunk in every if scope.matches({**chunk.metadata, "document_name": chunk.document_name})]
+    if not indicator.strip():
+        message = f"the scope has {size:,} passages, more than are read at once ({MOST_PARSED:,}): name a country"
+        raise InvalidRequestError.for_field("country_name", f"{message}, or an indicator.")
+    matches = store.keyword_search(indicator, top_k=MOST_PARSED, scope=scope)
+    unsettled = catalog.unsettled()
+    versions = [(match.chunk_id, *Chunk.version_of(match.chunk_id)) for match in matches]
+    return store.get([found for found, document, version in versions if unsettled.get(document, version) == version])
 
 
 def _scope(*, leave_out: Collection[str] = ()) -> Scope:

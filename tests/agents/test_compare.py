@@ -131,6 +131,28 @@ class TestKeyless:
         assert "2.09% (2021 est.)” [1]" in rows(told.answer.response)[2]
         assert "2.09% (2025 est.)” [2]" in rows(told.answer.response)[2]
 
+    def test_figures_stand_side_by_side_by_their_year(self, tmp_path_factory: pytest.TempPathFactory) -> None:
+        """The newest year that both sides have, with the edition that has it; the year asked for where they have it."""
+        folder = tmp_path_factory.mktemp("aligned")
+        said = {
+            ("Kenya", 2025): "4.5% (2024 est.)\n\n7.7% (2023 est.)\n\n7.6% (2022 est.)",
+            ("Mali", 2023): "9.7% (2022 est.)\n\n3.9% (2021 est.)",
+            ("Mali", 2025): "2.1% (2023 est.)\n\n9.6% (2022 est.)",
+        }
+        with bench(folder, chat_model="extractive") as opened:
+            for (country, year), text in said.items():
+                report = f"# {country}: Country Report {year}\n\n## Economy\n\n### Inflation rate\n\n{text}\n"
+                add(opened.services, folder, report, f"{country}-{year}", country_name=country, year=year)
+            latest, asked = (
+                rows(
+                    opened.ask("compare", query=f"Compare the inflation rate of Kenya and Mali{when}").answer.response
+                )[2]
+                for when in ("", " in 2022")
+            )
+        assert latest.startswith("| **Inflation rate, 2025 report:** “7.7% (2023 est.)” [")
+        assert "**Inflation rate, 2025 report:** “2.1% (2023 est.)” [" in latest
+        assert "**Inflation rate, 2025 report:** “9.6% (2022 est.)” [" in asked
+
     def test_too_many_sides_are_named(self, many: Bench) -> None:
         told = many.ask("compare", query="What is the population growth rate?", scope=chosen(*COUNTRIES))
         assert told.items("plan") == COUNTRIES[:8]

@@ -78,6 +78,7 @@ def test_years_of_figures_newest_first(text: str, years: list[int]) -> None:
         ("**subscriptions per 100 inhabitants:** (2021 est.) less than 1", []),
         ("About 5% of the 1,200 people came in 1963.", []),
         ("12-15%", []),
+        ("US$5.2 million (2020)", [("", "5200000", "$", "US$5.2 million", 2020, False)]),
     ],
 )
 def test_statements(text: str, expected: list[tuple[str, str, str, str, int | None, bool]]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import fields
 
 from chatbot.schema import Chunking, Threshold, Unsupported, Usage
 from chatbot.schema.costs import StageSums
+from chatbot.schema.figures import ReportedFigure
 
 
 def names(kind: type) -> set[str]:
@@ -28,9 +29,10 @@ TRACE = {
     "truncated", "stopped_by", "path", "ledger", "cost",
 }  # fmt: skip
 ANSWER = {
-    "response", "sources", "answered", "citations", "unsupported", "scope", "suggested_scope", "trace",
+    "response", "sources", "answered", "citations", "figures", "unsupported", "scope", "suggested_scope", "trace",
     "conversation_id", "message_id", "conversation_usage",
 }  # fmt: skip
+FIGURE = names(ReportedFigure)
 REPORT = {
     "document_id", "document_name", "title", "country_name", "year", "type", "pages", "chunks", "status", "updated_at",
 }  # fmt: skip

@@ -1,0 +1,133 @@
+"""The figures of passages as a list: of which country, under which heading, in which edition, which is the newest."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ..errors import InvalidRequestError
+from ..schema import SECTION_SEPARATOR, Chunk, Citation, Condition, Passage, Quotation
+from ..schema.figures import ReportedFigure
+from .reported_figures import stated
+
+MOST_CITED = 200
+"""Of one answer."""
+NEAR = 5
+_TOTAL = re.compile(r"(?:: |^)(?:total(?: population)?|overall)$", re.IGNORECASE)
+_ROW = re.compile(r"Row \d+\b")
+
+
+def cited_figures(citations: Sequence[Citation]) -> tuple[ReportedFigure, ...]:
+    """The figures of the passages that an answer cites, in the order of the citations."""
+    found = (replace(f, citation=cited.number) for cited in citations for f in _figures(cited.hit.chunk))
+    return tuple(_marked(found)[:MOST_CITED])
+
+
+def listed_figures(chunks: Collection[Chunk], *, indicator: str = "", year: int | None = None) -> list[ReportedFigure]:
+    """The figures of passages by indicator, subject, year and edition.
+
+    ``indicator``: a heading, or what is said below it ("Median age: male"); "" = all.
+
+    Raises:
+        InvalidRequestError: no passage has such a heading; names those that are alike.
+    """
+    wanted = " ".join(indicator.split()).casefold()
+    near = (
+        chunk
+        for chunk in chunks
+        if (year is None or year in chunk.figure_years) and wanted.partition(": ")[0] in chunk.search_text.casefold()
+    )
+    found = [
+        figure
+        for chunk in near
+        for figure in _figures(chunk)
+        if year in {None, figure.year}
+        and f"{figure.indicator}: ".casefold().startswith(f"{wanted}: " if wanted else "")
+    ]
+    if wanted and not found:
+        _require_heading(wanted, {_heading(chunk) for chunk in chunks})
+    return sorted(_marked(found), key=lambda f: (f.indicator, f.subject, f.year or 0, str(f.edition), f.chunk_id))
+
+
+def aligned(
+    quotes: Mapping[str, Sequence[Quotation]], passages: Mapping[str, Sequence[Passage]], years: Sequence[Condition]
+) -> dict[str, list[Quotation]]:
+    """Countries side by side: first the line with the figure of the newest year that all of them have.
+
+    ``passages`` of each side. Of ``years``, those asked for, where all have one of them. Where no side says several
+    years, or they share none, ``quotes`` stay.
+    """
+    same = {name: list(side) for name, side in quotes.items()}
+    lines = {name: _dated_lines(side, passages[name]) for name, side in quotes.items()}
+    shared = set[tuple[str, int]].intersection(*map(set[tuple[str, int]], lines.values())) if lines else set()
+    several = any(len({year for _, year in side}) > 1 for side in lines.values())
+    countries = {one.hit.chunk.metadata.get("country_name") for side in passages.values() for one in side}
+    if not shared or not several or len(countries) < len(quotes):
+        return same
+    asked = [key for key in shared if any(condition.matches(key[1]) for condition in years)] or shared
+    newest = max(year for _, year in asked)
+    key = next(key for key in next(iter(lines.values())) if key in asked and key[1] == newest)
+    return {
+        name: [lines[name][key], *(q for q in side if q.text != lines[name][key].text)] for name, side in same.items()
+    }
+
+
+def _dated_lines(quotes: Sequence[Quotation], passages: Sequence[Passage]) -> dict[tuple[str, int], Quotation]:
+    """By indicator and year the lines under the heading of the first quotation, of the newest edition that has it."""
+    chunks = {one.number: one.hit.chunk for one in passages}
+    heading = _heading(chunks[quotes[0].number]) if quotes else ""
+    found: dict[tuple[str, int], Quotation] = {}
+    for number, chunk in sorted(chunks.items(), key=lambda item: str(item[1].metadata.get("year", ""))):
+        where = f"{heading}, {chunk.metadata['year']} report" if "year" in chunk.metadata else heading
+        for figure in _figures(chunk) if heading and _heading(chunk) == heading else ():
+            lines = (line for line in chunk.text.splitlines() if figure.text in line and str(figure.year) in line)
+            if figure.year and (line := next(lines, "")):
+                found[figure.indicator, figure.year] = Quotation(number, where, line.strip())
+    return found
+
+
+def _require_heading(wanted: str, headings: Iterable[str]) -> None:
+    known = {heading.casefold(): heading for heading in headings if heading}
+    if wanted.partition(": ")[0] in known:
+        return
+    held = [name for name in known if wanted in name]
+    names = [known[name] for name in (held or difflib.get_close_matches(wanted, known, cutoff=0.5))[:NEAR]]
+    hint = f" Did you mean {', '.join(names)}?" if names else ""
+    raise InvalidRequestError.for_field("indicator", f"no report here has a section {wanted!r}.{hint}", names)
+
+
+def _figures(chunk: Chunk) -> Iterator[ReportedFigure]:
+    subject = str(chunk.metadata.get("country_name") or chunk.title)
+    for figure in stated(chunk.text):
+        label = _TOTAL.sub("", figure.label)
+        yield ReportedFigure(
+            subject=subject,
+            indicator=": ".join(filter(None, [figure.heading or _heading(chunk), label])) or chunk.title,
+            value=figure.value,
+            unit=figure.unit,
+            text=figure.text,
+            year=figure.year,
+            estimate=figure.estimate,
+            document_id=chunk.document_id,
+            chunk_id=chunk.id,
+            edition=chunk.metadata.get("year"),
+        )
+
+
+def _heading(chunk: Chunk) -> str:
+    """The last of its section; "" where that names a row of a table, whose columns say what is counted."""
+    heading = chunk.section.rpartition(SECTION_SEPARATOR)[2]
+    country = chunk.metadata.get("country_name")
+    return "" if _ROW.match(heading) or (country and heading.startswith(str(country))) else heading
+
+
+def _marked(figures: Iterable[ReportedFigure]) -> list[ReportedFigure]:
+    """Each once for a report, and the newest edition's marked among those of one thing and year."""
+    once = {(f.document_id, f.subject, f.indicator, f.year, f.text): f for f in figures}
+    newest: dict[tuple[object, ...], str] = {}
+    for figure in once.values():
+        key = (figure.subject, figure.indicator, figure.year)
+        newest[key] = max(newest.get(key, ""), str(figure.edition or ""))
+    return [replace(f, newest=str(f.edition or "") == newest[f.subject, f.indicator, f.year]) for f in once.values()]

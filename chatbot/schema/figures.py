@@ -1,0 +1,31 @@
+"""Figures as data: what a report says of one country in one year."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from .scope import Value
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedFigure:
+    """``subject``: the country, else the report's title. ``indicator``: the heading, "Median age: male" for a part.
+
+    ``value`` with its scale ($1.2 billion is 1200000000, its unit "$"); ``text`` as the report writes it. ``year`` is
+    the figure's own, ``edition`` the report's. ``newest``: no later edition has this figure of this year.
+    """
+
+    subject: str
+    indicator: str
+    value: Decimal
+    unit: str
+    text: str
+    year: int | None
+    estimate: bool
+    document_id: str
+    chunk_id: str
+    edition: Value | None
+    newest: bool = True
+    citation: int | None = None
+    """The number of the passage in the answer."""
