@@ -108,7 +108,7 @@ def _parts(question: str, scope: Scope, catalog: Catalog, most: int) -> list[str
     if pair := _pair(question, mentions):
         return pair if most > 1 else [question]
     whole = _named(question, scope, catalog)
-    listed = _by_thing(question, [*mentions.countries, *mentions.years])
+    listed = _by_thing(question, [*mentions.countries, *mentions.every_year])
     by_thing = [_named(thing, scope, catalog) for thing in listed]
     for found in _ways(by_thing, whole):
         if 1 < len(found) <= most:
