@@ -77,6 +77,10 @@ class Mentions:
         """Of reports and of figures, in text order."""
         return sorted([*self.years, *self.figure_years], key=lambda years: years.start)
 
+    def of_reports(self) -> Mentions:
+        """With every year for one of reports: where they are what is asked for."""
+        return replace(self, years=tuple(self.every_year), figure_years=())
+
 
 def find_mentions(text: str, catalog: Catalog, scope: Scope = Scope()) -> Mentions:  # noqa: B008  # frozen and empty
     """Countries as ISO 3166 has them, and those that only the data has. "The latest report": of those in ``scope``."""
