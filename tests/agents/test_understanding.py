@@ -122,7 +122,7 @@ class TestMissingSubject:
 
 
 class TestScope:
-    ASKED = "What is the population growth rate of Kenya in 2023?"
+    ASKED = "What is the population growth rate of Kenya in the 2023 report?"
 
     def test_it_is_offered(self, services, server, agent) -> None:
         found = answer(run(services, agent, question(self.ASKED)))
