@@ -70,7 +70,7 @@ class TestMissing:
         assert found == Missing("There is no report for 2031. The reports are of 2021, 2023.", True)
 
     def test_a_known_country_in_an_unknown_edition(self) -> None:
-        found = missing("Kenya, 2019 country report: what is the growth rate?")
+        found = missing("According to the 2019 country report on Kenya, what is the growth rate?")
         text = "There is no report for Kenya, 2019. The reports for Kenya are of 2021, 2023."
         assert found == Missing(text, True)
 
