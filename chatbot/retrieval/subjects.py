@@ -10,7 +10,7 @@ from ..countries import normalise, usual_name
 from ..protocols import Catalog
 from ..questions.comparisons import clean, compared_countries, compared_years
 from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions
-from ..questions.names import NamedCountry, NamedYears, country_key, find_years
+from ..questions.names import NamedCountry, NamedYears, country_key
 from ..questions.sentences import separate_questions
 from ..questions.wording import list_in_words, remove_names
 from ..schema import SECTION_SEPARATOR, Condition, Scope, SearchHit, Value, Values
@@ -71,18 +71,18 @@ def missing_figures(
     that its figures are of; what has no years at all is true in any.
     """
     mentions = find_mentions(text, catalog, scope)
+    asked = mentions.figure_years
     passages = _of_what_is_asked(remove_names(text, [*mentions.countries, *mentions.every_year]), hits, analyzer)
     known = sorted({year for hit in passages for year in hit.chunk.figure_years})
+    if not asked or not known or any(_says(named.condition, hit) for named in asked for hit in passages):
+        return None
     inside = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog)
-    if not mentions.figure_years or not known or any(any(_says(named.condition, hit) for hit in passages) for named in mentions.figure_years):
+    if any(named.condition.matches(part.get(YEAR)) for named in asked for part in _parts(inside, catalog)):
         return None
-    editions = {part.get(YEAR) for part in _parts(inside, catalog)}
-    if any(named.condition.matches(year) for named in mentions.figure_years for year in editions if year is not None):
-        return None
-    asked = _joined([named.text for named in mentions.figure_years])
     of_scope = f" ({escape_markdown(describe(inside))})" if inside else ""
-    has = f"{known[0]} to {known[-1]}" if len(known) > 1 else str(known[0])
-    return f"No figure of {asked} was found for this in the reports{of_scope}; they have {has}."
+    has = " to ".join(map(str, dict.fromkeys((known[0], known[-1]))))
+    years = _joined([named.text for named in asked])
+    return f"No figure of {years} was found for this in the reports{of_scope}; they have {has}."
 
 
 def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:

@@ -143,6 +143,22 @@ class TestKeyless:
         assert rows(told.answer.response)[2].startswith("| Nothing was found. | **Kenya: Country Report 2021, ")
         assert told.answer.response.endswith("No figure was found for 1998.")
 
+    @pytest.mark.parametrize(
+        ("mode", "query"),
+        [
+            ("direct", "What was the population growth rate of Kenya in 1998?"),
+            ("deep", "What was the population growth rate of Kenya in 1998?"),
+            ("compare", "Compare the population growth rate of Kenya in 1997 and 1998"),
+        ],
+    )
+    def test_a_year_without_figures_is_refused_and_those_there_are_named(
+        self, many: Bench, mode: str, query: str
+    ) -> None:
+        told = many.ask(mode, query=query)
+        assert not told.answer.answered
+        assert told.answer.response.startswith("No figure of 199")
+        assert told.answer.response.endswith("was found for this in the reports (Kenya); they have 2021 to 2025.")
+
     def test_a_side_without_a_report_is_named(self, many: Bench) -> None:
         told = many.ask(
             "compare", query="Compare the population growth of Kenya and Mali in the 2021 and 2025 editions"
