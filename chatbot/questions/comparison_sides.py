@@ -66,7 +66,7 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
     query = topic(plain_question(mark_names(text, said)))
     terms = analyzer("english").terms
     # Without a word beside those that compare there is nothing to search for, and no figure of a year.
-    if set(terms(" ".join(words("comparison_words")))).issuperset(filter(str.isalpha, terms(query))):
+    if set(terms(" ".join(words("comparison_words")))).issuperset(term for term in terms(query) if term.isalpha()):
         query = ""
         if set(asked.figures) <= set(_present(narrowed, YEAR, Range(0), catalog)):
             asked = replace(asked, editions=asked.figures or editions, figures=())

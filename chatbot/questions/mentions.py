@@ -96,7 +96,8 @@ def find_mentions(text: str, catalog: Catalog, scope: Scope = Scope()) -> Mentio
 def _relative(text: str, mentions: Mentions, catalog: Catalog, scope: Scope) -> list[NamedYears]:
     """Each country has editions of its own; together where the question is about none."""
     found: list[NamedYears] = []
-    for country in values_of(mentions.about, catalog) or [None]:
+    countries: list[Value | None] = list(values_of(mentions.about, catalog)) or [None]
+    for country in countries:
         inside = scope if country is None else scope.having(COUNTRY, [country])
         parts = [part.metadata for record in catalog.all(inside) for part in record.parts]
         editions = {part[YEAR] for part in parts if country is None or part.get(COUNTRY) == country if YEAR in part}
