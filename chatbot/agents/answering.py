@@ -16,6 +16,7 @@ from ..model_output.stream import Completion, Reply, completion
 from ..protocols import Catalog
 from ..retrieval.pipeline import Retrieval, with_rank
 from ..retrieval.scope import collections_to_search, describe, nearest_scope, selectable_collections
+from ..retrieval.subjects import missing_figures
 from ..schema import (
     AnswerEvent,
     Context,
@@ -180,9 +181,15 @@ def _just_registered(record: DocumentRecord) -> bool:
 
 
 def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
-    """Whether nothing was found: no hit, or only such as are about something else (RELEVANCE_FLOOR)."""
+    """Whether nothing was found: no hit, or only such as are about something else (RELEVANCE_FLOOR) or other years."""
     best = max((hit.score for hit in hits if hit.score is not None), default=0.0)
-    return not hits or (run.resources.on_empty != "relax" and best < run.resources.relevance_floor)
+    is_other = best < run.resources.relevance_floor or _missing_figures(run, hits) is not None
+    return not hits or (run.resources.on_empty != "relax" and is_other)
+
+
+def _missing_figures(run: AgentRun, hits: Sequence[SearchHit]) -> str | None:
+    question, resources = run.question, run.resources
+    return missing_figures(question.search_text, hits, question.scope, resources.catalog, resources.analyzer)
 
 
 def answer_from(
@@ -227,7 +234,8 @@ def answer_empty(
     if general and (done := (yield from _general(run))) is not None:
         yield conclude(run, scope, done.text, closest, threshold, Context(), truncated=done.truncated)
         return
-    text = not_found(replace(scope, scope=run.question.scope), closest)  # which the model may have narrowed
+    searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
+    text = _missing_figures(run, closest) or not_found(searched, closest)
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
         text = "\n\n".join([f"{run.why_stopped} Nothing was found until then.", *([text] if closest else [])])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ..grounding.answer import prompt_for
 from ..grounding.figure_list import aligned
@@ -12,7 +13,7 @@ from ..questions.comparison_sides import Side, Sides, sides
 from ..questions.mentions import find_mentions
 from ..request import RequestContext
 from ..retrieval.pipeline import Retrieval
-from ..retrieval.subjects import names_missing
+from ..retrieval.subjects import names_missing, with_figures
 from ..schema import Context, Event, Passage, Prompt, Question, Quotation, SearchHit
 from ..text import count_of, escape_markdown
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_research
@@ -53,9 +54,11 @@ class CompareAgent:
         found = yield from run.search(searches)
         if request.cancelled:
             return
+        closest = balanced(found)
+        found = [_of_its_year(side, one) for side, one in zip(ready, found, strict=True)]
         hits = balanced(found)
         if is_empty(run, hits) and not self._is_named(ready, found):
-            yield from answer_empty(run, scope, hits)
+            yield from answer_empty(run, scope, closest)
             return
         comparison = _Comparison(run, compared, ready, found)
         way = WritingPlan(comparison.prompt, comparison.quoting, comparison.finish)
@@ -80,6 +83,11 @@ def balanced(found: Sequence[Retrieval | None]) -> list[SearchHit]:
     return distinct(alternate([one.hits if one else () for one in found]))
 
 
+def _of_its_year(side: Side, found: Retrieval | None) -> Retrieval | None:
+    """A column of a year holds no figures of another."""
+    return replace(found, hits=tuple(with_figures(side.year, found.hits))) if found and side.year else found
+
+
 class _Comparison:
     """What is written of the sides."""
 
@@ -88,6 +96,9 @@ class _Comparison:
         self._every = every
         self._ready = ready
         self._failed = [side.name for side, one in zip(ready, found, strict=True) if one is None]
+        self._without = [
+            side.name for side, one in zip(ready, found, strict=True) if side.year and one and not one.hits
+        ]
         self._chunks = {
             side.name: {hit.chunk.id for hit in one.hits} if one else set()
             for side, one in zip(ready, found, strict=True)
@@ -126,6 +137,8 @@ class _Comparison:
             notes.append(f"Left out of the table for want of a source: {_listed(checked.dropped)}.")
         if self._failed:
             notes.append(f"The search failed or took too long for {_listed(self._failed)}.")
+        if self._without:
+            notes.append(f"No figure was found for {_listed(self._without)}.")
         notes.append(_no_report([side for side in self._every.compared if not self._is_said(side)]))
         if self._every.left_out:
             notes.append(f"Too many to compare at once; left out: {_listed(self._every.left_out)}.")
@@ -134,7 +147,8 @@ class _Comparison:
     def _is_said(self, side: Side) -> bool:
         """Whether the answer begins with that there is no report for it (`Understanding`)."""
         question, catalog = self._run.question, self._run.resources.catalog
-        return names_missing(side.scope, find_mentions(question.search_text, catalog), question.scope, catalog)
+        mentions = find_mentions(question.search_text, catalog, question.scope)
+        return names_missing(side.scope, mentions, question.scope, catalog)
 
     def _numbers(self, context: Context) -> dict[str, list[int]]:
         return {

@@ -41,13 +41,13 @@ def whole_search(question: Question) -> Search:
 
 
 def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
-    """Under the countries and years that the query is about, inside the question's scope.
+    """Under the countries and editions that the query is about, inside the question's scope.
 
     The whole question stays in all of that where it names a country besides: one of its parts may be about it. So
     does a query in another language: names are found in English.
     """
     scope = question.scope
-    mentions = find_mentions(query, catalog)
+    mentions = find_mentions(query, catalog, scope)
     if query == question.search_text and len(mentions.about) < len(mentions.countries):
         return whole_search(question)
     inside = None if is_foreign(query) else suggest_scope(everything_asked(query, scope, catalog), scope, catalog)

@@ -149,17 +149,18 @@ class Understanding:
             return Understood(question)
         if is_small_talk(question.search_text) and self._on_empty != "general":
             return Understood(question, self._said(question, NOTHING_ASKED))
-        mentions = find_mentions(question.search_text, self._catalog)
+        mentions = find_mentions(question.search_text, self._catalog, question.scope)
         asked = everything_asked(question.search_text, question.scope, self._catalog)
+        if topic := collection_topic(question.search_text, mentions):
+            mentions, asked = mentions.of_reports(), asked.of_reports()
         subjects = self._subjects(asked, mentions)
         missing = missing_subject(mentions, question.scope, self._catalog)
         if missing is not None and missing.everything and self._on_empty != "relax":
             general = self._on_empty == "general" and not Spending(question.budget, reserve=0).stops_answer()
             nothing = self._general(question, missing, request) if general else self._said(question, missing.text)
             return Understood(question, nothing, subjects=subjects)
-        if topic := collection_topic(question.search_text, mentions):
-            of_reports = replace(asked, years=(*mentions.years, *mentions.figure_years))  # it asks for no figure
-            scope = (suggest_scope(of_reports, question.scope, self._catalog) or question.scope).strict()
+        if topic:
+            scope = (suggest_scope(asked, question.scope, self._catalog) or question.scope).strict()
             text = collection_answer(topic, scope, self._catalog)
             text = f"{missing.text}\n\n{text}" if missing else text
             return Understood(question, self._said(question, text, scope, answered=True), subjects=subjects)
@@ -249,8 +250,7 @@ def collection_topic(question: str, mentions: Mentions) -> Topic | None:
     """What of the collection a question asks for. Strict: all of it has to be that and the names of a scope."""
     asked = question.strip().rstrip("?.! ").replace("’", "'")
     spans = [(country.start, country.end) for country in mentions.countries]
-    years = (*mentions.years, *mentions.figure_years)
-    named = sorted([*spans, *((some.start, some.end) for some in years)])
+    named = sorted([*spans, *((years.start, years.end) for years in mentions.every_year)])
     if named:
         head, tail = asked[: named[0][0]], asked[named[0][0] :]
         for start, end in reversed(named):

@@ -19,12 +19,25 @@ MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """``query``: what is searched inside ``scope``. ``ready``: there is a report that can be searched."""
+    """``query``: what is searched inside ``scope``. ``ready``: there is a report that can be searched.
+
+    ``year``: of the figures that are compared; any edition may have them.
+    """
 
     name: str
     scope: Scope
     query: str = ""
     ready: bool = True
+    year: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a question compares: values of the data, and years of figures where there are several."""
+
+    countries: Sequence[Value]
+    editions: Sequence[Value]
+    figures: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +51,32 @@ class Sides:
 def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
     """The sides of a question, at most ``most``.
 
-    What the scope has several of, or, within it, what the question names: countries, years, or each in each where
-    that is few enough. Then documents, then single reports. A country or year that the question names alone narrows
-    every side. A side without a report that is ready is there too, marked so.
+    What the scope has several of, or, within it, what the question names: countries, editions or years of figures, or
+    countries in each of these where that is few enough. Then documents, then single reports. A country or edition that
+    the question names alone narrows every side. A side without a report that is ready is there too, marked so.
     """
     text = clean(text)
-    mentions = Mentions() if is_foreign(text) else find_mentions(text, catalog)
+    mentions = Mentions() if is_foreign(text) else find_mentions(text, catalog, scope)
+    spans = [] if is_foreign(text) else compared_years(text, mentions)
     countries = _chosen(scope, COUNTRY, _named_countries(text, mentions, scope, catalog), catalog)
     narrowed = scope.having(COUNTRY, countries)
-    years = _chosen(scope, YEAR, _named_years(text, mentions, narrowed, catalog), catalog)
-    narrowed = narrowed.having(YEAR, years)
-    found = _unasked(scope, narrowed, countries, years, catalog, most)
+    editions = _chosen(scope, YEAR, _named_editions(spans, narrowed, catalog), catalog)
+    asked = _Asked(countries, editions, [] if len(editions) > 1 else _figures(spans))
+    said = _said_by_sides(text, mentions, spans, asked, scope)
+    query = topic(plain_question(mark_names(text, said)))
+    terms = analyzer("english").terms
+    # Without a word beside those that compare there is nothing to search for, and no figure of a year.
+    if set(terms(" ".join(words("comparison_words")))).issuperset(term for term in terms(query) if term.isalpha()):
+        query = ""
+        if set(asked.figures) <= set(_present(narrowed, YEAR, Range(0), catalog)):
+            asked = replace(asked, editions=asked.figures or editions, figures=())
+    found = _unasked(scope, narrowed.having(YEAR, asked.editions), asked, catalog, most)
     if len(found) < 2:
         return Sides()
-    query = topic(plain_question(mark_names(text, _said_by_scope(text, mentions, narrowed, catalog))))
-    terms = analyzer("english").terms
-    # Without a word beside those that compare there is nothing to search for.
-    asks = not set(terms(" ".join(words("comparison_words")))).issuperset(terms(query))
     compared = (
         replace(
             side,
-            query=query if asks else side.name,
+            query=(f"{query.rstrip(' ?')} {side.query}" if side.query else query) if query else side.name,
             ready=any(record.status == "ready" for record in catalog.all(side.scope)),
         )
         for side in found[:most]
@@ -66,22 +84,26 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
     return Sides(tuple(compared), tuple(side.name for side in found[most:]))
 
 
-def _unasked(
-    scope: Scope, narrowed: Scope, countries: Sequence[Value], years: Sequence[Value], catalog: Catalog, most: int
-) -> list[Side]:
-    """The sides without their questions, perhaps too many; of single reports none where they are too many."""
-    documents = scope.get(DOCUMENT)
+def _unasked(scope: Scope, narrowed: Scope, asked: _Asked, catalog: Catalog, most: int) -> list[Side]:
+    """The sides with their years for a question, perhaps too many; of single reports none where they are too many."""
+    documents, years = scope.get(DOCUMENT), list(map(str, asked.figures))
     chosen = [field for field in (COUNTRY, YEAR) if len(_inside(scope, field, catalog)) > 1]
     if isinstance(documents, Values) and len(documents.values) > 1 and not chosen:
-        return [Side(str(name), narrowed.having(DOCUMENT, [name])) for name in documents.values]
-    if len(countries) > 1 and 1 < len(years) <= most // len(countries):
-        pairs = [(country, year) for country in countries for year in years]
-        return [Side(f"{c}, {y}", narrowed.having(COUNTRY, [c]).having(YEAR, [y])) for c, y in pairs]
-    for field, values in ((COUNTRY, countries), (YEAR, years)):
-        if len(values) > 1:
-            return [Side(str(value), narrowed.having(field, [value])) for value in values]
-    found = _by_report(narrowed, catalog)
-    return found if len(found) <= most else []
+        return [Side(str(name), narrowed.having(DOCUMENT, [name]), " ".join(years)) for name in documents.values]
+    by_country = [Side(str(name), narrowed.having(COUNTRY, [name])) for name in asked.countries]
+    by_year = [Side(year, narrowed, year, year=int(year)) for year in years] or [
+        Side(str(year), narrowed.having(YEAR, [year])) for year in asked.editions
+    ]
+    if len(by_country) > 1 and 1 < len(by_year) <= most // len(by_country):
+        return [
+            replace(in_year, name=f"{one.name}, {in_year.name}", scope=in_year.scope.having(COUNTRY, [country]))
+            for one, country in zip(by_country, asked.countries, strict=True)
+            for in_year in by_year
+        ]
+    if len(by_country) > 1:
+        return [replace(one, query=" ".join(years)) for one in by_country]
+    found = by_year if len(by_year) > 1 else _by_report(narrowed, catalog)
+    return found if len(by_year) > 1 or len(found) <= most else []
 
 
 def _by_report(scope: Scope, catalog: Catalog) -> list[Side]:
@@ -129,15 +151,22 @@ def _named_countries(text: str, mentions: Mentions, scope: Scope, catalog: Catal
     return values
 
 
-def _named_years(text: str, mentions: Mentions, scope: Scope, catalog: Catalog) -> list[Value]:
-    """The same; of a range only those that the scope's reports have."""
+def _named_editions(spans: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> list[Value]:
+    """The same; of a range only those that the scope's reports have. Of a scope's editions any year says which."""
     condition = scope.get(YEAR)
-    for named in (compared_years(text), mentions.years):
+    spans = [named for named in spans if named.of_report or condition is not None]
+    for named in (spans, [named for named in spans if named.is_subject]):
         values = _years_of(named, scope, catalog)
         values = [value for value in values if condition is None or condition.matches(value)]
         if len(values) > 1:
             break
     return values
+
+
+def _figures(spans: Sequence[NamedYears]) -> list[int]:
+    """Years of figures, of a range its ends; none where there is one alone: it stays in the question."""
+    found = sorted({year for named in spans if not named.of_report for year in named.ends})
+    return found if len(found) > 1 else []
 
 
 def _years_of(named: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> list[Value]:
@@ -150,12 +179,17 @@ def _years_of(named: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> li
     return _sorted(found)
 
 
-def _said_by_scope(text: str, mentions: Mentions, narrowed: Scope, catalog: Catalog) -> list[Named]:
-    """The names in the text that the scopes of the sides say already, and those that they are compared with."""
-    countries, years = narrowed.get(COUNTRY), narrowed.get(YEAR)
-    keys = {country_key(str(value)) for value in countries.values} if isinstance(countries, Values) else set()
-    compared, spans = compared_countries(text, mentions), compared_years(text)
+def _said_by_sides(
+    text: str, mentions: Mentions, spans: Sequence[NamedYears], asked: _Asked, scope: Scope
+) -> list[Named]:
+    """The names in the text that the sides say already, and those that they are compared with."""
+    keys = {country_key(str(value)) for value in asked.countries}
+    compared = compared_countries(text, mentions)
     said = [name for name in compared if keys.intersection(name.keys)]
-    inside = [year for year in catalog.values(YEAR) if years is not None and years.matches(year)]
-    said_years = [span for span in spans if any(map(span.condition.matches, inside))]
+    is_chosen = scope.get(YEAR) is not None
+    said_years = [
+        named
+        for named in spans
+        if any(map(named.condition.matches, asked.editions if named.of_report or is_chosen else asked.figures))
+    ]
     return [*names_beside(text, compared, said), *names_beside(text, spans, said_years)]

@@ -101,9 +101,13 @@ def compared_countries(text: str, mentions: Mentions) -> list[NamedCountry]:
     return list(_with_compared(text, mentions.countries, lambda country: country in mentions.about))
 
 
-def compared_years(text: str) -> list[NamedYears]:
-    """The same for years."""
-    return list(_with_compared(text, find_years(text), lambda named: named.is_subject))
+def compared_years(text: str, mentions: Mentions | None = None) -> list[NamedYears]:
+    """The same for years. ``mentions``: those of "the latest report" too."""
+    named = find_years(text)
+    known = [(years.start, years.end) for years in named]
+    others = [years for years in mentions.every_year if (years.start, years.end) not in known] if mentions else []
+    every = sorted([*named, *others], key=lambda years: years.start)
+    return list(_with_compared(text, every, lambda named: named.is_subject))
 
 
 def names_beside(text: str, names: Sequence[N], said: Sequence[N]) -> list[N]:

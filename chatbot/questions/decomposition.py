@@ -108,7 +108,7 @@ def _parts(question: str, scope: Scope, catalog: Catalog, most: int) -> list[str
     if pair := _pair(question, mentions):
         return pair if most > 1 else [question]
     whole = _named(question, scope, catalog)
-    listed = _by_thing(question, [*mentions.countries, *mentions.years])
+    listed = _by_thing(question, [*mentions.countries, *mentions.every_year])
     by_thing = [_named(thing, scope, catalog) for thing in listed]
     for found in _ways(by_thing, whole):
         if 1 < len(found) <= most:
@@ -170,12 +170,15 @@ def _named(question: str, scope: Scope, catalog: Catalog) -> _Named:
 
 
 def _spans(question: str, years: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> tuple[str, ...]:
-    """The years as they are written; of one range in which something changed those of the data."""
+    """The years as they are written; of one range in which something changed its ends, or the editions inside."""
     if all(named.gte == named.lte for named in years):
         return tuple(dict.fromkeys(question[named.start : named.end] for named in years))
     if len(years) > 1 or years[0].lte is None or not _CHANGES.search(question):
         return ()
-    chosen, lead = scope.get(YEAR), "" if question[years[0].start].isdigit() else "in "
+    lead = "" if question[years[0].start].isdigit() else "in "
+    if not years[0].of_report:
+        return tuple(f"{lead}{year}" for year in years[0].ends)
+    chosen = scope.get(YEAR)
     inside = [year for year in catalog.values(YEAR) if years[0].condition.matches(year)]
     return tuple(f"{lead}{year}" for year in inside if chosen is None or chosen.matches(year))
 

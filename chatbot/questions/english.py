@@ -16,6 +16,8 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _DATA = tomllib.loads(files(__package__).joinpath("english.toml").read_text(encoding="utf-8"))
 SINGULAR: dict[str, str] = _DATA["singular"]
 """Of verbs for several the form for one."""
+NUMBERS: dict[str, int] = _DATA["numbers"]
+"""Small numbers in words."""
 NAME, PEOPLE, YEARS = (str(_DATA["patterns"][mark]) for mark in ("name", "people", "years"))
 """Marks for a country by name, by what belongs to it, and for years: private characters, in no question."""
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from itertools import islice
 
 from ..countries import ISO_CODE_LENGTH, country_code, normalise
 from ..protocols import Catalog
-from ..schema import Value
+from ..schema import Scope, Value
 from .english import pattern, words
 from .names import MOST, NamedCountry, NamedYears, country_key, find_countries, find_years
+from .relative_years import find_relative_years, relative_years
 
 COUNTRY = "country_name"
 YEAR = "year"
@@ -98,12 +99,39 @@ class Mentions:
     refers: bool = False
     figure_years: tuple[NamedYears, ...] = ()
 
+    @property
+    def every_year(self) -> list[NamedYears]:
+        """Of reports and of figures, in text order."""
+        return sorted([*self.years, *self.figure_years], key=lambda years: years.start)
 
-def find_mentions(text: str, catalog: Catalog) -> Mentions:
-    """Countries as ISO 3166 has them, and those that only the data has."""
+    def of_reports(self) -> Mentions:
+        """With every year for one of reports: where they are what is asked for."""
+        return replace(self, years=tuple(self.every_year), figure_years=())
+
+
+def find_mentions(text: str, catalog: Catalog, scope: Scope = Scope()) -> Mentions:  # noqa: B008  # frozen and empty
+    """Countries as ISO 3166 has them, and those that only the data has. "The latest report": of those in ``scope``."""
     names = list(map(str, catalog.values(COUNTRY)))
     also = tuple(name for name in names if country_code(name) is None)
-    return _mentions(text, also, frozenset(map(country_key, names)))
+    found = _mentions(text, also, frozenset(map(country_key, names)))
+    if not find_relative_years(text):
+        return found
+    others = _relative(text, found, catalog, scope)
+    of_reports = tuple(years for years in others if years.of_report)
+    of_figures = tuple(years for years in others if not years.of_report)
+    return replace(found, years=found.years + of_reports, figure_years=found.figure_years + of_figures)
+
+
+def _relative(text: str, mentions: Mentions, catalog: Catalog, scope: Scope) -> list[NamedYears]:
+    """Each country has editions of its own; together where the question is about none."""
+    found: list[NamedYears] = []
+    countries: list[Value | None] = list(values_of(mentions.about, catalog)) or [None]
+    for country in countries:
+        inside = scope if country is None else scope.having(COUNTRY, [country])
+        parts = [part.metadata for record in catalog.all(inside) for part in record.parts]
+        editions = {part[YEAR] for part in parts if country is None or part.get(COUNTRY) == country if YEAR in part}
+        found += relative_years(text, [year for year in editions if isinstance(year, int)])
+    return list(dict.fromkeys(found))
 
 
 @lru_cache(maxsize=128)

@@ -35,7 +35,7 @@ SEVERAL = {"congo": ("COD", "COG"), "korea": ("KOR", "PRK")}
 _RANGE = pattern(
     r"(?:\b(?:from|between)\s+)?{year}\s*(?:-|–|to|until|till|through|and)\s*((?:19|20)\d\d|\d\d)(?![\d%]|[.,]\d)"
 )
-_SINCE = pattern(r"\bsince\s+{year}")
+_SINCE = pattern(r"\bsince\s+(?:the\s+)?{year}")
 _SINGLE = pattern("{year}")
 _AMOUNT_AFTER = pattern(r"^\s*{amount}")
 _AMOUNT_BEFORE = pattern(
@@ -52,8 +52,11 @@ _MONTH = pattern(r"\b{month}\.?,?\s*$")
 _ASIDE_BEFORE = pattern(
     r"\b(?:by|before|after|until|till|compar(?:ed|ison)\s+(?:with|to)|(?:than|unlike)(?:\s+in)?|as in|est\.?)\s+$"
 )
-_REPORT_AFTER = pattern(r"^\s+{report}\b")
-_REPORT_BEFORE = pattern(r"\b{report}\s+(?:(?:of|for|from)\s+)?(?:the\s+)?$")
+_REPORT_AFTER = pattern(r"^(?:['’]s)?\s+(?:{report}|(?:(?!{no_noun}\b|the\b)[\w'’-]+\s+){1,2}{edition_noun})\b")
+_REPORT_BEFORE = pattern(
+    r"\b{report}(?:\s+(?:on|about|for|of)(?-i:(?:\s+(?:the|of|and))*\s+[A-Z][\w'’-]*){1,4})?[\s:(]+"
+    r"(?:{published}\s+(?:in\s+)?|(?:of|for|from)\s+)?(?:the\s+)?$"
+)
 _ESTIMATED = pattern(r"^\s*(?:est\b|estimates?\b|census\b|/)")
 
 
@@ -91,6 +94,11 @@ class NamedYears:
         if self.lte is None:
             return f"{self.gte} and later"
         return str(self.gte) if self.gte == self.lte else f"{self.gte} to {self.lte}"
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The year, or both ends of a range; none where one is open."""
+        return () if self.lte is None else tuple(dict.fromkeys((self.gte, self.lte)))
 
     @property
     def condition(self) -> Condition:
@@ -233,17 +241,18 @@ def find_years(text: str) -> list[NamedYears]:
 
 def _years(text: str, first: int, last: int | None, match: re.Match[str]) -> NamedYears:
     start, end = match.start(), match.end()
-    of_report = _REPORT_AFTER.match(_MORE_YEARS.sub("", text[end:])) or _REPORT_BEFORE.search(
-        _YEARS_BEFORE.sub("", text[:start])
-    )
-    return NamedYears(first, last, start, end, _is_subject(text, start, end), of_report is not None)
+    before, after = _YEARS_BEFORE.sub("", text[:start]), _MORE_YEARS.sub("", text[end:])
+    of_report = _REPORT_AFTER.match(after) is not None or _REPORT_BEFORE.search(before) is not None
+    return NamedYears(first, last, start, end, _is_subject(text, start, end, of_report=of_report), of_report)
 
 
-def _is_subject(text: str, start: int, end: int) -> bool:
+def _is_subject(text: str, start: int, end: int, *, of_report: bool) -> bool:
     sentence_start = max(text.rfind(mark, 0, start) for mark in "?!\n") + 1
     before, after = text[sentence_start:start], text[end:]
     if _AMOUNT_AFTER.search(after) or _AMOUNT_BEFORE.search(before) or _MONTH.search(before):
         return False
+    if of_report:
+        return True
     if _ASIDE_BEFORE.search(before) or _ESTIMATED.search(after) or _EVENT_AFTER.search(_MORE_YEARS.sub("", after)):
         return False
     if _ITS.search(_YEARS_BEFORE.sub("", before)) and _OTHER_THING.search(_MORE_YEARS.sub("", after)):

@@ -174,21 +174,21 @@ def _understood(piece: _Piece, before: str, known: _Known, scope: Scope, catalog
     is_sentence = not piece.is_clause and ASKS.match(whole) is not None and len(whole.split()) >= SHORTEST
     if not _words(whole) or _SOMETHING.search(whole) or not (is_placed or (is_sentence and not mentions.refers)):
         return ""
-    return add_name(whole, known.years) if known.years and not mentions.years else whole
+    return add_name(whole, known.years) if known.years and not mentions.every_year else whole
 
 
 def _after(question: str, known: _Known, catalog: Catalog) -> _Known:
     """What is known after one more question."""
     named = find_mentions(question, catalog)
     about = named.about or _object(question, named)
-    years = list_in_words([question[year.start : year.end] for year in named.years]) or known.years
+    years = list_in_words([question[year.start : year.end] for year in named.every_year]) or known.years
     countries = tuple(dict.fromkeys(name_in_words(question, country, usual=True) for country in about))
     return _Known(
         countries or known.countries,
         years,
         names_others=len(named.countries) > len(about),
         is_subject=len(about) == 1 and _ASKED_OF.search(question[: about[0].start]) is not None,
-        has_several=_PLURAL.search(remove_names(question, [*named.countries, *named.years])) is not None,
+        has_several=_PLURAL.search(remove_names(question, [*named.countries, *named.every_year])) is not None,
     )
 
 

@@ -41,7 +41,7 @@ def search_text(query: str, scope: Scope, catalog: Catalog, *, language: str) ->
 
     ``language``: of the reports.
     """
-    mentions, foreign = find_mentions(query, catalog), language == "english" and is_foreign(query)
+    mentions, foreign = find_mentions(query, catalog, scope), language == "english" and is_foreign(query)
     countries, years = scope.get(COUNTRY), scope.get(YEAR)
     keys = {country_key(str(value)) for value in countries.values} if isinstance(countries, Values) else set()
     said: list[Named] = [country for country in mentions.countries if keys.intersection(country.keys)]

@@ -11,16 +11,17 @@ from ..countries import normalise, usual_name
 from ..protocols import Catalog
 from ..questions.comparisons import clean, compared_countries, compared_years
 from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions
-from ..questions.names import NamedCountry, NamedYears, country_key, find_countries, find_years
+from ..questions.names import NamedCountry, NamedYears, country_key, find_countries
 from ..questions.sentences import separate_questions
-from ..questions.wording import list_in_words
-from ..schema import Scope, Value, Values
-from ..text import escape_markdown
+from ..questions.wording import list_in_words, remove_names
+from ..schema import SECTION_SEPARATOR, Condition, Scope, SearchHit, Value, Values
+from ..text import Analyzer, escape_markdown
 from .scope import describe, nearest_scope
 
 MOST_NAMED = 12
 _WORDS = re.compile(r"[_.\-]+|(?<=[a-z])(?=[A-Z])")
 """What parts the words of a file's name."""
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,9 @@ class Missing:
 
 
 def missing_subject(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missing | None:
-    """The subject's country or year without a report in the data, or outside the scope that was chosen.
+    """The subject's country or edition without a report in the data, or outside the scope that was chosen.
 
-    Data without any country lacks none, and the same for years. A chosen edition may hold figures for any year.
+    Data without any country lacks none, and the same for years. Of years of figures see `missing_figures`.
     """
     countries = _missing_countries(mentions, scope, catalog)
     if countries is not None and countries.everything:
@@ -54,16 +55,72 @@ def names_missing(part: Scope, mentions: Mentions, scope: Scope, catalog: Catalo
 
 def everything_asked(text: str, scope: Scope, catalog: Catalog) -> Mentions:
     """What each question of a text is about, and what it compares that with: the answer needs the reports of all."""
-    asked = [(one, find_mentions(one, catalog)) for one in separate_questions(clean(text), scope, catalog)]
+    asked = [(one, find_mentions(one, catalog, scope)) for one in separate_questions(clean(text), scope, catalog)]
     about = tuple(country for one, named in asked for country in compared_countries(one, named))
-    years = tuple(
-        years for one, _ in asked if any(y.is_subject for y in find_years(one)) for years in compared_years(one)
+    years = [years for one, named in asked if named.every_year for years in compared_years(one, named)]
+    return Mentions(
+        about=about,
+        years=tuple(named for named in years if named.of_report),
+        figure_years=tuple(named for named in years if not named.of_report),
     )
-    return Mentions(about=about, years=years)
+
+
+def missing_figures(
+    text: str, hits: Sequence[SearchHit], scope: Scope, catalog: Catalog, analyzer: Analyzer
+) -> str | None:
+    """That what was asked has no figure of the years asked, and which it has; None where nobody can say so.
+
+    ``hits`` are of a search for ``text`` inside ``scope``. An edition of such a year is quoted instead, with the year
+    that its figures are of; what has no years at all is true in any.
+    """
+    mentions = find_mentions(text, catalog, scope)
+    asked = mentions.figure_years
+    passages = _of_what_is_asked(remove_names(text, [*mentions.countries, *mentions.every_year]), hits, analyzer)
+    known = sorted({year for hit in passages for year in hit.chunk.figure_years})
+    if not asked or not known or any(_says(named.condition, hit) for named in asked for hit in passages):
+        return None
+    inside = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog)
+    if any(named.condition.matches(part.get(YEAR)) for named in asked for part in _parts(inside, catalog)):
+        return None
+    of_scope = f" ({escape_markdown(describe(inside))})" if inside else ""
+    has = " to ".join(map(str, dict.fromkeys((known[0], known[-1]))))
+    years = _joined([named.text for named in asked])
+    return f"No figure of {years} was found for this in the reports{of_scope}; they have {has}."
+
+
+def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
+    """Of hits for something in a year those that say it of that year, or of no year; first those with a figure of it.
+
+    Without any, those of the edition of that year: their figures say their own.
+    """
+    named = Values((year,))
+    found = [hit for hit in hits if _says(named, hit)]
+    headings = {_heading(hit) for hit in found}
+    of_edition = [hit for hit in hits if hit not in found and named.matches(hit.chunk.metadata.get(YEAR))]
+    return [*found, *(hit for hit in of_edition if not hit.chunk.figure_years or _heading(hit) not in headings)]
+
+
+def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer) -> list[SearchHit]:
+    """Those whose heading has most of the words asked for; where none has any, those under the heading of the first."""
+    asked = set(analyzer.terms(topic))
+    shared = [len(asked.intersection(analyzer.terms(_heading(hit)))) for hit in hits]
+    if not any(shared):
+        return [hit for hit in hits if _heading(hit) == _heading(hits[0])]
+    return [hit for hit, count in zip(hits, shared, strict=True) if count == max(shared)]
+
+
+def _heading(hit: SearchHit) -> str:
+    return hit.chunk.section.rpartition(SECTION_SEPARATOR)[2]
+
+
+def _says(years: Condition, hit: SearchHit) -> bool:
+    """Whether a passage has a figure of these years, or writes one of them."""
+    written = map(int, _YEAR.findall(hit.chunk.text))
+    return any(map(years.matches, (*hit.chunk.figure_years, *written)))
 
 
 def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope | None:
-    """``scope`` narrowed to the countries and years that the question is about; None where that changes nothing.
+    """``scope`` narrowed to the countries and editions that the question is about; None where that changes nothing.
 
     Reports without a country or year stay, unless somebody chose values of it: one may be about this country.
     """
@@ -168,13 +225,11 @@ def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missin
     known = sorted({part[YEAR] for part in _parts(base, catalog)}, key=str)
     of_base = f" for {escape_markdown(describe(base))}" if base else ""
     offer = f"The reports{of_base} are of {', '.join(map(str, known))}."
-    hint = "For older figures that one of them may hold, choose its year as the scope."
-    older = any(years.gte < int(known[-1]) for years in mentions.years)
-    return Missing(" ".join([text, offer, *([hint] if older else [])]), everything=True)
+    return Missing(f"{text} {offer}", everything=True)
 
 
 def _absent_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
-    """Of the years asked about those without a report, each with its country, None = with any."""
+    """Of the editions asked about those without a report, each with its country, None = with any."""
     if not mentions.years or scope.get(YEAR) is not None or scope.get("document_name") is not None:
         return []
     parts = _parts(_narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog), catalog)

@@ -159,8 +159,32 @@ class TestKeyless:
         assert [row.split(" | ")[0] for row in rows(told.answer.response)[2:]] == [f"| {c}" for c in COUNTRIES[:8]]
         assert told.answer.response.endswith("Too many to compare at once; left out: Yemen; Syria.")
 
+    def test_a_column_of_a_year_has_no_figure_of_another(self, many: Bench) -> None:
+        told = many.ask("compare", query="Compare the population growth rate of Kenya in 2021 and 1998")
+        assert rows(told.answer.response)[0] == "| 1998 | 2021 |"
+        assert rows(told.answer.response)[2].startswith("| Nothing was found. | **Kenya: Country Report 2021, ")
+        assert told.answer.response.endswith("No figure was found for 1998.")
+
+    @pytest.mark.parametrize(
+        ("mode", "query"),
+        [
+            ("direct", "What was the population growth rate of Kenya in 1998?"),
+            ("deep", "What was the population growth rate of Kenya in 1998?"),
+            ("compare", "Compare the population growth rate of Kenya in 1997 and 1998"),
+        ],
+    )
+    def test_a_year_without_figures_is_refused_and_those_there_are_named(
+        self, many: Bench, mode: str, query: str
+    ) -> None:
+        told = many.ask(mode, query=query)
+        assert not told.answer.answered
+        assert told.answer.response.startswith("No figure of 199")
+        assert told.answer.response.endswith("was found for this in the reports (Kenya); they have 2021 to 2025.")
+
     def test_a_side_without_a_report_is_named(self, many: Bench) -> None:
-        told = many.ask("compare", query="Compare the population growth of Kenya and Mali in 2021 and 2025")
+        told = many.ask(
+            "compare", query="Compare the population growth of Kenya and Mali in the 2021 and 2025 editions"
+        )
         assert told.items("plan") == ["Kenya, 2021", "Kenya, 2025", "Mali, 2021"]
         assert told.answer.response.count("There is no report for Mali, 2025.") == 1
 

@@ -163,6 +163,31 @@ def test_years_that_the_question_is_about(text: str, expected: list[str]) -> Non
 @pytest.mark.parametrize(
     "text",
     [
+        "in the 2023 report", "according to the 2025 country report", "inflation (2025 report)", "Kenya report (2021)",
+        "the report of 2023", "as the 2021 factbook says", "the editions of 2021 and 2023", "reports from 2021 to 2023",
+        "What did the 2025 edition say?", "the report on Kenya for 2023", "the 2023 Kenya report", "2023's edition",
+        "the report published in 2023", "since the 2021 report", "Report on the Republic of the Congo from 2021",
+    ],
+)  # fmt: skip
+def test_years_of_reports(text: str) -> None:
+    assert {(years.of_report, years.is_subject) for years in find_years(text)} == {(True, True)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the report in 2023 says", "2023 figures", "data for 2023", "inflation in 2023", "Kenya 2023", "2023 inflation",
+        "inflation for 2023 in the report", "What does the report on Kenya say for 2023?", "in 2023, the edition",
+        "the 2023 unemployment rate in the latest report", "growth in 2023 according to the reports",
+    ],
+)  # fmt: skip
+def test_years_of_figures(text: str) -> None:
+    assert {(years.of_report, years.is_subject) for years in find_years(text)} == {(False, True)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "the 2010 and 2013 constitutions", "the 2013, 2017 and 2022 elections", "the 2019 and 2021 novels",
         "the 2010 constitution", "Who won the 2022 election?", "Kenya's 2022 budget", "since independence in 1963",
         "Who was born in 1963?", "the state founded in 1991", "What was signed in 2005?", "the civil war of 1991",
