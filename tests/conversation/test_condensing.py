@@ -17,7 +17,7 @@ from tests.fakes.openai_server import CHAT, Reply
 from tests.questions.reports import REPORTS
 
 HISTORY = (Message("user", "What is the growth rate of Kenya?"), Message("assistant", "It is 2.09% [1]."))
-BY_RULE = "and why? (growth rate Kenya)"
+BY_RULE = "and why? (growth rate in Kenya)"
 
 
 def condense(services: Services, asked: str | Question = "and why?") -> Condensed:
