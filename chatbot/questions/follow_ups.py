@@ -60,7 +60,8 @@ _COMMAND = pattern(
 _CHANGES_TOPIC = pattern(r"^\W*(?:{polite}\b\W*)*(?:{changes_topic}\b\W*)+(?:(?:{polite})\b\W*)*")
 _ANSWER_AGAIN = pattern(
     r"^\W*(?:{polite}\b\W*)*(?:(?:can|could|would) you\s+)?(?:{polite}\s+)?(?:{answer_again}\s*)?"
-    r"(?:(?:in|into|to|auf|en|em)\s+{language}|{form})\W*(?:please|bitte|por favor|thanks|s['’]il vous pla[iî]t)?\W*$"
+    r"(?:(?:in|into|to|auf|en|em)\s+{language}|{form}(?:\W+(?:and\s+)?{form})*)"
+    r"\W*(?:please|bitte|por favor|thanks|s['’]il vous pla[iî]t)?\W*$"
 )
 """Asks for the same in another form: "In French please"."""
 _SEVERAL = pattern(r"\b{several}\b|^\W*(?:compare|contrast|rank)\W*$")
