@@ -201,11 +201,11 @@ class FollowUps:
         asks = written.rstrip().endswith(_MARKS) or _COMPLETE.match(written) is not None
         return asks and self._named_in(written) == self._named_in(ruled)
 
-    def _named_in(self, text: str) -> tuple[set[tuple[str, ...]], ...]:
+    def _named_in(self, text: str) -> list[set[tuple[object, ...]]]:
         mentions = find_mentions(text, self._catalog)
         groups = (mentions.countries, compared_countries(text, mentions))
-        years = ({(str(year.gte), str(year.lte)) for year in some} for some in (mentions.years, mentions.figure_years))
-        return (*({country.keys for country in group} for group in groups), *years)
+        found: list[set[tuple[object, ...]]] = [{country.keys for country in group} for group in groups]
+        return found + [{(y.gte, y.lte) for y in years} for years in (mentions.years, mentions.figure_years)]
 
     def _carried(self, query: str, mentions: Mentions, before: str, scope: Scope) -> str:
         """The question, and behind it the words of the earlier one that it does not have, and its names."""
