@@ -55,6 +55,8 @@ class Condenser:
     def condense(self, question: Question, request: RequestContext, *, ask_model: bool = True) -> Condensed:
         """The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed.
 
+        A model fails where it writes no question, or one about other countries or years than the rule.
+
         ``ask_model``: whether there is budget for it.
         """
         if question.attachments and not self._follow_ups.is_elliptic(question.query):
@@ -69,10 +71,12 @@ class Condenser:
         started = time.perf_counter()
         written, usage = self._rewritten(question, request)
         by_model = StepTiming.since("condense_model", started, usage)
-        return Condensed(written, (by_model,)) if written else Condensed(ruled, (by_model, by_rule))
+        if self._follow_ups.is_same_question(written, ruled):
+            return Condensed(written, (by_model,))
+        return Condensed(ruled, (by_model, by_rule))
 
     def _rewritten(self, question: Question, request: RequestContext) -> tuple[str, Usage]:
-        """The model's words; "" where it failed or wrote something else."""
+        """The model's words; "" where it failed or wrote about something else."""
         shown = [replace(message, content=_shortened(message.content)) for message in question.history]
         talk = "\n".join(f"{message.role}: {message.content}" for message in latest(shown))
         asked = render("condense_user", conversation=talk, question=question.query)

@@ -8,17 +8,29 @@ a follow-up.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ..protocols import Catalog
 from ..schema import Message, Scope
 from ..text import Analyzer
-from .comparisons import COMPARES, compared_countries, compared_years
+from .comparisons import COMPARES, compared_countries
 from .english import pattern, words
+from .exchange import absolute_years, exchange_names, unnamed
 from .mentions import COUNTRY, YEAR, Mentions, find_mentions
-from .names import Named
-from .sentences import ALL_COUNTRIES, Words, exchange_names, is_small_talk
-from .wording import add_name, as_sentence, list_in_words, name_in_words, remove_names
+from .names import Named, find_years
+from .new_topics import COMPARING, FIGURE, OF_A_COUNTRY, POINTS_BACK, is_of_country, is_of_figure, new_topic
+from .sentences import ALL_COUNTRIES, is_small_talk
+from .wording import (
+    add_name,
+    as_sentence,
+    edition_in_words,
+    list_in_words,
+    name_in_words,
+    placed,
+    remove_names,
+    years_in_words,
+)
 
 TURNS = 3
 """Questions that a follow-up may take words from; measured with `benchmarks/follow_ups.py`.
@@ -31,10 +43,10 @@ LONGEST = 1000
 """Characters of an earlier question."""
 FEW = 3
 """Words of a message that is no sentence: so few do not make a question."""
+_MARKS = ("?", "؟", "？")
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _LEADS_ON = pattern(r"^\W*{leads_on}\b")
-_POINTS_BACK = pattern(r"\b{points_back}\b")
 _COMPLETE = pattern(r"^\W*(?:{wh}|{be}|{do}|{have}|{modal}|am|{tell})\b")
 _WHICH_ONE = pattern(
     r"^\W*(?:which|who)\b(?:\s+(?:one|country|of\s+(?:the\s+)?(?:two|three|them|these|those)))?"
@@ -45,22 +57,16 @@ _COMMAND = pattern(
     r"^\W*(?:please\s+)?(?:compare(?: and contrast)?|contrast|rank|describe|explain|summari[sz]e|list|show)\b"
 )
 """Says what to do with the topic, and is none."""
-_COMPARES_BACK = pattern(
-    r"^\W*(?:please\s+)?(?:compare|contrast)\s+(?:(?:it|this|that|them|these|those)\s+)?(?:with|to|against)\b"
+_CHANGES_TOPIC = pattern(r"^\W*(?:{polite}\b\W*)*(?:{changes_topic}\b\W*)+(?:(?:{polite})\b\W*)*")
+_ANSWER_AGAIN = pattern(
+    r"^\W*(?:{polite}\b\W*)*(?:(?:can|could|would) you\s+)?(?:{polite}\s+)?(?:{answer_again}\s*)?"
+    r"(?:(?:in|into|to|auf|en|em)\s+{language}|{form}(?:\W+(?:and\s+)?{form})*)"
+    r"\W*(?:please|bitte|por favor|thanks|s['’]il vous pla[iî]t)?\W*$"
 )
-"""What was asked before is one side, the names here are the other: "Compare it with Mali"."""
+"""Asks for the same in another form: "In French please"."""
 _SEVERAL = pattern(r"\b{several}\b|^\W*(?:compare|contrast|rank)\W*$")
 _RELATION = pattern(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$")
-_LEADS_TO_TOPIC = pattern(r"^\W*(?:{leads_to_topic}\b\W*)+")
-_OF_THE_SAME = pattern(r"\s*,?\s*\b{of_the_same}(?=\s*(?:$|[?.!,]))")
-_WHOSE = pattern(r"\b(?:its|their)\s+(?={figure})")
-_OWNED = pattern(r"^(?:its|their)\s+")
-_FIGURE = pattern(r"\b{figure}")
-_MORE_OR_LESS = pattern("{more_or_less}")
-_NO_TOPIC = pattern(r"^\W*{no_topic}\b|^\W*$")
-_IDLE_WORDS, _OF_A_TOPIC, _DEPENDENT_WORDS = map(words, ("idle_words", "of_a_topic", "dependent_words"))
-_PLACE = re.compile(r"^(?:[A-Z][a-z]+\s*)+$")
-"""A name behind "and": of a place, whose topic is the one before."""
+_IDLE_WORDS, _OF_A_TOPIC, _SAME_AGAIN = map(words, ("idle_words", "of_a_topic", "same_again_words"))
 
 
 class FollowUps:
@@ -78,9 +84,9 @@ class FollowUps:
         if is_small_talk(query):
             return query
         before: list[str] = []  # each with what it needed of those before it
-        for asked in self._latest(history):
-            before.append(self._continued(asked, self._meant(asked, before), scope) if before else asked)
-        return self._continued(query, self._meant(query, before), scope) if before else query
+        for asked in [*self._latest(history), query]:
+            before.append(self._continued(asked, before, scope) if before else _CHANGES_TOPIC.sub("", asked))
+        return before[-1] if len(before) > 1 else query
 
     def _latest(self, history: Sequence[Message]) -> list[str]:
         """The questions that matter, oldest first; the first of them is one by itself, if there is such a one."""
@@ -94,13 +100,15 @@ class FollowUps:
     def _goes_on(self, query: str) -> bool:
         """Whether a question says so itself: by how it begins, by a word that points back, or by a bare name."""
         mentions = find_mentions(query, self._catalog)
-        says = _LEADS_ON.match(query) or _POINTS_BACK.search(query) or mentions.countries or mentions.years
+        says = _LEADS_ON.match(query) or POINTS_BACK.search(query) or mentions.countries or find_years(query)
         return bool(says) and self.is_elliptic(query)
 
     def _meant(self, query: str, before: Sequence[str]) -> str:
         """The question before; for "Compare both", with the names of all that asked the same of others."""
         last = find_mentions(before[-1], self._catalog)
-        if len(last.about) != 1 or not (_SEVERAL.search(query) or _WHICH_ONE.match(query)):
+        means_several = _SEVERAL.search(query) or _WHICH_ONE.match(query)
+        is_of_others = find_mentions(query, self._catalog).countries and not COMPARING.search(query)
+        if len(last.about) != 1 or not means_several or is_of_others:
             return before[-1]
         names = {name.keys: before[-1][name.start : name.end] for name in last.about}
         for earlier in reversed(before[:-1]):
@@ -114,72 +122,107 @@ class FollowUps:
             or before[-1]
         )
 
-    def _continued(self, query: str, before: str, scope: Scope) -> str:
+    def _continued(self, query: str, earlier: Sequence[str], scope: Scope) -> str:
+        if _ANSWER_AGAIN.match(query):
+            return _with(earlier[-1], [query.strip(" ?.!")])
+        asked = _CHANGES_TOPIC.sub("", query)
+        is_new, query = asked != query, asked or query
+        query, before = absolute_years(query, self._meant(query, earlier), self._catalog)
         mentions = find_mentions(query, self._catalog)
-        if self.is_elliptic(query):
-            other = exchange_names(query, mentions, before, self._catalog, self._words)
+        if self.is_elliptic(query) or (is_new and not mentions.about):
+            other = self._exchanged(query, mentions, before)
             other = other or self._on_another_topic(query, mentions, before, scope)
-            return other or self._carried(query, mentions, before, scope)
-        is_of_all = mentions.countries or scope.get(COUNTRY) or ALL_COUNTRIES.search(query)
+            if other or not is_new:
+                return other or self._carried(query, mentions, before, scope)
+        is_of_all = mentions.countries or scope.get(COUNTRY) or ALL_COUNTRIES.search(OF_A_COUNTRY.sub(" ", query))
         if is_of_all or not self._catalog.values(COUNTRY) or not find_mentions(before, self._catalog).about:
             return query  # it is complete, and the conversation has no country that it lacks
-        return _with(query, filter(None, map(list_in_words, self._names(mentions, before, scope))))
+        return _with(query, self._names(query, mentions, before, scope))
+
+    def _exchanged(self, query: str, mentions: Mentions, before: str) -> str:
+        compares = COMPARING.search(query) is not None
+        return "" if compares else exchange_names(query, mentions, before, self._catalog, self._new_words)
 
     def _on_another_topic(self, query: str, mentions: Mentions, before: str, scope: Scope) -> str:
         """What is asked of the earlier question's countries and years instead of its own topic; "" = nothing else."""
         earlier = find_mentions(before, self._catalog)
         if not (earlier.about or earlier.years or scope.get(COUNTRY)):
             return ""  # the topic is all that the conversation is about
-        countries, years = self._names(mentions, before, scope)
+        names = self._names(query, mentions, before, scope)
+        of_country = is_of_country(query, earlier.about, self._words)
         if _COMPLETE.match(_without_lead(query)):
-            names = filter(None, map(list_in_words, (countries, years)))
-            return _with(query, names) if _is_of_a_figure(query) else ""
+            return _with(query, names) if is_of_figure(query) or of_country else ""
         is_compared = COMPARES.search(before) is not None and len(mentions.about) != 1
         asked = new_topic(query, self._words)
-        if not asked or not (_FIGURE.search(asked) or _FIGURE.search(before)):
+        if not asked or not (of_country or FIGURE.search(asked) or FIGURE.search(before)):
             return ""  # "deaths?" after a flood: of which, has to be said
         asked = f"compare {asked}" if is_compared else asked
-        for name in filter(None, map(list_in_words, (countries, years))):
+        for name in names:
             asked = add_name(asked, name)
         return as_sentence(asked)
 
-    def _names(self, mentions: Mentions, before: str, scope: Scope) -> tuple[list[str], list[str]]:
-        """The earlier question's countries and years that the later one and the scope leave open."""
+    def _names(self, query: str, mentions: Mentions, before: str, scope: Scope) -> list[str]:
+        """The earlier question's countries, figures' years and editions that the later one and the scope leave open.
+
+        The year of a figure goes on to another figure, and to what a report of that year may say.
+        """
         earlier, known = find_mentions(before, self._catalog), self._catalog.values(YEAR)
         countries = [] if mentions.about or scope.get(COUNTRY) else compared_countries(before, earlier)
-        years = [] if mentions.years or scope.get(YEAR) else compared_years(before)
-        years = [named for named in years if any(map(named.condition.matches, known))]
-        return [name_in_words(before, name, usual=True) for name in countries], [before[y.start : y.end] for y in years]
+        years = [] if mentions.figure_years or scope.get(YEAR) else earlier.figure_years
+        if not FIGURE.search(query):
+            years = [named for named in years if any(map(named.condition.matches, known))]
+        editions = [] if mentions.years or scope.get(YEAR) else earlier.years
+        said = list_in_words(name_in_words(before, name, usual=True) for name in countries)
+        figures = list_in_words(years_in_words(before, year) for year in years)
+        reports = edition_in_words([years_in_words(before, year) for year in editions]) if editions else ""
+        return [name for name in (said, figures, reports) if name]
 
     def is_elliptic(self, query: str) -> bool:
         """Whether words are missing that only a conversation can give."""
         mentions = find_mentions(query, self._catalog)
         rest = _without_lead(query)
         complete = _COMPLETE.match(rest) is not None
-        if _COMPARES_BACK.match(rest):
+        if self._says_only_names(query, mentions):
             return True
         if mentions.about and (complete or (rest == query and len(self._words(query)) > 1)):
             return False
-        if rest != query or _POINTS_BACK.search(query) or _WHICH_ONE.match(query):
+        if rest != query or POINTS_BACK.search(query) or _WHICH_ONE.match(query):
             return True
         words = self._words(_COMMAND.sub("", query))
         return len(words) <= (0 if complete else FEW) or all(word.lower() in _OF_A_TOPIC for word in words)
 
+    def _says_only_names(self, query: str, mentions: Mentions) -> bool:
+        """Whether there is nothing beside names, but that they are compared: "How does Mali compare?"."""
+        named: list[Named] = [*mentions.countries, *find_years(query)]
+        return bool(named) and not self._new_words(COMPARING.sub(" ", unnamed(query, named)))
+
+    def is_same_question(self, written: str, ruled: str) -> bool:
+        """Whether a text is a question about the same countries, years and editions as the rule's."""
+        asks = written.rstrip().endswith(_MARKS) or _COMPLETE.match(written) is not None
+        return asks and self._named_in(written) == self._named_in(ruled)
+
+    def _named_in(self, text: str) -> list[set[tuple[object, ...]]]:
+        mentions = find_mentions(text, self._catalog)
+        groups = (mentions.countries, compared_countries(text, mentions))
+        found: list[set[tuple[object, ...]]] = [{country.keys for country in group} for group in groups]
+        return found + [{(y.gte, y.lte) for y in years} for years in (mentions.years, mentions.figure_years)]
+
     def _carried(self, query: str, mentions: Mentions, before: str, scope: Scope) -> str:
-        """The question, and behind it the words of the earlier one that it does not have."""
+        """The question, and behind it the words of the earlier one that it does not have, and its names."""
         earlier = find_mentions(before, self._catalog)
-        is_other_side = _COMPARES_BACK.match(query) is not None
-        dropped: list[Named] = [*earlier.about] if (mentions.about and not is_other_side) or scope.get(COUNTRY) else []
-        dropped += earlier.years if mentions.years or scope.get(YEAR) else ()
+        is_other_side = COMPARING.search(query) is not None
+        open_names = Mentions() if is_other_side else replace(mentions, about=mentions.countries)
+        dropped: list[Named] = [*compared_countries(before, earlier), *earlier.figure_years, *earlier.years]
         kept = [country for country in earlier.countries if country not in dropped]
-        known = set(self._analyzer.terms(query))
+        known = set(self._analyzer.terms(f"{query} report edition" if earlier.years else query))
         words: list[str] = []
         for word in self._units(before, kept, dropped):
             terms = self._analyzer.terms(word)
             if not known.issuperset(terms):
                 known.update(terms)
                 words.append(word)
-        return _with(query, words[:MOST_WORDS])
+        topic = " ".join(words[:MOST_WORDS])
+        return _with(query, [*filter(None, [topic]), *self._names(query, open_names, before, scope)])
 
     def _units(self, text: str, whole: Sequence[Named], dropped: Sequence[Named]) -> list[str]:
         """The words with a meaning of their own, names in one piece; what is only related ("from France") stays so."""
@@ -204,6 +247,10 @@ class FollowUps:
         words = (_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(text))
         return [word for word in words if word.lower() not in _IDLE_WORDS and self._analyzer.terms(word)]
 
+    def _new_words(self, text: str) -> list[str]:
+        """Those that ask for something else than was asked before."""
+        return [word for word in self._words(text) if word.lower() not in _SAME_AGAIN]
+
 
 def _without_lead(query: str) -> str:
     """The message behind all the words that lead to it: "ok, and"."""
@@ -212,36 +259,8 @@ def _without_lead(query: str) -> str:
     return query
 
 
-def _with(query: str, words: Iterable[str]) -> str:
+def _with(query: str, words: Sequence[str]) -> str:
     """The message with words of an earlier one, in brackets: no rule takes them for a sentence of their own."""
-    carried = " ".join(words)
+    carried = " ".join([*words[:1], *map(placed, words[1:])])
     ended = f"{query.rstrip(' ?!.')}?"  # names behind a full stop would be a sentence of their own
     return f"{ended} ({carried})" if carried else query
-
-
-def new_topic(query: str, meaning: Words) -> str:
-    """What a message of a few words asks for, as a noun: "inflation" of "And their inflation?"; "" where it is none.
-
-    ``meaning``: the words of a text that have one of their own; "and the causes?" has one that needs more.
-    """
-    rest = _OF_THE_SAME.sub("", _LEADS_TO_TOPIC.sub("", query, count=1)).strip(" ?.!")
-    rest = _OWNED.sub("", rest)
-    if _NO_TOPIC.search(rest) or _POINTS_BACK.search(rest) or any(mark in rest for mark in "?!\n"):
-        return ""
-    if _LEADS_TO_TOPIC.match(query) and _PLACE.match(rest):
-        return ""
-    return "" if all(map(_is_dependent, meaning(rest))) else rest
-
-
-def _is_of_a_figure(query: str) -> bool:
-    """Whether a whole question names the figure that it asks for: "And how high is its inflation?"."""
-    rest = _OF_THE_SAME.sub("", _LEADS_TO_TOPIC.sub("", query, count=1))
-    if _POINTS_BACK.search(_WHOSE.sub("", rest)):
-        return False
-    words = {word for figure in _FIGURE.findall(rest) for word in figure.lower().split()}
-    return not all(map(_is_dependent, words - {"the", "its", "their"}))
-
-
-def _is_dependent(word: str) -> bool:
-    """Whether a word says nothing without the thing that it belongs to: "and the causes?", "and for men?"."""
-    return word.lower() in _DEPENDENT_WORDS or _MORE_OR_LESS.fullmatch(word) is not None or not word[0].isalpha()

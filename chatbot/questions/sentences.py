@@ -7,7 +7,7 @@ is: "the exports of Kenya, and how do they ...".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -15,12 +15,11 @@ from ..protocols import Catalog
 from ..schema import Scope
 from ..text import analyzer
 from .english import pattern, words
+from .exchange import exchange_names
 from .mentions import COUNTRY, Mentions, find_mentions
-from .names import Named, NamedCountry
+from .names import NamedCountry
 from .wording import add_name, as_sentence, list_in_words, name_in_words, possessive, remove_names, singular
 
-Words = Callable[[str], Sequence[str]]
-"""The words of a text that have a meaning of their own."""
 SHORTEST = 3
 """Words of a sentence that is a question of its own."""
 MOST = 12
@@ -114,31 +113,6 @@ def separate_questions(text: str, scope: Scope, catalog: Catalog) -> list[str]:
         else:
             found[-1] += piece.lead + piece.text
     return [as_sentence(question) for question in found] if len(found) > 1 else found
-
-
-def exchange_names(query: str, mentions: Mentions, before: str, catalog: Catalog, words: Words) -> str:
-    """``before`` with the names of ``query`` in the place of its own; "" where the query says more than names."""
-    named: list[Named] = [*mentions.countries, *mentions.years]
-    if not named or words(remove_names(query, named)):
-        return ""
-    if mentions.countries:
-        earlier = find_mentions(before, catalog)
-        in_passing = [country for country in earlier.countries if country not in earlier.about]
-        old = (earlier.about or in_passing) if mentions.about else in_passing
-        before = _replaced(before, old, query, mentions.countries, words)
-    if mentions.years and before:
-        before = _replaced(before, find_mentions(before, catalog).years, query, mentions.years, words)
-    return before
-
-
-def _replaced(text: str, old: Sequence[Named], query: str, names: Sequence[Named], words: Words) -> str:
-    """The text with the names of a query; "" where its own stand apart from each other."""
-    new = " and ".join(query[name.start : name.end] for name in names)
-    if not old:
-        return f"{text.rstrip(' ?.!')} in {new}?"
-    start, end = old[0].start, old[-1].end
-    between = remove_names(text, old)[start : end - sum(name.end - name.start - 1 for name in old)]
-    return "" if words(between) else f"{text[:start]}{new}{text[end:]}"
 
 
 def _pieces(text: str) -> Iterator[_Piece]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..countries import usual_name
 from .english import SINGULAR, pattern
-from .names import Named, NamedCountry
+from .names import Named, NamedCountry, NamedYears
 
 _ARTICLE = pattern(r"\bthe\s+$")
-_SINCE = pattern(r"(?:since|from|between)\b")
+_PLACED = pattern(r"(?:since|from|between|with|to|by|against|than)\b")
 _COMMAND = pattern(r"^{tell}\b")
 _EDGES = pattern(r"^(?:[\s,;:.?!/–—-]|\b(?:and|or|but)\s)+|(?:[\s,;:/–—-]|\s(?:and|or)\b)+(?=[?.!]*\s*$)")
 _PLURAL = {one: several for several, one in SINGULAR.items()}
@@ -43,8 +43,23 @@ def list_in_words(names: Iterable[str], last: str = "and") -> str:
 
 def add_name(question: str, name: str) -> str:
     """The question with a name, or years, behind it."""
-    preposition = "" if _SINCE.match(name) else "in "
-    return f"{question.rstrip(' ?.!')} {preposition}{name}?"
+    return f"{question.rstrip(' ?.!')} {placed(name)}?"
+
+
+def placed(name: str) -> str:
+    """With the word that says where or when, if it has none: "in Kenya", "since 2021"."""
+    return name if _PLACED.match(name) else f"in {name}"
+
+
+def edition_in_words(years: Sequence[str]) -> str:
+    """The 2023 report, the 2021 and 2023 reports."""
+    return f"the {list_in_words(years)} report{'s' if len(years) > 1 else ''}"
+
+
+def years_in_words(text: str, years: NamedYears) -> str:
+    """As they are written, or as a number where that is "the latest report"."""
+    written = text[years.start : years.end]
+    return written if written[-1:].isdigit() else years.text
 
 
 def remove_names(text: str, names: Iterable[Named]) -> str:

@@ -17,7 +17,7 @@ from tests.fakes.openai_server import CHAT, Reply
 from tests.questions.reports import REPORTS
 
 HISTORY = (Message("user", "What is the growth rate of Kenya?"), Message("assistant", "It is 2.09% [1]."))
-BY_RULE = "and why? (growth rate Kenya)"
+BY_RULE = "and why? (growth rate in Kenya)"
 
 
 def condense(services: Services, asked: str | Question = "and why?") -> Condensed:
@@ -67,11 +67,24 @@ class TestByModel:
             Reply([""]),
             Reply(["<think>endless"]),
             Reply(["Certainly!"]),
+            Reply(["Why is the growth rate of Mali so high?"]),
+            Reply(["Why was the growth rate of Kenya so high in 2021?"]),
+            Reply(["The growth rate of Kenya is 2.09%."]),
             Reply(["Kenya " * LONGEST]),
             Reply(status=500),
             Reply(["half"], ending="drop"),
         ],
-        ids=["empty", "thoughts only", "unrelated", "too long", "error", "drop"],
+        ids=[
+            "empty",
+            "thoughts only",
+            "unrelated",
+            "another country",
+            "a year",
+            "an answer",
+            "too long",
+            "error",
+            "drop",
+        ],
     )
     def test_a_failure_or_nonsense_leaves_it_to_the_rule(self, services, server, reply: Reply) -> None:
         server.chat(reply)

@@ -55,6 +55,124 @@ class TestExchange:
         before = "What are Kenya's imports from France?"
         assert standalone(before, "and from Germany?") == "What are Kenya's imports from Germany?"
 
+    @pytest.mark.parametrize(
+        "follow_up",
+        [
+            "And those of Mali?",
+            "And Mali's?",
+            "its neighbour Mali",
+            "How does Mali do?",
+            "And how is it in Mali?",
+            "Same for Mali please",
+            "Is that also true of Mali?",
+            "I meant Mali, not Kenya",
+            "Forget Kenya, what about Mali?",
+            "Forget that, what about Mali?",
+        ],
+    )
+    def test_words_around_a_name_that_ask_for_nothing_else(self, follow_up: str) -> None:
+        assert standalone("What are the exports of Kenya?", follow_up) == "What are the exports of Mali?"
+
+    def test_after_a_comparison_the_new_country_is_asked_about_alone(self) -> None:
+        assert standalone(COMPARED, "And how is it in Ethiopia?") == "Compare the population growth of Ethiopia"
+
+    def test_the_article_goes_with_the_name(self) -> None:
+        assert standalone("What is the area of the Congo?", "and Mali?") == "What is the area of Mali?"
+        assert standalone("What is the area of Mali?", "the Philippines?") == "What is the area of the Philippines?"
+
+    @pytest.mark.parametrize(
+        ("before", "follow_up", "expected"),
+        [
+            ("¿Cuál es la población de Mali?", "¿Y en 2023?", "¿Cuál es la población de Mali in 2023?"),
+            ("Quelle est la dette de Mali en 2021 ?", "Et en 2023 ?", "Quelle est la dette de Mali en 2023 ?"),
+            ("Wie hoch ist die Inflation in Kenya?", "Und in Mali?", "Wie hoch ist die Inflation in Mali?"),
+            ("Qual é a área de Kenya?", "E a de Mali?", "Qual é a área de Mali?"),
+        ],
+    )  # fmt: skip
+    def test_in_other_languages(self, before: str, follow_up: str, expected: str) -> None:
+        assert standalone(before, follow_up) == expected
+
+
+EDITION = "What does the 2021 report say about the debt of Mali?"
+
+
+class TestYears:
+    """A year takes the place of one of its kind."""
+
+    @pytest.mark.parametrize(
+        ("follow_up", "expected"),
+        [
+            ("2021", "2021"),
+            ("By 2021?", "2021"),
+            ("two years earlier?", "2021"),
+            ("And the year before?", "2022"),
+            ("How much was it a year later?", "2024"),
+        ],
+    )
+    def test_of_a_figure(self, follow_up: str, expected: str) -> None:
+        assert standalone(GROWTH, follow_up) == f"What is the population growth rate of Kenya in {expected}?"
+
+    def test_an_open_range_needs_no_other_word(self) -> None:
+        assert standalone(GROWTH, "and since 2019?") == "What is the population growth rate of Kenya since 2019?"
+
+    @pytest.mark.parametrize(
+        ("follow_up", "expected"),
+        [
+            ("What did the 2023 edition say?", "2023"),
+            ("And 2023?", "2023"),
+            ("the latest report?", "2023"),
+            ("and the next one?", "2023"),
+            ("And now?", "2023"),
+        ],
+    )
+    def test_of_an_edition(self, follow_up: str, expected: str) -> None:
+        assert standalone(EDITION, follow_up) == f"What does the {expected} report say about the debt of Mali?"
+
+    def test_an_edition_counts_from_the_last(self) -> None:
+        assert standalone(EDITION, "and the next one?", "the one before?") == EDITION
+
+    @pytest.mark.parametrize(
+        ("follow_up", "expected"),
+        [
+            ("What did the 2021 edition say?", " in 2023 in the 2021 report?"),
+            ("And the latest report?", " in the 2023 report?"),
+        ],
+    )
+    def test_an_edition_beside_the_year_of_a_figure(self, follow_up: str, expected: str) -> None:
+        assert standalone(GROWTH, follow_up) == f"What is the population growth rate of Kenya{expected}"
+
+    def test_now_is_not_the_year_before(self) -> None:
+        assert standalone(GROWTH, "and now?") == "and now? (population growth rate in Kenya)"
+
+    def test_an_edition_goes_on(self) -> None:
+        assert standalone(EDITION, "and inflation?") == "Inflation in Mali in the 2021 report?"
+
+    def test_a_year_that_is_compared_takes_no_place(self) -> None:
+        assert standalone(GROWTH, "Was it higher in 2021?") == (
+            "Was it higher in 2021? (population growth rate in Kenya in 2023)"
+        )
+
+
+class TestSameQuestion:
+    """What a model writes is a question about the names of the rule's text."""
+
+    RULED = "And why? (growth rate in Kenya in 2021 in the 2023 report)"
+
+    @pytest.mark.parametrize(
+        ("written", "same"),
+        [
+            ("Why was the growth rate of Kenya in 2021 so high, according to the 2023 report?", True),
+            ("Explain the growth rate of Kenya in 2021 according to the 2023 report.", True),
+            ("Why was the growth rate of Mali in 2021 so high, according to the 2023 report?", False),
+            ("Why was the growth rate of Kenya and Mali in 2021 so high, according to the 2023 report?", False),
+            ("Why was the growth rate of Kenya in 2021 so high?", False),
+            ("Why was the growth rate of Kenya in 2023 so high, according to the 2021 report?", False),
+            ("In 2021 the growth rate of Kenya was 2% (2023 report).", False),
+        ],
+    )
+    def test_names_and_form(self, written: str, *, same: bool) -> None:
+        assert FollowUps(analyzer("english"), REPORTS).is_same_question(written, self.RULED) is same
+
 
 class TestSeveral:
     """Of what was asked one after the other."""
@@ -65,7 +183,11 @@ class TestSeveral:
         "follow_up", ["compare it with Mali", "compare that to Mali and Peru", "Compare with Mali"]
     )
     def test_what_was_asked_is_one_side_of_a_comparison(self, follow_up: str) -> None:
-        assert standalone(self.INFLATION, follow_up) == f"{follow_up}? (inflation rate Kenya)"
+        assert standalone(self.INFLATION, follow_up) == f"{follow_up}? (inflation rate in Kenya)"
+
+    @pytest.mark.parametrize("follow_up", ["How does Mali compare?", "Is that more than in Mali?", "And versus Mali?"])
+    def test_nothing_but_the_other_side(self, follow_up: str) -> None:
+        assert standalone(self.INFLATION, follow_up) == f"{follow_up[:-1]}? (inflation rate in Kenya)"
 
     @pytest.mark.parametrize(
         "follow_up",
@@ -78,28 +200,52 @@ class TestSeveral:
         ],
     )
     def test_those_asked_about_are_meant_together(self, follow_up: str) -> None:
-        assert standalone(self.INFLATION, "and Mali?", follow_up) == f"{follow_up}? (inflation rate Kenya Mali)"
+        assert standalone(self.INFLATION, "and Mali?", follow_up) == f"{follow_up}? (inflation rate in Kenya and Mali)"
 
     def test_only_those_of_whom_the_same_was_asked(self) -> None:
         said = ["What is the climate of Peru?", self.INFLATION, "and Mali?", "compare both"]
-        assert standalone(*said) == "compare both? (inflation rate Kenya Mali)"
+        assert standalone(*said) == "compare both? (inflation rate in Kenya and Mali)"
 
     @pytest.mark.parametrize("follow_up", ["explain the difference.", "what is the cause?", "What is the trend?"])
     def test_words_of_a_topic_need_it(self, follow_up: str) -> None:
         before = "Compare the population growth of Kenya and Mali"
-        assert standalone(before, follow_up) == f"{follow_up[:-1]}? (population growth Kenya Mali)"
+        assert standalone(before, follow_up) == f"{follow_up[:-1]}? (population growth in Kenya and Mali)"
 
 
 class TestCarrying:
     def test_words_and_names_are_carried_over(self) -> None:
-        assert standalone(GROWTH, "why?") == "why? (population growth rate Kenya 2023)"
+        assert standalone(GROWTH, "why?") == "why? (population growth rate in Kenya in 2023)"
         assert standalone(GROWTH, "How does it compare with Mali?") == (
-            "How does it compare with Mali? (population growth rate Kenya 2023)"
+            "How does it compare with Mali? (population growth rate in Kenya in 2023)"
         )
+
+    @pytest.mark.parametrize(
+        ("before", "follow_up", "expected"),
+        [
+            ("What does Mali import?", "From whom?", "From whom? (import in Mali)"),
+            ("What is the highest point of Mali?", "Lowest?", "Lowest? (highest point in Mali)"),
+            ("Median age in Kenya 2023?", "For women?", "For women? (Median age in Kenya in 2023)"),
+        ],
+    )
+    def test_a_part_of_the_topic(self, before: str, follow_up: str, expected: str) -> None:
+        assert standalone(before, follow_up) == expected
+
+    @pytest.mark.parametrize(
+        "follow_up",
+        [
+            "In French please",
+            "Can you say that in German?",
+            "shorter, in one sentence",
+            "as a table",
+            "auf Deutsch bitte",
+        ],
+    )
+    def test_another_language_or_form_keeps_the_question(self, follow_up: str) -> None:
+        assert standalone(GROWTH, follow_up) == f"{GROWTH} ({follow_up.rstrip('?')})"
 
     def test_a_name_of_several_words_stays_whole_and_a_relation_stays_one(self) -> None:
         before = "What does the Democratic Republic of the Congo import from France?"
-        assert standalone(before, "why?") == "why? (Democratic Republic of the Congo import from France)"
+        assert standalone(before, "why?") == "why? (import from France in the Democratic Republic of the Congo)"
 
     def test_what_the_question_has_is_not_repeated(self) -> None:
         assert (
@@ -109,13 +255,15 @@ class TestCarrying:
 
     def test_a_complete_question_takes_only_country_and_year(self) -> None:
         assert (
-            standalone(GROWTH, "How many people use the internet?") == "How many people use the internet? (Kenya 2023)"
+            standalone(GROWTH, "How many people use the internet?")
+            == "How many people use the internet? (Kenya in 2023)"
         )
         assert standalone(GROWTH, "How many people used it in 2021?").endswith(" Kenya)")
 
-    def test_a_year_without_a_report_is_not_carried_on(self) -> None:
+    def test_a_figures_year_without_a_report_goes_on_to_another_figure_only(self) -> None:
         before = "What is the growth rate of Kenya in 2019?"
         assert standalone(before, "How many people use the internet?") == "How many people use the internet? (Kenya)"
+        assert standalone(before, "and inflation?") == "Inflation in Kenya in 2019?"
 
     @pytest.mark.parametrize("said", ["Thanks!", "ok thank you, bye", "hello"])
     def test_what_asks_nothing_takes_nothing(self, said: str) -> None:
@@ -143,7 +291,7 @@ class TestScope:
         )
 
     def test_a_chosen_year_neither(self) -> None:
-        assert standalone(GROWTH, "why?", scope=scope(year=2021)) == "why? (population growth rate Kenya)"
+        assert standalone(GROWTH, "why?", scope=scope(year=2021)) == "why? (population growth rate in Kenya)"
 
 
 class TestNotNeeded:
@@ -215,7 +363,7 @@ class TestAnotherTopic:
             ("And inflation?", "Inflation in Kenya in 2023?"),
             ("and inflation in 2021?", "Inflation in 2021 in Kenya?"),
             ("and inflation in Mali?", "Inflation in Mali in 2023?"),
-            ("Why is inflation so high?", "Why is inflation so high? (Kenya 2023)"),
+            ("Why is inflation so high?", "Why is inflation so high? (Kenya in 2023)"),
         ],
     )
     def test_it_is_asked_of_the_year_before(self, follow_up: str, expected: str) -> None:
@@ -228,8 +376,33 @@ class TestAnotherTopic:
     def test_one_after_the_other(self) -> None:
         assert standalone(COMPARED, "And inflation?", "And exports?") == "Compare exports in Kenya and Mali."
         assert standalone(COMPARED, "And inflation?", "Why do they differ?") == (
-            "Why do they differ? (inflation Kenya Mali)"
+            "Why do they differ? (inflation in Kenya and Mali)"
         )
+
+    @pytest.mark.parametrize(
+        ("follow_up", "expected"),
+        [
+            ("Different question: terrain?", "Terrain in Kenya in 2023?"),
+            ("Thanks. Now something else: how long is Mali's border?", "how long is Mali's border?"),
+            ("Forget that. What is the capital of Mali?", "What is the capital of Mali?"),
+            ("Never mind, what is the capital?", "what is the capital? (Kenya in 2023)"),
+        ],
+    )
+    def test_it_is_said(self, follow_up: str, expected: str) -> None:
+        assert standalone(GROWTH, follow_up) == expected
+
+    @pytest.mark.parametrize(
+        "follow_up",
+        [
+            "How many airports does it have?",
+            "What are the neighbours of this country?",
+            "Which ports does the country have?",
+            "How many people live there?",
+            "How long are its railways?",
+        ],
+    )
+    def test_of_the_country_itself(self, follow_up: str) -> None:
+        assert standalone("Does Kenya have volcanoes?", follow_up) == f"{follow_up} (Kenya)"
 
     @pytest.mark.parametrize(
         "follow_up",
@@ -241,7 +414,7 @@ class TestAnotherTopic:
         ],
     )  # fmt: skip
     def test_what_needs_the_topic_keeps_it(self, follow_up: str) -> None:
-        assert standalone(COMPARED, follow_up) == f"{follow_up.rstrip('?')}? (population growth Kenya Mali)"
+        assert standalone(COMPARED, follow_up) == f"{follow_up.rstrip('?')}? (population growth in Kenya and Mali)"
 
     @pytest.mark.parametrize(
         ("before", "follow_up", "kept"),
@@ -259,7 +432,7 @@ class TestAnotherTopic:
 
     def test_a_whole_sentence_is_no_topic(self) -> None:
         asked = "ok, now please give me an overview of tea"
-        assert standalone(COMPARED, asked) == f"{asked}? (population growth Kenya Mali)"
+        assert standalone(COMPARED, asked) == f"{asked}? (population growth in Kenya and Mali)"
 
     def test_another_country_or_year_keeps_it(self) -> None:
         assert standalone(COMPARED, "and in 2023?") == f"{COMPARED} in 2023?"

@@ -1,0 +1,112 @@
+"""A question asked again with other names: "and in Mali?", "two years earlier?", "the latest report?".
+
+A year takes the place of one of its kind: an edition that of the edition, a figure's year that of the figure's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..protocols import Catalog
+from ..schema import Scope, Values
+from .english import pattern
+from .mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
+from .names import Named, NamedCountry, NamedYears, find_years
+from .relative_years import find_relative_years
+from .wording import add_name, edition_in_words, list_in_words, name_in_words, placed, remove_names
+
+Words = Callable[[str], Sequence[str]]
+"""The words of a text that have a meaning of their own."""
+_RELATION = pattern(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$")
+_REPLACED = pattern(r"\b(?:not|instead of|rather than|(?:forget|ignore|drop|leave)(?: about)?)\s+(?:the\s+)?$")
+"""What makes a name the one before, not the new one: "Mali, not Kenya"."""
+_ARTICLE = pattern(r"\bthe\s+$")
+_PLACED = pattern(r"(?:,\s*|\b(?:in|for|of|during|by|as of)\s+(?:the\s+)?)$")
+_REPORT = pattern(r"\b{report}\b")
+_ONE_OF_THEM = pattern(r"\b(?P<which>{newest}|{oldest}|{previous}|{next})\s+one\b")
+_ONE_BEFORE = pattern(r"\b(?:{report}|one)\s+(?:before|earlier)(?:\s+that)?\b")
+_NOW = pattern(
+    r"^\W*(?:(?:and|in|what|how|about|is|it|the)\s+)*(?:{newest}|{now})(?:\s+(?:ones?|figures?|numbers?|data|value))?\W*$"
+)
+
+
+def exchange_names(query: str, mentions: Mentions, before: str, catalog: Catalog, words: Words) -> str:
+    """``before`` with the names of ``query`` in the place of its own; "" where the query says more than names."""
+    countries = [name for name in mentions.countries if not _REPLACED.search(query[: name.start])]
+    years = find_years(query)
+    named: list[Named] = [*mentions.countries, *years]
+    if not named or words(unnamed(query, named)):
+        return ""
+    if countries:
+        before = _with_countries(before, query, countries, catalog, words)
+    if editions := [query[year.start : year.end] for year in years if year.of_report]:
+        old, report = find_mentions(before, catalog).years, edition_in_words(editions)
+        as_written = old and before[old[0].end - 1].isdigit()
+        new = list_in_words(editions) if as_written else report.removeprefix("the ")
+        before = before and _replaced(before, old, new, report, words)
+    if figures := list_in_words(query[year.start : year.end] for year in years if not year.of_report):
+        asked = find_mentions(before, catalog)
+        before = before and _replaced(before, asked.figure_years or asked.years, figures, figures, words)
+    return before
+
+
+def unnamed(text: str, named: Sequence[Named]) -> str:
+    """The text without the names, and without the "report" of an edition."""
+    rest = remove_names(text, named)
+    return _REPORT.sub(" ", rest) if any(isinstance(name, NamedYears) and name.of_report for name in named) else rest
+
+
+def absolute_years(query: str, before: str, catalog: Catalog) -> tuple[str, str]:
+    """Both questions, the later one with the year that it says by the one before; "now" takes the years out of that."""
+    asked, editions = find_mentions(before, catalog), editions_of(before, catalog)
+    if asked.years:
+        query = _ONE_OF_THEM.sub(r"\g<which> report", _ONE_BEFORE.sub("previous report", query))
+    if editions and _NOW.match(query):
+        return (f"{editions[-1]} report?" if asked.years else query), _without_years(before, asked.figure_years)
+    for said in [] if find_years(query) else reversed(find_relative_years(query)):
+        of_its_kind = asked.years if said.of_report else asked.figure_years or asked.years
+        years = said.among(editions, of_its_kind[0].gte if of_its_kind else None)
+        if years is not None:
+            new = f"{years.gte} report" if said.of_report else f"in {years.gte}"
+            query = f"{query[: said.start]}{new}{query[said.end :]}"
+            before = before if said.beside else _without_years(before, asked.figure_years)
+    return query, before
+
+
+def editions_of(question: str, catalog: Catalog) -> list[int]:
+    """The years of the reports on the countries that it is about, of all where it is about none; in order."""
+    countries = values_of(find_mentions(question, catalog).about, catalog)
+    about = Scope.of({COUNTRY: Values(tuple(countries))} if countries else {})
+    parts = (part.metadata for record in catalog.all(about) for part in record.parts)
+    return sorted({int(part[YEAR]) for part in parts if YEAR in part and about.matches(part)})
+
+
+def _without_years(text: str, years: Sequence[NamedYears]) -> str:
+    for named in reversed(years):
+        text = f"{_PLACED.sub('', text[: named.start]).rstrip()}{text[named.end :]}"
+    return text
+
+
+def _with_countries(before: str, query: str, countries: Sequence[NamedCountry], catalog: Catalog, words: Words) -> str:
+    """What is only related ("and from Germany?") takes the place of what is related."""
+    earlier = find_mentions(before, catalog)
+    in_passing = [country for country in earlier.countries if country not in earlier.about]
+    new = list_in_words(name_in_words(query, name, usual=True) for name in countries)
+    if relation := _RELATION.search(query[: countries[0].start]):
+        return _replaced(before, in_passing, new, f"{relation[0].split()[0]} {new}", words)
+    return _replaced(before, earlier.about or in_passing, new, new, words)
+
+
+def _replaced(text: str, old: Sequence[Named], new: str, added: str, words: Words) -> str:
+    """The text with new names; with ``added`` where it has none, "" where its own stand apart from each other."""
+    if not old:
+        return add_name(text, added)
+    start, end = old[0].start, old[-1].end
+    between = remove_names(text, old)[start : end - sum(name.end - name.start - 1 for name in old)]
+    if words(between):
+        return ""
+    if isinstance(old[0], NamedCountry):
+        start = len(_ARTICLE.sub("", text[:start]))
+    elif placed(new) == new:
+        start = len(_PLACED.sub("", text[:start]).rstrip()) + 1
+    return f"{text[:start]}{new}{text[end:]}"
