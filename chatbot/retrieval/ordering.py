@@ -64,13 +64,13 @@ class Refiner:
 
     def __init__(self, catalog: Catalog, headings: HeadingOrder | None, *, language: str) -> None:
         """``headings``: None = they order nothing. ``language``: of the reports."""
-        self._catalog = catalog
+        self.catalog = catalog
         self._headings = headings
         self._language = language
 
     def read(self, query: str, scope: Scope) -> SearchText:
         """See `search_text`."""
-        return search_text(query, scope, self._catalog, language=self._language)
+        return search_text(query, scope, self.catalog, language=self._language)
 
     def order(
         self, text: SearchText, hits: Sequence[SearchHit], scope: Scope, request: RequestContext | None

@@ -14,6 +14,7 @@ from . import RetrievalMethod
 from .ordering import DEPTH, Refiner
 from .search_text import SearchText
 from .threshold import adaptive_threshold
+from .untagged import joined, parted
 
 PAGE_CANDIDATES = 1000
 MOST_CANDIDATES = 10_000
@@ -104,30 +105,49 @@ class Retriever:
         chosen = self._methods(method)
         reranker = reranker or self._reranker()
         fetched = reranker.candidates(top_k) if reranker else top_k
-        refiner = self._refiner if chosen.refines else None
-        text = refiner.read(query, scope) if refiner else SearchText(query, query)
         clock = _Clock()
-        vector = self._embedder.embed_query(text.question, request=request)
-        clock.lap("embed", Usage(embedding_tokens=self._embedder.count_tokens(text.question)))
         # No index knows pages, so as many are looked through as the nearest may be spread over.
         count = PAGE_CANDIDATES if page else fetched
-        considered = max(count, DEPTH) if refiner else count
-        search = partial(self._search, text, vector, chosen, scope, clock)
-        for _ in range(TRIES):
-            near, worded = settled_search(search, chosen.candidates(considered), self._unsettled)
-            hits, threshold, complete = self._rank(vector, chosen, near, worded, (considered, fetched), clock)
-            if complete:
-                break  # else a report was replaced since it was found: its new passages are there now
-        if refiner:
-            hits = with_rank(refiner.order(text, hits, scope, request)[:count])
-            clock.lap("order")
+        find = partial(self._found, query, chosen, (count, fetched), clock, request)
+        own, untagged = parted(scope, self._refiner.catalog) if self._refiner and chosen.refines else (scope, None)
+        hits, threshold = find(own)
+        if untagged:
+            hits = joined(hits, find(untagged)[0], own)[:count]
         if page:
-            hits = with_rank([hit for hit in hits if hit.chunk.page == page][:fetched])
+            hits = [hit for hit in hits if hit.chunk.page == page][:fetched]
+        hits = with_rank(hits)
         if reranker:
             reranked = reranker.rerank(query, hits, top_k=top_k, request=request or RequestContext())
             hits = with_rank(reranked.hits)
             clock.lap("rerank", reranked.usage)
         return Retrieval(hits, threshold, tuple(clock.laps))
+
+    def _found(
+        self,
+        query: str,
+        method: RetrievalMethod,
+        counts: tuple[int, int],
+        clock: _Clock,
+        request: RequestContext | None,
+        scope: Scope,
+    ) -> tuple[Sequence[SearchHit], Threshold | None]:
+        """Hits of one scope in order, and the threshold they passed; for ``counts`` see `_rank`."""
+        refiner = self._refiner if method.refines else None
+        text = refiner.read(query, scope) if refiner else SearchText(query, query)
+        vector = self._embedder.embed_query(text.question, request=request)
+        clock.lap("embed", Usage(embedding_tokens=self._embedder.count_tokens(text.question)))
+        count, keep = counts
+        considered = max(count, DEPTH) if refiner else count
+        search = partial(self._search, text, vector, method, scope, clock)
+        for _ in range(TRIES):
+            near, worded = settled_search(search, method.candidates(considered), self._unsettled)
+            hits, threshold, complete = self._rank(vector, method, near, worded, (considered, keep), clock)
+            if complete:
+                break  # else a report was replaced since it was found: its new passages are there now
+        if refiner:
+            hits = tuple(refiner.order(text, hits, scope, request)[:count])
+            clock.lap("order")
+        return hits, threshold
 
     def _search(
         self, text: SearchText, vector: Vector, method: RetrievalMethod, scope: Scope, clock: _Clock, count: int
