@@ -83,11 +83,15 @@ def figure_years(text: str) -> tuple[int, ...]:
     """The years that ``text`` gives figures or facts for, newest first; not those of events."""
     if not _ANY_YEAR.search(unify_signs(text)):
         return ()
-    found = {year for figure in stated(text) for year in figure.years}
-    for line in _lines(text):
+    lines, found = list(_lines(text)), set[int]()
+    for line in lines:
         for match in _DATED.finditer(line):
             if match["estimate"] or not line[match.end() :].strip(" .;"):
                 found |= _years(match)
+    if found.issuperset(int(year) for line in lines for year in _ANY_YEAR.findall(line)):
+        return tuple(sorted(found, reverse=True))  # as most passages: the whole reading takes ten times as long
+    found = found.union(*(figure.years for figure in stated(text)))
+    for line in lines:
         for sentence in sentences(line):
             if found.issuperset(map(int, _ANY_YEAR.findall(sentence))):
                 continue

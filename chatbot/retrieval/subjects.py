@@ -14,8 +14,9 @@ from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions
 from ..questions.names import NamedCountry, NamedYears, country_key, find_countries
 from ..questions.sentences import separate_questions
 from ..questions.wording import list_in_words, remove_names
-from ..schema import SECTION_SEPARATOR, Condition, Scope, SearchHit, Value, Values
+from ..schema import Condition, Scope, SearchHit, Value, Values
 from ..text import Analyzer, escape_markdown
+from .ordering import heading
 from .scope import describe, nearest_scope
 
 MOST_NAMED = 12
@@ -95,22 +96,18 @@ def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
     """
     named = Values((year,))
     found = [hit for hit in hits if _says(named, hit)]
-    headings = {_heading(hit) for hit in found}
+    headings = {heading(hit.chunk) for hit in found}
     of_edition = [hit for hit in hits if hit not in found and named.matches(hit.chunk.metadata.get(YEAR))]
-    return [*found, *(hit for hit in of_edition if not hit.chunk.figure_years or _heading(hit) not in headings)]
+    return [*found, *(hit for hit in of_edition if not hit.chunk.figure_years or heading(hit.chunk) not in headings)]
 
 
 def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer) -> list[SearchHit]:
     """Those whose heading has most of the words asked for; where none has any, those under the heading of the first."""
     asked = set(analyzer.terms(topic))
-    shared = [len(asked.intersection(analyzer.terms(_heading(hit)))) for hit in hits]
+    shared = [len(asked.intersection(analyzer.terms(heading(hit.chunk)))) for hit in hits]
     if not any(shared):
-        return [hit for hit in hits if _heading(hit) == _heading(hits[0])]
+        return [hit for hit in hits if heading(hit.chunk) == heading(hits[0].chunk)]
     return [hit for hit, count in zip(hits, shared, strict=True) if count == max(shared)]
-
-
-def _heading(hit: SearchHit) -> str:
-    return hit.chunk.section.rpartition(SECTION_SEPARATOR)[2]
 
 
 def _says(years: Condition, hit: SearchHit) -> bool:
