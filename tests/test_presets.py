@@ -45,6 +45,8 @@ def test_a_request_changes_no_chunks() -> None:
     assert query_time("deterministic") == {
         "mode": "direct",
         "auto_scope": False,
+        "refine": False,
+        "threshold_keep": 1,
         "retrieval_method": "vector",
         "top_k": 3,
         "threshold_start": 0.75,

@@ -36,13 +36,18 @@ class HeadingOrder:
         self._weight = weight
         self._known: dict[str, Vector] = {}
 
-    def order(self, topic: str, hits: Sequence[SearchHit], request: RequestContext | None) -> list[SearchHit]:
-        """Best first. A passage without a heading is taken for an average one. Raises EmbeddingError."""
+    def order(
+        self, text: SearchText, vector: Vector, hits: Sequence[SearchHit], request: RequestContext | None
+    ) -> list[SearchHit]:
+        """Best first; ``vector`` is that of the question. A passage without a heading is taken for an average one.
+
+        Raises EmbeddingError.
+        """
         headings = [heading(hit.chunk) for hit in hits]
         if not any(headings):
             return list(hits)
         vectors = self._vectors(headings, request)
-        asked = self._embedder.embed_query(topic, request=request)
+        asked = vector if text.topic == text.question else self._embedder.embed_query(text.topic, request=request)
         near = [float(asked @ vectors[name]) if name else np.nan for name in headings]
         similar = np.array(near)
         similar[np.isnan(similar)] = np.nanmean(similar)
@@ -73,10 +78,15 @@ class Refiner:
         return search_text(query, scope, self.catalog, language=self._language)
 
     def order(
-        self, text: SearchText, hits: Sequence[SearchHit], scope: Scope, request: RequestContext | None
+        self,
+        text: SearchText,
+        vector: Vector,
+        hits: Sequence[SearchHit],
+        scope: Scope,
+        request: RequestContext | None,
     ) -> list[SearchHit]:
-        """Best first. Raises EmbeddingError."""
-        ordered = self._headings.order(text.topic, hits, request) if self._headings else list(hits)
+        """Best first; ``vector`` is that of the question. Raises EmbeddingError."""
+        ordered = self._headings.order(text, vector, hits, request) if self._headings else list(hits)
         return by_edition(ordered, text, scope)
 
 

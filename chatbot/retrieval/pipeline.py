@@ -145,7 +145,7 @@ class Retriever:
             if complete:
                 break  # else a report was replaced since it was found: its new passages are there now
         if refiner:
-            hits = tuple(refiner.order(text, hits, scope, request)[:count])
+            hits = tuple(refiner.order(text, vector, hits, scope, request)[:count])
             clock.lap("order")
         return hits, threshold
 

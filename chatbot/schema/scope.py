@@ -12,6 +12,9 @@ NO_VALUE = ""
 """What stored rows have in a filter field that their passage lacks: engines differ in what a filter finds where a
 field is missing. Text in every field, also in `year`: no range of numbers holds it. Nowhere but in rows."""
 
+MOST_NUMBER = 2**31 - 1
+"""Above every value of a numeric filter field."""
+
 
 @dataclass(frozen=True, slots=True)
 class Values:
@@ -49,7 +52,9 @@ class Range:
         return (self.gte is None or value >= self.gte) and (self.lte is None or value <= self.lte)
 
     def to_mql(self) -> dict[str, Any]:
-        return {f"${name}": end for name, end in (("gte", self.gte), ("lte", self.lte)) if end is not None}
+        # An upper bound always: SQLite takes text, as `NO_VALUE`, for greater than every number.
+        ends = (("gte", self.gte), ("lte", MOST_NUMBER if self.lte is None else self.lte))
+        return {f"${name}": end for name, end in ends if end is not None}
 
     def to_json(self) -> Any:
         return {name: end for name, end in (("gte", self.gte), ("lte", self.lte)) if end is not None}

@@ -93,7 +93,7 @@ def test_no_choice_no_call(tmp_path_factory: pytest.TempPathFactory, described: 
 
 def test_without_a_model_all_are_searched(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("keyless")
-    with bench(folder, collections=COLLECTIONS, chat_model="extractive") as opened:
+    with bench(folder, collections=COLLECTIONS, chat_model="extractive", refine=False) as opened:
         add(opened.services, folder, ARCHIVE, "kenya-2009", country_name="Kenya", year=2009, type="country_report")
         told = opened.ask("deep", query="What is the population?")
     assert told.stages == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -48,9 +49,9 @@ class TestWithAModel:
         assert told.items("plan") == ["Kenya", "Mali"]
         assert sorted(told.details("found")) == ["Kenya", "Mali"]
         countries = [hit.chunk.metadata["country_name"] for hit in told.answer.trace.hits]
-        assert countries == ["Kenya", "Mali", "Kenya", "Kenya"]
+        assert countries == ["Kenya", "Mali", "Kenya", "Mali", "Kenya"]
         asked = told.requests[0].body["messages"][-1]["content"]
-        assert "- Kenya: 1, 3, 4\n- Mali: 2\n" in asked
+        assert "- Kenya: 1, 3, 5\n- Mali: 2, 4\n" in asked
         assert told.answer.answered
 
     def test_a_table_with_sources_stays(self, model: Bench) -> None:
@@ -179,7 +180,9 @@ class TestKeyless:
         told = many.ask(mode, query=query)
         assert not told.answer.answered
         assert told.answer.response.startswith("No figure of 199")
-        assert told.answer.response.endswith("was found for this in the reports (Kenya); they have 2021 to 2025.")
+        assert re.search(
+            r"was found for this in the reports \(Kenya\); they have 202\d to 2025\.$", told.answer.response
+        )
 
     def test_a_side_without_a_report_is_named(self, many: Bench) -> None:
         told = many.ask(

@@ -124,6 +124,7 @@ class TestGrounded:
             "keyword_search",
             "fuse",
             "load",
+            "order",
             "context",
             "generate",
         ]

@@ -40,7 +40,7 @@ class TestByModel:
         assert (steps(condensed), condensed.steps[0].usage.calls) == (["condense_model"], 1)
         (request,) = server.received(CHAT)
         asked = request.body["messages"][-1]["content"]
-        assert "user: What is the growth rate of Kenya?\nassistant: It is 2.09% [1].\n</conversation>" in asked
+        assert "user: What is the growth rate of Kenya?\nassistant: It is 2.09%.\n</conversation>" in asked
         assert "Last question: and why?" in asked
 
     def test_no_call_where_the_rule_sees_no_need(self, services, server) -> None:

@@ -55,7 +55,7 @@ def new(tmp_path: Path) -> Path:
 
 def words(services: Services) -> list[str]:
     """What a question is shown, in reading order."""
-    found = services.answering.retriever().retrieve("lives here", top_k=50, scope=Scope(), method="hybrid")
+    found = services.answering.retriever().retrieve("lives here", top_k=50, scope=Scope(), method="bm25")
     hits = sorted(found.hits, key=lambda hit: hit.chunk.ordinal)
     return [hit.chunk.text.split()[1] for hit in hits]
 

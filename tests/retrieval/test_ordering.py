@@ -85,7 +85,9 @@ def test_years_that_someone_chose_are_all_there(years: Values | Range) -> None:
 
 class TestHeadings:
     def order(self, topic: str, hits: list[SearchHit], weight: float = 1.0) -> list[str]:
-        found = HeadingOrder(HashingEmbedder(256), weight).order(topic, hits, None)
+        embedder = HashingEmbedder(256)
+        text = SearchText(topic, topic)
+        found = HeadingOrder(embedder, weight).order(text, embedder.embed_query(topic), hits, None)
         return [one.chunk.id for one in found]
 
     def test_the_heading_that_is_asked_comes_first(self) -> None:
@@ -112,5 +114,5 @@ class TestHeadings:
         with mock.patch.object(embedder, "embed_documents", wraps=embedder.embed_documents) as embed:
             headings = HeadingOrder(embedder, 1.0)
             for _ in range(2):
-                headings.order("inflation", [OLD, NEW, OTHER], None)
+                headings.order(NO_YEAR, embedder.embed_query("inflation"), [OLD, NEW, OTHER], None)
         assert [call.args[0] for call in embed.call_args_list] == [["Inflation", "Exports"]]

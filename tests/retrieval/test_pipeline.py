@@ -14,6 +14,7 @@ from chatbot.retrieval import RETRIEVAL_METHODS, pipeline
 from chatbot.retrieval.pipeline import TRIES, Retrieval, settled_search
 from chatbot.schema import Chunk, Match, Scope, Threshold, Values, Vector
 from chatbot.services import Services
+from chatbot.settings import Settings
 
 QUESTION = "zebra crossing"
 Fill = Callable[..., None]
@@ -32,6 +33,13 @@ def fill(services: Services) -> Fill:
         services.vectors.store.upsert(chunks, np.vstack(vectors))
 
     return write
+
+
+@pytest.fixture
+def services(settings: Settings) -> Iterator[Services]:
+    """Searches to the letter: `test_ordering` has what this product adds."""
+    with Services(settings.override(refine=False)) as opened:
+        yield opened
 
 
 def with_cosine(question: Vector, cosine: float, seed: int) -> Vector:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from chatbot.rerankers.diversity import DiversityReranker
 from chatbot.retrieval.pipeline import Retrieval
 from chatbot.schema import Chunk, Scope, SearchHit, Usage
 from chatbot.services import Services
+from chatbot.settings import Settings
 
 QUESTION = "zebra crossing"
 
@@ -29,6 +30,13 @@ class Reversing:
     def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
         self.given = [hit.chunk.id for hit in hits]
         return Reranked(tuple(reversed(hits))[:top_k], Usage(prompt_tokens=7, calls=1))
+
+
+@pytest.fixture
+def services(settings: Settings) -> Iterator[Services]:
+    """Searches to the letter: what comes to the reranker is known by its scores."""
+    with Services(settings.override(refine=False)) as opened:
+        yield opened
 
 
 @pytest.fixture
