@@ -43,9 +43,10 @@ class HeadingOrder:
 
         Raises EmbeddingError.
         """
+        hits, rest = hits[:DEPTH], hits[DEPTH:]
         headings = [heading(hit.chunk) for hit in hits]
         if not any(headings):
-            return list(hits)
+            return [*hits, *rest]
         vectors = self._vectors(headings, request)
         asked = vector if text.topic == text.question else self._embedder.embed_query(text.topic, request=request)
         near = [float(asked @ vectors[name]) if name else np.nan for name in headings]
@@ -53,7 +54,7 @@ class HeadingOrder:
         similar[np.isnan(similar)] = np.nanmean(similar)
         scores = np.array([hit.fused_score or 0.0 for hit in hits])
         total = _standard(scores) + self._weight * _standard(similar)
-        return [hits[place] for place in np.argsort(-total, kind="stable")]
+        return [*(hits[place] for place in np.argsort(-total, kind="stable")), *rest]
 
     def _vectors(self, headings: Iterable[str], request: RequestContext | None) -> Mapping[str, Vector]:
         known = self._known  # replaced as a whole: another thread may be reading it

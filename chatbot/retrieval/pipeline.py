@@ -106,15 +106,11 @@ class Retriever:
         reranker = reranker or self._reranker()
         fetched = reranker.candidates(top_k) if reranker else top_k
         clock = _Clock()
-        # No index knows pages, so as many are looked through as the nearest may be spread over.
-        count = PAGE_CANDIDATES if page else fetched
-        find = partial(self._found, query, chosen, (count, fetched), clock, request)
+        find = partial(self._found, query, chosen, fetched, page, clock, request)
         own, untagged = parted(scope, self._refiner.catalog) if self._refiner and chosen.refines else (scope, None)
         hits, threshold = find(own)
         if untagged:
-            hits = joined(hits, find(untagged)[0], own)[:count]
-        if page:
-            hits = [hit for hit in hits if hit.chunk.page == page][:fetched]
+            hits = joined(hits, find(untagged)[0], own)[:fetched]
         hits = with_rank(hits)
         if reranker:
             reranked = reranker.rerank(query, hits, top_k=top_k, request=request or RequestContext())
@@ -126,28 +122,30 @@ class Retriever:
         self,
         query: str,
         method: RetrievalMethod,
-        counts: tuple[int, int],
+        top_k: int,
+        page: int | None,
         clock: _Clock,
         request: RequestContext | None,
         scope: Scope,
     ) -> tuple[Sequence[SearchHit], Threshold | None]:
-        """Hits of one scope in order, and the threshold they passed; for ``counts`` see `_rank`."""
+        """Hits of one scope in order, and the threshold they passed."""
         refiner = self._refiner if method.refines else None
         text = refiner.read(query, scope) if refiner else SearchText(query, query)
         vector = self._embedder.embed_query(text.question, request=request)
         clock.lap("embed", Usage(embedding_tokens=self._embedder.count_tokens(text.question)))
-        count, keep = counts
-        considered = max(count, DEPTH) if refiner else count
+        # No index knows pages, so as many are looked through as the nearest may be spread over.
+        considered = max(top_k, PAGE_CANDIDATES if page else DEPTH if refiner else 0)
         search = partial(self._search, text, vector, method, scope, clock)
         for _ in range(TRIES):
             near, worded = settled_search(search, method.candidates(considered), self._unsettled)
-            hits, threshold, complete = self._rank(vector, method, near, worded, (considered, keep), clock)
+            hits, threshold, complete = self._rank(vector, method, near, worded, (considered, top_k), clock)
             if complete:
                 break  # else a report was replaced since it was found: its new passages are there now
+        found = [hit for hit in hits if page is None or hit.chunk.page == page]
         if refiner:
-            hits = tuple(refiner.order(text, vector, hits, scope, request)[:count])
+            found = refiner.order(text, vector, found, scope, request)
             clock.lap("order")
-        return hits, threshold
+        return found[:top_k], threshold
 
     def _search(
         self, text: SearchText, vector: Vector, method: RetrievalMethod, scope: Scope, clock: _Clock, count: int
