@@ -31,6 +31,8 @@ _NEXT_DATED = re.compile(r"(?:(?<=\d\))|(?<=t\.\))) +(?=[-$€£¥\d])")
 _NOTE = re.compile(r"^\W*(?:note|definition|methodology)s?:.*|\bnote:[^(]*", re.IGNORECASE)
 _BULLET = re.compile(r"^(?:[-*•]|\d+\.) +")
 _LABEL = re.compile(r"([^:]{1,80}?) ?:\s+")
+_YEAR_LABEL = re.compile(rf"\b{_YEAR}\b[^:;]{{0,40}}:|:\s*{_YEAR}\s*(?:[;,]|$)")
+"""A year in front of a figure, or in a column of its own."""
 _LED_BY_YEAR = re.compile(rf"(?P<year>{_YEAR})(?: (?P<rest>[^\d\s].*))?")
 _YEAR_COLUMN = re.compile(r"(?:(?:fiscal|calendar|reference) )?year|jahr|année|año|ano|anno", re.IGNORECASE)
 _ITEM_END = re.compile(r"[;,]\s+(?![^()]*\))")
@@ -84,17 +86,23 @@ def figure_years(text: str) -> tuple[int, ...]:
     if not _ANY_YEAR.search(unify_signs(text)):
         return ()
     lines, found = list(_lines(text)), set[int]()
+    is_stated = False
     for line in lines:
+        is_stated = is_stated or _YEAR_LABEL.search(line) is not None
         for match in _DATED.finditer(line):
             if match["estimate"] or not line[match.end() :].strip(" .;"):
                 found |= _years(match)
-    if found.issuperset(int(year) for line in lines for year in _ANY_YEAR.findall(line)):
-        return tuple(sorted(found, reverse=True))  # as most passages: the whole reading takes ten times as long
-    found = found.union(*(figure.years for figure in stated(text)))
+            else:
+                is_stated = True
+    # What stands in brackets is enough for most passages: the whole reading takes ten times as long.
+    lines = [line for line in lines if not found.issuperset(map(int, _ANY_YEAR.findall(line)))]
+    if lines and is_stated:
+        found = found.union(*(figure.years for figure in stated(text)))
     for line in lines:
         for sentence in sentences(line):
-            if found.issuperset(map(int, _ANY_YEAR.findall(sentence))):
-                continue
+            nothing_new = found.issuperset(map(int, _ANY_YEAR.findall(sentence)))
+            if nothing_new or not _DIGIT.search(_ANY_YEAR.sub("", sentence)):
+                continue  # most prose has years and no figure
             numbers = figures(sentence)
             found = found.union(*bound_years(sentence, numbers))
             if not all(number.bare for number in numbers):
