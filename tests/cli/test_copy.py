@@ -73,13 +73,12 @@ def finish(source: str | Path, target: str | Path, environment: dict[str, str], 
     assert 0 < int(copied[1]) <= rows - 500
 
 
-@pytest.mark.parametrize("chunks", [2000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_there_and_back_killed_on_both_ways(
-    chunks: int, tmp_path: Path, server: NxProcess, process_environment: dict[str, str]
+    tmp_path: Path, server: NxProcess, process_environment: dict[str, str]
 ) -> None:
     source, back, mongodb = tmp_path / "source", tmp_path / "back", f"{server.uri}/copied"
     original = opened(source)
-    write_corpus(original, chunks)
+    write_corpus(original, 2000)
     before, rows = contents(original, EVERYTHING), sum(original[name].count({}) for name in EVERYTHING)
     original.close()
     process_environment.pop("EMBEDDING_PROVIDER", None)

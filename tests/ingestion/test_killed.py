@@ -26,7 +26,7 @@ from chatbot.settings import Settings
 with Services(Settings.from_env()) as services:
     services.ingesting.sample_reports().load()
 """
-KILLS = 20
+KILLS = 12
 REPORTS = 77
 KILLED_AT = (5, 22, 41)
 """Reports that are ready when the process is killed: it is then in the middle of a later one."""
@@ -71,7 +71,7 @@ def test_killed_ingestion_leaves_nothing_twice_and_nothing_half(tmp_path: Path) 
     )
 
 
-# The command line: what 20 kills leave is what an undisturbed run leaves
+# The command line: what a dozen kills leave is what an undisturbed run leaves
 
 
 def command(folder: Path) -> subprocess.Popen[bytes]:
@@ -134,7 +134,7 @@ def contents(settings: Settings) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_what_twenty_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Path) -> None:
+def test_what_a_dozen_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Path) -> None:
     disturbed, calm = (
         Settings(data_dir=tmp_path / name, embedding_provider="hashing", chat_model="echo", sample_data="off")
         for name in ("disturbed", "calm")
