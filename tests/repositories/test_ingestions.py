@@ -65,7 +65,9 @@ def test_the_latest_come_first_and_the_oldest_is_worked_on_first(jobs: Ingestion
     assert jobs.active() == 3
 
 
-def test_a_file_has_one_owner_among_threads(jobs: IngestionRepository) -> None:
+def test_a_file_has_one_owner_among_threads(jobs: IngestionRepository, request: pytest.FixtureRequest) -> None:
+    if "mongomock" in request.node.name:
+        pytest.skip("mongomock filters a row and copies it in two steps: a write in between makes it look free")
     jobs.create(files(*(f"{n:02}" for n in range(8))))
     taken: list[str] = []
     together = threading.Barrier(3)
