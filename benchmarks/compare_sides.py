@@ -40,21 +40,22 @@ THINGS = {
 }
 """The questions of the data set as the thing that is compared."""
 TWO_COUNTRIES = (
-    "Compare {thing} of {a} and {b} in {year}",
-    "How do {a} and {b} differ in {thing} in {year}?",
-    "What is the difference in {thing} between {a} and {b} in {year}?",
-    "{a} vs {b}, {year}: {question}",
-    "{bare} in {a} and in {b} in {year}?",
-    "How does {thing} in {a} compare with that of {b} in {year}?",
+    "Compare {thing} of {a} and {b} in the {year} reports",
+    "How do {a} and {b} differ in {thing} in the {year} reports?",
+    "What is the difference in {thing} between {a} and {b} in the {year} editions?",
+    "{a} vs {b}, {year} reports: {question}",
+    "{bare} in {a} and in {b} according to the {year} reports?",
+    "How does {thing} in {a} compare with that of {b} in the {year} reports?",
 )
 TWO_YEARS = (
-    "Compare {thing} of {a} in {year} and {other}",
-    "How did {thing} in {a} change between {year} and {other}?",
-    "What is the difference between {year} and {other} in {thing} of {a}?",
-    "{a}, {year} versus {other}: {question}",
-    "{bare} in {a} in {year} and in {other}?",
-    "How does {thing} in {a} in {other} compare with {year}?",
+    "Compare {thing} of {a} in the {year} report and the {other} report",
+    "How did {thing} in {a} change between the {year} and the {other} report?",
+    "What is the difference between the {year} and {other} editions in {thing} of {a}?",
+    "{a}, {year} report versus {other} report: {question}",
+    "{bare} in {a} in the {year} report and in the {other} report?",
+    "How does {thing} in {a} in the {other} edition compare with the {year} edition?",
 )
+"""What is right are passages of editions, so the words speak of editions: a bare year is a figure's."""
 
 
 @dataclass(frozen=True, slots=True)
