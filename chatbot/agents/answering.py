@@ -29,7 +29,6 @@ from ..schema import (
     SourcesEvent,
     StepEvent,
     StepTiming,
-    Threshold,
     TokenEvent,
 )
 from ..text import escape_markdown, quotation_item
@@ -199,7 +198,6 @@ def answer_from(
     way: WritingPlan,
     *,
     around: Neighbourhood | None = None,
-    threshold: Threshold | None = None,
     tokens: int | None = None,
 ) -> Iterator[Event]:
     """The answer from these hits, best first, as far as they fit ``tokens`` (CONTEXT_TOKENS)."""
@@ -215,7 +213,7 @@ def answer_from(
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
     done = yield from write_answer(run, context, way)
     response = way.finish(done.text, done.context)
-    yield conclude(run, scope, response, hits, threshold, done.context, truncated=done.truncated)
+    yield conclude(run, scope, response, hits, done.context, truncated=done.truncated)
 
 
 def note_left_out(run: AgentRun, shown: int, found: int) -> Iterator[StepEvent]:
@@ -224,22 +222,20 @@ def note_left_out(run: AgentRun, shown: int, found: int) -> Iterator[StepEvent]:
         yield from run.stop("tokens", f"The budget of tokens leaves room for {shown} of {found} passages.")
 
 
-def answer_empty(
-    run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit], threshold: Threshold | None = None
-) -> Iterator[Event]:
+def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit]) -> Iterator[Event]:
     """ON_EMPTY, with the passages that came closest; general knowledge only within the budget."""
     yield SourcesEvent((), scope)
     closest = distinct(closest)
     general = run.resources.on_empty == "general" and not run.spending.stops_answer()
     if general and (done := (yield from _general(run))) is not None:
-        yield conclude(run, scope, done.text, closest, threshold, Context(), truncated=done.truncated)
+        yield conclude(run, scope, done.text, closest, Context(), truncated=done.truncated)
         return
     searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
     text = _missing_figures(run, closest) or not_found(searched, closest)
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
         text = "\n\n".join([f"{run.why_stopped} Nothing was found until then.", *([text] if closest else [])])
-    yield from _said(run, text, scope, closest, threshold)
+    yield from _said(run, text, scope, closest)
 
 
 def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
@@ -260,23 +256,15 @@ def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
     return done if done.text else None
 
 
-def answer_text(
-    run: AgentRun,
-    text: str,
-    scope: ScopeSummary,
-    closest: Sequence[SearchHit] = (),
-    threshold: Threshold | None = None,
-) -> Iterator[Event]:
+def answer_text(run: AgentRun, text: str, scope: ScopeSummary, closest: Sequence[SearchHit] = ()) -> Iterator[Event]:
     """An answer that is this text, with the passages that came closest in its trace."""
     yield SourcesEvent((), scope)
-    yield from _said(run, text, scope, closest, threshold)
+    yield from _said(run, text, scope, closest)
 
 
-def _said(
-    run: AgentRun, text: str, scope: ScopeSummary, closest: Sequence[SearchHit], threshold: Threshold | None
-) -> Iterator[Event]:
+def _said(run: AgentRun, text: str, scope: ScopeSummary, closest: Sequence[SearchHit]) -> Iterator[Event]:
     yield TokenEvent(text)
-    yield conclude(run, scope, text, closest, threshold, Context())
+    yield conclude(run, scope, text, closest, Context())
 
 
 def conclude(
@@ -284,7 +272,6 @@ def conclude(
     scope: ScopeSummary,
     response: str,
     hits: Sequence[SearchHit],
-    threshold: Threshold | None,
     context: Context,
     *,
     truncated: bool = False,
@@ -296,7 +283,7 @@ def conclude(
             response,
             scope=scope,
             context=context,
-            retrieval=Retrieval(tuple(hits), threshold, ()),
+            retrieval=Retrieval(tuple(hits), run.threshold, ()),
             steps=run.spending.steps,
             path=run.path,
             stopped_by=run.stopped_by,

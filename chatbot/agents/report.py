@@ -180,7 +180,7 @@ class ReportAgent:
                 yield TokenEvent(text)
             done += [heading, text]
         body = "\n\n".join(done)
-        answer = conclude(run, scope, body, hits, None, context, truncated=sections.truncated).answer
+        answer = conclude(run, scope, body, hits, context, truncated=sections.truncated).answer
         if sources := _sources(body, context):
             yield TokenEvent(f"\n\n{sources}")
         yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [body, sources]))))

@@ -21,7 +21,7 @@ from ..rerankers.none import NoReranker
 from ..retrieval.compression import Compressor
 from ..retrieval.pipeline import Retrieval, Retriever
 from ..retrieval.scope import KnowledgeCollection, describe, inventory
-from ..schema import Message, Question, SearchHit, StepEvent, StepTiming, Stopper
+from ..schema import Message, Question, SearchHit, StepEvent, StepTiming, Stopper, Threshold
 from ..text import Analyzer, estimate_tokens
 from .budget import (
     EXPLORING_SHARE,
@@ -80,6 +80,8 @@ class AgentRun:
         self.path: list[StepEvent] = []
         self.stopped_by: Stopper = ""
         self.why_stopped = ""
+        self.threshold: Threshold | None = None
+        """Of its searches: that of the one that had to descend furthest."""
         self._found = False
         self._share = PLANNING_SHARE
 
@@ -219,6 +221,7 @@ class AgentRun:
                 yield self.step("found", f"{label}: {why}", failed=True)
                 continue
             found[outcome.place] = outcome.result
+            self.note_threshold(outcome.result)
             allowances[outcome.place].settle(*outcome.result.steps)
             yield self.step("found", label, hits=outcome.result.hits)
         if any(allowance.refused for allowance in allowances):
@@ -229,6 +232,11 @@ class AgentRun:
             raise next((failure.error for failure in failures if failure.error), too_slow(seconds))
         self._found = self._found or len(failures) < len(searches)
         return found
+
+    def note_threshold(self, found: Retrieval) -> None:
+        """Keep it for the trace."""
+        if found.threshold and (self.threshold is None or found.threshold.used < self.threshold.used):
+            self.threshold = found.threshold
 
     def _in_thread(self, search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
         begin_request()  # waits at the same time would add up in the request's own time limit

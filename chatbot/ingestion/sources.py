@@ -111,7 +111,7 @@ def make_document(
 
 
 def typed(metadata: Mapping[str, Value], said: Mapping[str, Any]) -> dict[str, Value]:
-    """A report of a year, of no country and of no type is a yearly review, unless a person ``said`` that it has none."""
+    """A report of a year, no country and no type is a yearly review, unless a person ``said`` that it has no type."""
     review = "year" in metadata and "country_name" not in metadata and "type" not in {*metadata, *said}
     return {**metadata, **({"type": YEAR_IN_REVIEW} if review else {})}
 
