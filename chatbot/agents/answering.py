@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from ..chat_models.extractive import HEADER
 from ..errors import BudgetExhaustedError, ChatModelError, IngestingError
-from ..grounding.answer import Draft, Written, assemble, general_prompt, not_found, prompt_for, write
+from ..grounding.answer import Draft, Written, as_set, assemble, general_prompt, not_found, prompt_for, write
 from ..grounding.context import Neighbourhood, build_context
 from ..model_output.asking import numbers
 from ..model_output.stream import Completion, Reply, completion
@@ -73,10 +73,14 @@ def write_answer(run: AgentRun, context: Context, way: WritingPlan) -> Generator
         return (yield from _quoted(f"{run.why_stopped} {INSTEAD}", instead, context))
     yield run.step("generate", "Writing the answer")
     draft, allowance = Draft(path=run.path), run.spending.allowance(keep=0)
-    model = BudgetedChatModel(run.chat_model, allowance)
+    model, settings = BudgetedChatModel(run.chat_model, allowance), run.resources.settings
+
+    def prompt(question: Question, context: Context) -> Prompt:
+        return as_set(way.prompt(question, context), settings)
+
     try:
         with run.request.within(run.spending.seconds_left()) as limited:
-            done = yield from write(model, run.question, context, limited, prompt=way.prompt, draft=draft)
+            done = yield from write(model, run.question, context, limited, prompt=prompt, draft=draft)
     except ChatModelError as error:
         is_all = quoting is None and not run.spending.goes_on
         if is_all or not (draft.text or run.may_go_on(error)):
@@ -183,7 +187,7 @@ def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
     """Whether nothing was found: no hit, or only such as are about something else (RELEVANCE_FLOOR) or other years."""
     best = max((hit.score for hit in hits if hit.score is not None), default=0.0)
     is_other = best < run.resources.relevance_floor or _missing_figures(run, hits) is not None
-    return not hits or (run.resources.on_empty != "relax" and is_other)
+    return not hits or (run.resources.settings.on_empty != "relax" and is_other)
 
 
 def _missing_figures(run: AgentRun, hits: Sequence[SearchHit]) -> str | None:
@@ -203,9 +207,9 @@ def answer_from(
     """The answer from these hits, best first, as far as they fit ``tokens`` (CONTEXT_TOKENS)."""
     started = time.perf_counter()
     hits, left = with_rank(hits), run.spending.tokens_left
-    most = tokens or run.resources.context_tokens
+    most = tokens or run.resources.settings.context_tokens
     budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
-    margin = run.resources.context_margin
+    margin = run.resources.settings.context_margin
     context = build_context(hits, around or run.resources.store, budget_tokens=budget, margin=margin)
     run.spending.add(StepTiming.since("context", started))
     if budget < most:
@@ -226,7 +230,7 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
     """ON_EMPTY, with the passages that came closest; general knowledge only within the budget."""
     yield SourcesEvent((), scope)
     closest = distinct(closest)
-    general = run.resources.on_empty == "general" and not run.spending.stops_answer()
+    general = run.resources.settings.on_empty == "general" and not run.spending.stops_answer()
     if general and (done := (yield from _general(run))) is not None:
         yield conclude(run, scope, done.text, closest, Context(), truncated=done.truncated)
         return
@@ -240,7 +244,7 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
 
 def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
     """None where the model writes nothing, or fails after others of its calls: what they cost is not thrown away."""
-    started, asked = time.perf_counter(), general_prompt(run.question)
+    started, asked = time.perf_counter(), as_set(general_prompt(run.question), run.resources.settings)
     heard = Reply(asked)
     try:
         with run.request.within(run.spending.seconds_left()) as limited:

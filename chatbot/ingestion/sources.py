@@ -107,6 +107,7 @@ def make_document(
         pages=loaded.pages,
         labels=tuple(dict.fromkeys((said["labels"] or ()) if "labels" in said else (*loaded.labels, *source.labels))),
         description=(said["description"] or "") if "description" in said else source.description or loaded.description,
+        columns=loaded.columns,
     )
 
 
