@@ -70,6 +70,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "top_k": 3,
         "threshold_start": 0.75,
         "threshold_floor": 0.75,
+        "context_role": "system",
         "chunk_strategy": "max_length",
         "chunk_size": 1500,
         "chunk_overlap": 0,

@@ -112,6 +112,17 @@ class Settings(BaseModel):
         60.0, gt=0, le=600, description="Seconds a model may be silent before a request fails."
     )
     model_retries: int = Field(2, ge=0, le=10, description="Retries of a model call, with the SDK's back-off.")
+    system_prompt: str | None = Field(
+        None, description="What a model that answers is told before the rules of citing: who it is, how it speaks."
+    )
+    collection_prompts: Collections = Field(
+        (),
+        description="More of that for answers from a collection's passages: name: text; name: text.",
+    )
+    context_metadata: bool = Field(True, description="Tell the model report, edition, page and section of a passage.")
+    context_role: Literal["user", "system"] = Field(
+        "user", description="The message that holds the passages; system as in seed 004."
+    )
     temperature: float = Field(0.2, ge=0, le=2, description="Sampling temperature of the chat model.")
     max_answer_tokens: int = Field(1024, ge=16, description="Longest answer, in tokens.")
 
@@ -149,8 +160,22 @@ class Settings(BaseModel):
     fusion: str = Field(
         "zscore", description="How hybrid retrieval merges both searches: zscore, minmax, bounded (seed 001) or rrf."
     )
+    rrf_k: int = Field(60, ge=1, le=1000, description="FUSION=rrf: what is added to a rank before it divides.")
+    search_candidates: int = Field(
+        100, ge=1, le=1000, description="Passages that hybrid retrieval asks of each search, at least TOP_K."
+    )
+    keyword_exempt: int = Field(
+        10, ge=0, le=1000, description="First passages of the keyword search that no threshold drops."
+    )
+    bm25_k1: float = Field(
+        1.2, ge=0, le=10, description="BM25: weight of a word that repeats; not in MongoDB's search."
+    )
+    bm25_b: Fraction = Field(0.75, description="BM25: how much long passages are held back; not in MongoDB's search.")
     reranker: str = Field(
         "none", description="none, diversity, mmr, llm, or cross_encoder (package sentence-transformers)."
+    )
+    rerank_candidates: int | None = Field(
+        None, ge=1, le=200, description="Passages that a reranker is given. Not set: as it asks for (diversity: 10)."
     )
     top_k: int = Field(5, ge=1, le=50, description="Passages an answer stands on.")
     threshold_start: Fraction = Field(0.7, description="Score above which a passage counts as close (adaptive).")
@@ -179,6 +204,12 @@ class Settings(BaseModel):
         6000, ge=200, description="Tokens of passages in one prompt of the modes with several searches."
     )
     deep_rounds: int = Field(3, ge=1, le=10, description="Rounds of searches in mode deep (seed 002: max_iter 3).")
+    deep_sub_questions: int = Field(4, ge=1, le=20, description="Questions that mode deep begins with, at most.")
+    query_expansion: bool = Field(
+        False, description="Mode deep: a model adds terms to the question, which are searched for, too (one call)."
+    )
+    deep_gaps: int = Field(3, ge=1, le=20, description="Questions that mode deep adds after a round, at most.")
+    report_sections: int = Field(6, ge=1, le=20, description="Sections of a report, at most.")
     chain_rounds: int = Field(4, ge=1, le=10, description="Follow-up questions in mode chain (seed 002: 4).")
     search_threads: int = Field(8, ge=1, le=64, description="Searches of one question at the same time.")
     search_seconds: float = Field(
@@ -211,7 +242,7 @@ class Settings(BaseModel):
     # Ingestion
     chunk_strategy: str = Field(
         "sections",
-        description="How reports are cut: sections, recursive, sliding_window, sentence, paragraph, max_length.",
+        description="How reports are cut: sections, recursive, sliding_window, sentence, paragraph, max_length, rows.",
     )
     chunk_size: int = Field(
         900, ge=100, description="Longest passage, in CHUNK_UNIT; shorter where the embedder reads less."
@@ -260,6 +291,10 @@ class Settings(BaseModel):
         if len(set(names)) < len(names):
             raise ValueError("COLLECTIONS names one of them twice")
         check_names(self.chunk_collections, embedded=self.mongodb_uri is None)
+        for name, _ in self.collection_prompts:
+            if name not in self.chunk_collections:
+                valid = ", ".join(self.chunk_collections)
+                raise ValueError(f"COLLECTION_PROMPTS names {name!r}, which is no collection. Valid: {valid}")
         return self
 
     @property

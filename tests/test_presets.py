@@ -51,4 +51,5 @@ def test_a_request_changes_no_chunks() -> None:
         "top_k": 3,
         "threshold_start": 0.75,
         "threshold_floor": 0.75,
+        "context_role": "system",
     }

@@ -14,7 +14,7 @@ from chatbot.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / ".env.example"
-FIELD = re.compile(r"^    # (?P<section>[A-Z]\w+)$|^    (?P<name>[a-z_]+): ", re.MULTILINE)
+FIELD = re.compile(r"^    # (?P<section>[A-Z]\w+)$|^    (?P<name>[a-z][a-z0-9_]*): ", re.MULTILINE)
 
 
 def declared() -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from ..chat_models.extractive import HEADER
 from ..errors import BudgetExhaustedError, ChatModelError, IngestingError
-from ..grounding.answer import Draft, Written, assemble, general_prompt, not_found, prompt_for, write
+from ..grounding.answer import Draft, Written, as_set, assemble, general_prompt, not_found, prompt_for, write
 from ..grounding.context import Neighbourhood, build_context
 from ..model_output.asking import numbers
 from ..model_output.stream import Completion, Reply, completion
@@ -29,7 +29,6 @@ from ..schema import (
     SourcesEvent,
     StepEvent,
     StepTiming,
-    Threshold,
     TokenEvent,
 )
 from ..text import escape_markdown, quotation_item
@@ -74,10 +73,14 @@ def write_answer(run: AgentRun, context: Context, way: WritingPlan) -> Generator
         return (yield from _quoted(f"{run.why_stopped} {INSTEAD}", instead, context))
     yield run.step("generate", "Writing the answer")
     draft, allowance = Draft(path=run.path), run.spending.allowance(keep=0)
-    model = BudgetedChatModel(run.chat_model, allowance)
+    model, settings = BudgetedChatModel(run.chat_model, allowance), run.resources.settings
+
+    def prompt(question: Question, context: Context) -> Prompt:
+        return as_set(way.prompt(question, context), settings)
+
     try:
         with run.request.within(run.spending.seconds_left()) as limited:
-            done = yield from write(model, run.question, context, limited, prompt=way.prompt, draft=draft)
+            done = yield from write(model, run.question, context, limited, prompt=prompt, draft=draft)
     except ChatModelError as error:
         is_all = quoting is None and not run.spending.goes_on
         if is_all or not (draft.text or run.may_go_on(error)):
@@ -184,7 +187,7 @@ def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
     """Whether nothing was found: no hit, or only such as are about something else (RELEVANCE_FLOOR) or other years."""
     best = max((hit.score for hit in hits if hit.score is not None), default=0.0)
     is_other = best < run.resources.relevance_floor or _missing_figures(run, hits) is not None
-    return not hits or (run.resources.on_empty != "relax" and is_other)
+    return not hits or (run.resources.settings.on_empty != "relax" and is_other)
 
 
 def _missing_figures(run: AgentRun, hits: Sequence[SearchHit]) -> str | None:
@@ -199,15 +202,14 @@ def answer_from(
     way: WritingPlan,
     *,
     around: Neighbourhood | None = None,
-    threshold: Threshold | None = None,
     tokens: int | None = None,
 ) -> Iterator[Event]:
     """The answer from these hits, best first, as far as they fit ``tokens`` (CONTEXT_TOKENS)."""
     started = time.perf_counter()
     hits, left = with_rank(hits), run.spending.tokens_left
-    most = tokens or run.resources.context_tokens
+    most = tokens or run.resources.settings.context_tokens
     budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
-    margin = run.resources.context_margin
+    margin = run.resources.settings.context_margin
     context = build_context(hits, around or run.resources.store, budget_tokens=budget, margin=margin)
     run.spending.add(StepTiming.since("context", started))
     if budget < most:
@@ -215,7 +217,7 @@ def answer_from(
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
     done = yield from write_answer(run, context, way)
     response = way.finish(done.text, done.context)
-    yield conclude(run, scope, response, hits, threshold, done.context, truncated=done.truncated)
+    yield conclude(run, scope, response, hits, done.context, truncated=done.truncated)
 
 
 def note_left_out(run: AgentRun, shown: int, found: int) -> Iterator[StepEvent]:
@@ -224,27 +226,25 @@ def note_left_out(run: AgentRun, shown: int, found: int) -> Iterator[StepEvent]:
         yield from run.stop("tokens", f"The budget of tokens leaves room for {shown} of {found} passages.")
 
 
-def answer_empty(
-    run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit], threshold: Threshold | None = None
-) -> Iterator[Event]:
+def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit]) -> Iterator[Event]:
     """ON_EMPTY, with the passages that came closest; general knowledge only within the budget."""
     yield SourcesEvent((), scope)
     closest = distinct(closest)
-    general = run.resources.on_empty == "general" and not run.spending.stops_answer()
+    general = run.resources.settings.on_empty == "general" and not run.spending.stops_answer()
     if general and (done := (yield from _general(run))) is not None:
-        yield conclude(run, scope, done.text, closest, threshold, Context(), truncated=done.truncated)
+        yield conclude(run, scope, done.text, closest, Context(), truncated=done.truncated)
         return
     searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
     text = _missing_figures(run, closest) or not_found(searched, closest)
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
         text = "\n\n".join([f"{run.why_stopped} Nothing was found until then.", *([text] if closest else [])])
-    yield from _said(run, text, scope, closest, threshold)
+    yield from _said(run, text, scope, closest)
 
 
 def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
     """None where the model writes nothing, or fails after others of its calls: what they cost is not thrown away."""
-    started, asked = time.perf_counter(), general_prompt(run.question)
+    started, asked = time.perf_counter(), as_set(general_prompt(run.question), run.resources.settings)
     heard = Reply(asked)
     try:
         with run.request.within(run.spending.seconds_left()) as limited:
@@ -260,23 +260,15 @@ def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
     return done if done.text else None
 
 
-def answer_text(
-    run: AgentRun,
-    text: str,
-    scope: ScopeSummary,
-    closest: Sequence[SearchHit] = (),
-    threshold: Threshold | None = None,
-) -> Iterator[Event]:
+def answer_text(run: AgentRun, text: str, scope: ScopeSummary, closest: Sequence[SearchHit] = ()) -> Iterator[Event]:
     """An answer that is this text, with the passages that came closest in its trace."""
     yield SourcesEvent((), scope)
-    yield from _said(run, text, scope, closest, threshold)
+    yield from _said(run, text, scope, closest)
 
 
-def _said(
-    run: AgentRun, text: str, scope: ScopeSummary, closest: Sequence[SearchHit], threshold: Threshold | None
-) -> Iterator[Event]:
+def _said(run: AgentRun, text: str, scope: ScopeSummary, closest: Sequence[SearchHit]) -> Iterator[Event]:
     yield TokenEvent(text)
-    yield conclude(run, scope, text, closest, threshold, Context())
+    yield conclude(run, scope, text, closest, Context())
 
 
 def conclude(
@@ -284,7 +276,6 @@ def conclude(
     scope: ScopeSummary,
     response: str,
     hits: Sequence[SearchHit],
-    threshold: Threshold | None,
     context: Context,
     *,
     truncated: bool = False,
@@ -296,7 +287,7 @@ def conclude(
             response,
             scope=scope,
             context=context,
-            retrieval=Retrieval(tuple(hits), threshold, ()),
+            retrieval=Retrieval(tuple(hits), run.threshold, ()),
             steps=run.spending.steps,
             path=run.path,
             stopped_by=run.stopped_by,

@@ -52,12 +52,12 @@ class ChainAgent:
             return prompt_for(question, context, asked="chain_answer_user", so_far=_told(links))
 
         way = WritingPlan(prompt, lambda context: quotations(run, run.question.search_text, context))
-        yield from answer_from(run, scope, evidence.hits, way, tokens=self._resources.deep_context_tokens)
+        yield from answer_from(run, scope, evidence.hits, way, tokens=self._resources.settings.deep_context_tokens)
 
     def _explore(self, run: AgentRun) -> Generator[StepEvent, None, tuple[Findings, list[Link], list[SearchHit]]]:
         """The passages that support the short answers, these, and all that was found."""
         evidence, links, closest = Findings(), list[Link](), list[SearchHit]()
-        for _ in range(self._resources.chain_rounds):
+        for _ in range(self._resources.settings.chain_rounds):
             asked = yield from self._next_question(run, links)
             if asked is None or run.request.cancelled:
                 break

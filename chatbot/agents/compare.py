@@ -62,7 +62,7 @@ class CompareAgent:
             return
         comparison = _Comparison(run, compared, ready, found)
         way = WritingPlan(comparison.prompt, comparison.quoting, comparison.finish)
-        yield from answer_from(run, scope, hits, way, tokens=self._resources.deep_context_tokens)
+        yield from answer_from(run, scope, hits, way, tokens=self._resources.settings.deep_context_tokens)
 
     def _is_named(self, asked: Sequence[Side], found: Sequence[Retrieval | None]) -> bool:
         """Whether a passage has all the words of its side's question: that is short, and its scores are low.

@@ -14,8 +14,8 @@ from .answering import WritingPlan, answer_empty, answer_from, is_empty, open_re
 from .run import AgentRun, Resources
 from .searches import Findings, bullet_list, narrowed_search, new_questions, number_passages
 
-SUB_QUESTIONS = 4
-GAPS = 3
+TERMS = 6
+"""That a model adds to a question, at most."""
 JUDGED = 24
 """Passages that one call judges, and so the most that a round brings."""
 
@@ -31,8 +31,9 @@ class DeepAgent:
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
+        self._settings = resources.settings
         self._has_model = resources.chat_models.is_language_model
-        self._rounds = resources.deep_rounds if self._has_model else 1
+        self._rounds = self._settings.deep_rounds if self._has_model else 1
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """Plan, rounds of searches, then one answer from what was kept."""
@@ -51,7 +52,7 @@ class DeepAgent:
             return prompt_for(question, context, asked="deep_answer_user", queries=bullet_list(asked))
 
         way = WritingPlan(prompt, lambda context: _by_question(run, plan, evidence, context))
-        yield from answer_from(run, scope, evidence.hits, way, tokens=self._resources.deep_context_tokens)
+        yield from answer_from(run, scope, evidence.hits, way, tokens=self._settings.deep_context_tokens)
 
     def _plan(self, run: AgentRun) -> Generator[StepEvent, None, list[str]]:
         question = run.question
@@ -59,23 +60,34 @@ class DeepAgent:
         if self._has_model:
             plan = yield from run.ask(
                 "plan",
-                asking.queries(SUB_QUESTIONS),
+                asking.queries(self._settings.deep_sub_questions),
                 "Sub-questions by rule",
-                most=str(SUB_QUESTIONS),
+                most=str(self._settings.deep_sub_questions),
             )
         if not plan:
-            plan = sub_questions(question.search_text, question.scope, self._resources.catalog, most=SUB_QUESTIONS)
+            most = self._settings.deep_sub_questions
+            plan = sub_questions(question.search_text, question.scope, self._resources.catalog, most=most)
         plan = new_questions(plan, [question.search_text]) or [question.search_text]  # that is searched for anyway
         if plan != [question.search_text]:
             yield run.step("plan", count_of(len(plan), "sub-question"), items=plan)
         return plan
+
+    def _expanded(self, run: AgentRun) -> Generator[StepEvent, None, list[str]]:
+        """The question with terms that a model adds, where that is asked for: one search more."""
+        if not (run.question.expand and self._has_model):
+            return []
+        terms = yield from run.ask("expand", asking.queries(TERMS), "No further terms", most=str(TERMS))
+        if not terms:
+            return []
+        yield run.step("expand", "Also searched for", items=terms)
+        return [" ".join([run.question.search_text, *terms])]
 
     def _explore(
         self, run: AgentRun, plan: Sequence[str]
     ) -> Generator[StepEvent, None, tuple[Findings, list[str], list[SearchHit]]]:
         """What was kept, what was asked, and what came closest where nothing was kept."""
         evidence, asked, closest = Findings(), list[str](), list[SearchHit]()
-        open_questions = [run.question.search_text, *plan]
+        open_questions = [run.question.search_text, *plan, *(yield from self._expanded(run))]
         for round_number in range(1, self._rounds + 1):
             queries = new_questions(open_questions, asked)
             if not queries or run.request.cancelled:
@@ -97,7 +109,7 @@ class DeepAgent:
 
     def _near(self, hits: Sequence[SearchHit]) -> Sequence[SearchHit]:
         """Without a model to judge them: those that are not about something else, unless anything will do."""
-        if self._has_model or self._resources.on_empty == "relax":
+        if self._has_model or self._settings.on_empty == "relax":
             return hits
         return [hit for hit in hits if (hit.score or 0.0) >= self._resources.relevance_floor]
 
@@ -123,10 +135,10 @@ class DeepAgent:
         """What is still to be asked; nothing where the model cannot be read."""
         gaps = yield from run.ask(
             "reflect",
-            asking.queries(GAPS),
+            asking.queries(self._settings.deep_gaps),
             "No further searches",
-            most=str(GAPS),
-            passages=number_passages(evidence.hits, tokens=self._resources.deep_context_tokens),
+            most=str(self._settings.deep_gaps),
+            passages=number_passages(evidence.hits, tokens=self._settings.deep_context_tokens),
             queries=bullet_list(asked),
         )
         if gaps is None:

@@ -41,12 +41,13 @@ class DirectAgent:
             yield from answer_empty(run, scope, ())
             return
         allowance.settle(*retrieval.steps)
+        run.note_threshold(retrieval)
         if allowance.refused:
             yield from run.stop("calls")
         if is_empty(run, retrieval.hits):
-            yield from answer_empty(run, scope, retrieval.hits, retrieval.threshold)
+            yield from answer_empty(run, scope, retrieval.hits)
             return
-        yield from answer_from(run, scope, retrieval.hits, WritingPlan(), threshold=retrieval.threshold)
+        yield from answer_from(run, scope, retrieval.hits, WritingPlan())
 
     def _about_attachments(self, run: AgentRun) -> Iterator[Event]:
         """The same, over passages that are in no store and are gone afterwards (R-A2)."""
@@ -63,14 +64,15 @@ class DirectAgent:
             return
         retrieval, chunks = found
         run.spending.add(*retrieval.steps)
+        run.note_threshold(retrieval)
         scope = ScopeSummary(Scope(), len(question.attachments), len(chunks))
         if not retrieval.hits:
             names = ", ".join(document.name for document in question.attachments)
             text = f"Nothing in {escape_markdown(names)} is close to this question."
-            yield from answer_text(run, text, scope, threshold=retrieval.threshold)
+            yield from answer_text(run, text, scope)
             return
         around = Neighbours(chunks)
-        yield from answer_from(run, scope, retrieval.hits, WritingPlan(), around=around, threshold=retrieval.threshold)
+        yield from answer_from(run, scope, retrieval.hits, WritingPlan(), around=around)
 
 
 build = DirectAgent

@@ -51,7 +51,6 @@ from .repetition import WrittenSentences, has_statements
 from .run import AgentRun, Resources
 from .searches import Findings, distinct, narrowed_search, number_passages
 
-MOST_SECTIONS = 6
 SCOUTED = 10
 """Passages that the outline is made from."""
 MOST_FOUND = 10
@@ -116,10 +115,10 @@ class ReportAgent:
         yield run.step("outline", "Planning the outline")
         planned = yield from run.ask(
             "outline",
-            outline(MOST_SECTIONS),
+            outline(self._resources.settings.report_sections),
             "An outline by rule",
-            most=str(MOST_SECTIONS),
-            passages=number_passages(scouted, tokens=self._resources.deep_context_tokens),
+            most=str(self._resources.settings.report_sections),
+            passages=number_passages(scouted, tokens=self._resources.settings.deep_context_tokens),
         )
         if planned is None:
             parts = sub_questions(question.search_text, question.scope, self._resources.catalog)
@@ -153,7 +152,7 @@ class ReportAgent:
         started, evidence = time.perf_counter(), found.evidence
         hits = with_rank(distinct(evidence.hits))
         context = build_context(
-            hits, self._resources.store, budget_tokens=EVERYTHING, margin=self._resources.context_margin
+            hits, self._resources.store, budget_tokens=EVERYTHING, margin=self._resources.settings.context_margin
         )
         run.spending.add(StepTiming.since("context", started))
         yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
@@ -180,7 +179,7 @@ class ReportAgent:
                 yield TokenEvent(text)
             done += [heading, text]
         body = "\n\n".join(done)
-        answer = conclude(run, scope, body, hits, None, context, truncated=sections.truncated).answer
+        answer = conclude(run, scope, body, hits, context, truncated=sections.truncated).answer
         if sources := _sources(body, context):
             yield TokenEvent(f"\n\n{sources}")
         yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [body, sources]))))
@@ -208,8 +207,8 @@ class Sections:
 
     def share(self, context: Context, found: AnyOf[str], left: int) -> Generator[StepEvent, None, Context]:
         """What a section ``found``, as far as it fits: the ``left`` still to be written share the budget of tokens."""
-        most, of_budget = self._run.resources.deep_context_tokens, self._run.spending.tokens_left
-        share = most if of_budget is None else of_budget // left - self._run.resources.answer_tokens
+        most, of_budget = self._run.resources.settings.deep_context_tokens, self._run.spending.tokens_left
+        share = most if of_budget is None else of_budget // left - self._run.resources.settings.max_answer_tokens
         own = restrict(context, found, budget_tokens=min(most, max(LEAST_CONTEXT, share)))
         if share < most:
             yield from note_left_out(self._run, len(own.passages), len(found))

@@ -12,7 +12,6 @@ from typing import TypeVar
 from ..caches.answers import ChatModels
 from ..database.time_limits import begin_request
 from ..errors import NOTHING_WRITTEN, BudgetExhaustedError, ChatbotError, ChatModelError, ContextLengthError
-from ..grounding.answer import OnEmpty
 from ..model_output.asking import Shape, ask, shape_prompt
 from ..prompts import render
 from ..protocols import Agent, Catalog, ChatModel, Embedder, Quoter, Reranker, Store
@@ -21,7 +20,8 @@ from ..rerankers.none import NoReranker
 from ..retrieval.compression import Compressor
 from ..retrieval.pipeline import Retrieval, Retriever
 from ..retrieval.scope import KnowledgeCollection, describe, inventory
-from ..schema import Message, Question, SearchHit, StepEvent, StepTiming, Stopper
+from ..schema import Message, Question, SearchHit, StepEvent, StepTiming, Stopper, Threshold
+from ..settings import Settings
 from ..text import Analyzer, estimate_tokens
 from .budget import (
     EXPLORING_SHARE,
@@ -54,16 +54,9 @@ class Resources:
     collections: tuple[KnowledgeCollection, ...]
     agent: Callable[[str], Agent]
     """Another agent, by its name."""
-    context_tokens: int
-    deep_context_tokens: int
-    context_margin: int
-    answer_tokens: int
     relevance_floor: float
-    on_empty: OnEmpty
-    deep_rounds: int
-    chain_rounds: int
-    search_threads: int
-    search_seconds: float
+    settings: Settings
+    """With the query-time figures of the question's preset."""
 
 
 class AgentRun:
@@ -76,10 +69,14 @@ class AgentRun:
         self.resources = resources
         self.question = question
         self.request = request
-        self.spending = Spending(question.budget, reserve=resources.deep_context_tokens + resources.answer_tokens)
+        self.spending = Spending(
+            question.budget, reserve=resources.settings.deep_context_tokens + resources.settings.max_answer_tokens
+        )
         self.path: list[StepEvent] = []
         self.stopped_by: Stopper = ""
         self.why_stopped = ""
+        self.threshold: Threshold | None = None
+        """Of its searches: that of the one that had to descend furthest."""
         self._found = False
         self._share = PLANNING_SHARE
 
@@ -199,7 +196,7 @@ class AgentRun:
         """
         self._share = PLANNING_SHARE if planning else EXPLORING_SHARE
         found: list[Retrieval | None] = [None] * len(searches)
-        left, most = self.spending.seconds_left(self._share), self.resources.search_seconds
+        left, most = self.spending.seconds_left(self._share), self.resources.settings.search_seconds
         if left is not None and left <= 0:
             yield from self.stop("seconds")
             return found
@@ -210,7 +207,9 @@ class AgentRun:
             lambda request, one=one, allowance=allowance: self._in_thread(one, allowance, request)
             for one, allowance in zip(searches, allowances, strict=True)
         ]
-        for outcome in in_parallel(work, threads=self.resources.search_threads, request=self.request, seconds=seconds):
+        for outcome in in_parallel(
+            work, threads=self.resources.settings.search_threads, request=self.request, seconds=seconds
+        ):
             label = searches[outcome.place].label
             if outcome.result is None:
                 failures.append(outcome)
@@ -219,6 +218,7 @@ class AgentRun:
                 yield self.step("found", f"{label}: {why}", failed=True)
                 continue
             found[outcome.place] = outcome.result
+            self.note_threshold(outcome.result)
             allowances[outcome.place].settle(*outcome.result.steps)
             yield self.step("found", label, hits=outcome.result.hits)
         if any(allowance.refused for allowance in allowances):
@@ -229,6 +229,11 @@ class AgentRun:
             raise next((failure.error for failure in failures if failure.error), too_slow(seconds))
         self._found = self._found or len(failures) < len(searches)
         return found
+
+    def note_threshold(self, found: Retrieval) -> None:
+        """Keep it for the trace."""
+        if found.threshold and (self.threshold is None or found.threshold.used < self.threshold.used):
+            self.threshold = found.threshold
 
     def _in_thread(self, search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
         begin_request()  # waits at the same time would add up in the request's own time limit

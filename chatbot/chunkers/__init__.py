@@ -13,6 +13,7 @@ CHUNKERS: Registry[Chunker] = Registry(
         "max_length": "chatbot.chunkers.max_length",
         "paragraph": "chatbot.chunkers.paragraph",
         "recursive": "chatbot.chunkers.recursive",
+        "rows": "chatbot.chunkers.rows",
         "sections": "chatbot.chunkers.sections",
         "sentence": "chatbot.chunkers.sentence",
         "sliding_window": "chatbot.chunkers.sliding_window",

@@ -247,4 +247,5 @@ def _template(document: Document, section: Section, collection: str) -> Chunk:
         collection=collection,
         labels=document.labels,
         description=document.description,
+        url=document.source if document.source.startswith(("http://", "https://")) else "",
     )

@@ -23,6 +23,7 @@ COMMANDS = {
     "serve": ("operation", "Serve the chat page and the API."),
     "ingest": ("documents", "Read files, folders, web pages (https://...) or standard..."),
     "ask": ("ask", "Answer QUESTION from the reports."),
+    "chat": ("ask", "Ask one question after the other, each understood with those..."),
     "documents": ("documents", "The reports in the database."),
     "evaluate": ("evaluate", "Measure retrieval on DATASET: your own questions in a CSV..."),
     "calibrate": ("calibrate", "Measure which scores mean something with the embedding..."),

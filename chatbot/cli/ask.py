@@ -1,15 +1,17 @@
-"""`ask`: one question on the command line, and how its answer is printed."""
+"""`ask` and `chat`: questions on the command line, and how their answers are printed."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
+from ..errors import ChatbotError
 from ..retrieval.scope import describe
 from ..schema import Answer, StepEvent, TokenEvent, Unsupported
 from ..schema.chat import question_problem
@@ -17,6 +19,8 @@ from ..serialization import answer_json
 from ..services import Services
 from ..text import count_of
 from ..web.payloads import ChatRequest, parse
+
+ENDS = ("exit", "quit")
 
 
 def _question_text(context: click.Context, parameter: click.Parameter, text: str) -> str:
@@ -27,60 +31,107 @@ def _question_text(context: click.Context, parameter: click.Parameter, text: str
     return text
 
 
+OPTIONS = (
+    click.option("--country", multiple=True, help="Country, by name, ISO code or alias; repeat for several."),
+    click.option("--year", multiple=True, help="Year; repeat for several."),
+    click.option("--type", "report_type", multiple=True, help="Report type; repeat for several."),
+    click.option("--collection", multiple=True, help="Collection to search; repeat for several. Default: all."),
+    click.option("--limit", type=click.IntRange(1, 50), help="Passages the answer stands on. Default: TOP_K."),
+    click.option("--mode", help="direct, auto, deep, chain, compare or report. Default: MODE."),
+    click.option("--retrieval-method", help="vector, bm25 or hybrid. Default: RETRIEVAL_METHOD."),
+    click.option("--vector-weight", type=click.FloatRange(0, 1), help="Weight of the vectors in hybrid retrieval."),
+    click.option("--no-reranking", is_flag=True, help="Leave the hits in the order of the search: RERANKER=none."),
+    click.option("--no-metadata", is_flag=True, help="Give the model the passages' text alone: CONTEXT_METADATA=off."),
+    click.option("--preset", default="", help="adaptive, compression, hybrid, deep or deterministic."),
+    click.option(
+        "--auto-scope/--no-auto-scope",
+        default=None,
+        help="Apply the countries and editions of the question. Default: AUTO_SCOPE.",
+    ),
+    click.option("--query-expansion/--no-query-expansion", default=None, help="Mode deep: search for more terms, too."),
+    click.option("--json", "as_json", is_flag=True, help="Print the /query response."),
+)
+Command = Callable[..., None]
+
+
+def question_options(command: Command) -> Command:
+    """Gives a command the options of a question."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
 @click.command()
 @click.argument("question", callback=_question_text)
-@click.option("--country", multiple=True, help="Country, by name, ISO code or alias; repeat for several.")
-@click.option("--year", multiple=True, help="Year; repeat for several.")
-@click.option("--type", "report_type", multiple=True, help="Report type; repeat for several.")
-@click.option("--collection", multiple=True, help="Collection to search; repeat for several. Default: all.")
-@click.option("--limit", type=click.IntRange(1, 50), help="Passages the answer stands on. Default: TOP_K.")
-@click.option("--mode", help="direct, auto, deep, chain, compare or report. Default: MODE.")
-@click.option("--retrieval-method", help="vector, bm25 or hybrid. Default: RETRIEVAL_METHOD.")
-@click.option("--vector-weight", type=click.FloatRange(0, 1), help="Weight of the vectors in hybrid retrieval.")
-@click.option("--no-reranking", is_flag=True, help="Leave the hits in the order of the search: RERANKER=none.")
-@click.option("--preset", default="", help="adaptive, compression, hybrid, deep or deterministic.")
-@click.option(
-    "--auto-scope/--no-auto-scope",
-    default=None,
-    help="Apply the countries and editions of the question. Default: AUTO_SCOPE.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the /query response.")
+@question_options
 @click.pass_obj
-def ask(
-    services: Services,
-    /,
-    question: str,
-    as_json: bool,
-    vector_weight: float | None,
-    no_reranking: bool,
-    country: tuple[str, ...],
-    year: tuple[str, ...],
-    report_type: tuple[str, ...],
-    collection: tuple[str, ...],
-    **fields: Any,
-) -> None:
+def ask(services: Services, /, question: str, **options: Any) -> None:
     """Answer QUESTION from the reports.
 
     Example: python -m chatbot ask "What is the population growth rate?" --country KE --year 2023
     """
-    changed: dict[str, Any] = {} if vector_weight is None else {"vector_weight": vector_weight}
-    if no_reranking:
+    services, fields, as_json = _read(services, options)
+    _answer(services, {**fields, "query": question}, as_json=as_json)
+
+
+@click.command()
+@question_options
+@click.pass_obj
+def chat(services: Services, /, **options: Any) -> None:
+    """Ask one question after the other, each understood with those before, until `exit`.
+
+    Questions are read from standard input, a line each. Example: python -m chatbot chat --country Kenya
+    """
+    services, fields, as_json = _read(services, options)
+    while (line := _line()) is not None:
+        try:
+            fields["conversation_id"] = _answer(services, {**fields, "query": line}, as_json=as_json)
+        except ChatbotError as error:  # one question that went wrong does not end the talk
+            click.secho(f"Error: {error.message}", fg="red", err=True)
+
+
+def _line() -> str | None:
+    """The next question that is not empty; None at its end."""
+    while True:
+        click.echo("> ", nl=False, err=True)
+        line = sys.stdin.readline()
+        if not line or line.strip().casefold() in ENDS:
+            return None
+        if line.strip():
+            return line.strip()
+
+
+def _read(services: Services, options: dict[str, Any]) -> tuple[Services, dict[str, Any], bool]:
+    """The services that settings among the options ask for, the fields of a request, and whether to print JSON."""
+    names = {"country_name": "country", "year": "year", "type": "report_type"}
+    chosen = {name: list(options.pop(option)) for name, option in names.items()}
+    weight, as_json = options.pop("vector_weight"), options.pop("as_json")
+    changed: dict[str, Any] = {} if weight is None else {"vector_weight": weight}
+    if options.pop("no_reranking"):
         changed["reranker"] = "none"
+    if options.pop("no_metadata"):
+        changed["context_metadata"] = False
     if changed:
         services = click.get_current_context().with_resource(Services(services.settings.override(**changed)))
-    filters = {"country_name": country, "year": year, "type": report_type}
-    chosen = {name: list(values) for name, values in filters.items() if values}
-    asked = {"query": question, "filters": chosen, "collections": list(collection) or None, **fields}
-    request = parse(ChatRequest, asked)
-    shown = ""
-    for event in services.answering.chat.stream(request.to_question(services), cancel=Cancellation()):
+    filters = {name: values for name, values in chosen.items() if values}
+    return services, {"collections": list(options.pop("collection")) or None, "filters": filters, **options}, as_json
+
+
+def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str:
+    """Print the answer while it comes; returns the conversation's id."""
+    request, conversation_id, shown = parse(ChatRequest, fields), "", ""
+    stream = services.answering.chat.stream
+    asked = request.to_question(services)
+    for event in stream(asked, conversation_id=request.conversation_id, cancel=Cancellation()):
         if isinstance(event, TokenEvent) and is_read_along(as_json=as_json):
             shown += event.text
             click.echo(event.text, nl=False)
         elif isinstance(event, StepEvent) and not as_json:
             print_step(event)
         elif isinstance(event, Saved):
+            conversation_id = event.conversation_id
             print_answer(event, shown, as_json=as_json)
+    return conversation_id
 
 
 def is_read_along(*, as_json: bool) -> bool:

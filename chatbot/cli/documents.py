@@ -44,7 +44,7 @@ class Row:
 @click.option("--title", help="Title, for a single file.")
 @click.option("--description", help="What the reports are, in a sentence.")
 @click.option("--collection", help="Collection to write to. Default: by country or year.")
-@click.option("--chunk-strategy", help=f"{', '.join(CHUNKERS.names())}. Default: CHUNK_STRATEGY.")
+@click.option("--chunk-strategy", "--strategy", help=f"{', '.join(CHUNKERS.names())}. Default: CHUNK_STRATEGY.")
 @click.option("--chunk-size", help="Longest passage. Default: CHUNK_SIZE.")
 @click.option("--chunk-overlap", help="What a passage repeats of the one before. Default: CHUNK_OVERLAP.")
 @click.option("--glob", "pattern", default=EVERY_FILE, show_default=True, help="Which files of a folder are taken.")

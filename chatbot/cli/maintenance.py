@@ -68,6 +68,8 @@ def _copy(copier: Copier, source: str, target: str) -> None:
     for one in verified:
         click.echo(f"{one.collection:24}{one.count:>10}  {one.digest}")
     click.echo(f"{copied} rows copied from {source} to {target}; both sides are the same. 0 embedding calls.")
+    if copier.unnamed:
+        click.echo(f"Name in COLLECTIONS, so that questions search them: {', '.join(copier.unnamed)}.")
     if left_out := copier.left_out():
         click.echo(f"Not the product's, left out: {', '.join(left_out)}.")
 
@@ -129,7 +131,7 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
     EMBEDDERS.check(provider, field="--provider")
     name = model or EMBEDDERS.default_model(provider)
     embedder = CachedEmbedder(EMBEDDERS.builder(provider)(services.settings, model=name), WarmCache(WARM_CACHE))
-    services.prepare()
+    services.storage.prepare()  # not the store: that would ask for the old model's key
     in_process = not services.storage.engine.traits.has_search_indexes
     work = Reembedding(
         services.storage.database,

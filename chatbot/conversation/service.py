@@ -15,14 +15,15 @@ from ..caches.answers import ChatModels
 from ..cancellation import Cancellation
 from ..errors import ChatModelError, NotFoundError
 from ..grounding.answer import latest
+from ..grounding.wording import without_text_of
 from ..model_output.stream import Reply, complete, without_thoughts
 from ..prompts import on_one_line, render
 from ..protocols import Agent
 from ..questions.follow_ups import FollowUps
 from ..request import RequestContext
-from ..schema import AnswerEvent, Context, Event, Message, Prompt, Question, Role, StepEvent, StepTiming, Usage
+from ..schema import Answer, AnswerEvent, Context, Event, Message, Prompt, Question, Role, StepEvent, StepTiming, Usage
 from ..schema.costs import Sums
-from ..text import Analyzer
+from ..text import Analyzer, escape_markdown
 from .accounting import Books
 
 LONGEST = 500
@@ -229,13 +230,25 @@ class ChatService:
         message_id = self._conversations.add(
             kept_in,
             "assistant",
-            answer.response,
+            _kept(question, answer),
             answered=answer.answered,
             citations=[
-                {"number": c.number, "chunk_id": c.hit.chunk.id, "supported": c.supported} for c in answer.citations
+                {"number": c.number, "chunk_id": c.hit.chunk.id, "supported": c.supported}
+                for c in answer.citations
+                if not question.attachments
             ],
         )
         return Saved(event, kept_in, message_id, self._books.add(kept_in, event))
+
+
+def _kept(question: Question, answer: Answer) -> str:
+    """What is stored of an answer: nothing of the text of an attachment (R-A1), which quotations are all of."""
+    if not question.attachments or not answer.trace.hits:
+        return answer.response
+    if not answer.trace.usage.calls:
+        names = ", ".join(escape_markdown(document.name) for document in question.attachments)
+        return f"Quoted from {names}: attached to this one question, and not kept."
+    return without_text_of(answer.response, [hit.chunk.text for hit in answer.trace.hits])
 
 
 def _with_trace(event: AnswerEvent, condensed: Condensed, changed: tuple[StepEvent, ...]) -> AnswerEvent:

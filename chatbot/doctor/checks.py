@@ -90,16 +90,19 @@ def check_data(services: Services) -> Iterator[Finding]:
 
 def _check_reports(services: Services, records: Sequence[DocumentRecord]) -> Iterator[Finding]:
     yield Finding("ok", "data", "count", f"{len(records)} reports registered")
-    if any(record.status == "ready" and record.chunks for record in records) and not services.vectors.store.count(
-        Scope()
-    ):
+    searched = {SEVERAL, *_collection_names(services)}
+    registered = sum(r.chunks for r in records if r.status == "ready" and r.collection in searched)
+    stored = services.vectors.store.count(Scope()) if registered else 0
+    if stored < registered:
         yield _data(
             "error",
-            "no_passages",
-            f"{len(records)} reports are registered, but {services.storage.engine.store} holds no passage of them.",
-            "They were ingested with another VECTOR_SEARCH: ingest them again, or set the one they were written with.",
+            "passages_missing" if stored else "no_passages",
+            f"{registered} passages of {len(records)} reports are registered, but {services.storage.engine.store} "
+            f"holds {stored or 'none'} of them.",
+            "Ingest them again; or, if they were written with another VECTOR_SEARCH or copied in part, set that one, "
+            "or copy them again.",
         )
-    for name in sorted({record.collection for record in records} - {SEVERAL, *_collection_names(services)}):
+    for name in sorted({record.collection for record in records} - searched):
         yield _data(
             "warning",
             "collection_not_searched",

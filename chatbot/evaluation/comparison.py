@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..chunkers import CHUNKERS
 from ..errors import DependencyError, InvalidRequestError, LoadError, MissingPackageError, UnknownNameError
@@ -166,6 +167,9 @@ def track(uri: str, report: Mapping[str, Any], *, parameters: Mapping[str, Any],
         DependencyError: the tracking server refused, or does not answer.
     """
     mlflow = require_mlflow()
+    switches: Any = getattr(mlflow, "environment_variables", None)
+    if urlsplit(uri).scheme in {"", "file"} and hasattr(switches, "MLFLOW_ALLOW_FILE_STORE"):
+        switches.MLFLOW_ALLOW_FILE_STORE.set(True)  # 3.17 and later refuse a folder, unless somebody insists on it
     try:
         mlflow.set_tracking_uri(uri)
         mlflow.set_experiment(EXPERIMENT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ from ..schema import (
     TokenEvent,
     Trace,
 )
+from ..settings import Settings
 from ..text import escape_markdown, estimate_tokens
 from .citations import check
 from .context import in_prompt_order, keep_best, render_passage
@@ -37,6 +39,7 @@ from .wording import without_numbers
 OnEmpty = Literal["abstain", "relax", "general"]
 """What happens where nothing is found: say so, go on with what is closest, or let the model say what it knows."""
 CLOSEST_SHOWN = 3
+CONTEXT_HEADING = "Relevant knowledge base context:"
 HISTORY_MESSAGES = 10
 HISTORY_TOKENS = 1500
 """How much of the conversation goes into a prompt, besides the question: the latest messages that fit both."""
@@ -51,9 +54,29 @@ def prompt_for(
     Names from documents (a scope may hold some) never stand in the system message. ``values`` are those of the
     template ``asked`` besides passages, scope, day and question.
     """
-    passages = "\n\n".join(render_passage(passage) for passage in in_prompt_order(context))
-    text = render(asked, passages=passages, **_asked(question), **values)
+    text = render(asked, passages=_rendered(context), **_asked(question), **values)
     return _prompt(question, render(rules, figures=render("figures")), text, context)
+
+
+def as_set(prompt: Prompt, settings: Settings) -> Prompt:
+    """The prompt in the settings' own words (R-E7): those for everything, then those for the passages' collections.
+
+    CONTEXT_ROLE=system: the passages stand at the end of the system message (R-E2, R-E4), still marked as quoted.
+    """
+    rules, *said, asked = prompt.messages
+    of_passages = {passage.hit.chunk.collection for passage in prompt.context.passages}
+    own = [text for name, text in settings.collection_prompts if name in of_passages]
+    parts = [*filter(None, [settings.system_prompt, *own]), rules.content]
+    text, shown = _rendered(prompt.context), _rendered(prompt.context, metadata=settings.context_metadata)
+    if settings.context_role == "system" and text:
+        parts += [CONTEXT_HEADING, re.sub(r'^(?=<passage number="(\d+)">)', r"[\1]\n", shown, flags=re.MULTILINE)]
+        shown = ""
+    asked = replace(asked, content=asked.content.replace(text, shown, 1).strip())
+    return replace(prompt, messages=(replace(rules, content="\n\n".join(parts)), *said, asked))
+
+
+def _rendered(context: Context, *, metadata: bool = True) -> str:
+    return "\n\n".join(render_passage(passage, metadata=metadata) for passage in in_prompt_order(context))
 
 
 def general_prompt(question: Question) -> Prompt:

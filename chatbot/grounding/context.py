@@ -82,9 +82,11 @@ def restrict(context: Context, chunk_ids: AnyOf[str], *, budget_tokens: int) -> 
     return _only(context, passages)
 
 
-def render_passage(passage: Passage) -> str:
-    """Source lines with edition and page, then the text."""
+def render_passage(passage: Passage, *, metadata: bool = True) -> str:
+    """Source lines with edition and page, then the text; the text alone without ``metadata``."""
     chunk = passage.hit.chunk
+    if not metadata:
+        return f'<passage number="{passage.number}">\n{inert(passage.wider_text)}\n</passage>'
     page = f", page {chunk.page}" if chunk.page is not None else ""
     if chunk.collection == ATTACHMENTS:  # three labelled lines, as seed 000 has them (R-A3)
         lines = [f"Source: {on_one_line(chunk.document_name)}{page}", f"Title: {on_one_line(chunk.title)}"]

@@ -54,6 +54,16 @@ def cited_numbers(response: str) -> list[int]:
     return list(dict.fromkeys(found))
 
 
+def without_text_of(response: str, texts: Collection[str]) -> str:
+    """The response with "…" for every sentence that stands in one of the texts."""
+    compared = [normalise(text) for text in texts]
+    for sentence in sentences(response):
+        words = normalise(strip_marks(without_numbers(sentence))).strip("> -.'")
+        if " " in words and any(words in text for text in compared):
+            response = response.replace(sentence, "…", 1)
+    return response
+
+
 def without_numbers(text: str) -> str:
     """The text without what it cites."""
     return _WITH_SPACE.sub("", text)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from ..countries import ISO_CODE_LENGTH, country_code, resolve_country
 from ..errors import InvalidRequestError, LoadError
 from ..presets import CHUNKING
-from ..schema import Document, Loaded, Section, Value
+from ..schema import YEAR_IN_REVIEW, Document, Loaded, Section, Value
 
 MANIFEST = "manifest.json"
 SAMPLES = "sample_data"
@@ -95,18 +95,26 @@ def make_document(
     metadata |= {name: said[name] for name in METADATA if said.get(name) is not None}
     if country := metadata.get("country_name"):
         metadata["country_name"] = check_country("country_name", country, countries)
+    metadata = {name: value for name, value in metadata.items() if name not in said or said[name] is not None}
     title = said.get("title") or source.title or loaded.title
     return Document(
         id=document_id(source.identity),
         name=title,
         title=title,
         source=source.identity,
-        metadata={name: value for name, value in metadata.items() if name not in said or said[name] is not None},
+        metadata=typed(metadata, said) if of_parts.isdisjoint(METADATA) else metadata,
         sections=_spelled(loaded.sections, countries),
         pages=loaded.pages,
         labels=tuple(dict.fromkeys((said["labels"] or ()) if "labels" in said else (*loaded.labels, *source.labels))),
         description=(said["description"] or "") if "description" in said else source.description or loaded.description,
+        columns=loaded.columns,
     )
+
+
+def typed(metadata: Mapping[str, Value], said: Mapping[str, Any]) -> dict[str, Value]:
+    """A report of a year, no country and no type is a yearly review, unless a person ``said`` that it has no type."""
+    review = "year" in metadata and "country_name" not in metadata and "type" not in {*metadata, *said}
+    return {**metadata, **({"type": YEAR_IN_REVIEW} if review else {})}
 
 
 def document_id(identity: str) -> str:

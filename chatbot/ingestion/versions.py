@@ -25,8 +25,8 @@ from ..errors import (
     StoppedError,
 )
 from ..protocols import Embedder, Store
-from ..schema import Chunk, DocumentRecord, Matrix, Part, Value, Vector
-from .sources import METADATA
+from ..schema import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Value, Vector
+from .sources import METADATA, typed
 from .watch import Leases, Retries, Watch, lease
 
 BATCH = 256
@@ -199,6 +199,12 @@ class Editor:
 def _described(known: DocumentRecord, said: Mapping[str, Any]) -> DocumentRecord:
     metadata: dict[str, Value] = {**known.metadata, **{name: said[name] for name in METADATA if name in said}}
     metadata = {name: value for name, value in metadata.items() if value is not None}
+    overrides = {**known.overrides, **said}
+    if not known.several:
+        was_review = known.metadata.get("type") == YEAR_IN_REVIEW and "country_name" not in known.metadata
+        if was_review and "type" not in overrides:
+            del metadata["type"]  # for want of a country, which it may have now
+        metadata = typed(metadata, overrides)
     title = said.get("title", known.title)
     labels = tuple(said["labels"] or ()) if "labels" in said else known.labels
     description = (said["description"] or "") if "description" in said else known.description
@@ -208,7 +214,6 @@ def _described(known: DocumentRecord, said: Mapping[str, Any]) -> DocumentRecord
     # The passages get a version of their own: questions see all of the old ones or all of these.
     parts = [known.version, title, sorted(metadata.items()), labels, description]
     version = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
-    overrides = {**known.overrides, **said}
     return replace(edited, version=version, overrides=overrides, fingerprint="", replacing="")
 
 

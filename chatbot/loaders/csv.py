@@ -11,7 +11,7 @@ from pathlib import Path
 from ..errors import LoadError
 from ..schema import Loaded, Section, lay_out
 from .formats import Fit, Sample
-from .records import record_sections
+from .records import TEXT_COLUMNS, column_key, column_names, record_sections
 from .sections import row_text
 from .text import MAX_TEXT_BYTES, read_text
 
@@ -38,7 +38,9 @@ class CsvLoader:
         start = _header_place(rows)
         preface = "\n".join(row_text((), row) for row in rows[:start])
         sections = record_sections(rows[start], rows[start + 1 :], name=path.name)
-        return Loaded(path.stem, lay_out([Section((), preface), *sections]))
+        names = column_names(rows[start], 0)
+        columns = () if any(column_key(name) in TEXT_COLUMNS for name in names) else tuple(names)
+        return Loaded(path.stem, lay_out([Section((), preface), *sections]), columns=columns)
 
 
 def _rows(text: str, name: str) -> list[list[str]]:

@@ -33,14 +33,20 @@ class Verified:
 
 
 class Copier:
-    """Copies ``source`` into ``target``. ``name`` tells this source from others, also after a restart."""
+    """Copies ``source`` into ``target``. ``name`` tells this source from others, also after a restart.
+
+    ``chunk_collections`` are those that the settings name; those that the source's reports are in are copied, too.
+    """
 
     def __init__(
         self, source: Database, target: Database, *, name: str, chunk_collections: Sequence[str], merge: bool = False
     ) -> None:
         self._source = source
         self._target = target
-        self._chunks = tuple(dict.fromkeys(chunk_collections))
+        registered = source["documents"].distinct("collection")
+        self._chunks = tuple(dict.fromkeys((*chunk_collections, *sorted(name for name in registered if name))))
+        self.unnamed = self._chunks[len(set(chunk_collections)) :]
+        """Collections of passages that no setting names: where they are copied to, none searches them yet."""
         self._merge = merge
         self._facts = CorpusFacts(source), CorpusFacts(target)
         self._slots = "", ""

@@ -7,6 +7,7 @@ system and for engines whose keyword scores mean something else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +17,6 @@ from ..errors import UnknownNameError
 from ..schema import Match
 from ..settings import Settings
 
-CANDIDATES = 100
 RANK_CONSTANT = 60
 """Of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009); MongoDB's `$rankFusion` has the same."""
 Scores = Mapping[str, float]
@@ -34,19 +34,20 @@ class Fusion(Protocol):
 
 
 class HybridMethod:
-    """``vector_weight`` in [0, 1]; the rest goes to the keywords."""
+    """``vector_weight`` in [0, 1]; the rest goes to the keywords. Each search is asked for ``candidates``."""
 
     uses_vectors = True
     uses_keywords = True
     refines = True
 
-    def __init__(self, vector_weight: float, fusion: Fusion) -> None:
+    def __init__(self, vector_weight: float, fusion: Fusion, candidates: int) -> None:
         self._vector_weight = vector_weight
+        self._candidates = candidates
         self._fusion = fusion
 
     def candidates(self, top_k: int) -> int:
         """See `RetrievalMethod`."""
-        return max(CANDIDATES, top_k)
+        return max(self._candidates, top_k)
 
     def rank(
         self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Scores
@@ -82,12 +83,14 @@ def bounded(near: Scores, worded: Scores, vector: Scores, *, vector_weight: floa
     }
 
 
-def rrf(near: Scores, worded: Scores, vector: Scores, *, vector_weight: float) -> dict[str, float]:
-    """Reciprocal rank fusion: the sum of weight / (60 + rank)."""
+def rrf(
+    near: Scores, worded: Scores, vector: Scores, *, vector_weight: float, constant: int = RANK_CONSTANT
+) -> dict[str, float]:
+    """Reciprocal rank fusion: the sum of weight / (constant + rank)."""
     fused = dict.fromkeys({**near, **worded}, 0.0)
     for found, weight in ((near, vector_weight), (worded, 1 - vector_weight)):
         for rank, chunk_id in enumerate(found, start=1):
-            fused[chunk_id] += weight / (RANK_CONSTANT + rank)
+            fused[chunk_id] += weight / (constant + rank)
     return fused
 
 
@@ -114,5 +117,7 @@ def _over_union(
 
 
 def build(settings: Settings) -> HybridMethod:
-    """With VECTOR_WEIGHT and FUSION."""
-    return HybridMethod(settings.vector_weight, fusion_named(settings.fusion))
+    """With VECTOR_WEIGHT, FUSION, RRF_K and SEARCH_CANDIDATES."""
+    fusion = fusion_named(settings.fusion)
+    fusion = partial(rrf, constant=settings.rrf_k) if fusion is rrf else fusion
+    return HybridMethod(settings.vector_weight, fusion, settings.search_candidates)

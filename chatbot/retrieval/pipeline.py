@@ -18,8 +18,6 @@ from .untagged import joined, parted
 
 PAGE_CANDIDATES = 1000
 MOST_CANDIDATES = 10_000
-KEYWORD_EXEMPT = 10
-"""The first keyword matches stay whatever their vector score (R-D5)."""
 EDITIONS = 3
 """Passages that should pass the threshold for each that is wanted: of those of one line one is used (`by_edition`)."""
 TRIES = 5
@@ -70,8 +68,13 @@ class Retriever:
         unsettled: Unsettled = dict,
         reranker: Callable[[], Reranker | None] = lambda: None,
         refiner: Refiner | None = None,
+        keyword_exempt: int = 10,
+        rerank_candidates: int | None = None,
     ) -> None:
         """``unsettled``: see `protocols.Catalog`. ``reranker`` is the one where a call names no other.
+
+        The first ``keyword_exempt`` keyword matches stay whatever their vector score (R-D5). ``rerank_candidates``:
+        how many hits a reranker is given, None = as many as it asks for.
 
         ``refiner``: for methods that may be refined; None = all are to the letter.
         """
@@ -82,6 +85,8 @@ class Retriever:
         self._unsettled = unsettled
         self._reranker = reranker
         self._refiner = refiner
+        self._exempt = keyword_exempt
+        self._rerank_candidates = rerank_candidates
 
     def retrieve(
         self,
@@ -104,7 +109,7 @@ class Retriever:
         """
         chosen = self._methods(method)
         reranker = reranker or self._reranker()
-        fetched = reranker.candidates(top_k) if reranker else top_k
+        fetched = max(top_k, self._rerank_candidates or reranker.candidates(top_k)) if reranker else top_k
         clock = _Clock()
         find = partial(self._found, query, chosen, fetched, page, clock, request)
         own, untagged = parted(scope, self._refiner.catalog) if self._refiner and chosen.refines else (scope, None)
@@ -187,7 +192,7 @@ class Retriever:
             figures = asdict(self._threshold)
             figures["keep"] = figures["keep"] or (EDITIONS * keep if self._refiner and method.refines else 1)
             threshold = adaptive_threshold((match.score for match in near), **figures)
-        stays = _survivors(threshold, worded, scores)
+        stays = _survivors(threshold, worded, scores, self._exempt)
         # The verdict is the threshold's, before fusion; but the scores are normalised over all that both searches
         # found: over the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).
         ranked = [row for row in method.rank(near, worded, scores) if row[0] in stays][:count]
@@ -257,12 +262,12 @@ def _seen(chunk_id: str, visible: Mapping[str, str]) -> bool:
     return visible.get(document_id, version) == version
 
 
-def _survivors(threshold: Threshold | None, worded: Sequence[Match], scores: dict[str, float]) -> set[str]:
-    """The candidates above the threshold, and the first keyword matches whatever their score (R-D5)."""
+def _survivors(threshold: Threshold | None, worded: Sequence[Match], scores: dict[str, float], exempt: int) -> set[str]:
+    """The candidates above the threshold, and the first ``exempt`` keyword matches whatever their score (R-D5)."""
     if threshold is None:
         return set(scores) | {match.chunk_id for match in worded}
     close = {chunk_id for chunk_id, score in scores.items() if score > threshold.used}
-    return close | {match.chunk_id for match in worded[:KEYWORD_EXEMPT]}
+    return close | {match.chunk_id for match in worded[:exempt]}
 
 
 def with_rank(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:

@@ -15,10 +15,9 @@ from ..countries import country_code
 from ..errors import InvalidRequestError
 from ..prompts import on_one_line
 from ..protocols import Catalog
-from ..schema import Condition, DocumentRecord, Range, Scope, ScopeSummary, Value, Values
+from ..schema import YEAR_IN_REVIEW, Condition, DocumentRecord, Range, Scope, ScopeSummary, Value, Values
 from ..text import count_of
 
-YEAR_IN_REVIEW = "year_in_review"
 REPORT_CONTEXT_FIELDS = {"country": "country_name", YEAR_IN_REVIEW: "year"}
 """The seed's `report_context.type`, and the field each one filters."""
 YEAR_DIGITS = 6

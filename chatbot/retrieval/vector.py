@@ -8,19 +8,26 @@ from ..schema import Match
 from ..settings import Settings
 
 
-class VectorMethod:
-    uses_vectors = True
-    uses_keywords = False
+class SingleMethod:
+    """One of the two searches alone, in its own order."""
+
     refines = False
 
+    def __init__(self, *, vectors: bool) -> None:
+        self.uses_vectors = vectors
+        self.uses_keywords = not vectors
+
     def candidates(self, top_k: int) -> int:
+        """See `RetrievalMethod`."""
         return top_k
 
     def rank(
         self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Mapping[str, float]
     ) -> list[tuple[str, float | None]]:
-        return [(match.chunk_id, None) for match in vector_matches]
+        """See `RetrievalMethod`."""
+        return [(match.chunk_id, None) for match in (*vector_matches, *keyword_matches)]
 
 
-def build(settings: Settings) -> VectorMethod:
-    return VectorMethod()
+def build(settings: Settings) -> SingleMethod:
+    """Needs no setting."""
+    return SingleMethod(vectors=True)

@@ -49,4 +49,4 @@ from .documents import (
     document_text,
     lay_out,
 )
-from .scope import NO_VALUE, Condition, Range, Scope, Value, Values
+from .scope import NO_VALUE, YEAR_IN_REVIEW, Condition, Range, Scope, Value, Values

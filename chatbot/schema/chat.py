@@ -56,6 +56,8 @@ class Question:
     """A seed's query-time figures for this question, "" = those of the settings."""
     cache: bool = True
     """Whether an answer given before may be given again."""
+    expand: bool = False
+    """Whether mode deep adds terms to it (seed 001)."""
     budget: Budget = field(default_factory=Budget)
     """What may be spent on it."""
     today: date = field(default_factory=lambda: datetime.now(UTC).date())

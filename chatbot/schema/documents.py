@@ -74,6 +74,8 @@ class Loaded:
     metadata: Mapping[str, Value] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
     description: str = ""
+    columns: tuple[str, ...] = ()
+    """Of a table without a column of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ class Document:
     pages: int | None = None
     labels: tuple[str, ...] = ()
     description: str = ""
+    columns: tuple[str, ...] = ()
+    """Of a table without a column of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +185,8 @@ class Chunk:
     description: str = ""
     figure_years: tuple[int, ...] = ()
     """The years that its figures are of, newest first; not the year of its report."""
+    url: str = ""
+    """The web page it is from; "" = a file."""
 
     @staticmethod
     def make_id(document_id: str, version: str, ordinal: int) -> str:

@@ -11,7 +11,8 @@ Value = str | int
 NO_VALUE = ""
 """What stored rows have in a filter field that their passage lacks: engines differ in what a filter finds where a
 field is missing. Text in every field, also in `year`: no range of numbers holds it. Nowhere but in rows."""
-
+YEAR_IN_REVIEW = "year_in_review"
+"""The type of the reports that are about a year, as country reports are about a country (seed 003)."""
 MOST_NUMBER = 2**31 - 1
 """Above every value of a numeric filter field."""
 

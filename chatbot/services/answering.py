@@ -70,6 +70,8 @@ class Answering:
                 settings.threshold_floor,
                 None if settings.threshold_keep == "auto" else settings.threshold_keep,
             ),
+            keyword_exempt=settings.keyword_exempt,
+            rerank_candidates=settings.rerank_candidates,
             unsettled=self._storage.documents.unsettled,
             reranker=lambda: models.reranker(preset),
             refiner=self._refiner(vectors, settings) if settings.refine else None,
@@ -117,16 +119,8 @@ class Answering:
             analyzer=analyzer(settings.language),
             collections=self._storage.collections,
             agent=lambda name: self._agent(vectors, name, preset, floor),
-            context_tokens=settings.context_tokens,
-            deep_context_tokens=settings.deep_context_tokens,
-            context_margin=settings.context_margin,
-            answer_tokens=settings.max_answer_tokens,
             relevance_floor=floor,
-            on_empty=settings.on_empty,
-            deep_rounds=settings.deep_rounds,
-            chain_rounds=settings.chain_rounds,
-            search_threads=settings.search_threads,
-            search_seconds=settings.search_seconds,
+            settings=settings,
         )
 
     def _generation(self, vectors: Vectors) -> str:

@@ -150,6 +150,7 @@ def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
         "data_description": chunk.description,
         TEXT_FIELD: chunk.text,
         "figure_years": list(chunk.figure_years),
+        "url": chunk.url,
         "ordinal": chunk.ordinal,
         "start": chunk.start,
         "end": chunk.end,
@@ -177,6 +178,7 @@ def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable
         labels=tuple(row.get("data_labels") or ()),
         description=str(row.get("data_description") or ""),
         figure_years=tuple(row.get("figure_years") or ()),
+        url=str(row.get("url") or ""),
     )
 
 

@@ -20,9 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-K1 = 1.2
-B = 0.75
-
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]
 
@@ -60,6 +57,18 @@ class Postings:
 
 
 @dataclass(frozen=True, slots=True)
+class Bm25:
+    """``k1``: how much a word counts that stands there again; ``b``: how much long passages are held back."""
+
+    k1: float = 1.2
+    b: float = 0.75
+
+    def norms(self, average_length: float) -> tuple[float, float]:
+        """What is added to a count below the fraction: for every passage, and for each of its terms."""
+        return self.k1 * (1 - self.b), self.k1 * self.b / average_length
+
+
+@dataclass(frozen=True, slots=True)
 class WeightedTerm:
     """A query term and its inverse document frequency over the whole corpus."""
 
@@ -72,14 +81,16 @@ def inverse_document_frequency(documents: int, frequency: int) -> float:
     return float(np.log1p((documents - frequency + 0.5) / (frequency + 0.5)))
 
 
-def bm25_scores(postings: Postings, lengths: Ints, query: list[WeightedTerm], average_length: float) -> Floats:
+def bm25_scores(
+    postings: Postings, lengths: Ints, query: list[WeightedTerm], average_length: float, bm25: Bm25
+) -> Floats:
     """Scores of every row, shape (rows,); 0 for a row with no query term."""
     scores = np.zeros(len(lengths), dtype=np.float32)
-    per_term = np.float32(K1 * B / average_length)
+    base, per_term = map(np.float32, bm25.norms(average_length))
     for weighted in query:
         rows, counts = postings.of(weighted.term)
-        norm = np.float32(K1 * (1 - B)) + per_term * lengths[rows].astype(np.float32)
-        scores[rows] += np.float32(weighted.idf * (K1 + 1)) * counts / (counts + norm)
+        norm = base + per_term * lengths[rows].astype(np.float32)
+        scores[rows] += np.float32(weighted.idf * (bm25.k1 + 1)) * counts / (counts + norm)
     return scores
 
 

@@ -230,8 +230,8 @@ def retry_ingestion(ingestion_id: str) -> tuple[Response, int]:
 def _passages_of(scope: Scope, indicator: str) -> list[Chunk]:
     """Every passage in the scope; of a large one those that the indicator's words find. Raises InvalidRequestError."""
     catalog, store = services().storage.documents, services().vectors.store
-    if (size := summarise(catalog, scope).chunks) <= MOST_PARSED:
-        ready = (record for record in catalog.all(scope) if record.status == "ready")
+    ready = [record for record in catalog.all(scope) if record.status == "ready"]
+    if (size := catalog.chunks_inside(ready, scope)) <= MOST_PARSED:
         every = (chunk for one in ready for chunk in passages(store, one, offset=0, limit=one.chunks + 1))
         return [chunk for chunk in every if scope.matches({**chunk.metadata, "document_name": chunk.document_name})]
     if not indicator.strip():

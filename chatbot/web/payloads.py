@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from ..agents import CHOOSES
 from ..errors import InvalidRequestError
 from ..schema import Message, Question
 from ..schema.chat import question_problem
@@ -138,17 +139,21 @@ class ChatRequest(SearchRequest):
     budget: BudgetLimits | None = None
     cache: StrictBool = True
     auto_scope: StrictBool | None = None
+    query_expansion: StrictBool | None = None
     attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
     chatbot_type: StrictStr | None = None
     version: StrictInt | StrictStr | None = None
 
     def to_question(self, services: Services) -> Question:
         """Raises InvalidRequestError, UnknownNameError."""
-        by_default = services.models.query_settings(self.preset).auto_scope
-        auto_scope = by_default if self.auto_scope is None else self.auto_scope
+        settings = services.models.query_settings(self.preset)
+        auto_scope = settings.auto_scope if self.auto_scope is None else self.auto_scope
+        expand = settings.query_expansion if self.query_expansion is None else self.query_expansion
         question = self.to_search(services, mode=services.answering.check_mode(self.mode, self.preset))
+        if self.query_expansion and question.mode not in {"deep", CHOOSES}:
+            raise InvalidRequestError.for_field("query_expansion", f"is for mode deep, not {question.mode}.", ["deep"])
         budget = services.answering.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})
-        return replace(question, cache=self.cache, auto_scope=auto_scope, budget=budget)
+        return replace(question, cache=self.cache, auto_scope=auto_scope, expand=expand, budget=budget)
 
     def messages(self) -> tuple[Message, ...]:
         """The conversation that the client itself sent along, oldest first."""

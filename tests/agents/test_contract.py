@@ -42,6 +42,7 @@ def test_the_answer_comes_last_and_its_sources_before_its_first_word(services: S
     events = list(events_of(services, replace(question(ASKED), mode=mode)))
     assert isinstance(events[-1], AnswerEvent)
     assert events[-1].answer.answered
+    assert events[-1].answer.trace.threshold is not None
     assert [isinstance(event, AnswerEvent) for event in events].count(True) == 1
     kinds = [type(event) for event in events]
     assert kinds.count(SourcesEvent) == 1

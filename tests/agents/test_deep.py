@@ -133,3 +133,11 @@ def test_a_follow_up_is_planned_with_its_conversation(model: Bench) -> None:
     assert told.answer.trace.query in asked(told.requests[1])
     assert told.answer.trace.steps[0].name == "condense_model"
     assert told.answer.answered
+
+
+def test_terms_of_a_model_are_searched_for_where_that_is_asked_for(model: Bench) -> None:
+    told = model.ask("deep", ScriptedModel(), "Who lives in Kenya?", expand=True)
+    assert told.stages[:2] == ["plan", "expand"]
+    assert told.items("expand") == ["inhabitants", "demography"]
+    assert "Who lives in Kenya? inhabitants demography" in " ".join(told.details("found"))
+    assert "expand" not in model.ask("deep").stages

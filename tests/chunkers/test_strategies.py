@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from chatbot.chunkers import CHUNKERS
+from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.embedders.minilm import MiniLMEmbedder
+from chatbot.errors import LoadError
+from chatbot.ingestion.sources import Source, make_document
+from chatbot.loaders import loader_for
 from chatbot.schema import Chunk
 from tests.chunkers.conftest import cut, document, section, texts
 
@@ -137,3 +144,16 @@ class TestSections:
     def test_a_heading_longer_than_the_embedder_reads_does_not_shred_the_text(self, minilm: MiniLMEmbedder) -> None:
         row = section("Two short sentences. Nothing more.", "A very long heading " * 100)
         assert len(cut("sections", document(row), embedder=minilm, size=900)) == 1
+
+
+def test_rows_need_a_column_of_text(tmp_path: Path) -> None:
+    """R-B1: the error names the columns found."""
+    chunker = CHUNKERS.builder("rows")(HashingEmbedder(8), chunk_size=500, chunk_overlap=0, unit="characters", known=())
+    made = {}
+    for name, table in {"kept": "Text,Title\nElephants,One\n", "other": "Country,Capital\nKenya,Nairobi\n"}.items():
+        path = tmp_path / f"{name}.csv"
+        path.write_text(table, encoding="utf-8")
+        made[name] = make_document(Source(path, name), loader_for(path).load(path))
+    assert [chunk.text for chunk in chunker.chunk(made["kept"], version="v", collection="c")] == ["Elephants"]
+    with pytest.raises(LoadError, match=r'no column "Text"\. Columns found: Country, Capital'):
+        chunker.chunk(made["other"], version="v", collection="c")

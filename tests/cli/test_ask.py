@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -253,3 +254,20 @@ def test_an_answer_cut_at_its_limit_names_the_setting(loaded: Run) -> None:
     assert notes_of(loaded, "So it is [1]. And", finish_reason="length") == [
         "The answer was cut off at MAX_ANSWER_TOKENS."
     ]
+
+
+def test_chat_goes_on_until_exit_and_a_wrong_question_does_not_end_it(
+    loaded: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["What is the population growth rate of Kenya?", "", "x" * 5000, "And of Mali?", "exit", "Never asked?"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
+    result = loaded("chat", "--json", "--no-metadata")
+    assert (result.status, "longer than 4,000 characters" in result.err) == (0, True)
+    decoder, text, answers = json.JSONDecoder(), result.out.strip(), []
+    while text:
+        answer, end = decoder.raw_decode(text)
+        answers.append(answer)
+        text = text[end:].strip()
+    assert len({answer["conversation_id"] for answer in answers}) == 1
+    assert answers[0]["trace"]["query"] == lines[0]
+    assert "growth rate of Mali" in answers[1]["trace"]["query"]

@@ -67,6 +67,14 @@ def test_killed_and_run_again(
     assert "unchanged" in run("ingest", str(large), "--year", "2023").err
 
 
+def test_the_key_of_the_old_model_is_not_needed(loaded: Run, environment: dict[str, str]) -> None:
+    with Services(Settings.from_env(environment)) as services:
+        old = {"provider": "openai", "model": "text-embedding-ada-002", "model_id": "openai:text-embedding-ada-002"}
+        services.storage.database["meta"].update_one({"_id": "embedder"}, {"$set": old})
+    result = loaded(*COMMAND)
+    assert (result.status, "hashing:128" in result.out) == (0, True), result.err
+
+
 def test_settings_that_contradict_are_named(loaded: Run) -> None:
     result = loaded(*COMMAND, EMBEDDING_PROVIDER="minilm")
     assert result.status == 0

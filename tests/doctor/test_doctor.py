@@ -117,9 +117,17 @@ def plant_string_years(deployment: Deployment) -> None:
     deployment.database["report_chatting"].insert_one({"_id": "old", "data": "text", "year": "2021"})
 
 
+def plant_missing_passages(deployment: Deployment) -> None:
+    deployment.index()
+    about = {"name": "Mali", "title": "Mali", "source": "", "collection": "report_chatting", "version": "v"}
+    rest = {"metadata": {}, "status": "ready", "chunks": 7}
+    deployment.database["documents"].insert_one({"_id": "mali", **about, **rest})
+
+
 @pytest.mark.parametrize(
     ("plant", "name", "remedy"),
     [
+        (plant_missing_passages, "passages_missing", "copied in part"),
         (plant_no_engine, "no_search_engine", "VECTOR_SEARCH"),
         (plant_index_missing, "index_missing", "index create"),
         (plant_other_name, "index_under_another_name", "index create"),

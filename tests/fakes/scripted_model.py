@@ -18,7 +18,7 @@ from tests.fakes.openai_replies import Recorded, Reply
 
 Said = str | Reply | Callable[[Recorded], str | Reply]
 _STAGES = ("plan", "relevance", "reflect", "auto", "collections", "follow_up", "intermediate", "outline", "section",
-           "compare", "answer", "condense")  # fmt: skip
+           "compare", "answer", "condense", "expand")  # fmt: skip
 _VALUES = {"most": "4", "ways": "", "collections": "", "figures": ""}
 _BEGINNINGS = {render(f"{stage}_system", **_VALUES)[:60]: stage for stage in _STAGES}
 _REPAIRS = ("That was no ", "Your reply ")
@@ -100,6 +100,7 @@ def _table(request: Recorded) -> str:
 
 _IDEAL: dict[str, Said] = {
     "plan": '{"queries": ["What is the population growth rate?", "What is the population?"]}',
+    "expand": '{"queries": ["inhabitants", "demography"]}',
     "relevance": lambda request: json.dumps({"numbers": passages(request)}),
     "reflect": '{"queries": []}',
     "auto": '{"choice": "deep"}',

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from chatbot.errors import ChatModelError, ContextLengthError
 from chatbot.grounding.answer import (
+    CONTEXT_HEADING,
     HISTORY_MESSAGES,
     HISTORY_TOKENS,
     SHORTENED_AT_MOST,
     Written,
+    as_set,
     general_prompt,
     not_found,
     prompt_for,
@@ -35,6 +38,7 @@ from chatbot.schema import (
     Usage,
     Values,
 )
+from chatbot.settings import Settings
 from tests.grounding.conftest import chunk, context, hits
 
 KENYA = Scope.of({"country_name": Values(("Kenya",)), "year": Range(2021, 2023)})
@@ -234,3 +238,25 @@ def test_another_failure_is_not_tried_again() -> None:
 
 def test_an_answer_cut_at_its_limit_says_so() -> None:
     assert run(SmallModel(5, truncated=True), texts(1))[1].truncated
+
+
+def test_the_settings_own_words_come_first_those_of_the_collections_next() -> None:
+    settings = Settings(
+        system_prompt="You are Ada.", collection_prompts="report_chatting: Be brief; chatbot_data: Rhyme"
+    )
+    found = Context(tuple(replace(one, hit=replace(one.hit, chunk=replace(one.hit.chunk, collection="report_chatting")))
+                          for one in context("2.09%").passages))  # fmt: skip
+    system, *_, asked = as_set(prompt_for(question(), found), settings).messages
+    assert system.content.startswith("You are Ada.\n\nBe brief\n\nYou answer questions about reports.")
+    assert "Rhyme" not in system.content
+    assert "2.09%" in asked.content
+
+
+def test_passages_can_stand_in_the_system_message_and_without_metadata() -> None:
+    """R-E2, R-E4, R-B9."""
+    settings = Settings(preset="deterministic", context_metadata=False)
+    system, *_, asked = as_set(prompt_for(question(), context("2.09%")), settings).messages
+    block = 'Relevant knowledge base context:\n\n[1]\n<passage number="1">\n2.09%\n</passage>'
+    assert system.content.endswith(block)
+    assert asked.content.startswith("Scope chosen:")
+    assert CONTEXT_HEADING not in as_set(general_prompt(question()), settings).messages[0].content

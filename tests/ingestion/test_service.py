@@ -170,7 +170,8 @@ def test_none_takes_away_what_the_file_says(services: Services, tmp_path: Path) 
     path = write(tmp_path, front + passages_of("zebra"))
     ingest(services, path, {"country_name": None, "labels": None, "description": None})
     record = record_of(services)
-    assert (record.metadata, record.labels, record.description) == ({"year": 2019}, (), "")
+    assert (record.labels, record.description) == ((), "")
+    assert record.metadata == {"year": 2019, "type": "year_in_review"}
     ingest(services, path, {"year": None})
     assert record_of(services).metadata == {}
     assert services.storage.documents.values("country_name") == []

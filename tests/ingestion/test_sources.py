@@ -45,6 +45,8 @@ WINNERS: dict[str, tuple[dict[str, Any], dict[str, Value]]] = {
     ),
     "a person over the name": ({"person": {"country_name": "Chad"}}, {"country_name": "Chad", "year": 2010}),
     "none from a person": ({"person": {"country_name": None}, "file": {"type": "t"}}, {"year": 2010, "type": "t"}),
+    "a year and no country": ({"name": "world-2024.md"}, {"year": 2024, "type": "year_in_review"}),
+    "a year and no country, no review": ({"name": "world-2024.md", "person": {"type": None}}, {"year": 2024}),
     "a year as text in the file": ({"file": {"year": "2011"}}, {"country_name": "Mali", "year": 2011}),
     "a code in the file": ({"file": {"country_name": "KEN"}}, {"country_name": "Kenya", "year": 2010}),
 }
@@ -159,7 +161,7 @@ def test_a_document_takes_the_manifests_title_or_its_own(tmp_path: Path) -> None
     document = make_document(source, loader_for(source.path).load(source.path))
     assert (document.title, document.name) == ("Title of a.md", "Title of a.md")
     assert document.id == document_id("x/a.md")
-    assert document.metadata == {"year": 2023}
+    assert document.metadata == {"year": 2023, "type": "year_in_review"}
     named = make_document(Source(source.path, "x", "Given"), loader_for(source.path).load(source.path))
     assert (named.title, named.name) == ("Given", "Given")
 

@@ -271,6 +271,16 @@ def test_collections_that_are_not_the_products_are_named(embedded: Database, oth
     assert copier(embedded, other).left_out() == ["accounts"]
 
 
+def test_collections_that_only_the_source_names_are_copied(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 10)
+    embedded["documents"].insert_one({"_id": "n", "collection": "news"})
+    embedded["news"].insert_one({"_id": "n-v-00000", "document_id": "n", "data": "Elephants came back."})
+    made = copier(embedded, other)
+    assert made.unnamed == ("news",)
+    copy(embedded, other)
+    assert other["news"].count({}) == 1
+
+
 def test_every_collection_of_the_product_is_copied() -> None:
     """A new collection has to be added to OTHERS, or it stays behind."""
     sources = Path(chatbot.__file__).parent.rglob("*.py")

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot.errors import UnknownNameError
-from chatbot.retrieval.hybrid import FUSIONS, bounded, fusion_named, minmax, rrf, zscore
+from chatbot.retrieval.hybrid import FUSIONS, bounded, build, fusion_named, minmax, rrf, zscore
+from chatbot.schema import Match
+from chatbot.settings import Settings
 
 NEAR = {"a": 0.9, "b": 0.8, "c": 0.4}
 WORDED = {"c": 12.0, "d": 3.0}
@@ -78,3 +80,9 @@ def test_an_unknown_name_lists_the_valid_ones() -> None:
     with pytest.raises(UnknownNameError, match="Valid: bounded, minmax, rrf, zscore") as raised:
         fusion_named("average")
     assert raised.value.details[0]["field"] == "FUSION"
+
+
+def test_the_constant_and_the_number_of_candidates_are_settings() -> None:
+    method = build(Settings(fusion="rrf", rrf_k=1, vector_weight=1, search_candidates=7))
+    assert dict(method.rank([Match("a", 0.9)], [], {"a": 0.9})) == {"a": 0.5}
+    assert (method.candidates(3), method.candidates(9)) == (7, 9)

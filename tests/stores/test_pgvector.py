@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,6 +104,20 @@ def test_filter_fields_are_free_and_keep_their_types(new_store: NewStore) -> Non
     assert store.count(Scope.of({"edition no.": Range(gte=1)})) == 1
     assert store.count(Scope.of({"edition no.": Values((3, "3"))})) == 2
     assert store.count(Scope.of({"data-type": Values(("x",)), "edition no.": Range(lte=3)})) == 1
+
+
+def test_a_row_has_the_address_and_the_language_also_in_an_older_table(new_store: NewStore) -> None:
+    """R-E1."""
+    store: Any = new_store()
+    store.upsert([chunk("a")], vectors(1))
+    with store._transaction() as connection:
+        connection.execute("ALTER TABLE chunks DROP COLUMN url, DROP COLUMN language")
+    later: Any = new_store(language="german")
+    later.upsert([replace(chunk("b"), url="https://example.org/b")], vectors(1))
+    with later._transaction() as connection:
+        rows = connection.execute("SELECT document_id, url, language FROM chunks ORDER BY 1").fetchall()
+    assert rows == [("a", "", ""), ("b", "https://example.org/b", "german")]
+    assert [found.url for found in later.get(["b-v1-00000"])] == ["https://example.org/b"]
 
 
 # Keywords

@@ -18,6 +18,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from chatbot.factory import close_app, create_app
 from chatbot.settings import Settings
 from chatbot.web import streaming
 from chatbot.web.payloads import MOST_ATTACHMENTS
@@ -259,6 +260,18 @@ class TestNothingIsKept:
         assert left(temporary) == []
         assert b"xyzzy" not in stored_bytes(Path(settings.data_dir))
         assert client.get("/api/documents").get_json()["total"] == 1
+
+    @pytest.mark.parametrize("model", ["extractive", "openai:gpt-4o"])
+    def test_nor_its_words_in_the_answer_that_is_kept(self, settings: Settings, server: FakeOpenAI, model: str) -> None:
+        text = "The population growth rate of Zork is 7%, says Xyzzy."
+        server.chat(Reply([f"{text} [1] It grows fast [1]."]))
+        app = create_app(settings.override(chat_model=model))
+        shown = ask(app.test_client(), ("zork.md", text), query="What is the growth rate of Zork?")
+        close_app(app)
+        assert "Xyzzy" in shown["response"]
+        kept = stored_bytes(Path(settings.data_dir))
+        assert b"Xyzzy" not in kept
+        assert (b"It grows fast" if "gpt" in model else b"not kept") in kept
 
     @pytest.mark.parametrize("path", ENDPOINTS)
     def test_nor_after_a_model_that_failed(

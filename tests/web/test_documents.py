@@ -223,7 +223,8 @@ class TestEdit:
         before = get(client, uploaded)
         after = self.edit(client, uploaded, **{field: value})
         assert after[field] == stored
-        same = DOCUMENT - {field, "updated_at", *({"document_name"} if field == "title" else ())}
+        follows = {"title": {"document_name"}, "country_name": {"type"} if value is None else set()}
+        same = DOCUMENT - {field, "updated_at", *follows.get(field, ())}
         assert {name: after[name] for name in same} == {name: before[name] for name in same}
 
     def test_the_passages_follow(self, client: FlaskClient, uploaded: str) -> None:
@@ -231,6 +232,13 @@ class TestEdit:
         hits = client.post("/api/search", json={"query": "population", "filters": {"year": 2020}}).get_json()["hits"]
         assert {(hit["title"], hit["country_name"], hit["year"]) for hit in hits} == {("Renamed", "Mali", 2020)}
         assert fields_of(client.get("/api/documents?country_name=Kenya")) == ["filters.country_name"]
+
+    def test_a_report_of_a_year_and_no_country_is_a_yearly_review(self, client: FlaskClient, uploaded: str) -> None:
+        assert self.edit(client, uploaded, country_name=None, year=2020, title="World")["type"] == "year_in_review"
+        body = {"query": "population", "report_context": {"type": "year_in_review", "value": 2020}}
+        assert {hit["title"] for hit in client.post("/api/search", json=body).get_json()["hits"]} == {"World"}
+        assert self.edit(client, uploaded, country_name="Mali")["type"] is None
+        assert self.edit(client, uploaded, country_name=None, type=None)["type"] is None
 
     def test_it_holds_when_the_same_file_comes_again(self, client: FlaskClient, uploaded: str) -> None:
         self.edit(client, uploaded, title="Mine", year=None)

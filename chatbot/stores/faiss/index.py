@@ -23,6 +23,7 @@ from ...schema import Match, Matrix, Scope, Vector
 from ..chunks import to_score
 from ..keywords import (
     POOL,
+    Bm25,
     Floats,
     Ints,
     Postings,
@@ -187,10 +188,10 @@ class Segment:
         return [(to_score(-negative), str(chunk_id)) for negative, chunk_id in best]
 
     def best_keywords(
-        self, query: list[WeightedTerm], *, average_length: float, top_k: int, scope: Scope
+        self, query: list[WeightedTerm], *, average_length: float, top_k: int, scope: Scope, bm25: Bm25
     ) -> list[tuple[float, str]]:
         """(BM25 score, id) best first, ties by id; rows with no query term are left out."""
-        scores: Floats = bm25_scores(self.postings, self.lengths, query, average_length)
+        scores: Floats = bm25_scores(self.postings, self.lengths, query, average_length, bm25)
         candidates = np.flatnonzero((scores > 0) & self.mask(scope))
         if len(candidates) > top_k:
             cut = np.partition(scores[candidates], -top_k)[-top_k]
@@ -267,7 +268,14 @@ class ChunkIndex:
         """``vector`` has length 1."""
         return _merge((segment.nearest(vector, top_k=top_k, scope=scope) for segment in self.segments), top_k)
 
-    def keyword_search(self, terms: Iterable[str], *, top_k: int, scope: Scope) -> list[Match]:
+    def keyword_search(
+        self,
+        terms: Iterable[str],
+        *,
+        top_k: int,
+        scope: Scope,
+        bm25: Bm25 = Bm25(),  # noqa: B008  # frozen
+    ) -> list[Match]:
         """By BM25; then the best of them by how close together they have the words."""
         known = [number for term in terms if (number := self.vocabulary.get(term)) is not None]
         if not known or not len(self):
@@ -276,7 +284,9 @@ class ChunkIndex:
         average_length = max(sum(int(segment.lengths.sum()) for segment in self.segments) / rows, 1.0)
         weighted = [WeightedTerm(term, self._inverse_frequency(term, rows)) for term in known]
         found = (
-            segment.best_keywords(weighted, average_length=average_length, top_k=max(top_k, POOL), scope=scope)
+            segment.best_keywords(
+                weighted, average_length=average_length, top_k=max(top_k, POOL), scope=scope, bm25=bm25
+            )
             for segment in self.segments
         )
         pool = _merge(found, max(top_k, POOL))

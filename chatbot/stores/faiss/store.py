@@ -20,6 +20,7 @@ from ...settings import Settings
 from ...text import analyzer
 from .. import StoreTraits
 from ..chunks import MongoChunks
+from ..keywords import Bm25
 from .index import ChunkIndex
 from .rows import RowReader
 from .snapshot import Snapshot, SnapshotKey, read_snapshot, write_snapshot
@@ -40,6 +41,7 @@ class FaissStore(MongoChunks):
     ) -> None:
         super().__init__(settings=settings, database=database, changes=changes, dimensions=dimensions, slot=slot)
         self._language = settings.language
+        self._bm25 = Bm25(settings.bm25_k1, settings.bm25_b)
         self._snapshot = settings.data_dir / f"index{slot}.npz"
         self._index = ChunkIndex()
         self._position = -1
@@ -60,7 +62,8 @@ class FaissStore(MongoChunks):
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """BM25 and proximity (`keywords`)."""
-        return self._fresh().keyword_search(analyzer(self._language).terms(query), top_k=top_k, scope=scope)
+        terms = analyzer(self._language).terms(query)
+        return self._fresh().keyword_search(terms, top_k=top_k, scope=scope, bm25=self._bm25)
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """(1 + cosine) / 2 by chunk id."""

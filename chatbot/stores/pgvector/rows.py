@@ -22,14 +22,18 @@ LONGEST_TERM = 500
 _LETTERS = ("", "C", "B", "A")
 
 
-def to_row(chunk: Chunk, terms: Sequence[str], vector: Vector, *, collection: str) -> dict[str, Any]:
-    """``terms`` are the chunk's index terms. A vector of zeros is no embedding: nothing can be near it."""
+def to_row(chunk: Chunk, terms: Sequence[str], vector: Vector, *, collection: str, language: str) -> dict[str, Any]:
+    """``terms`` are the chunk's index terms, ``language`` the one they are stemmed in.
+
+    A vector of zeros is no embedding: nothing can be near it.
+    """
     values = {_RESERVED.get(part.name, part.name): getattr(chunk, part.name) for part in fields(Chunk)}
     metadata: Mapping[str, Any] = {"document_name": chunk.document_name, **chunk.metadata}
     return {
         **{name: _clean_value(value) for name, value in values.items()},
         "metadata": Jsonb({clean(name): _clean_value(value) for name, value in metadata.items()}),
         "collection": clean(collection),
+        "language": language,
         "labels": [clean(label) for label in chunk.labels],
         "figure_years": list(chunk.figure_years),
         "terms": to_tsvector(Counter(terms)),

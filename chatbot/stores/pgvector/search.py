@@ -23,7 +23,7 @@ import numpy as np
 from psycopg import sql
 
 from ...schema import Chunk, Match, Scope, Vector
-from ..keywords import K1, B, inverse_document_frequency, with_proximity
+from ..keywords import Bm25, inverse_document_frequency, with_proximity
 from .connections import Connection
 from .rows import LONGEST_TERM, quote_term, scope_sql
 from .table import ChunkTable
@@ -126,13 +126,14 @@ class Statistics:
     position: int
     rows: int
     average_length: float
+    bm25: Bm25
     frequencies: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, table: sql.Composable, position: int, fetch: Fetch) -> Statistics:
+    def read(cls, table: sql.Composable, position: int, fetch: Fetch, bm25: Bm25) -> Statistics:
         """Counts the whole table once."""
         rows, average_length = fetch(_SIZE.format(table=table), {})[0]
-        return cls(position, int(rows), float(average_length))
+        return cls(position, int(rows), float(average_length), bm25)
 
     def weights(self, table: sql.Composable, terms: Sequence[str], fetch: Fetch) -> dict[str, float]:
         """Term to its BM25 weight: IDF times occurrences in the question. Terms that no passage has are left out."""
@@ -143,7 +144,7 @@ class Statistics:
             self.frequencies.update((str(term), int(frequency)) for term, frequency in found)
         present = sorted((self.frequencies[term], term) for term in counted if self.frequencies[term])
         idf = self.idf_of(term for _, term in present[:MAX_TERMS])
-        return {term: (K1 + 1) * counted[term] * weight for term, weight in idf.items()}
+        return {term: (self.bm25.k1 + 1) * counted[term] * weight for term, weight in idf.items()}
 
     def idf_of(self, terms: Iterable[str]) -> dict[str, float]:
         """Inverse document frequencies of terms whose frequencies were asked for."""
@@ -159,7 +160,8 @@ class Statistics:
     ) -> tuple[sql.Composed, dict[str, Any]]:
         """The statement for (id, BM25 score), best first, ties by id; ``weights`` are not empty."""
         parameters: dict[str, Any] = {"top_k": top_k, "any": " | ".join(map(quote_term, weights)), **scope[1]}
-        parameters |= {"norm": K1 * (1 - B), "norm_per_term": K1 * B / max(self.average_length, 1.0)}
+        norms = self.bm25.norms(max(self.average_length, 1.0))
+        parameters |= dict(zip(("norm", "norm_per_term"), norms, strict=True))
         scores = []
         for number, (term, weight) in enumerate(weights.items()):
             names = {"term": f"term{number}", "weight": f"weight{number}"}

@@ -21,7 +21,7 @@ from ...settings import Settings
 from ...text import analyzer
 from .. import StoreTraits
 from ..chunks import check_query, read_surroundings, to_score
-from ..keywords import POOL
+from ..keywords import POOL, Bm25
 from .connections import Connection, Connections, Statement, failure, know_vectors
 from .rows import check_fields, clean, scope_sql, to_chunk, to_row
 from .search import Statistics, nearest, refine, scan_settings
@@ -58,7 +58,9 @@ class PgvectorStore:
         )
         self._changes = changes
         self._default_collection = settings.chunk_collections[0]
+        self._language = settings.language
         self._terms_of = analyzer(settings.language).terms
+        self._bm25 = Bm25(settings.bm25_k1, settings.bm25_b)
         self._prepared = False
         self._preparing = threading.Lock()
         self._statistics: Statistics | None = None
@@ -84,7 +86,8 @@ class PgvectorStore:
                 message = f"The embedding of the passage {chunk.id} has {len(vector)} dimensions, {self._expected}"
                 raise EmbedderMismatchError(message)
             collection = chunk.collection or self._default_collection
-            rows.append(to_row(chunk, self._terms_of(chunk.search_text), vector, collection=collection))
+            terms, language = self._terms_of(chunk.search_text), self._language
+            rows.append(to_row(chunk, terms, vector, collection=collection, language=language))
         if not rows:
             return
         rows.sort(key=lambda row: str(row["id"]))  # one order for all writers, so that they cannot deadlock
@@ -135,7 +138,7 @@ class PgvectorStore:
             return []
         table, position, statistics = self._schema.table, self._changes.position(), self._statistics
         if statistics is None or statistics.position != position:
-            statistics = self._statistics = Statistics.read(table, position, self._rows)
+            statistics = self._statistics = Statistics.read(table, position, self._rows, self._bm25)
         weights = statistics.weights(table, terms, self._rows)
         if not weights:
             return []

@@ -43,8 +43,9 @@ _TABLE = sql.SQL("""
 _DIMENSIONS = """
     SELECT atttypmod FROM pg_attribute
     WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"""
-_ADDED = "figure_years"
-"""Since 0.5: tables of earlier releases get it, empty until their reports are read again."""
+_ADDED = {"figure_years": "integer[] NOT NULL DEFAULT '{{}}'", "url": "text NOT NULL DEFAULT ''",
+          "language": "text NOT NULL DEFAULT ''"}  # fmt: skip
+"""Since 0.5: tables of earlier releases get them, empty until their reports are read again."""
 _INDEXES = """
     SELECT relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
     WHERE indrelid = to_regclass(%s) AND indisvalid"""
@@ -91,7 +92,7 @@ class ChunkTable:
         """
         if (
             self._stored(self.embedding_field, connection) == self.dimensions
-            and self._stored(_ADDED, connection) is not None
+            and all(self._stored(name, connection) is not None for name in _ADDED)
             and not self._missing_indexes(connection)
         ):
             return
@@ -100,8 +101,9 @@ class ChunkTable:
         connection.execute("SET LOCAL statement_timeout = 0")
         self._require_extension(connection)
         connection.execute(_TABLE.format(table=self.table))
-        column = sql.SQL("{} integer[] NOT NULL DEFAULT '{{}}'").format(sql.Identifier(_ADDED))
-        connection.execute(sql.SQL("ALTER TABLE {} ADD COLUMN IF NOT EXISTS {}").format(self.table, column))
+        for name, kind in _ADDED.items():
+            column = sql.SQL("{} " + kind).format(sql.Identifier(name))
+            connection.execute(sql.SQL("ALTER TABLE {} ADD COLUMN IF NOT EXISTS {}").format(self.table, column))
         self._require_column(connection)
         for statement in self._missing_indexes(connection).values():
             connection.execute(statement)
@@ -207,7 +209,7 @@ class Statements:
 
 def _upsert(schema: ChunkTable) -> sql.Composed:
     """One order of parameters and columns; the creation time of a row that is replaced stays."""
-    parameters = (*COLUMNS, "terms", "term_count", "embedding")
+    parameters = (*COLUMNS, "language", "terms", "term_count", "embedding")
     columns = [sql.Identifier(name) if name != "embedding" else schema.embedding for name in parameters]
     values = [_CASTS.get(name, sql.SQL("{}")).format(sql.Placeholder(name)) for name in parameters]
     excluded = [sql.SQL("EXCLUDED.{}").format(column) for column in columns]
