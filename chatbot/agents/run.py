@@ -20,6 +20,7 @@ from ..request import RequestContext
 from ..rerankers.none import NoReranker
 from ..retrieval.compression import Compressor
 from ..retrieval.pipeline import Retrieval, Retriever
+from ..retrieval.relevance import Judge
 from ..retrieval.scope import KnowledgeCollection, describe, inventory
 from ..schema import Message, Question, SearchHit, StepEvent, StepTiming, Stopper
 from ..text import Analyzer, estimate_tokens
@@ -58,7 +59,7 @@ class Resources:
     deep_context_tokens: int
     context_margin: int
     answer_tokens: int
-    relevance_floor: float
+    judge: Judge
     on_empty: OnEmpty
     deep_rounds: int
     chain_rounds: int
@@ -70,6 +71,7 @@ class AgentRun:
     """One question, what it may use and what it has done.
 
     ``spending`` and ``path`` grow while the agent works; ``stopped_by`` says what ended it early.
+    ``closest_only``: what was found may only be near to what is asked.
     """
 
     def __init__(self, resources: Resources, question: Question, request: RequestContext) -> None:
@@ -80,6 +82,7 @@ class AgentRun:
         self.path: list[StepEvent] = []
         self.stopped_by: Stopper = ""
         self.why_stopped = ""
+        self.closest_only = False
         self._found = False
         self._share = PLANNING_SHARE
 

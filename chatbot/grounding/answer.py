@@ -119,6 +119,7 @@ def assemble(
     path: Sequence[StepEvent] = (),
     stopped_by: Stopper = "",
     truncated: bool = False,
+    closest_only: bool = False,
 ) -> Answer:
     """The answer with its citations and trace. It counts as answered when it cites at least one passage."""
     checked = check(response, context, question)
@@ -132,6 +133,7 @@ def assemble(
         path=tuple(path),
         stopped_by=stopped_by,
         truncated=truncated,
+        closest_only=closest_only,
     )
     return Answer(
         response=response,

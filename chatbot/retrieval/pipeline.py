@@ -12,6 +12,7 @@ from ..request import RequestContext
 from ..schema import Chunk, Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
 from . import RetrievalMethod
 from .ordering import DEPTH, Refiner
+from .relevance import best_score
 from .search_text import SearchText
 from .threshold import adaptive_threshold
 from .untagged import joined, parted
@@ -43,8 +44,8 @@ class Retrieval:
 
     @property
     def best_score(self) -> float:
-        """The highest vector score among the hits; 0 without hits."""
-        return max((hit.score for hit in self.hits if hit.score is not None), default=0.0)
+        """What the relevance floor is compared with."""
+        return best_score(self.hits)
 
 
 @dataclass(frozen=True, slots=True)
