@@ -2,8 +2,7 @@
 
 The best score alone parts little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
 reports say of deaths is near to homicides. Two things speak against it: a word of the question that no passage of the
-whole library has (or half of its words in none of the hits), and a first hit under a heading about something else.
-Measured in benchmarks/README.md.
+whole library has, and headings that are all about something else. Measured in benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from ..text import analyzer, is_written_in
 
 Verdict = Literal["answers", "closest", "nothing"]
 """``closest``: what was found may only be near to what was asked."""
-MOST_DOUBTS = 2.5
+MOST_DOUBTS = 1.5
 LARGE = 1000
 """Passages of a library whose words say what it is about; of a smaller one many good questions have others."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -67,17 +66,18 @@ class Judge:
             return "nothing"
         if not bounds.floor < bounds.threshold or best >= bounds.least(MOST_DOUBTS + 1):
             return "answers"
-        doubts = self._of_heading(hits[0]) + self._of_words(question, hits)
+        doubts = self._of_headings(hits) + self._of_words(question, hits)
         if best < bounds.least(doubts):
             return "nothing"
         return "closest" if doubts and best < bounds.least(doubts + 1) else "answers"
 
-    def _of_heading(self, first: SearchHit) -> float:
-        """Whether it is no nearer to what is asked than most of what is about something else."""
-        return float(first.heading_score is not None and first.heading_score < self.bounds.threshold)
+    def _of_headings(self, hits: Sequence[SearchHit]) -> float:
+        """Half a doubt where none is nearer to what is asked than most of what is about something else."""
+        scores = [hit.heading_score for hit in hits if hit.heading_score is not None]
+        return 0.5 if scores and max(scores) < self.bounds.threshold else 0.0
 
     def _of_words(self, question: str, hits: Sequence[SearchHit]) -> float:
-        """Of those that say what is asked: one that is in no passage of the library, half of them in none found.
+        """A doubt where one that says what is asked is in no passage of the library; half where that is small.
 
         With a model for many languages a question says it in its own, and only one in that of the reports is judged.
         """
@@ -85,10 +85,9 @@ class Judge:
             return 0.0
         mentions, terms = find_mentions(question, self.catalog), analyzer(self.language).terms
         topic = remove_names(question, [*mentions.countries, *mentions.every_year])
-        telling = {word: terms(word) for word in _WORD.findall(topic) if word.lower() not in _COMMON and terms(word)}
         said = {term for hit in hits for term in terms(hit.chunk.search_text)}
-        unsaid = [word for word, own in telling.items() if not said.issuperset(own)]
-        doubts = 0.5 if unsaid and 2 * len(unsaid) >= len(telling) else 0.0
+        telling = (word for word in dict.fromkeys(_WORD.findall(topic)) if word.lower() not in _COMMON)
+        unsaid = (word for word in telling if not said.issuperset(terms(word)))
         if all(self.store.keyword_search(word, top_k=1, scope=Scope()) for word in unsaid):
-            return doubts
-        return doubts + (1.0 if self.catalog.chunks_inside(self.catalog.all(), Scope()) >= LARGE else 0.5)
+            return 0.0
+        return 1.0 if self.catalog.chunks_inside(self.catalog.all(), Scope()) >= LARGE else 0.5

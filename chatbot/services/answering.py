@@ -43,8 +43,8 @@ class Answering:
         self._models = models
         self._vectors = vectors
         self._retrievers: Kept[tuple[Vectors, str], Retriever] = Kept(FOR_PRESETS)
-        self._agents: Kept[tuple[Vectors, str, str, float], Agent] = Kept(FOR_PRESETS)
-        self._cached_agents: Kept[tuple[Vectors, str, str, float], Agent] = Kept(FOR_PRESETS)
+        self._agents: Kept[tuple[Vectors, str, str, Bounds], Agent] = Kept(FOR_PRESETS)
+        self._cached_agents: Kept[tuple[Vectors, str, str, Bounds], Agent] = Kept(FOR_PRESETS)
         vectors.when_closed(self._forget)
 
     def _forget(self, vectors: Vectors) -> None:

@@ -183,7 +183,7 @@ class TestNothingFound:
         found = answer(events)
         assert found.response.startswith(CLOSEST)
         assert (found.answered, found.trace.closest_only) == (True, True)
-        assert "".join(event.text for event in events if isinstance(event, TokenEvent)) == found.response
+        assert "".join(event.text for event in events if isinstance(event, TokenEvent)).rstrip() == found.response
 
     def test_general_answers_without_sources_in_one_call(self, services, server) -> None:
         server.chat(Reply(["The reports hold nothing on this [1]."]))

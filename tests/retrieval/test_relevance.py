@@ -58,15 +58,15 @@ def test_each_doubt_asks_for_more(doubts: float, least: float) -> None:
         ("How fast does the population of Kenya grow?", 0.8, 0.61, "answers"),
         ("How fast does the population of Kenya grow?", 0.8, 0.59, "nothing"),
         ("How fast does the population of Kenya grow?", None, 0.61, "answers"),
-        ("How fast does the population of Kenya grow?", 0.6, 0.69, "nothing"),  # a heading about something else
-        ("How fast does the population of Kenya grow?", 0.6, 0.71, "closest"),
-        ("How fast does the population of Kenya grow?", 0.6, 0.76, "answers"),
+        ("How fast does the population of Kenya grow?", 0.6, 0.64, "nothing"),  # a heading about something else
+        ("How fast does the population of Kenya grow?", 0.6, 0.66, "closest"),
+        ("How fast does the population of Kenya grow?", 0.6, 0.74, "answers"),
         ("How fast does the population yodel?", 0.8, 0.69, "nothing"),  # no report has the word
-        ("How many births does Kenya have?", 0.8, 0.64, "nothing"),  # a word of the library, in no hit
-        ("How many births does Kenya have?", 0.8, 0.66, "closest"),
+        ("How fast does the population yodel?", 0.8, 0.71, "closest"),
+        ("How many births does Kenya have?", 0.8, 0.61, "answers"),  # a word of the library, in no hit
         ("What is the rate of Kenya?", 0.8, 0.61, "answers"),  # a word of any question
         ("Population of Kenya in 2023, Zimbabwe?", 0.8, 0.61, "answers"),  # names are no words
-        ("yodel yodelling", 0.6, 0.76, "nothing"),
+        ("yodel yodelling", 0.6, 0.72, "nothing"),
         ("yodel yodelling", 0.6, 0.9, "answers"),
     ],
 )
