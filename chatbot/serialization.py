@@ -131,6 +131,7 @@ def trace_json(trace: Trace) -> Json:
         "cached": trace.cached,
         "caches": dict(trace.caches),
         "truncated": trace.truncated,
+        "closest_only": trace.closest_only,
         "stopped_by": trace.stopped_by,
         "path": [step_json(step) for step in trace.path],
         "ledger": [ledger_json(row) for row in trace.ledger],

@@ -121,6 +121,13 @@ def is_foreign(text: str) -> bool:
     return any(len(words & others) > max(1, english) for others in _FOREIGN)
 
 
+def is_written_in(text: str, language: str) -> bool:
+    """Whether it has small words of this language, and no more of another."""
+    words, own = set(_WORD.findall(text.lower())), frozenset(_STOP_WORDS[language])
+    others = (len(words & (frozenset(of_other) - own)) for of_other in _STOP_WORDS.values())
+    return len(words & own) >= max(1, *others)
+
+
 def count_of(count: int, noun: str) -> str:
     """The noun as it is said of so many: "1 report", "2 searches", "1,200 countries"."""
     if count != 1:

@@ -15,6 +15,7 @@ from ..model_output.asking import numbers
 from ..model_output.stream import Completion, Reply, completion
 from ..protocols import Catalog
 from ..retrieval.pipeline import Retrieval, with_rank
+from ..retrieval.relevance import Verdict, best_score
 from ..retrieval.scope import collections_to_search, describe, nearest_scope, selectable_collections
 from ..retrieval.subjects import missing_figures
 from ..schema import (
@@ -37,6 +38,7 @@ from .run import AgentRun
 from .searches import distinct
 
 FAILED = "The language model could not finish."
+CLOSEST = "The reports do not seem to say this itself. The closest found:"
 INSTEAD = "Quoted from the reports instead:"
 PromptMaker = Callable[[Question, Context], Prompt]
 Quoting = Callable[[Context], str]
@@ -185,9 +187,16 @@ def _just_registered(record: DocumentRecord) -> bool:
 
 def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
     """Whether nothing was found: no hit, or only such as are about something else (RELEVANCE_FLOOR) or other years."""
-    best = max((hit.score for hit in hits if hit.score is not None), default=0.0)
-    is_other = best < run.resources.relevance_floor or _missing_figures(run, hits) is not None
+    is_other = best_score(hits) < run.resources.judge.bounds.floor or _missing_figures(run, hits) is not None
     return not hits or (run.resources.settings.on_empty != "relax" and is_other)
+
+
+def judged(run: AgentRun, hits: Sequence[SearchHit]) -> Verdict:
+    """The same of one search for the whole question, with doubts; `ON_EMPTY`=relax takes the closest for what it is."""
+    if is_empty(run, hits):
+        return "nothing"
+    verdict = run.resources.judge.verdict(run.question.search_text, hits)
+    return "closest" if verdict == "nothing" and run.resources.settings.on_empty == "relax" else verdict
 
 
 def _missing_figures(run: AgentRun, hits: Sequence[SearchHit]) -> str | None:
@@ -215,8 +224,11 @@ def answer_from(
     if budget < most:
         yield from note_left_out(run, len(context.passages), len(hits))
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
+    note = f"{CLOSEST}\n\n" if run.closest_only and not run.resources.chat_models.is_language_model else ""
+    if note:
+        yield TokenEvent(note)
     done = yield from write_answer(run, context, way)
-    response = way.finish(done.text, done.context)
+    response = note + way.finish(done.text, done.context)
     yield conclude(run, scope, response, hits, done.context, truncated=done.truncated)
 
 
@@ -292,5 +304,6 @@ def conclude(
             path=run.path,
             stopped_by=run.stopped_by,
             truncated=truncated,
+            closest_only=run.closest_only,
         )
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 
+from ..grounding.answer import prompt_for
 from ..request import RequestContext
 from ..retrieval.compression import Neighbours
 from ..schema import Event, Question, Scope, ScopeSummary
 from ..text import escape_markdown
-from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_scope
+from .answering import WritingPlan, answer_empty, answer_from, answer_text, judged, open_scope
 from .budget import SecondsUsedUpError
 from .run import AgentRun, Resources
 from .searches import whole_search
@@ -44,10 +46,13 @@ class DirectAgent:
         run.note_threshold(retrieval)
         if allowance.refused:
             yield from run.stop("calls")
-        if is_empty(run, retrieval.hits):
+        verdict = judged(run, retrieval.hits)
+        if verdict == "nothing":
             yield from answer_empty(run, scope, retrieval.hits)
             return
-        yield from answer_from(run, scope, retrieval.hits, WritingPlan())
+        run.closest_only = verdict == "closest"
+        way = WritingPlan(partial(prompt_for, asked="closest_user")) if run.closest_only else WritingPlan()
+        yield from answer_from(run, scope, retrieval.hits, way)
 
     def _about_attachments(self, run: AgentRun) -> Iterator[Event]:
         """The same, over passages that are in no store and are gone afterwards (R-A2)."""

@@ -19,6 +19,7 @@ from ..request import RequestContext
 from ..rerankers.none import NoReranker
 from ..retrieval.compression import Compressor
 from ..retrieval.pipeline import Retrieval, Retriever
+from ..retrieval.relevance import Judge
 from ..retrieval.scope import KnowledgeCollection, describe, inventory
 from ..schema import Message, Question, SearchHit, StepEvent, StepTiming, Stopper, Threshold
 from ..settings import Settings
@@ -54,7 +55,7 @@ class Resources:
     collections: tuple[KnowledgeCollection, ...]
     agent: Callable[[str], Agent]
     """Another agent, by its name."""
-    relevance_floor: float
+    judge: Judge
     settings: Settings
     """With the query-time figures of the question's preset."""
 
@@ -63,6 +64,7 @@ class AgentRun:
     """One question, what it may use and what it has done.
 
     ``spending`` and ``path`` grow while the agent works; ``stopped_by`` says what ended it early.
+    ``closest_only``: what was found may only be near to what is asked.
     """
 
     def __init__(self, resources: Resources, question: Question, request: RequestContext) -> None:
@@ -77,6 +79,7 @@ class AgentRun:
         self.why_stopped = ""
         self.threshold: Threshold | None = None
         """Of its searches: that of the one that had to descend furthest."""
+        self.closest_only = False
         self._found = False
         self._share = PLANNING_SHARE
 

@@ -48,6 +48,11 @@ _RANKING = re.compile(
     r"|\b(?:countr(?:y|ies)|nations?) (?:with|that has|that have|which has) the (?:\w+est|most|fewest|least)\b",
     re.IGNORECASE,
 )
+_LISTING = re.compile(
+    r"\b(?:which|what|how many|list|name|all)\s+(?:\w+\s+){0,2}(?:countries|nations|states)\b"
+    r"|^\W*(?:countries|nations|states)\s+(?:that|which|with|without|where|in)\b",
+    re.IGNORECASE,
+)
 MOST_LISTED = 20
 Topic = Literal["reports", "countries", "years"]
 
@@ -90,7 +95,8 @@ class Understood:
     """What has to be said before the answer."""
     offered: ScopeSummary | None = None
     """The scope that the question might be asked under."""
-    ranking: bool = False
+    of_all: Literal["", "list", "ranking"] = ""
+    """What the question asks for of all countries."""
     subjects: Subjects = field(default_factory=Subjects)
     taken: Scope = field(default_factory=Scope)
     """What of the question's scope was found in it."""
@@ -117,10 +123,10 @@ class Understood:
             ]
         if isinstance(event, SourcesEvent):
             event = replace(event, scope=replace(event.scope, from_question=self.taken))
-        if isinstance(event, SourcesEvent) and self.ranking and event.hits:
+        if isinstance(event, SourcesEvent) and self.of_all and event.hits:
             found = len({hit.chunk.document_id for hit in event.hits})
             self.notes.append(
-                f"No ranking of all countries: the passages found come from {found} of {event.scope.documents:,} "
+                f"No {self.of_all} of all countries: the passages found come from {found} of {event.scope.documents:,} "
                 "reports. To compare countries, name them."
             )
         if isinstance(event, TokenEvent) and self.notes and not self.said:
@@ -174,8 +180,8 @@ class Understanding:
             offered = replace(summarise(self._catalog, suggestion or question.scope), page=page)
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
         notes = [*taken_as(mentions), *([missing.text] if missing else [])]
-        ranking = self._is_ranking(question, mentions)
-        return Understood(question, None, notes, offered, ranking=ranking, subjects=subjects, taken=taken)
+        of_all = self._of_all(question, mentions)
+        return Understood(question, None, notes, offered, of_all=of_all, subjects=subjects, taken=taken)
 
     def _subjects(self, asked: Mentions, mentions: Mentions) -> Subjects:
         """The countries as the data has them, else by their usual names."""
@@ -223,11 +229,13 @@ class Understanding:
         )
         yield AnswerEvent(answer)
 
-    def _is_ranking(self, question: Question, mentions: Mentions) -> bool:
-        """Whether it asks for the first of all countries, and no scope says of which."""
+    def _of_all(self, question: Question, mentions: Mentions) -> Literal["", "list", "ranking"]:
+        """Whether it asks for the first of all countries or for all that are so; "" where a scope says of which."""
         if question.scope.get(COUNTRY) is not None or mentions.about or len(self._catalog.values(COUNTRY)) < 2:
-            return False
-        return _RANKING.search(question.search_text) is not None
+            return ""
+        if _RANKING.search(question.search_text):
+            return "ranking"
+        return "list" if _LISTING.search(question.search_text) else ""
 
 
 def taken_as(mentions: Mentions) -> list[str]:

@@ -142,6 +142,7 @@ def assemble(
     path: Sequence[StepEvent] = (),
     stopped_by: Stopper = "",
     truncated: bool = False,
+    closest_only: bool = False,
 ) -> Answer:
     """The answer with its citations and trace. It counts as answered when it cites at least one passage."""
     checked = check(response, context, question)
@@ -155,6 +156,7 @@ def assemble(
         path=tuple(path),
         stopped_by=stopped_by,
         truncated=truncated,
+        closest_only=closest_only,
     )
     return Answer(
         response=response,

@@ -10,7 +10,7 @@ from ..schema import Condition, Range, Scope, Value, Values
 from ..text import analyzer, is_foreign
 from .comparisons import clean, compared_countries, compared_years, mark_names, names_beside, plain_question, topic
 from .english import words
-from .mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
+from .mentions import COUNTRY, YEAR, Mentions, editions, find_mentions, values_of
 from .names import Named, NamedYears, country_key
 
 DOCUMENT = "document_name"
@@ -60,16 +60,16 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
     spans = [] if is_foreign(text) else compared_years(text, mentions)
     countries = _chosen(scope, COUNTRY, _named_countries(text, mentions, scope, catalog), catalog)
     narrowed = scope.having(COUNTRY, countries)
-    editions = _chosen(scope, YEAR, _named_editions(spans, narrowed, catalog), catalog)
-    asked = _Asked(countries, editions, [] if len(editions) > 1 else _figures(spans))
+    reports = _chosen(scope, YEAR, _named_editions(spans, narrowed, catalog), catalog)
+    asked = _Asked(countries, reports, [] if len(reports) > 1 else _figures(spans))
     said = _said_by_sides(text, mentions, spans, asked, scope)
     query = topic(plain_question(mark_names(text, said)))
     terms = analyzer("english").terms
     # Without a word beside those that compare there is nothing to search for, and no figure of a year.
     if set(terms(" ".join(words("comparison_words")))).issuperset(term for term in terms(query) if term.isalpha()):
         query = ""
-        if set(asked.figures) <= set(_present(narrowed, YEAR, Range(0), catalog)):
-            asked = replace(asked, editions=asked.figures or editions, figures=())
+        if set(asked.figures) <= set(editions(narrowed, catalog)):
+            asked = replace(asked, editions=asked.figures or reports, figures=())
     found = _unasked(scope, narrowed.having(YEAR, asked.editions), asked, catalog, most)
     if len(found) < 2:
         return Sides()

@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..protocols import Catalog
-from ..schema import Scope, Values
+from ..schema import Scope
 from .english import pattern
-from .mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
+from .mentions import COUNTRY, Mentions, editions, find_mentions, values_of
 from .names import Named, NamedCountry, NamedYears, find_years
 from .relative_years import find_relative_years
-from .wording import add_name, edition_in_words, list_in_words, name_in_words, placed, remove_names
+from .wording import ARTICLE, add_name, edition_in_words, list_in_words, name_in_words, placed, remove_names
 
 Words = Callable[[str], Sequence[str]]
 """The words of a text that have a meaning of their own."""
-_RELATION = pattern(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$")
+RELATION = pattern(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$")
 _REPLACED = pattern(r"\b(?:not|instead of|rather than|(?:forget|ignore|drop|leave)(?: about)?)\s+(?:the\s+)?$")
 """What makes a name the one before, not the new one: "Mali, not Kenya"."""
-_ARTICLE = pattern(r"\bthe\s+$")
 _PLACED = pattern(r"(?:,\s*|\b(?:in|for|of|during|by|as of)\s+(?:the\s+)?)$")
 _REPORT = pattern(r"\b{report}\b")
 _ONE_OF_THEM = pattern(r"\b(?P<which>{newest}|{oldest}|{previous}|{next})\s+one\b")
@@ -39,10 +38,10 @@ def exchange_names(query: str, mentions: Mentions, before: str, catalog: Catalog
         return ""
     if countries:
         before = _with_countries(before, query, countries, catalog, words)
-    if editions := [query[year.start : year.end] for year in years if year.of_report]:
-        old, report = find_mentions(before, catalog).years, edition_in_words(editions)
+    if reports := [query[year.start : year.end] for year in years if year.of_report]:
+        old, report = find_mentions(before, catalog).years, edition_in_words(reports)
         as_written = old and before[old[0].end - 1].isdigit()
-        new = list_in_words(editions) if as_written else report.removeprefix("the ")
+        new = list_in_words(reports) if as_written else report.removeprefix("the ")
         before = before and _replaced(before, old, new, report, words)
     if figures := list_in_words(query[year.start : year.end] for year in years if not year.of_report):
         asked = find_mentions(before, catalog)
@@ -58,27 +57,20 @@ def unnamed(text: str, named: Sequence[Named]) -> str:
 
 def absolute_years(query: str, before: str, catalog: Catalog) -> tuple[str, str]:
     """Both questions, the later one with the year that it says by the one before; "now" takes the years out of that."""
-    asked, editions = find_mentions(before, catalog), editions_of(before, catalog)
+    asked = find_mentions(before, catalog)
+    known = editions(Scope().having(COUNTRY, values_of(asked.about, catalog)), catalog)
     if asked.years:
         query = _ONE_OF_THEM.sub(r"\g<which> report", _ONE_BEFORE.sub("previous report", query))
-    if editions and _NOW.match(query):
-        return (f"{editions[-1]} report?" if asked.years else query), _without_years(before, asked.figure_years)
+    if known and _NOW.match(query):
+        return (f"{known[-1]} report?" if asked.years else query), _without_years(before, asked.figure_years)
     for said in [] if find_years(query) else reversed(find_relative_years(query)):
         of_its_kind = asked.years if said.of_report else asked.figure_years or asked.years
-        years = said.among(editions, of_its_kind[0].gte if of_its_kind else None)
+        years = said.among(known, of_its_kind[0].gte if of_its_kind else None)
         if years is not None:
             new = f"{years.gte} report" if said.of_report else f"in {years.gte}"
             query = f"{query[: said.start]}{new}{query[said.end :]}"
             before = before if said.beside else _without_years(before, asked.figure_years)
     return query, before
-
-
-def editions_of(question: str, catalog: Catalog) -> list[int]:
-    """The years of the reports on the countries that it is about, of all where it is about none; in order."""
-    countries = values_of(find_mentions(question, catalog).about, catalog)
-    about = Scope.of({COUNTRY: Values(tuple(countries))} if countries else {})
-    parts = (part.metadata for record in catalog.all(about) for part in record.parts)
-    return sorted({int(part[YEAR]) for part in parts if YEAR in part and about.matches(part)})
 
 
 def _without_years(text: str, years: Sequence[NamedYears]) -> str:
@@ -92,7 +84,7 @@ def _with_countries(before: str, query: str, countries: Sequence[NamedCountry], 
     earlier = find_mentions(before, catalog)
     in_passing = [country for country in earlier.countries if country not in earlier.about]
     new = list_in_words(name_in_words(query, name, usual=True) for name in countries)
-    if relation := _RELATION.search(query[: countries[0].start]):
+    if relation := RELATION.search(query[: countries[0].start]):
         return _replaced(before, in_passing, new, f"{relation[0].split()[0]} {new}", words)
     return _replaced(before, earlier.about or in_passing, new, new, words)
 
@@ -106,7 +98,7 @@ def _replaced(text: str, old: Sequence[Named], new: str, added: str, words: Word
     if words(between):
         return ""
     if isinstance(old[0], NamedCountry):
-        start = len(_ARTICLE.sub("", text[:start]))
+        start = len(ARTICLE.sub("", text[:start]))
     elif placed(new) == new:
         start = len(_PLACED.sub("", text[:start]).rstrip()) + 1
     return f"{text[:start]}{new}{text[end:]}"

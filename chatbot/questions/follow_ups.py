@@ -16,7 +16,7 @@ from ..schema import Message, Scope
 from ..text import Analyzer
 from .comparisons import COMPARES, compared_countries
 from .english import pattern, words
-from .exchange import absolute_years, exchange_names, unnamed
+from .exchange import RELATION, absolute_years, exchange_names, unnamed
 from .mentions import COUNTRY, YEAR, Mentions, find_mentions
 from .names import Named, find_years
 from .new_topics import COMPARING, FIGURE, OF_A_COUNTRY, POINTS_BACK, is_of_country, is_of_figure, new_topic
@@ -65,7 +65,6 @@ _ANSWER_AGAIN = pattern(
 )
 """Asks for the same in another form: "In French please"."""
 _SEVERAL = pattern(r"\b{several}\b|^\W*(?:compare|contrast|rank)\W*$")
-_RELATION = pattern(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$")
 _IDLE_WORDS, _OF_A_TOPIC, _SAME_AGAIN = map(words, ("idle_words", "of_a_topic", "same_again_words"))
 
 
@@ -235,7 +234,7 @@ class FollowUps:
             if match.start() < done or any(start <= match.start() < end for start, end in gone):
                 continue
             if name := names.get(match.start()):
-                relation = _RELATION.search(text[: name.start])
+                relation = RELATION.search(text[: name.start])
                 units.append((relation[0] if relation else "") + text[name.start : name.end])
                 done = name.end
             elif self._words(match[0]):

@@ -16,7 +16,7 @@ from itertools import islice
 
 from ..countries import ISO_CODE_LENGTH, country_code, normalise
 from ..protocols import Catalog
-from ..schema import Scope, Value
+from ..schema import Scope, Value, Values
 from .english import pattern, words
 from .names import MOST, NamedCountry, NamedYears, country_key, find_countries, find_years
 from .relative_years import find_relative_years, relative_years
@@ -124,14 +124,17 @@ def find_mentions(text: str, catalog: Catalog, scope: Scope = Scope()) -> Mentio
 
 def _relative(text: str, mentions: Mentions, catalog: Catalog, scope: Scope) -> list[NamedYears]:
     """Each country has editions of its own; together where the question is about none."""
-    found: list[NamedYears] = []
-    countries: list[Value | None] = list(values_of(mentions.about, catalog)) or [None]
-    for country in countries:
-        inside = scope if country is None else scope.having(COUNTRY, [country])
-        parts = [part.metadata for record in catalog.all(inside) for part in record.parts]
-        editions = {part[YEAR] for part in parts if country is None or part.get(COUNTRY) == country if YEAR in part}
-        found += relative_years(text, [year for year in editions if isinstance(year, int)])
+    countries = values_of(mentions.about, catalog)
+    inside = [scope.having(COUNTRY, [country]) for country in countries] or [scope]
+    found = (years for one in inside for years in relative_years(text, editions(one, catalog)))
     return list(dict.fromkeys(found))
+
+
+def editions(scope: Scope, catalog: Catalog) -> list[int]:
+    """The years of the reports inside a scope, in order."""
+    about = scope.without("document_name")
+    parts = (part.metadata for record in catalog.all(scope) for part in record.parts)
+    return sorted({int(part[YEAR]) for part in parts if YEAR in part and about.matches(part)})
 
 
 @lru_cache(maxsize=128)
@@ -146,6 +149,12 @@ def _mentions(text: str, also: tuple[str, ...], known: frozenset[str]) -> Mentio
     of_reports = tuple(years for years in years if years.of_report)
     of_figures = tuple(years for years in years if not years.of_report)
     return Mentions(tuple(named), tuple(about), of_reports, _REFERS.search(text) is not None, of_figures)
+
+
+def keys_of(scope: Scope) -> set[str]:
+    """The keys of the countries that a scope names."""
+    countries = scope.get(COUNTRY)
+    return {country_key(str(value)) for value in countries.values} if isinstance(countries, Values) else set()
 
 
 def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value]:

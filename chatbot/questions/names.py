@@ -119,6 +119,12 @@ def country_key(name: str) -> str:
     return country_code(name) or normalise(name)
 
 
+@lru_cache(maxsize=4096)
+def keys_in(text: str) -> frozenset[str]:
+    """The keys of all countries that a text names."""
+    return frozenset(key for country in find_countries(text) for key in country.keys)
+
+
 @dataclass(frozen=True, slots=True)
 class _Lookup:
     """Keys by normalised name, and of how many words a name is at most that begins with a word."""

@@ -55,12 +55,12 @@ class RelativeYears:
         return NamedYears(years[0], years[-1], self.start, self.end, is_subject=True, of_report=self.of_report)
 
 
-def relative_years(text: str, editions: Sequence[int], reference: int | None = None) -> list[NamedYears]:
-    """In text order, each counted from the last year of its kind before it in the text, else from ``reference``."""
+def relative_years(text: str, editions: Sequence[int]) -> list[NamedYears]:
+    """In text order, each counted from the last year of its kind before it in the text, if there is one."""
     named, found = find_years(text), list[NamedYears]()
     for one in find_relative_years(text):
         before = [years.gte for years in named if years.start < one.end and years.of_report == one.of_report]
-        if years := one.among(editions, before[-1] if before else reference):
+        if years := one.among(editions, before[-1] if before else None):
             found.append(years)
     return found
 

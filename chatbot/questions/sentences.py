@@ -17,7 +17,6 @@ from ..text import analyzer
 from .english import pattern, words
 from .exchange import exchange_names
 from .mentions import COUNTRY, Mentions, find_mentions
-from .names import NamedCountry
 from .wording import add_name, as_sentence, list_in_words, name_in_words, possessive, remove_names, singular
 
 SHORTEST = 3
@@ -61,7 +60,6 @@ _PLURAL = re.compile(
 )
 """What "they" may be, other than a country."""
 _ASKED_OF = pattern(r"\b(?:{do}|has|have|{be}|can|will)\s+(?:the\s+)?$")
-_OBJECT_OF = pattern(r"^\W*(?:who|what)\s+\w+\s+(?:the\s+)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +152,7 @@ def _understood(piece: _Piece, before: str, known: _Known, scope: Scope, catalog
 def _after(question: str, known: _Known, catalog: Catalog) -> _Known:
     """What is known after one more question."""
     named = find_mentions(question, catalog)
-    about = named.about or _object(question, named)
+    about = named.about
     years = list_in_words([question[year.start : year.end] for year in named.every_year]) or known.years
     countries = tuple(dict.fromkeys(name_in_words(question, country, usual=True) for country in about))
     return _Known(
@@ -164,15 +162,6 @@ def _after(question: str, known: _Known, catalog: Catalog) -> _Known:
         is_subject=len(about) == 1 and _ASKED_OF.search(question[: about[0].start]) is not None,
         has_several=_PLURAL.search(remove_names(question, [*named.countries, *named.every_year])) is not None,
     )
-
-
-def _object(question: str, named: Mentions) -> tuple[NamedCountry, ...]:
-    """The country of "Who governs Haiti"."""
-    if len(named.countries) != 1:
-        return ()
-    country = named.countries[0]
-    ends = not re.search(r"[^\W\d]", question[country.end :])
-    return named.countries if ends and _OBJECT_OF.match(question[: country.start]) else ()
 
 
 def _filled(question: str, known: _Known) -> str:

@@ -9,7 +9,7 @@ from ..countries import usual_name
 from .english import SINGULAR, pattern
 from .names import Named, NamedCountry, NamedYears
 
-_ARTICLE = pattern(r"\bthe\s+$")
+ARTICLE = pattern(r"\bthe\s+$")
 _PLACED = pattern(r"(?:since|from|between|with|to|by|against|than)\b")
 _COMMAND = pattern(r"^{tell}\b")
 _EDGES = pattern(r"^(?:[\s,;:.?!/–—-]|\b(?:and|or|but)\s)+|(?:[\s,;:/–—-]|\s(?:and|or)\b)+(?=[?.!]*\s*$)")
@@ -27,7 +27,7 @@ def name_in_words(text: str, country: NamedCountry, *, usual: bool = False) -> s
     """The country as it is written, with its article; with ``usual`` its usual name instead of its people's."""
     if country.by_people:
         return usual_name(country.keys[0]) if usual else country.text
-    return f"the {country.text}" if _ARTICLE.search(text[: country.start]) else country.text
+    return f"the {country.text}" if ARTICLE.search(text[: country.start]) else country.text
 
 
 def possessive(name: str) -> str:

@@ -6,6 +6,7 @@ Both orders are this product's own, measured in benchmarks/README.md; a seed's p
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +50,9 @@ class HeadingOrder:
             return [*hits, *rest]
         vectors = self._vectors(headings, request)
         asked = vector if text.topic == text.question else self._embedder.embed_query(text.topic, request=request)
-        near = [float(asked @ vectors[name]) if name else np.nan for name in headings]
-        similar = np.array(near)
+        near = [(1 + float(asked @ vectors[name])) / 2 if name else None for name in headings]
+        hits = [replace(hit, heading_score=score) for hit, score in zip(hits, near, strict=True)]
+        similar = np.array(near, np.float64)
         similar[np.isnan(similar)] = np.nanmean(similar)
         scores = np.array([hit.fused_score or 0.0 for hit in hits])
         total = _standard(scores) + self._weight * _standard(similar)

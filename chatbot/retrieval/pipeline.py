@@ -12,6 +12,7 @@ from ..request import RequestContext
 from ..schema import Chunk, Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
 from . import RetrievalMethod
 from .ordering import DEPTH, Refiner
+from .relevance import best_score
 from .search_text import SearchText
 from .threshold import adaptive_threshold
 from .untagged import joined, parted
@@ -41,8 +42,8 @@ class Retrieval:
 
     @property
     def best_score(self) -> float:
-        """The highest vector score among the hits; 0 without hits."""
-        return max((hit.score for hit in self.hits if hit.score is not None), default=0.0)
+        """What the relevance floor is compared with."""
+        return best_score(self.hits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ class Retriever:
         worded: Sequence[Match],
         counts: tuple[int, int],
         clock: _Clock,
-    ) -> tuple[tuple[SearchHit, ...], Threshold | None, bool]:
+    ) -> tuple[list[SearchHit], Threshold | None, bool]:
         """Hits, fused, the threshold they passed, and whether all of them are still there.
 
         ``counts``: how many hits at most, and how many should pass the threshold.
@@ -207,14 +208,14 @@ class Retriever:
         near: Sequence[Match],
         worded: Sequence[Match],
         scores: dict[str, float],
-    ) -> tuple[SearchHit, ...]:
+    ) -> list[SearchHit]:
         """Chunks for the ranking; one that was deleted meanwhile is left out."""
         chunks = {match.chunk_id: match.chunk for match in (*near, *worded) if match.chunk is not None}
         missing = [chunk_id for chunk_id, _ in ranked if chunk_id not in chunks]
         chunks.update((chunk.id, chunk) for chunk in self._store.get(missing) if missing)
         by_keyword = {match.chunk_id: match.score for match in worded}
         by_search = {"vector": {match.chunk_id for match in near}, "keyword": by_keyword}
-        hits = [
+        return [
             SearchHit(
                 chunk=chunks[chunk_id],
                 score=scores.get(chunk_id),
@@ -225,7 +226,6 @@ class Retriever:
             for chunk_id, fused in ranked
             if chunk_id in chunks
         ]
-        return with_rank(hits)
 
 
 def settled_search(search: Callable[[int], Found], count: int, unsettled: Unsettled) -> Found:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ..protocols import Catalog
 from ..questions.english import pattern
-from ..questions.mentions import COUNTRY, YEAR, find_mentions
-from ..questions.names import Named, NamedCountry, NamedYears, country_key
+from ..questions.mentions import YEAR, find_mentions, keys_of
+from ..questions.names import Named, NamedCountry, NamedYears
 from ..questions.wording import remove_names, tidy
 from ..schema import Scope, Values
 from ..text import is_foreign
@@ -42,8 +42,7 @@ def search_text(query: str, scope: Scope, catalog: Catalog, *, language: str) ->
     ``language``: of the reports.
     """
     mentions, foreign = find_mentions(query, catalog, scope), language == "english" and is_foreign(query)
-    countries, years = scope.get(COUNTRY), scope.get(YEAR)
-    keys = {country_key(str(value)) for value in countries.values} if isinstance(countries, Values) else set()
+    keys, years = keys_of(scope), scope.get(YEAR)
     said: list[Named] = [country for country in mentions.countries if keys.intersection(country.keys)]
     if isinstance(years, Values):
         said += [named for named in mentions.years if all(map(named.condition.matches, years.values))]

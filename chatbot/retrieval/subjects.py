@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ..countries import normalise, usual_name
 from ..protocols import Catalog
 from ..questions.comparisons import clean, compared_countries, compared_years
-from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions
-from ..questions.names import NamedCountry, NamedYears, country_key, find_countries
+from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
+from ..questions.names import NamedCountry, NamedYears, keys_in
 from ..questions.sentences import separate_questions
 from ..questions.wording import list_in_words, remove_names
 from ..schema import Condition, Scope, SearchHit, Value, Values
@@ -80,7 +79,7 @@ def missing_figures(
     known = sorted({year for hit in passages for year in hit.chunk.figure_years})
     if not asked or not known or any(_says(named.condition, hit) for named in asked for hit in passages):
         return None
-    inside = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog)
+    inside = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
     if any(named.condition.matches(part.get(YEAR)) for named in asked for part in _parts(inside, catalog)):
         return None
     of_scope = f" ({escape_markdown(describe(inside))})" if inside else ""
@@ -121,7 +120,7 @@ def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope |
 
     Reports without a country or year stay, unless somebody chose values of it: one may be about this country.
     """
-    narrowed = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog, or_none=True)
+    narrowed = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog, or_none=True)
     years = [year for year in catalog.values(YEAR) if any(named.condition.matches(year) for named in mentions.years)]
     narrowed = _narrowed(narrowed, YEAR, years, catalog, or_none=True)
     if narrowed == scope:
@@ -148,20 +147,14 @@ def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:
     return not inside or value in inside  # without any value nobody can say what the collections leave out
 
 
-def _in_data(countries: Sequence[NamedCountry], catalog: Catalog) -> list[Value]:
-    """The data's values for these countries. A short name of two countries is whichever the data has."""
-    keys = {key for country in countries for key in country.keys}
-    return [value for value in catalog.values(COUNTRY) if country_key(str(value)) in keys]
-
-
 def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missing | None:
     if not catalog.values(COUNTRY) or (scope.get(COUNTRY) is not None and mentions.refers):
         return None
-    absent = [country for country in mentions.about if not _in_data([country], catalog)]
+    absent = [country for country in mentions.about if not values_of([country], catalog)]
     if absent:
         named = _named_by_untagged(scope, catalog)
         absent = [country for country in absent if named.isdisjoint(country.keys)]
-    left_out = [value for value in _in_data(mentions.about, catalog) if not _admits(scope, COUNTRY, value, catalog)]
+    left_out = [value for value in values_of(mentions.about, catalog) if not _admits(scope, COUNTRY, value, catalog)]
     if not absent and not left_out:
         return None
     texts = []
@@ -169,7 +162,7 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Mi
         texts.append(f"There is no report on {_joined([_shown(country) for country in absent])}.")
     if left_out:
         texts.append(f"The scope chosen ({escape_markdown(describe(scope))}) leaves out {_joined(left_out, 'and')}.")
-    if any(_admits(scope, COUNTRY, value, catalog) for value in _in_data(mentions.countries, catalog)):
+    if any(_admits(scope, COUNTRY, value, catalog) for value in values_of(mentions.countries, catalog)):
         return Missing(" ".join(texts), everything=False)
     return Missing(" ".join([*texts, _what_there_is(scope, catalog)]), everything=True)
 
@@ -181,12 +174,7 @@ def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
         _WORDS.sub(" ", " , ".join((r.title, r.name, r.source.rpartition("/")[2], *r.labels, r.description)))
         for r in untagged
     }
-    return {key for text in texts for key in _keys_in(text)}
-
-
-@lru_cache(maxsize=4096)
-def _keys_in(text: str) -> frozenset[str]:
-    return frozenset(key for country in find_countries(text) for key in country.keys)
+    return {key for text in texts for key in keys_in(text)}
 
 
 def _what_there_is(scope: Scope, catalog: Catalog) -> str:
@@ -218,7 +206,7 @@ def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missin
     text = f"There is no report for {_joined(named)}."
     if len(absent) < len(_wanted_years(mentions, catalog)):
         return Missing(text, everything=False)
-    base = _narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog)
+    base = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
     known = sorted({part[YEAR] for part in _parts(base, catalog)}, key=str)
     of_base = f" for {escape_markdown(describe(base))}" if base else ""
     offer = f"The reports{of_base} are of {', '.join(map(str, known))}."
@@ -229,7 +217,7 @@ def _absent_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> list[tu
     """Of the editions asked about those without a report, each with its country, None = with any."""
     if not mentions.years or scope.get(YEAR) is not None or scope.get("document_name") is not None:
         return []
-    parts = _parts(_narrowed(scope, COUNTRY, _in_data(mentions.about, catalog), catalog), catalog)
+    parts = _parts(_narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog), catalog)
     if any(YEAR not in part for part in parts):
         return []
     there = {(country, part[YEAR]) for part in parts for country in (None, part.get(COUNTRY))}
@@ -241,7 +229,7 @@ def _absent_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> list[tu
 
 
 def _wanted_years(mentions: Mentions, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
-    about: list[Value | None] = list(_in_data(mentions.about, catalog)) or [None]
+    about: list[Value | None] = list(values_of(mentions.about, catalog)) or [None]
     return [(country, years) for country in about for years in mentions.years]
 
 

@@ -11,6 +11,7 @@ from heapq import nlargest
 
 from ..schema import Threshold
 from ..schema.documents import Calibration, ErrorRates
+from .relevance import Bounds
 
 SCALE = 10_000
 """Thresholds are stepped as integers, so that .7, .6, ... never drift."""
@@ -77,9 +78,9 @@ def calibration_of(model_id: str, stored: Calibration | None) -> Calibration | N
     return stored or SHIPPED.get(model_id)
 
 
-def relevance_floor(setting: float | str, model_id: str, stored: Calibration | None = None) -> float:
-    """The floor to use: the setting, or for ``auto`` the calibrated one; 0 = no floor."""
+def relevance_bounds(setting: float | str, model_id: str, stored: Calibration | None = None) -> Bounds:
+    """The bounds to use: the setting alone, or for ``auto`` what is calibrated; 0 = none."""
     if not isinstance(setting, str):
-        return setting
+        return Bounds(setting, setting)
     known = calibration_of(model_id, stored)
-    return known.floor if known else 0.0
+    return Bounds(known.floor, known.threshold) if known else Bounds(0.0, 0.0)

@@ -7,11 +7,10 @@ are searched apart, with the whole question, and what does not name the country 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from ..protocols import Catalog
-from ..questions.mentions import COUNTRY
-from ..questions.names import country_key, find_countries
+from ..questions.mentions import COUNTRY, keys_of
+from ..questions.names import keys_in
 from ..schema import Chunk, Scope, SearchHit, Values
 from ..schema.scope import NO_VALUE
 
@@ -34,12 +33,11 @@ def joined(own: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope
 
     One whose report is not about the country, but names it in its text, counts as less near than its score says.
     """
-    countries = scope.get(COUNTRY)
-    keys = {country_key(str(value)) for value in countries.values} if isinstance(countries, Values) else set[str]()
+    keys = keys_of(scope)
     found = list(own)
     for hit in untagged:
-        about = not keys.isdisjoint(_countries(_described(hit.chunk)))
-        if about or not keys.isdisjoint(_countries(hit.chunk.text)):
+        about = not keys.isdisjoint(keys_in(_described(hit.chunk)))
+        if about or not keys.isdisjoint(keys_in(hit.chunk.text)):
             score = (hit.score or 0.0) - (0.0 if about else PASSING)
             behind = (place for place, one in enumerate(found) if (one.score or 0.0) < score)
             found.insert(next(behind, len(found)), hit)
@@ -49,8 +47,3 @@ def joined(own: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope
 def _described(chunk: Chunk) -> str:
     """What the report says of itself."""
     return " , ".join((chunk.title, chunk.document_name, *chunk.labels, chunk.description))
-
-
-@lru_cache(maxsize=4096)
-def _countries(text: str) -> frozenset[str]:
-    return frozenset(key for country in find_countries(text) for key in country.keys)

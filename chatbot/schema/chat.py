@@ -218,6 +218,8 @@ class Trace:
     """What the caches did, e.g. ``{"embedding hit": 1, "query miss": 1}``."""
     truncated: bool = False
     """The answer ends where its token limit did."""
+    closest_only: bool = False
+    """What was found may only be near to what was asked."""
     understood: Subjects = field(default_factory=Subjects)
 
     @property

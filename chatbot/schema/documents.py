@@ -227,7 +227,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A chunk with its scores. ``score`` is always the vector score; ``found_by`` says which searches found it."""
+    """A chunk with its scores. ``score`` is always the vector score; ``found_by`` says which searches found it.
+
+    ``heading_score``: how near the chunk's heading is to what is asked, on the same scale; None where nobody looked.
+    """
 
     chunk: Chunk
     rank: int = 0
@@ -235,6 +238,7 @@ class SearchHit:
     keyword_score: float | None = None
     fused_score: float | None = None
     found_by: tuple[str, ...] = ()
+    heading_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

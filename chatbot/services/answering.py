@@ -23,7 +23,8 @@ from ..repositories.corpus import CalibrationRepository
 from ..retrieval.compression import Compressor
 from ..retrieval.ordering import HeadingOrder, Refiner
 from ..retrieval.pipeline import Retriever, ThresholdSettings
-from ..retrieval.threshold import relevance_floor
+from ..retrieval.relevance import Bounds, Judge
+from ..retrieval.threshold import relevance_bounds
 from ..schema import Budget, Document
 from ..settings import Settings
 from ..text import analyzer
@@ -42,8 +43,8 @@ class Answering:
         self._models = models
         self._vectors = vectors
         self._retrievers: Kept[tuple[Vectors, str], Retriever] = Kept(FOR_PRESETS)
-        self._agents: Kept[tuple[Vectors, str, str, float], Agent] = Kept(FOR_PRESETS)
-        self._cached_agents: Kept[tuple[Vectors, str, str, float], Agent] = Kept(FOR_PRESETS)
+        self._agents: Kept[tuple[Vectors, str, str, Bounds], Agent] = Kept(FOR_PRESETS)
+        self._cached_agents: Kept[tuple[Vectors, str, str, Bounds], Agent] = Kept(FOR_PRESETS)
         vectors.when_closed(self._forget)
 
     def _forget(self, vectors: Vectors) -> None:
@@ -89,23 +90,24 @@ class Answering:
         """The one of this mode, which repeats what it answered before. Raises UnknownNameError."""
         AGENTS.check(mode, field="mode")
         vectors = self._vectors.current()
-        floor = self._relevance_floor(vectors, preset)  # asked each time: `calibrate` may have run elsewhere
-        key = (vectors, mode, preset, floor)
-        return self._cached_agents.get(
-            key,
-            lambda: CachedAgent(self._agent(*key), self._storage.cache, lambda: f"{self._generation(vectors)}:{floor}"),
-        )
+        bounds = self._bounds(vectors, preset)  # asked each time: `calibrate` may have run elsewhere
+        key = (vectors, mode, preset, bounds)
 
-    def _agent(self, vectors: Vectors, mode: str, preset: str, floor: float) -> Agent:
-        key = (vectors, mode, preset, floor)
-        return self._agents.get(key, lambda: AGENTS.builder(mode)(self._parts(vectors, preset, floor)))
+        def generation() -> str:
+            return f"{self._generation(vectors)}:{bounds}"
 
-    def _relevance_floor(self, vectors: Vectors, preset: str) -> float:
+        return self._cached_agents.get(key, lambda: CachedAgent(self._agent(*key), self._storage.cache, generation))
+
+    def _agent(self, vectors: Vectors, mode: str, preset: str, bounds: Bounds) -> Agent:
+        key = (vectors, mode, preset, bounds)
+        return self._agents.get(key, lambda: AGENTS.builder(mode)(self._parts(vectors, preset, bounds)))
+
+    def _bounds(self, vectors: Vectors, preset: str) -> Bounds:
         setting, model_id = self._models.query_settings(preset).relevance_floor, vectors.embedder.model_id
         stored = CalibrationRepository(self._storage.database).get(model_id) if setting == "auto" else None
-        return relevance_floor(setting, model_id, stored)
+        return relevance_bounds(setting, model_id, stored)
 
-    def _parts(self, vectors: Vectors, preset: str, floor: float) -> Resources:
+    def _parts(self, vectors: Vectors, preset: str, bounds: Bounds) -> Resources:
         models, settings = self._models, self._models.query_settings(preset)
         return Resources(
             retriever=self._retriever(vectors, preset),
@@ -118,8 +120,8 @@ class Answering:
             embedder=vectors.embedder,
             analyzer=analyzer(settings.language),
             collections=self._storage.collections,
-            agent=lambda name: self._agent(vectors, name, preset, floor),
-            relevance_floor=floor,
+            agent=lambda name: self._agent(vectors, name, preset, bounds),
+            judge=Judge(bounds, vectors.store, self._storage.documents, vectors.embedder, settings.language),
             settings=settings,
         )
 

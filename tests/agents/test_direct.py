@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.agents import AGENTS
+from chatbot.agents.answering import CLOSEST
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError, ChatModelError, IngestingError, UnknownNameError
 from chatbot.ingestion.pipeline import Registration
@@ -170,8 +171,19 @@ class TestNothingFound:
         server.chat(Reply(["Perhaps 2.09% [1]."]))
         with policy(services, "relax") as relaxed:
             found = answer(run(relaxed, question()))
-        assert found.answered
-        assert server.calls(CHAT) == 1
+        assert (found.answered, found.trace.closest_only) == (True, True)
+        (request,) = server.received(CHAT)
+        assert "These passages are the closest that were found" in request.body["messages"][-1]["content"]
+
+    def test_without_a_model_the_closest_are_quoted_as_such(self, services) -> None:
+        with Services(
+            services.settings.override(relevance_floor=0.999, on_empty="relax", chat_model="extractive")
+        ) as quoting:
+            events = run(quoting, question())
+        found = answer(events)
+        assert found.response.startswith(CLOSEST)
+        assert (found.answered, found.trace.closest_only) == (True, True)
+        assert "".join(event.text for event in events if isinstance(event, TokenEvent)).rstrip() == found.response
 
     def test_general_answers_without_sources_in_one_call(self, services, server) -> None:
         server.chat(Reply(["The reports hold nothing on this [1]."]))
@@ -186,8 +198,9 @@ class TestNothingFound:
 
     def test_a_floor_that_the_best_hit_passes_changes_nothing(self, services, server) -> None:
         with policy(services, "abstain", floor=0.5) as mild:
-            run(mild, question())
+            found = answer(run(mild, question()))
         assert server.calls(CHAT) == 1
+        assert not found.trace.closest_only
 
     @pytest.mark.parametrize("on_empty", ["abstain", "relax", "general"])
     def test_an_empty_scope_names_the_nearest_one_and_asks_no_model(self, services, server, on_empty) -> None:

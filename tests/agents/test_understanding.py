@@ -200,6 +200,13 @@ class TestCollection:
         assert found.response.startswith("There is 1 report for Mali:")
 
 
+LISTS = (
+    "Which countries are landlocked?",
+    "List the African nations with a coast",
+    "Which countries are of interest to investors?",
+)
+
+
 class TestRanking:
     @pytest.mark.parametrize(
         "asked",
@@ -208,13 +215,15 @@ class TestRanking:
             "What is the richest country?",
             "Which countries have the most people?",
             "Rank all countries by growth",
+            *LISTS,
         ],
     )
     def test_it_says_from_how_many_reports_the_passages_come(self, services, server, agent, asked: str) -> None:
         server.chat(Reply(["Kenya [1]."]))
         events = run(services, agent, question(asked))
         reports = {hit.chunk.document_id for event in events if isinstance(event, SourcesEvent) for hit in event.hits}
-        expected = f"No ranking of all countries: the passages found come from {len(reports)} of 2 reports."
+        kind = "list" if asked in LISTS else "ranking"
+        expected = f"No {kind} of all countries: the passages found come from {len(reports)} of 2 reports."
         assert answer(events).response.startswith(expected)
         assert streamed(events) == answer(events).response
 
@@ -224,12 +233,13 @@ class TestRanking:
             ("Which country has the highest growth rate?", "Kenya"),
             ("Which countries supply most of its imports?", "Kenya"),
             ("What is the largest city of Kenya?", ""),
-            ("Which countries are of interest to investors?", ""),
+            ("Which countries border Kenya?", ""),
+            ("In which country is the Nile longest?", "Mali"),
         ],
     )
     def test_other_questions_get_no_notice(self, services, server, agent, asked: str, country: str) -> None:
         chosen = {"country_name": country} if country else {}
-        assert "No ranking" not in answer(run(services, agent, question(asked, **chosen))).response
+        assert "of all countries" not in answer(run(services, agent, question(asked, **chosen))).response
 
 
 WEATHER = "Weather 2023"

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot.embedders.minilm import MiniLMEmbedder
-from chatbot.retrieval.threshold import SHIPPED, adaptive_threshold, calibration_of, relevance_floor
+from chatbot.retrieval.relevance import Bounds
+from chatbot.retrieval.threshold import SHIPPED, adaptive_threshold, calibration_of, relevance_bounds
 from chatbot.schema import Threshold
 from chatbot.schema.documents import Calibration
 
@@ -88,15 +89,16 @@ MEASURED = Calibration("test:model", 0.66, 0.71, "measured", "mine", "2026-01-02
 
 
 def test_a_number_wins_and_auto_is_the_models_own() -> None:
-    assert relevance_floor(0.42, next(iter(SHIPPED)), MEASURED) == 0.42
-    assert relevance_floor(0.0, next(iter(SHIPPED))) == 0.0
-    assert relevance_floor("auto", "a model nobody measured") == 0.0
-    assert [relevance_floor("auto", model) for model in SHIPPED] == [shipped.floor for shipped in SHIPPED.values()]
+    assert relevance_bounds(0.42, next(iter(SHIPPED)), MEASURED) == Bounds(0.42, 0.42)
+    assert relevance_bounds(0.0, next(iter(SHIPPED))).floor == 0.0
+    assert relevance_bounds("auto", "a model nobody measured").floor == 0.0
+    for model, shipped in SHIPPED.items():
+        assert relevance_bounds("auto", model) == Bounds(shipped.floor, shipped.threshold)
 
 
 def test_what_was_measured_here_wins_over_what_is_shipped() -> None:
     for model in (*SHIPPED, "test:model"):
-        assert relevance_floor("auto", model, MEASURED) == 0.66
+        assert relevance_bounds("auto", model, MEASURED) == Bounds(0.66, 0.71)
         assert calibration_of(model, MEASURED) == MEASURED
 
 

@@ -26,7 +26,7 @@ LEDGER = USAGE | {"stage", "runs", "ms", "cost"}
 SUMS = USAGE | {"questions", "cost", "unpriced_tokens"}
 TRACE = {
     "mode", "retrieval_method", "query", "understood", "threshold", "hits", "steps", "usage", "cached", "caches",
-    "truncated", "stopped_by", "path", "ledger", "cost",
+    "truncated", "closest_only", "stopped_by", "path", "ledger", "cost",
 }  # fmt: skip
 ANSWER = {
     "response", "sources", "answered", "citations", "figures", "unsupported", "scope", "suggested_scope", "trace",

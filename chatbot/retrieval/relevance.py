@@ -1,0 +1,93 @@
+"""Whether what was found answers the question: its best score against a bound that doubts raise.
+
+The best score alone parts little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
+reports say of deaths is near to homicides. Two things speak against it: a word of the question that no passage of the
+whole library has, and headings that are all about something else. Measured in benchmarks/README.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..protocols import Catalog, Embedder, Store
+from ..questions.english import words
+from ..questions.mentions import find_mentions
+from ..questions.wording import remove_names
+from ..schema import Scope, SearchHit
+from ..text import analyzer, is_written_in
+
+Verdict = Literal["answers", "closest", "nothing"]
+"""``closest``: what was found may only be near to what was asked."""
+MOST_DOUBTS = 1.5
+LARGE = 1000
+"""Passages of a library whose words say what it is about; of a smaller one many good questions have others."""
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_COMMON = words("idle_words") | words("dependent_words")
+"""Of any question; they do not say what it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Scores of one embedding model: below ``floor`` nothing is about the question, above ``threshold`` most is.
+
+    ``floor`` 0: nothing is refused. Both the same: no doubt counts.
+    """
+
+    floor: float
+    threshold: float
+
+    def least(self, doubts: float) -> float:
+        """What the best passage needs: with one doubt the threshold, with each more half as much again."""
+        return self.floor + max(self.threshold - self.floor, 0.0) * min(doubts, (1 + doubts) / 2)
+
+
+def best_score(hits: Sequence[SearchHit]) -> float:
+    """The highest vector score; 0 without any."""
+    return max((hit.score for hit in hits if hit.score is not None), default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Says whether hits answer a question. ``language``: of the reports."""
+
+    bounds: Bounds
+    store: Store
+    catalog: Catalog
+    embedder: Embedder
+    language: str
+
+    def verdict(self, question: str, hits: Sequence[SearchHit]) -> Verdict:
+        """Of what was found for a question, best first. Raises DependencyError."""
+        best, bounds = best_score(hits), self.bounds
+        if not hits or best < bounds.floor:
+            return "nothing"
+        if not bounds.floor < bounds.threshold or best >= bounds.least(MOST_DOUBTS + 1):
+            return "answers"
+        doubts = self._of_headings(hits) + self._of_words(question, hits)
+        if best < bounds.least(doubts):
+            return "nothing"
+        return "closest" if doubts and best < bounds.least(doubts + 1) else "answers"
+
+    def _of_headings(self, hits: Sequence[SearchHit]) -> float:
+        """Half a doubt where none is nearer to what is asked than most of what is about something else."""
+        scores = [hit.heading_score for hit in hits if hit.heading_score is not None]
+        return 0.5 if scores and max(scores) < self.bounds.threshold else 0.0
+
+    def _of_words(self, question: str, hits: Sequence[SearchHit]) -> float:
+        """A doubt where one that says what is asked is in no passage of the library; half where that is small.
+
+        With a model for many languages a question says it in its own, and only one in that of the reports is judged.
+        """
+        if self.embedder.multilingual and not is_written_in(question, self.language):
+            return 0.0
+        mentions, terms = find_mentions(question, self.catalog), analyzer(self.language).terms
+        topic = remove_names(question, [*mentions.countries, *mentions.every_year])
+        said = {term for hit in hits for term in terms(hit.chunk.search_text)}
+        telling = (word for word in dict.fromkeys(_WORD.findall(topic)) if word.lower() not in _COMMON)
+        unsaid = (word for word in telling if not said.issuperset(terms(word)))
+        if all(self.store.keyword_search(word, top_k=1, scope=Scope()) for word in unsaid):
+            return 0.0
+        return 1.0 if self.catalog.chunks_inside(self.catalog.all(), Scope()) >= LARGE else 0.5
