@@ -18,7 +18,7 @@ from ..request import RequestContext
 from ..retrieval.scope import describe
 from ..retrieval.subjects import everything_asked, suggest_scope
 from ..schema import Passage, Question, Scope, SearchHit
-from ..text import estimate_tokens, is_foreign
+from ..text import estimate_tokens
 
 T = TypeVar("T")
 LOOK_SECONDS = 0.05
@@ -43,15 +43,14 @@ def whole_search(question: Question) -> Search:
 def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
     """Under the countries and editions that the query is about, inside the question's scope.
 
-    The whole question stays in all of that where it names a country besides: one of its parts may be about it. So
-    does a query in another language: names are found in English.
+    The whole question stays in all of that where it names a country besides: one of its parts may be about it.
     """
     scope = question.scope
-    mentions = find_mentions(query, catalog, scope)
-    if query == question.search_text and len(mentions.about) < len(mentions.countries):
-        return whole_search(question)
-    inside = None if is_foreign(query) else suggest_scope(everything_asked(query, scope, catalog), scope, catalog)
-    inside = inside or scope
+    if query == question.search_text:
+        mentions = find_mentions(query, catalog, scope)
+        if len(mentions.about) < len(mentions.countries):
+            return whole_search(question)
+    inside = suggest_scope(everything_asked(query, scope, catalog), scope, catalog) or scope
     label = query if inside == scope else f"{query} ({describe(inside.within(()))})"
     return Search(label, query, inside, question.top_k)
 
