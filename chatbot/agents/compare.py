@@ -121,7 +121,7 @@ class _Comparison:
     def _quotes(self, asked: str, own: Sequence[Passage]) -> list[Quotation]:
         """The same words are quoted once, though they stand in several passages."""
         found: dict[str, Quotation] = {}
-        for quote in self._run.resources.quoter.quotes(asked, own):
+        for quote in self._run.resources.quoter.quotes(asked, own, request=self._run.request):
             found.setdefault(quote.text, quote)
         return list(found.values())
 
