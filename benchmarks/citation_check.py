@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks.citation_cases import FIGURE, KINDS, QUOTED, Case, cases, possible, respelled
 from chatbot.chat_models.extractive import build
+from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.grounding.citations import check
 from chatbot.request import RequestContext
 from chatbot.schema import Prompt, Unsupported
@@ -60,7 +61,7 @@ def _said(found: Sequence[Unsupported]) -> str:
 
 def extractive(all_cases: Sequence[Case]) -> list[str]:
     """The sentences of the extractive model's answers that are marked, though it only quotes."""
-    model = build(Settings(), model="")
+    model = build(Settings(), model="", embedder=lambda: HashingEmbedder(512))
     alarms = []
     for case in all_cases:
         prompt = Prompt((), case.question.query, case.context)

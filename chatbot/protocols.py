@@ -125,8 +125,10 @@ class Reranker(Protocol):
 class Quoter(Protocol):
     """Says what passages say in their own words: where no language model is configured, or it failed."""
 
-    def quotes(self, question: str, passages: Sequence[Passage]) -> list[Quotation]:
-        """The best sentences of the best passages, best first; none for no passages."""
+    def quotes(
+        self, question: str, passages: Sequence[Passage], *, request: RequestContext | None = None
+    ) -> list[Quotation]:
+        """The sentences that answer best, best first, at most three; none for no passages. Raises EmbeddingError."""
 
 
 class Store(Protocol):

@@ -24,6 +24,7 @@ LAYERS = (
         "request",
         "shipped",
         "model_output",
+        "known_vectors",
     ),
     ("database", "openai_client"),
     (

@@ -61,7 +61,7 @@ class WritingPlan:
 def quotations(run: AgentRun, question: str, context: Context, numbers: Sequence[int] | None = None) -> str:
     """A list of quotations that answer ``question``, from the passages with these numbers, None = all of them."""
     passages = [p for p in context.passages if numbers is None or p.number in numbers]
-    return "\n\n".join(map(quotation_item, run.resources.quoter.quotes(question, passages)))
+    return "\n\n".join(map(quotation_item, run.resources.quoter.quotes(question, passages, request=run.request)))
 
 
 def write_answer(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event, None, Written]:

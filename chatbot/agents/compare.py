@@ -95,6 +95,7 @@ class _Comparison:
         self._run = run
         self._every = every
         self._ready = ready
+        self._mentions = find_mentions(run.question.search_text, run.resources.catalog, run.question.scope)
         self._failed = [side.name for side, one in zip(ready, found, strict=True) if one is None]
         self._without = [
             side.name for side, one in zip(ready, found, strict=True) if side.year and one and not one.hits
@@ -114,14 +115,13 @@ class _Comparison:
         numbers = self._numbers(context)
         own = {name: [one for one in context.passages if one.number in theirs] for name, theirs in numbers.items()}
         quotes = {side.name: self._quotes(side.query, own[side.name]) for side in self._ready}
-        question, catalog = self._run.question, self._run.resources.catalog
-        years = [named.condition for named in find_mentions(question.search_text, catalog).figure_years]
+        years = [named.condition for named in self._mentions.figure_years]
         return quotes_table({name: side[:QUOTES] for name, side in aligned(quotes, own, years).items()})
 
     def _quotes(self, asked: str, own: Sequence[Passage]) -> list[Quotation]:
         """The same words are quoted once, though they stand in several passages."""
         found: dict[str, Quotation] = {}
-        for quote in self._run.resources.quoter.quotes(asked, own):
+        for quote in self._run.resources.quoter.quotes(asked, own, request=self._run.request):
             found.setdefault(quote.text, quote)
         return list(found.values())
 
@@ -146,9 +146,7 @@ class _Comparison:
 
     def _is_said(self, side: Side) -> bool:
         """Whether the answer begins with that there is no report for it (`Understanding`)."""
-        question, catalog = self._run.question, self._run.resources.catalog
-        mentions = find_mentions(question.search_text, catalog, question.scope)
-        return names_missing(side.scope, mentions, question.scope, catalog)
+        return names_missing(side.scope, self._mentions, self._run.question.scope, self._run.resources.catalog)
 
     def _numbers(self, context: Context) -> dict[str, list[int]]:
         return {

@@ -46,11 +46,11 @@ def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
     The whole question stays in all of that where it names a country besides: one of its parts may be about it.
     """
     scope = question.scope
-    mentions = find_mentions(query, catalog, scope)
-    if query == question.search_text and len(mentions.about) < len(mentions.countries):
-        return whole_search(question)
-    inside = suggest_scope(everything_asked(query, scope, catalog), scope, catalog)
-    inside = inside or scope
+    if query == question.search_text:
+        mentions = find_mentions(query, catalog, scope)
+        if len(mentions.about) < len(mentions.countries):
+            return whole_search(question)
+    inside = suggest_scope(everything_asked(query, scope, catalog), scope, catalog) or scope
     label = query if inside == scope else f"{query} ({describe(inside.within(()))})"
     return Search(label, query, inside, question.top_k)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from ..protocols import Embedder
 from ..request import RequestContext
 from ..schema import Delta, Prompt, Usage
 from ..settings import Settings
@@ -28,5 +29,5 @@ class EchoChatModel:
         yield Delta(usage=Usage(prompt_tokens, len(words), calls=1))
 
 
-def build(settings: Settings, *, model: str) -> EchoChatModel:
+def build(settings: Settings, *, model: str, embedder: Callable[[], Embedder]) -> EchoChatModel:
     return EchoChatModel()

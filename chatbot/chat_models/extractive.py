@@ -1,57 +1,67 @@
-"""Answers by quoting, for machines without a key: the best sentences of the best passages, with their numbers.
+"""Answers by quoting, for machines without a key: the sentences that answer, the best first, with their numbers.
 
 No small model that ships in a package may answer people (measured: invented facts), so none is used;
-the answer says that it quotes.
+the answer says that it quotes. Sentences are chosen by their vectors and by words (benchmarks/README.md).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from math import log
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..known_vectors import KnownVectors
+from ..protocols import Embedder
 from ..request import RequestContext
-from ..schema import SECTION_SEPARATOR, Delta, Passage, Prompt, Quotation, Usage
+from ..schema import Delta, Passage, Prompt, Quotation, Usage
 from ..settings import Settings
-from ..text import Analyzer, analyzer, quotation_item, sentences
+from ..text import Analyzer, analyzer, is_foreign, quotation_item
+from .statements import Statement, statements
 
-PASSAGES = 3
-SENTENCES = 3
+MOST = 3
+"""Quotations of an answer."""
 LONGEST_QUOTE = 600
-RELATED = 0.6
-"""A further passage is quoted if it covers the question at least this well, relative to the best one."""
+CONSIDERED = 60
+"""Statements whose vectors are compared, those with the most words of the question."""
+EMBEDDED = 300
+"""Characters of each."""
 CLOSE = 0.5
-"""... and if its cosine to the question is at least this share of the best one's."""
-_SOURCE_LINE = re.compile(
-    r"\W*(?:(?:data |photo )?(?:sources?|quellen?|fuentes?|fonti?) ?:|copyright\b|©|\(c\)|all rights reserved"
-    r"|page \d+$)[^.!?%]{0,200}\W*$",
-    re.IGNORECASE,
-)
-"""Says where something comes from, and nothing itself."""
+"""A passage is quoted if its cosine to the question is at least this share of the best one's."""
+WORDS, PLACE, LATER, NOTE, YEAR = 0.25, 1.0, 0.03, 2.0, 1.0
+"""In standard deviations of the cosines: what words weigh, the place of the passage (1 / n of it), a line further down,
+a note, a year that is asked for."""
+LATER_LINES = 10
+FURTHER = 1.5
+"""As far behind the best one a statement is quoted, too."""
+_FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
+_NOTE = re.compile(r"\W*note\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 HEADER = "Quoted from the reports (no language model is configured):"
-
-
-@dataclass(frozen=True, slots=True)
-class _Quote:
-    passage: Passage
-    sentences: tuple[str, ...]
-    weight: float
+_Scores = NDArray[np.float64]
 
 
 class ExtractiveChatModel:
-    """Implements `protocols.ChatModel` and `protocols.Quoter`. Deterministic."""
+    """Implements `protocols.ChatModel` and `protocols.Quoter`. Deterministic.
+
+    Sentences are embedded only by an embedder that computes here; with another one the passages' own cosines count.
+    """
 
     model_id = "extractive"
     is_language_model = False
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, embedder: Callable[[], Embedder]) -> None:
+        """``embedder``: the one of the passages, asked for each time."""
         self._analyzer: Analyzer = analyzer(language)
+        self._embedder = embedder
+        self._known: KnownVectors | None = None
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """One piece per quotation. Nothing is counted: it costs nothing."""
-        quotes = self.quotes(prompt.question, prompt.context.passages)
+        quotes = self.quotes(prompt.question, prompt.context.passages, request=request)
         if not quotes:
             yield Delta("No passage was given to quote from.")
             return
@@ -62,72 +72,93 @@ class ExtractiveChatModel:
             yield Delta(f"\n{quotation_item(quote)}\n")
         yield Delta(usage=Usage())
 
-    def quotes(self, question: str, passages: Sequence[Passage]) -> list[Quotation]:
-        """Implements `protocols.Quoter`: passages weigh by the question's words in them, rare ones more."""
-        asked, terms_of = set(self._analyzer.terms(question)), self._analyzer.terms
-        # Counts where words do not decide; among these: a comparison's side may have the first, seventh and ninth.
-        places = {number: place for place, number in enumerate(sorted(p.number for p in passages), start=1)}
-        telling = self._telling(passages, asked)
-        texts = {passage.number: set(terms_of(passage.hit.chunk.search_text)) for passage, _ in telling}
-        found = Counter(term for terms in texts.values() for term in terms & asked)
-        # A term that every passage has says little about which one answers.
-        weights = {term: log(1 + len(telling) / found[term]) for term in found}
-        closest = max((_cosine(passage) for passage, _ in telling), default=0.0)
-        near = []
-        for passage, said in telling:
-            if _cosine(passage) >= CLOSE * closest:
-                covered = sum(weights[term] for term in texts[passage.number] & asked)
-                best = self._best_sentences(said, weights)
-                near.append(_Quote(passage, best, covered + 1.0 / places[passage.number]))
-        chosen = _distinct(sorted(near, key=lambda quote: (-quote.weight, quote.passage.number)))[:PASSAGES]
-        return [_quotation(quote) for quote in chosen if quote.weight >= RELATED * chosen[0].weight]
+    def quotes(
+        self, question: str, passages: Sequence[Passage], *, request: RequestContext | None = None
+    ) -> list[Quotation]:
+        """Implements `protocols.Quoter`."""
+        closest = max(map(_cosine, passages), default=0.0)
+        found = statements([passage for passage in passages if _cosine(passage) >= CLOSE * closest])
+        if not found:
+            return []
+        words = self._by_words(question, found)
+        chosen = sorted(np.argsort(-words, kind="stable")[:CONSIDERED].tolist())
+        found, words = [found[place] for place in chosen], words[chosen]
+        scores = self._scores(question, found, words, request)
+        best = _distinct([found[n] for n in np.argsort(-scores, kind="stable") if scores[n] >= scores.max() - FURTHER])
+        return [_quotation(one) for one in best[:MOST]]
 
-    def _telling(self, passages: Sequence[Passage], question: set[str]) -> list[tuple[Passage, list[str]]]:
-        """Passages with what they say: those with a word of the question in it, or in their heading; else all."""
-        saying, others, sharing = [], [], []
-        for passage in passages:
-            every, statements = _sentences(passage)
-            if statements:
-                saying.append((passage, statements))
-            elif every:  # source lines and headings: quoted only where nobody says more
-                others.append((passage, every))
-        for passage, said in saying or others:
-            words = "\n".join([passage.hit.chunk.section, *(said if saying else ())])
-            if question & set(self._analyzer.terms(words)):
-                sharing.append((passage, said))
-        return sharing or saying or others
+    def _by_words(self, question: str, found: Sequence[Statement]) -> _Scores:
+        """The question's words in each, rare ones more; not those that only name the country of the passage."""
+        about = {str(one.passage.hit.chunk.metadata.get("country_name", "")) for one in found}
+        asked = set(self._analyzer.terms(question)).difference(*map(self._analyzer.terms, about))
+        terms = [asked.intersection(self._analyzer.terms(one.whole)) for one in found]
+        counts = Counter(term for own in terms for term in own)
+        weights = {term: log(1 + len(found) / count) for term, count in counts.items()}
+        shares = [sum(weights[term] for term in sorted(own)) for own in terms]
+        return np.array(shares) / [1 + len(one.whole) / 400 for one in found]
 
-    def _best_sentences(self, found: Sequence[str], weights: dict[str, float]) -> tuple[str, ...]:
-        """In text order."""
-        scores = [sum(weights.get(t, 0.0) for t in set(self._analyzer.terms(s))) / (1 + len(s) / 400) for s in found]
-        best = sorted(range(len(found)), key=lambda i: (-scores[i], i))[:SENTENCES]
-        return tuple(found[i] for i in sorted(best))
+    def _scores(
+        self, question: str, found: Sequence[Statement], words: _Scores, request: RequestContext | None
+    ) -> _Scores:
+        embedder = self._embedder()
+        by_vectors = embedder.local and embedder.multilingual and is_foreign(question)
+        similar = self._similar(embedder, question, found, request)
+        # Places among those given, and on a page: a comparison's side may have the first, seventh and ninth.
+        numbers = [one.passage.number for one in found]
+        places = {number: place for place, number in enumerate(sorted(set(numbers)), start=1)}
+        scores = _standard(similar) + (0 if by_vectors else WORDS) * _standard(words)
+        scores += PLACE / np.array([places[number] for number in numbers])
+        scores = _of_series(found, scores)
+        scores -= LATER * np.minimum(_lines(numbers), LATER_LINES)
+        scores -= NOTE * np.array([_NOTE.match(one.text) is not None for one in found])
+        years = set(_YEAR.findall(question))
+        return scores + YEAR * np.array([not years.isdisjoint(_YEAR.findall(one.text)) for one in found])
+
+    def _similar(
+        self, embedder: Embedder, question: str, found: Sequence[Statement], request: RequestContext | None
+    ) -> _Scores:
+        """Cosines to the question: of the statements, or of their passages where a vector has its price."""
+        if not embedder.local:
+            return np.array([_cosine(one.passage) for one in found])
+        known = self._known
+        if known is None or known.embedder is not embedder:
+            self._known = known = KnownVectors(embedder)
+        texts = [one.whole[:EMBEDDED] for one in found]
+        vectors = known.of([question, *texts], request)
+        return np.array([float(vectors[question] @ vectors[text]) for text in texts])
 
 
-def _distinct(quotes: Sequence[_Quote]) -> list[_Quote]:
-    """Without those that say of the same country the same under the same heading: another edition, another chapter."""
-    first: dict[tuple[object, ...], _Quote] = {}
-    for quote in quotes:
-        chunk = quote.passage.hit.chunk
-        heading = chunk.section.rpartition(SECTION_SEPARATOR)[2]
-        first.setdefault((chunk.metadata.get("country_name"), heading, quote.sentences), quote)
+def _standard(values: _Scores) -> _Scores:
+    standard: _Scores = (values - values.mean()) / (values.std() or 1.0)
+    return standard
+
+
+def _of_series(found: Sequence[Statement], scores: _Scores) -> _Scores:
+    """Lines that differ only in figures ("5% (2019)", "4% (2018)") are equally good: vectors cannot tell them apart."""
+    keys = [(one.passage.number, one.heading, one.label, _FIGURE.sub("0", one.text)) for one in found]
+    best: dict[object, float] = {}
+    for key, score in zip(keys, scores, strict=True):
+        best[key] = max(best.get(key, score), score)
+    return np.array([best[key] for key in keys])
+
+
+def _lines(numbers: Sequence[int]) -> list[int]:
+    """For each statement how many of its passage stand before it."""
+    seen: Counter[int] = Counter()
+    lines = []
+    for number in numbers:
+        lines.append(seen[number])
+        seen[number] += 1
+    return lines
+
+
+def _distinct(found: Sequence[Statement]) -> list[Statement]:
+    """Each once that is said of the same country under the same heading: another edition, another chapter."""
+    first: dict[tuple[object, ...], Statement] = {}
+    for one in found:
+        country = one.passage.hit.chunk.metadata.get("country_name")
+        first.setdefault((country, one.heading, " ".join(one.text.split())), one)
     return list(first.values())
-
-
-def _sentences(passage: Passage) -> tuple[list[str], list[str]]:
-    """Those with a letter or a digit (a full stop that a layout left alone is none); and of them the statements.
-
-    A statement is no source line and no repeated heading.
-    """
-    chunk = passage.hit.chunk
-    headings = {_letters(part) for part in (chunk.title, *chunk.section.split(SECTION_SEPARATOR))}
-    found = [(sentence, letters) for sentence in sentences(chunk.text) if (letters := _letters(sentence))]
-    statements = [s for s, letters in found if letters not in headings and not _SOURCE_LINE.match(s)]
-    return [sentence for sentence, _ in found], statements
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _cosine(passage: Passage) -> float:
@@ -135,16 +166,18 @@ def _cosine(passage: Passage) -> float:
     return 0.0 if score is None else 2 * score - 1
 
 
-def _quotation(quote: _Quote) -> Quotation:
-    chunk = quote.passage.hit.chunk
-    text = " ".join(" … ".join(quote.sentences).split())
+def _quotation(one: Statement) -> Quotation:
+    chunk = one.passage.hit.chunk
+    text = " ".join(one.text.split())
     if len(text) > LONGEST_QUOTE:
         text = text[:LONGEST_QUOTE].rsplit(" ", 1)[0] + " …"
-    section = chunk.section.rpartition(SECTION_SEPARATOR)[2]
-    where = f"{chunk.title}, {section}" if section else chunk.title
+    elif one.cut:
+        text = f"… {text} …"
+    about = one.heading or one.label
+    where = f"{chunk.title}, {about}" if about else chunk.title
     page = f", page {chunk.page}" if chunk.page is not None else ""
-    return Quotation(quote.passage.number, f"{where}{page}", text)
+    return Quotation(one.passage.number, f"{where}{page}", text)
 
 
-def build(settings: Settings, *, model: str) -> ExtractiveChatModel:
-    return ExtractiveChatModel(settings.language)
+def build(settings: Settings, *, model: str, embedder: Callable[[], Embedder]) -> ExtractiveChatModel:
+    return ExtractiveChatModel(settings.language, embedder)

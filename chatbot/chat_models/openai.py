@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from openai import BadRequestError, OpenAI, Stream, UnprocessableEntityError
 
 from ..errors import NOTHING_WRITTEN, ChatModelError, ContextLengthError, SettingsError
 from ..openai_client import Abandoned, breakable, openai_client, translated
+from ..protocols import Embedder
 from ..request import RequestContext
 from ..schema import Delta, Prompt, Usage
 from ..settings import Settings
@@ -146,7 +147,7 @@ def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": named}
 
 
-def build(settings: Settings, *, model: str) -> OpenAIChatModel:
+def build(settings: Settings, *, model: str, embedder: Callable[[], Embedder]) -> OpenAIChatModel:
     """For OPENAI_API_KEY and OPENAI_BASE_URL. Raises SettingsError where neither is set."""
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise SettingsError("CHAT_MODEL=openai needs OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own).")

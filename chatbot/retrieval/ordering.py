@@ -5,12 +5,13 @@ Both orders are this product's own, measured in benchmarks/README.md; a seed's p
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..known_vectors import KnownVectors
 from ..protocols import Catalog, Embedder
 from ..questions.mentions import COUNTRY, YEAR
 from ..questions.names import NamedYears
@@ -20,8 +21,6 @@ from .search_text import SearchText, search_text
 
 DEPTH = 50
 """Candidates that are looked at: deeper ones came no further in any set."""
-MOST_HEADINGS = 20_000
-"""Whose vectors are kept: 30 MB at 384 dimensions."""
 REVISIONS = 1
 """Older editions that say something of the year asked, right behind the newest."""
 
@@ -35,7 +34,7 @@ class HeadingOrder:
     def __init__(self, embedder: Embedder, weight: float) -> None:
         self._embedder = embedder
         self._weight = weight
-        self._known: dict[str, Vector] = {}
+        self._known = KnownVectors(embedder)
 
     def order(
         self, text: SearchText, vector: Vector, hits: Sequence[SearchHit], request: RequestContext | None
@@ -48,7 +47,7 @@ class HeadingOrder:
         headings = [heading(hit.chunk) for hit in hits]
         if not any(headings):
             return [*hits, *rest]
-        vectors = self._vectors(headings, request)
+        vectors = self._known.of(headings, request)
         asked = vector if text.topic == text.question else self._embedder.embed_query(text.topic, request=request)
         near = [(1 + float(asked @ vectors[name])) / 2 if name else None for name in headings]
         hits = [replace(hit, heading_score=score) for hit, score in zip(hits, near, strict=True)]
@@ -57,14 +56,6 @@ class HeadingOrder:
         scores = np.array([hit.fused_score or 0.0 for hit in hits])
         total = _standard(scores) + self._weight * _standard(similar)
         return [*(hits[place] for place in np.argsort(-total, kind="stable")), *rest]
-
-    def _vectors(self, headings: Iterable[str], request: RequestContext | None) -> Mapping[str, Vector]:
-        known = self._known  # replaced as a whole: another thread may be reading it
-        missing = [name for name in dict.fromkeys(headings) if name and name not in known]
-        if missing:
-            found = dict(zip(missing, self._embedder.embed_documents(missing, request=request), strict=True))
-            self._known = known = {**(known if len(known) < MOST_HEADINGS else {}), **found}
-        return known
 
 
 class Refiner:

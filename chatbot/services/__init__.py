@@ -27,8 +27,8 @@ class Services:
         """``database`` stands in for the one that the settings name; it is closed with the rest."""
         self.settings = settings
         self.storage = Storage(settings, database=database)
-        self.models = Models(self.storage)
         self.vectors = CurrentVectors(self.storage)
+        self.models = Models(self.storage, self.vectors)
         self.answering = Answering(self.storage, self.models, self.vectors)
         self.ingesting = Ingesting(self.storage, self.models, self.vectors)
 

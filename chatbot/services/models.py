@@ -8,13 +8,14 @@ from ..chat_models.extractive import ExtractiveChatModel
 from ..chat_models.metered import MeteredChatModel
 from ..errors import UnknownNameError
 from ..presets import PRESETS, query_time
-from ..protocols import ChatModel, Quoter, Reranker
+from ..protocols import ChatModel, Embedder, Quoter, Reranker
 from ..repositories.conversations import seconds_to_reset
 from ..rerankers import RERANKERS
 from ..retrieval import RETRIEVAL_METHODS, RetrievalMethod
 from ..settings import Settings
 from .lifetime import Kept, close_lazy, lazy
 from .storage import Storage
+from .vectors import CurrentVectors
 
 FOR_PRESETS = 64
 """Objects of a kind that are kept for presets, methods and modes: more than there can be of them together."""
@@ -23,9 +24,10 @@ FOR_PRESETS = 64
 class Models:
     """What is asked and how it is searched for, as the settings or a preset name it."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, vectors: CurrentVectors) -> None:
         self.settings = storage.settings
         self._storage = storage
+        self._vectors = vectors
         self._methods: Kept[tuple[str, str], RetrievalMethod] = Kept(FOR_PRESETS)
         self._rerankers: Kept[tuple[str, bool], Reranker] = Kept(FOR_PRESETS)
         self._query_settings: Kept[str, Settings] = Kept(FOR_PRESETS)
@@ -45,7 +47,9 @@ class Models:
         settings = self.settings
         default = "openai" if settings.openai_api_key else "extractive"
         provider, _, model = (settings.chat_model or default).partition(":")
-        built = CHAT_MODELS.builder(CHAT_MODELS.check(provider, field="CHAT_MODEL"))(settings, model=model)
+        built = CHAT_MODELS.builder(CHAT_MODELS.check(provider, field="CHAT_MODEL"))(
+            settings, model=model, embedder=self._embedder
+        )
         if not built.is_language_model:
             return built
         return MeteredChatModel(built, self._storage.usage, limit=settings.daily_token_limit, reset=seconds_to_reset)
@@ -63,7 +67,10 @@ class Models:
     @lazy
     def quoter(self) -> Quoter:
         """Chooses sentences where no model writes."""
-        return ExtractiveChatModel(self.settings.language)
+        return ExtractiveChatModel(self.settings.language, self._embedder)
+
+    def _embedder(self) -> Embedder:
+        return self._vectors.embedder
 
     def query_settings(self, preset: str) -> Settings:
         """The settings of one question: with the query-time figures of a preset, "" = as they are.

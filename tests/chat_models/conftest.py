@@ -6,8 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from chatbot.embedders.hashing import HashingEmbedder
+from chatbot.protocols import Embedder
 from chatbot.schema import Chunk, Context, Message, Passage, Prompt, SearchHit
 from tests.fakes.openai_server import FakeOpenAI
+
+
+def embedder() -> Embedder:
+    """What chat models are built with: vectors of words, computed here."""
+    return HashingEmbedder(512)
 
 
 def passage(

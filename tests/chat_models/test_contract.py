@@ -13,7 +13,7 @@ from chatbot.protocols import ChatModel
 from chatbot.request import RequestContext
 from chatbot.schema import Usage
 from chatbot.settings import Settings
-from tests.chat_models.conftest import passage, prompt
+from tests.chat_models.conftest import embedder, passage, prompt
 from tests.fakes.openai_server import FakeOpenAI
 
 ASKED = prompt("How many people live in Kenya?", passage(1, "Population: 52,428,290 people live in Kenya."))
@@ -23,7 +23,7 @@ ASKED = prompt("How many people live in Kenya?", passage(1, "Population: 52,428,
 def model(request: pytest.FixtureRequest, server: FakeOpenAI) -> Iterator[ChatModel]:
     """Each of the registry; those on a server find one that answers."""
     settings = Settings(openai_api_key="sk-test", openai_base_url=server.url, model_timeout=30.0, model_retries=0)
-    built = CHAT_MODELS.builder(request.param)(settings, model="")
+    built = CHAT_MODELS.builder(request.param)(settings, model="", embedder=embedder)
     yield built
     if close := getattr(built, "close", None):
         close()

@@ -7,12 +7,12 @@ from chatbot.chat_models.echo import build
 from chatbot.request import RequestContext
 from chatbot.schema import Delta, Usage
 from chatbot.settings import Settings
-from tests.chat_models.conftest import passage, prompt
+from tests.chat_models.conftest import embedder, passage, prompt
 
 
 def test_it_repeats_the_question_and_cites_every_passage() -> None:
     asked = prompt("Why so?", passage(1, "a"), passage(2, "b"))
-    deltas = list(build(Settings(), model="").stream(asked, request=RequestContext()))
+    deltas = list(build(Settings(), model="", embedder=embedder).stream(asked, request=RequestContext()))
     assert deltas[:-1] == [Delta("You"), Delta(" asked:"), Delta(" Why"), Delta(" so?"), Delta(" [1][2]")]
     # "Use only the passages." and "Why so?": an estimate of 6 and 3 tokens
     assert deltas[-1] == Delta("", Usage(prompt_tokens=9, completion_tokens=5, calls=1))
@@ -20,7 +20,7 @@ def test_it_repeats_the_question_and_cites_every_passage() -> None:
 
 def test_it_ends_when_cancelled() -> None:
     cancel = Cancellation()
-    stream = build(Settings(), model="").stream(prompt("Why so?"), request=RequestContext(cancel))
+    stream = build(Settings(), model="", embedder=embedder).stream(prompt("Why so?"), request=RequestContext(cancel))
     assert next(stream) == Delta("You")
     cancel.cancel()
     assert list(stream) == []

@@ -20,7 +20,7 @@ from chatbot.schema import Usage
 from chatbot.services import Services
 from chatbot.settings import Settings
 from chatbot.text import estimate_tokens
-from tests.chat_models.conftest import prompt
+from tests.chat_models.conftest import embedder, prompt
 from tests.fakes.openai_server import PROMPT_TOKENS, FakeOpenAI, Reply
 
 
@@ -65,7 +65,7 @@ ASKED = sum(estimate_tokens(message.content) for message in prompt().messages)
 def remote(services: Services, server: FakeOpenAI) -> MeteredChatModel:
     """On a server that does what it is told."""
     settings = Settings(openai_api_key=SecretStr("sk-1"), openai_base_url=server.url, model_retries=0)
-    inner = build(settings, model="fake")
+    inner = build(settings, model="fake", embedder=embedder)
     return MeteredChatModel(inner, services.storage.usage, limit=None, reset=lambda: 1)
 
 

@@ -16,7 +16,7 @@ from chatbot.errors import ChatModelError, ContextLengthError, SettingsError
 from chatbot.request import RequestContext
 from chatbot.schema import Delta, Usage
 from chatbot.settings import Settings
-from tests.chat_models.conftest import prompt
+from tests.chat_models.conftest import embedder, prompt
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Recorded, Reply
 
 KEY = "sk-secret-4711"
@@ -31,7 +31,7 @@ def model(server: FakeOpenAI) -> Iterator[Callable[..., OpenAIChatModel]]:
 
     def build_model(name: str = "gpt-test", **settings: object) -> OpenAIChatModel:
         values = {"openai_api_key": KEY, "openai_base_url": server.url, "model_timeout": 30.0, "model_retries": 0}
-        built.append(build(Settings(**{**values, **settings}), model=name))
+        built.append(build(Settings(**{**values, **settings}), model=name, embedder=embedder))
         return built[-1]
 
     yield build_model
@@ -98,7 +98,7 @@ class TestStreaming:
 
     def test_neither_key_nor_server_is_a_settings_error_naming_the_key(self) -> None:
         with pytest.raises(SettingsError, match="OPENAI_API_KEY"):
-            build(Settings(), model="gpt-4o")
+            build(Settings(), model="gpt-4o", embedder=embedder)
 
 
 SCHEMA = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from ..protocols import Embedder
 from ..request import RequestContext
 from ..schema import Delta, Prompt, Usage
 from ..settings import Settings
@@ -23,5 +24,5 @@ class TitlesChatModel:
         yield Delta(usage=Usage(calls=1))
 
 
-def build(settings: Settings, *, model: str) -> TitlesChatModel:
+def build(settings: Settings, *, model: str, embedder: Callable[[], Embedder]) -> TitlesChatModel:
     return TitlesChatModel()
