@@ -70,7 +70,7 @@ NUMBER = re.compile(r"(?<![\w.,$€])\d+\.\d+(?![\d,])")
 
 
 def context(passage: dict[str, Any]) -> Context:
-    meta = {name: passage[name] for name in ("country_name", "year") if name in passage}
+    meta: dict[str, str | int] = {name: passage[name] for name in ("country_name", "year") if name in passage}
     title, _, section = passage["title"].partition(" - ")
     text = passage["text"]
     chunk = Chunk(Chunk.make_id("doc", "v1", 0), "doc", "doc", title, text, section=section, ordinal=0, metadata=meta)
@@ -121,15 +121,15 @@ def reworded(right: str) -> Iterator[tuple[str, str]]:  # noqa: C901  # a list o
             yield "converted", right.replace(found[0], f"{value.normalize():f}{unit}", 1)
     if found := re.search(r"(?<![\w.])(\d[\d,.]*\d) (?:sq km|square kilomet(?:er|re)s)", right):
         yield "converted", right.replace(found[0], f"{float(found[1].replace(',', '')) * 0.386102:,.0f} sq mi", 1)
-    found = re.findall(r"(\d+(?:\.\d+)?)(?:%| percent)", right)
-    if len(found) >= 2:
-        one, other = map(Decimal, found[:2])
+    shares = re.findall(r"(\d+(?:\.\d+)?)(?:%| percent)", right)
+    if len(shares) >= 2:
+        one, other = map(Decimal, shares[:2])
         yield "reckoned", f"{right}, a gap of {abs(one - other)} percentage points"
-        yield "reckoned", f"{found[0]}% and {found[1]}% differ by {abs(one - other)} points"
-        yield "reckoned", f"Together, {found[0]}% and {found[1]}% make {one + other}%"
-    for words, other in {**SYNONYMS, **PEOPLE}.items():
+        yield "reckoned", f"{one}% and {other}% differ by {abs(one - other)} points"
+        yield "reckoned", f"Together, {one}% and {other}% make {one + other}%"
+    for words, instead in {**SYNONYMS, **PEOPLE}.items():
         if re.search(rf"(?<!\w){re.escape(words)}(?!\w)", right):
-            yield "synonym", re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", other, right, count=1)
+            yield "synonym", re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", instead, right, count=1)
     if match := re.fullmatch(r"(In (?:late |early |mid-)?(?:\w+ )?\d{4}),? (.+)", right):
         yield "order", f"{match[2][0].upper()}{match[2][1:]} {match[1].lower()}"
     if match := re.fullmatch(r"(.{30,}?) (in \d{4}), (.+)", right):
@@ -141,9 +141,9 @@ def reworded(right: str) -> Iterator[tuple[str, str]]:  # noqa: C901  # a list o
 def of_lists(passage: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """True sentences of the figures that a report lists."""
     facts: dict[str, list[tuple[str, int]]] = {}
-    for one in stated(passage["text"]):
-        if one.year and not one.label and "%" in one.text:
-            facts.setdefault(one.heading, []).append((one.text.split("%")[0] + "%", one.year))
+    for figure in stated(passage["text"]):
+        if figure.year and not figure.label and "%" in figure.text:
+            facts.setdefault(figure.heading, []).append((figure.text.split("%")[0] + "%", figure.year))
     for heading, found in facts.items():
         for text, year in found[:2]:
             for words in WORDED.get(heading, ()):

@@ -16,7 +16,7 @@ from itertools import groupby
 
 from ..questions.names import find_countries
 from ..schema import Citation, Context, Passage, Question, Range, Unsupported
-from .amounts import Amount, amounts, is_reckoned
+from .amounts import MOST_TERMS, Amount, amounts, is_reckoned
 from .claim_words import pattern, stem, stems
 from .clauses import Clause, clauses
 from .dates import Date, date_stands, dates
@@ -157,7 +157,8 @@ class _Judge:
             if clause.sentence != clause.words:
                 everywhere = list(self._evidence.values())
                 own = [one for one in amounts(clause.sentence, comma=self._comma) if _stands(one, everywhere)]
-            self._terms_of = {clause.sentence: own}
+            # One more than are reckoned with: a long list stays one, and is not read again for each of its figures.
+            self._terms_of = {clause.sentence: [one for one in own if not one.figure.year][: MOST_TERMS + 1]}
         if len(own := self._terms_of[clause.sentence]) > 1:
             return [own]
         return [near.amounts for one in cited for near in one.nearest(Statement(clause.words, ()).keys, most=2)]

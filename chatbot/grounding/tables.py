@@ -104,11 +104,12 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
 def _table_cells(head: Sequence[str], rows: Sequence[list[str]]) -> Iterator[Cell]:
     of_columns = [_sources([above], [row[at] for row in rows if at < len(row)]) for at, above in enumerate(head)]
     for row in rows:
-        of_row = _sources(row[:1], row[1:])
-        for at, cell in enumerate(row[1:], start=1):
-            if not _says_nothing(cell):
+        of_row, is_labelled = _sources(row[:1], row[1:]), not cited_numbers(row[0])
+        label = heading(row[0]) if is_labelled and not _says_nothing(row[0]) else ""
+        for at, cell in enumerate(row):
+            if (at or not is_labelled) and not _says_nothing(cell):
                 numbers = cited_numbers(cell) or [*of_columns[at], *of_row]
-                yield Cell(heading(row[0]), heading(head[at]), cell, tuple(dict.fromkeys(numbers)))
+                yield Cell(label, heading(head[at]), cell, tuple(dict.fromkeys(numbers)))
 
 
 def quotes_table(quotes: Mapping[str, Sequence[Quotation]]) -> str:
