@@ -150,7 +150,7 @@ class _Judge:
         ]
         return list(dict.fromkeys(text for _, text in sorted(missing))), exact
 
-    def _terms(self, clause: Clause, borne: list[Amount], cited: Sequence[Evidence]) -> list[Sequence[Amount]]:
+    def _terms(self, clause: Clause, borne: list[Amount], cited: Sequence[Evidence]) -> Sequence[Sequence[Amount]]:
         """Amounts a figure may be reckoned from: the sentence's own, and those of what it is taken from."""
         if clause.sentence not in self._terms_of:
             own = borne
@@ -161,7 +161,10 @@ class _Judge:
             self._terms_of = {clause.sentence: [one for one in own if not one.figure.year][: MOST_TERMS + 1]}
         if len(own := self._terms_of[clause.sentence]) > 1:
             return [own]
-        return [near.amounts for one in cited for near in one.nearest(Statement(clause.words, ()).keys, most=2)]
+        listed = [one.listed_with(amount) for one in cited for amount in own]
+        return listed + [
+            list(near.amounts) for one in cited for near in one.nearest(Statement(clause.words, ()).keys, most=2)
+        ]
 
     def _foreign_countries(self, clause: Clause) -> Iterator[str]:
         """The countries that none of the sentence's passages, nor the question, speaks of."""

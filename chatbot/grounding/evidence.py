@@ -24,6 +24,8 @@ from .wording import normalise
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 MOST_PLACES = 500
 """At which one amount is looked at, and sentences that have one word."""
+AROUND = 2
+"""Lines before and behind one of a list."""
 MOST_TOKENS = 100
 """Of a sentence that is laid beside another."""
 _CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][^\W_]+")
@@ -107,7 +109,11 @@ class Evidence:
         self._places = _places(self.statements, text)
         self._sorted = sorted(self._places)
         self._sentences = defaultdict[str, list[int]](list)
+        self._at = dict[Decimal, int]()
         for place, statement in enumerate(self.statements):
+            for amount in statement.amounts:
+                for value in amount.figure.values:
+                    self._at.setdefault(value, place)
             for key in statement.keys:
                 self._sentences[key].append(place)
 
@@ -146,6 +152,13 @@ class Evidence:
         near = dict.fromkeys(value for said in amount.values for value in self._values_near(said, amount))
         found = (one for value in near for one in self._places[value][:MOST_PLACES])
         return [one for one in islice(found, MOST_PLACES) if amount.agrees(one)]
+
+    def listed_with(self, amount: Amount) -> list[Amount]:
+        """The amounts in its unit of the lines around the one where it stands: a list of years, or of parts."""
+        place = next((self._at[value] for value in amount.figure.values if value in self._at), None)
+        lines = self.statements[max(0, place - AROUND) : place + AROUND + 1] if place is not None else ()
+        unit = (amount.measure, amount.size)
+        return [one for line in lines for one in line.amounts if unit == (one.measure, one.size) and unit[0]]
 
     def _values_near(self, said: Decimal, amount: Amount) -> Iterator[Decimal]:
         if said in self._places:
