@@ -21,6 +21,7 @@ from ..request import RequestContext
 from ..retrieval.pipeline import with_rank
 from ..schema import (
     SECTION_SEPARATOR,
+    Answer,
     AnswerEvent,
     Chunk,
     Context,
@@ -180,9 +181,9 @@ class ReportAgent:
             done += [heading, text]
         body = "\n\n".join(done)
         answer = conclude(run, scope, body, hits, context, truncated=sections.truncated).answer
-        if sources := _sources(body, context):
+        if sources := _sources(answer):
             yield TokenEvent(f"\n\n{sources}")
-        yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [body, sources]))))
+        yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, sources]))))
 
 
 class Sections:
@@ -271,10 +272,9 @@ def _title(task: str) -> str:
     return shorten(task, LONGEST_TITLE, placeholder=" …")
 
 
-def _sources(body: str, context: Context) -> str:
+def _sources(answer: Answer) -> str:
     """The passages cited, by number, as the last section."""
-    cited = set(cited_numbers(body))
-    lines = [f"- [{p.number}] {_place(p.hit.chunk)}" for p in context.passages if p.number in cited]
+    lines = [f"- [{one.number}] {_place(one.hit.chunk)}" for one in answer.citations]
     return "\n".join(["## Sources", "", *lines]) if lines else ""
 
 

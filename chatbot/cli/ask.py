@@ -12,8 +12,9 @@ import click
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
 from ..errors import ChatbotError
+from ..grounding.wording import NumberedStream
 from ..retrieval.scope import describe
-from ..schema import Answer, StepEvent, TokenEvent, Unsupported
+from ..schema import Answer, SourcesEvent, StepEvent, TokenEvent, Unsupported
 from ..schema.chat import question_problem
 from ..serialization import answer_json
 from ..services import Services
@@ -120,12 +121,14 @@ def _read(services: Services, options: dict[str, Any]) -> tuple[Services, dict[s
 def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str:
     """Print the answer while it comes; returns the conversation's id."""
     request, conversation_id, shown = parse(ChatRequest, fields), "", ""
-    stream = services.answering.chat.stream
+    stream, numbered = services.answering.chat.stream, NumberedStream()
     asked = request.to_question(services)
     for event in stream(asked, conversation_id=request.conversation_id, cancel=Cancellation()):
         if isinstance(event, TokenEvent) and is_read_along(as_json=as_json):
-            shown += event.text
-            click.echo(event.text, nl=False)
+            shown += (text := numbered.feed(event.text))
+            click.echo(text, nl=False)
+        elif isinstance(event, SourcesEvent):
+            numbered.known = [hit.rank for hit in event.hits]
         elif isinstance(event, StepEvent) and not as_json:
             print_step(event)
         elif isinstance(event, Saved):
@@ -183,10 +186,12 @@ def _notes(answer: Answer) -> list[str]:
 
 def _doubt(sentence: Unsupported) -> str:
     numbers = "".join(f"[{number}]" for number in sentence.numbers)
-    missing = ", ".join([*sentence.figures, *(f"“{text}”" for text in sentence.quotations)])
+    missing = ", ".join([*sentence.figures, *sentence.names, *(f"“{text}”" for text in sentence.quotations)])
     unknown = "".join(f"[{number}]" for number in sentence.unknown)
     parts = (
         f"Not found in {numbers}: {missing}." if missing else "",
+        f"Otherwise in {numbers}: {', '.join(sentence.contradicted)}." if sentence.contradicted else "",
         f"There is no source {unknown}." if unknown else "",
+        f"No source is given: {sentence.sentence}" if sentence.no_source else "",
     )
     return " ".join(filter(None, parts))

@@ -34,7 +34,7 @@ from ..text import escape_markdown, estimate_tokens
 from .citations import check
 from .context import in_prompt_order, keep_best, render_passage
 from .figure_list import cited_figures
-from .wording import without_numbers
+from .wording import in_order_of_appearance, unify_brackets, without_numbers
 
 OnEmpty = Literal["abstain", "relax", "general"]
 """What happens where nothing is found: say so, go on with what is closest, or let the model say what it knows."""
@@ -144,7 +144,8 @@ def assemble(
     truncated: bool = False,
     closest_only: bool = False,
 ) -> Answer:
-    """The answer with its citations and trace. It counts as answered when it cites at least one passage."""
+    """The answer with its citations, numbered from 1 as they appear, and its trace."""
+    response, context = in_order_of_appearance(response, context)
     checked = check(response, context, question)
     trace = Trace(
         mode=question.mode,
@@ -160,7 +161,7 @@ def assemble(
     )
     return Answer(
         response=response,
-        answered=bool(checked.citations),
+        answered=checked.answered,
         citations=checked.citations,
         scope=scope,
         trace=trace,
@@ -235,4 +236,5 @@ def write(
             yield draft.path[-1]
             continue
         steps.append(StepTiming.since("generate", started, done.usage))
-        return Written(done.text, context, tuple(steps), done.truncated)
+        text = unify_brackets(done.text, [passage.number for passage in context.passages])
+        return Written(text, context, tuple(steps), done.truncated)

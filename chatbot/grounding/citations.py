@@ -1,179 +1,64 @@
 """Which passages an answer cites, and whether they bear what is said with them.
 
-A deterministic check, strict: every figure and every quotation of a cited sentence must stand in one of the passages
-it cites. A rounded figure counts where the sentence says so ("about 52 million"), a sum or a share that the model
-worked out itself does not; a difference does, where both its terms stand in the sentence.
+A deterministic check of each clause against the passages of its own [n]: figures with their units and years, dates,
+quotations, the countries it names and whom it quotes; and where a clause repeats a sentence of them, every difference
+that turns what is said (`side_by_side`). What is rounded, converted or reckoned from cited figures is borne. In doubt
+nothing is marked.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
-from itertools import combinations, groupby
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import groupby
 
+from ..questions.names import find_countries
 from ..schema import Citation, Context, Passage, Question, Range, Unsupported
-from ..text import sentences
+from .amounts import MOST_TERMS, Amount, amounts, is_reckoned
+from .claim_words import pattern, stem, stems
+from .clauses import Clause, clauses
 from .dates import Date, date_stands, dates
-from .figures import Figure, comma_decimals, figures, scales_named, unify_signs
-from .reported_figures import bound_years
-from .wording import cited_numbers, cited_sentences, is_quoted, normalise, quotations
+from .evidence import WORD, Evidence, Statement
+from .figures import comma_decimals, figures, unify_signs
+from .side_by_side import contradicted
+from .wording import cited_numbers, is_quoted, normalise, quotations, unify_brackets
 
 _NAME = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
-_FALLING = re.compile(
-    r"\b(?:fall|fell|drop|declin|decreas|reduc|deficit|contract|shrank|shrunk|shrink|loss|lost|negativ|minus|below|"
-    r"net |out-?flow|emigra|sank|sink|gesunken|rückgang|verlust|unter |baisse|recul|déficit|disminu|descen|queda)",
-    re.IGNORECASE,
+_LETTER = re.compile(r"[^\W\d_]{2}")
+_OF_REPORT = re.compile(r"\b(1\d{3}|20\d{2})(?: (?:report|edition)\b)", re.IGNORECASE)
+_WHOM = r"(?:[Tt]he )?(?P<whom>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
+_ATTRIBUTED = (
+    re.compile(rf"{pattern('(?i:{attributes})').pattern} {_WHOM}"),
+    re.compile(rf"(?:^|[,;] ){_WHOM} (?:{pattern('(?i:{says})').pattern}) that\b"),
 )
-_ABOUT = (
-    "about|around|approximately|approx\\.|roughly|some|ca\\.|circa|close to|~|≈|rund|etwa|ungefähr|environ|unos|unas"
-)
-_OVER = "(?:just |well )?over|more than|above|at least|über|mehr als|plus de|más de|mais de"
-_UNDER = "(?:just )?under|less than|below|nearly|almost|knapp|fast|unter|weniger als|près de|moins de|presque|casi"
-_HEDGES = {
-    ROUND_HALF_UP: re.compile(rf"(?:^|[\s(])(?:{_ABOUT})\s*$", re.IGNORECASE),
-    ROUND_FLOOR: re.compile(rf"(?:^|[\s(])(?:{_OVER})\s*$", re.IGNORECASE),
-    ROUND_CEILING: re.compile(rf"(?:^|[\s(])(?:{_UNDER})\s*$", re.IGNORECASE),
-}
-ROUGHLY = Decimal("0.05")
-"""How far a rounded number may be from the true one, as a share of it."""
+_ABSTAINS = pattern(r"\b{abstains}(?!\w)")
+_NO_SPEAKERS = stems("no_speaker") | stems("stand_in")
 SNIPPET_CHARACTERS = 400
-MOST_TERMS = 4
-"""Figures of one sentence among which differences are looked for: more of them are a list."""
 SMALL = 100
 """Below it a number of the question ("the top 5") may be repeated without standing in a passage."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a number stands: with which unit, bound to which years."""
-
-    unit: str
-    years: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimedFigure:
-    """A number of an answer with what its sentence says of it, and the years that are bound to it."""
-
-    figure: Figure
-    years: frozenset[int] = frozenset()
-    falling: bool = False
-    hedge: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Of one passage."""
-
-    words: str
-    places: dict[Decimal, list[Place]] = field(default_factory=dict)
-    dates: list[Date] = field(default_factory=list)
-    around: frozenset[Decimal] = frozenset()
-    """Numbers of its title, section, page and metadata: they bear years and the like, no amounts."""
-
-    @classmethod
-    def of(cls, passage: Passage) -> Evidence:
-        """Read once for each passage that is cited."""
-        chunk = passage.hit.chunk
-        where = " \n".join([chunk.title, chunk.section, str(chunk.page or ""), *map(str, chunk.metadata.values())])
-        text = passage.wider_text if chunk.text in passage.wider_text else f"{passage.wider_text}\n{chunk.text}"
-        places: dict[Decimal, list[Place]] = defaultdict(list)
-        comma = comma_decimals(text)
-        headed = scales_named(where, figures(where))
-        for sentence in sentences(text):
-            for value, place in _places(sentence, comma, headed):
-                places[value].append(place)
-        around = frozenset(value for figure in figures(where) for value in (*figure.values, *figure.parts))
-        return cls(f"{normalise(where)}\n{normalise(text)}", places, dates(where) + dates(text), around)
-
-
-def _places(sentence: str, comma: bool, headed: set[Decimal]) -> Iterator[tuple[Decimal, Place]]:
-    found = figures(sentence, comma=comma)
-    factors = headed | scales_named(sentence, found)
-    bound = bound_years(sentence, found)
-    for figure, years in zip(found, bound, strict=True):
-        values = {*figure.values, *figure.parts}
-        if not figure.scaled:
-            values |= {(value * factor).normalize() + 0 for value in figure.values for factor in factors}
-        for value in values:
-            yield value, Place(figure.unit, years)
-
-
-def claims(sentence: str, *, comma: bool, skip: Sequence[Date]) -> list[ClaimedFigure]:
-    """The numbers of an answer's sentence that have to stand in its passages; not those of ``skip``.
-
-    A number word counts with a unit or a scale only: "one of them" says nothing.
-    """
-    found = figures(sentence, comma=comma)
-    falling = bool(_FALLING.search(sentence))
-    result = []
-    for figure, years in zip(found, bound_years(sentence, found), strict=True):
-        before = sentence[max(0, figure.start - 24) : figure.start]
-        inside_date = any(date.start <= figure.start < date.end for date in skip)
-        named = figure.year is None and _NAME.search(unify_signs(before))
-        if inside_date or (figure.bare and (figure.word or named)):
-            continue
-        hedge = next((rounding for rounding, words in _HEDGES.items() if words.search(before)), None)
-        result.append(ClaimedFigure(figure, years, falling, hedge))
-    return result
-
-
-def stands(claim: ClaimedFigure, evidence: Sequence[Evidence]) -> bool:
-    """Whether one of the passages has the number, with its unit, and does not give it another year."""
-    figure = claim.figure
-    if figure.bare and any(value in passage.around for passage in evidence for value in figure.values):
-        return True
-    found = [place for passage in evidence for place in _candidates(claim, passage)]
-    if any(not claim.years or not place.years or claim.years & place.years for place in found):
-        return True
-    known = {value for passage in evidence for value in (*passage.places, *passage.around)}
-    return not found and bool(figure.parts) and known.issuperset(figure.parts)
-
-
-def _candidates(claim: ClaimedFigure, passage: Evidence) -> list[Place]:
-    wanted = set(claim.figure.values)
-    if claim.falling:
-        wanted |= {-value for value in wanted}
-    found = [place for value in wanted for place in passage.places.get(value, ())]
-    if not found and claim.hedge:
-        found = [
-            place
-            for value, places in passage.places.items()
-            if any(_rounds_to(value, near, claim.hedge) for near in wanted)
-            for place in places
-        ]
-    return [place for place in found if not (claim.figure.unit and place.unit and claim.figure.unit != place.unit)]
-
-
-def _rounds_to(value: Decimal, claimed: Decimal, rounding: str) -> bool:
-    """Whether ``claimed`` is ``value`` rounded to the digits it shows; zeros at its end may be digits or not."""
-    if not claimed or not value or abs(value - claimed) > ROUGHLY * abs(value):
-        return False
-    exponent = int(claimed.normalize().as_tuple().exponent)
-    return exponent > -9 and value.quantize(Decimal(1).scaleb(exponent), rounding) == claimed
-
-
-def day_stands(readings: Sequence[Date], evidence: Sequence[Evidence]) -> bool:
-    """Whether a passage has a date in one of its readings."""
-    known = [date for passage in evidence for date in passage.dates]
-    numbers = {value for passage in evidence for value in (*passage.places, *passage.around)}
-    return any(date_stands(date, known, numbers) for date in readings)
+MOST_COMPARED = 600
+"""Clauses that are laid beside the passages' sentences, the first of a longer answer; figures are checked in all."""
+SHORTEST_NAME = 3
+"""Letters of a country's name; a code of two may be a word."""
+TOLD = 0.5
+"""Share of a sentence's words that a passage has, from which the sentence is taken from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """``citations``: one per number that occurs in the answer and belongs to a passage, in order of appearance.
 
-    ``unsupported``: the sentences in which a figure, a date or a quotation stands in none of the passages they cite,
-    or which cite a number that no passage has. A citation is supported where no sentence that lacks something has it.
+    ``unsupported``: the clauses that say what the passages they cite do not have, or have otherwise, that cite a
+    number which no passage has, or that give a figure or a name and no source. A citation is supported where no clause
+    that lacks something has it. ``answered``: a sentence says something of the passages, and not that they do not.
     """
 
     citations: tuple[Citation, ...]
     unsupported: tuple[Unsupported, ...]
+    answered: bool
 
 
 def check(response: str, context: Context, question: Question | None = None) -> Checked:
@@ -182,75 +67,203 @@ def check(response: str, context: Context, question: Question | None = None) -> 
     What the question itself says (its scope's years, "top 5", a quoted name) is not held against the answer.
     """
     passages = {passage.number: passage for passage in context.passages}
-    evidence: dict[int, Evidence] = {}
-    for number in cited_numbers(response):
-        if number in passages:
-            evidence[number] = Evidence.of(passages[number])
-    unsupported = _unsupported(response, evidence, question) if passages else ()
-    doubtful = {number for sentence in unsupported if sentence.lacking for number in sentence.numbers}
+    response = unify_brackets(response, passages)
+    cited = [number for number in cited_numbers(response) if number in passages]
+    said = list(clauses(response)) if passages else []
+    evidence = {number: Evidence(passages[number]) for number in cited}
+    judge = _Judge(evidence, question, comma=comma_decimals(response))
+    unsupported = tuple(found for place, clause in enumerate(said) if (found := judge.unsupported(clause, place)))
+    doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers}
     citations = (
-        Citation(number, passages[number].hit, _snippet(passages[number]), number not in doubtful)
-        for number in evidence
+        Citation(number, passages[number].hit, _snippet(passages[number]), number not in doubtful) for number in cited
     )
-    return Checked(tuple(citations), unsupported)
+    return Checked(tuple(citations), unsupported, _is_answered(said, context))
 
 
-def _unsupported(response: str, evidence: dict[int, Evidence], question: Question | None) -> tuple[Unsupported, ...]:
-    given = _given(question) if question else frozenset[Decimal]()
-    asked = normalise(f"{question.query}\n{question.search_text}") if question else ""
-    comma = comma_decimals(response)
-    found = []
-    for sentence in cited_sentences(response):
-        known = tuple(number for number in sentence.numbers if number in evidence)
-        unknown = tuple(number for number in sentence.numbers if number not in evidence)
-        cited = [evidence[number] for number in known]
-        figures_missing = _missing_figures(sentence.words, cited, comma, given) if cited else ()
-        quoted = quotations(sentence.words) if cited else []
-        foreign = [q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, asked)]
-        if figures_missing or foreign or unknown:
-            found.append(Unsupported(sentence.text, known, figures_missing, tuple(foreign), unknown))
-    return tuple(found)
+class _Judge:
+    """``evidence`` by number. What the question says is given: names, years, small counts."""
+
+    def __init__(self, evidence: dict[int, Evidence], question: Question | None, *, comma: bool) -> None:
+        self._evidence = evidence
+        self._comma = comma
+        self._given = _given(question) if question else frozenset[Decimal]()
+        asked = f"{question.query}\n{question.search_text}" if question else ""
+        scope = " ".join(map(str, question.scope.to_json().values())) if question else ""
+        self._asked = normalise(asked)
+        self._terms_of: dict[str, list[Amount]] = {}
+        self._asked_countries = {key for country in find_countries(f"{asked} {scope}") for key in country.keys}
+
+    def unsupported(self, clause: Clause, place: int) -> Unsupported | None:
+        """What the clause lacks; None where it lacks nothing. ``place``: how many clauses there were before."""
+        if not clause.numbers:
+            return Unsupported(clause.text, (), no_source=True) if self._needs_source(clause) else None
+        known = tuple(number for number in clause.numbers if number in self._evidence)
+        unknown = tuple(number for number in clause.numbers if number not in self._evidence)
+        cited = [self._evidence[number] for number in known]
+        found = Unsupported(clause.text, known, unknown=unknown)
+        if cited:
+            found = self._held(found, clause, cited, compare=place < MOST_COMPARED)
+        return found if found.lacking or unknown else None
+
+    def _held(self, found: Unsupported, clause: Clause, cited: Sequence[Evidence], *, compare: bool) -> Unsupported:
+        said = amounts(clause.words, comma=self._comma)
+        lacking, borne = self._missing(clause, said, cited)
+        quoted = quotations(clause.words)
+        foreign = [q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, self._asked)]
+        names, turned = list[str](), list[str]()
+        if not _ABSTAINS.search(clause.words):
+            names = [*self._foreign_countries(clause), *_foreign_speakers(clause.words, cited)]
+            turned = contradicted(Statement(clause.words, said), cited, borne=borne) if compare else []
+        return replace(
+            found,
+            figures=tuple(lacking),
+            quotations=tuple(foreign),
+            names=tuple(dict.fromkeys(names)),
+            contradicted=tuple(text for text in dict.fromkeys(turned) if text not in lacking),
+        )
+
+    def _missing(
+        self, clause: Clause, said: Sequence[Amount], cited: Sequence[Evidence]
+    ) -> tuple[list[str], frozenset[str]]:
+        """Figures and dates that do not stand in the passages, and the amounts that do, as they are written."""
+        words = clause.words
+        whole = _whole_dates(words)
+        missing = [
+            (span[0], words[span[0] : span[1]])
+            for span, readings in groupby(whole, key=lambda date: (date.start, date.end))
+            if not _day_stands(list(readings), cited)
+        ]
+        borne = [one for one in said if _stands(one, cited)]
+        exact, terms = frozenset(words[one.figure.start : one.end] for one in borne), self._terms(clause, borne, cited)
+        missing += [
+            (one.figure.start, one.figure.text)
+            for one in said
+            if words[one.figure.start : one.end] not in exact
+            and _is_claim(one, words, whole)
+            and not (one.figure.bare and one.figure.values & self._given)
+            and not any(is_reckoned(one, some, words) for some in terms)
+        ]
+        missing += [
+            (match.start(), match[0])
+            for match in _OF_REPORT.finditer(words)
+            if not any(Decimal(match[1]) in one.around for one in cited) and Decimal(match[1]) not in self._given
+        ]
+        return list(dict.fromkeys(text for _, text in sorted(missing))), exact
+
+    def _terms(self, clause: Clause, borne: list[Amount], cited: Sequence[Evidence]) -> Sequence[Sequence[Amount]]:
+        """Amounts a figure may be reckoned from: the sentence's own, and those of what it is taken from."""
+        if clause.sentence not in self._terms_of:
+            own = borne
+            if clause.sentence != clause.words:
+                everywhere = list(self._evidence.values())
+                own = [one for one in amounts(clause.sentence, comma=self._comma) if _stands(one, everywhere)]
+            # One more than are reckoned with: a long list stays one, and is not read again for each of its figures.
+            self._terms_of = {clause.sentence: [one for one in own if not one.figure.year][: MOST_TERMS + 1]}
+        if len(own := self._terms_of[clause.sentence]) > 1:
+            return [own]
+        listed = [one.listed_with(amount) for one in cited for amount in own]
+        return listed + [
+            list(near.amounts) for one in cited for near in one.nearest(Statement(clause.words, ()).keys, most=2)
+        ]
+
+    def _foreign_countries(self, clause: Clause) -> Iterator[str]:
+        """The countries that none of the sentence's passages, nor the question, speaks of."""
+        cited = [self._evidence[number] for number in clause.beside if number in self._evidence]
+        for country in find_countries(clause.words):
+            if country.taken_as or len(country.text.strip(".")) < SHORTEST_NAME:
+                continue
+            words = set(map(stem, WORD.findall(country.text)))
+            named = (words <= one.keys or not one.countries.isdisjoint(country.keys) for one in cited)
+            if self._asked_countries.isdisjoint(country.keys) and not any(named):
+                yield country.text
+
+    def _needs_source(self, clause: Clause) -> bool:
+        """Whether a sentence without a [n] says something that would need one: a figure, or a name."""
+        words = clause.words.strip()
+        if words.endswith((":", "?")) or not _LETTER.search(words) or _ABSTAINS.search(words):
+            return False
+        said = amounts(words, comma=self._comma)
+        if any(_is_claim(one, words, []) and not one.figure.values & self._given for one in said):
+            return True
+        named = (t.text for t in Statement(words, said).tokens if t.is_name and not t.is_first)
+        return any(normalise(name) not in self._asked for name in named)
 
 
-def _missing_figures(words: str, cited: Sequence[Evidence], comma: bool, given: frozenset[Decimal]) -> tuple[str, ...]:
+def _whole_dates(words: str) -> list[Date]:
+    """Days and months, each once."""
     found = dates(words)
     days = [date for date in found if date.day is not None]
     whole = [d for d in found if d.day is not None or not any(day.start <= d.start < day.end for day in days)]
-    whole.sort(key=lambda date: (date.start, date.end))
-    missing = [
-        (span[0], words[span[0] : span[1]])
-        for span, readings in groupby(whole, key=lambda date: (date.start, date.end))
-        if not day_stands(list(readings), cited)
-    ]
-    said = [
-        (claim.figure, stands(claim, cited) or bool(claim.figure.bare and claim.figure.values & given))
-        for claim in claims(words, comma=comma, skip=whole)
-    ]
-    worked_out = _differences([figure for figure, borne in said if borne])
-    missing += [
-        (figure.start, figure.text)
-        for figure, borne in said
-        if not borne and worked_out.isdisjoint((unit, v) for unit in _units(figure) for v in figure.values)
-    ]
-    return tuple(dict.fromkeys(text for _, text in sorted(missing)))
+    return sorted(whole, key=lambda date: (date.start, date.end))
 
 
-def _differences(borne: Sequence[Figure]) -> set[tuple[str, Decimal]]:
-    """By how much figures of one sentence that its passages bear differ, in the same unit; not years, not counts."""
-    terms = [f for f in borne if f.year is None and (not f.bare or any(value >= SMALL for value in f.values))]
-    if len(terms) > MOST_TERMS:
-        return set()
-    return {
-        (one.unit, abs(first - second))
-        for one, other in combinations(terms, 2)
-        if one.unit == other.unit
-        for first in one.values
-        for second in other.values
-    }
+def _day_stands(readings: Sequence[Date], evidence: Sequence[Evidence]) -> bool:
+    """Whether a passage has a date in one of its readings."""
+    known = [date for passage in evidence for date in passage.dates]
+    return any(date_stands(date, known, lambda number: any(number in one for one in evidence)) for date in readings)
 
 
-def _units(figure: Figure) -> tuple[str, ...]:
-    return (figure.unit, "%") if figure.bare else (figure.unit,)  # "1.6 points"
+def _is_claim(amount: Amount, words: str, skip: Sequence[Date]) -> bool:
+    """Not a part of a date of ``skip``, not of a name, no number word alone: "one of them" says nothing."""
+    figure = amount.figure
+    if any(date.start <= figure.start < date.end for date in skip):
+        return False
+    named = figure.year is None and _NAME.search(unify_signs(words[max(0, figure.start - 3) : figure.start]))
+    return not (figure.bare and not amount.measure and (figure.word or named))
+
+
+def _stands(amount: Amount, evidence: Sequence[Evidence]) -> bool:
+    """Whether one of the passages says the same amount, and does not give it another year."""
+    figure = amount.figure
+    if figure.bare and any(value in one.around for one in evidence for value in figure.values):
+        return True
+    found = [true for one in evidence for true in one.amounts_like(amount)]
+    if any(not amount.years or not true.years or amount.years & true.years for true in found):
+        return True
+    return not found and bool(figure.parts) and all(any(part in one for one in evidence) for part in figure.parts)
+
+
+def _foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
+    """Whom the clause says it from, and no passage names."""
+    for form in _ATTRIBUTED:
+        for match in form.finditer(words):
+            named = [
+                word for word in WORD.findall(match["whom"]) if word[0].isupper() and stem(word) not in _NO_SPEAKERS
+            ]
+            if named and not any(_names(one, named) for one in cited):
+                yield match["whom"]
+
+
+def _names(evidence: Evidence, words: Sequence[str]) -> bool:
+    """Whether it has these words, or what they are abbreviated to, or what they are an abbreviation of."""
+    if all(stem(word) in evidence.keys for word in words):
+        return True
+    initials = "".join(word[0] for word in words).upper()
+    short = words[0].replace(".", "")
+    is_short = len(words) == 1 and short.isupper() and len(short) >= SHORTEST_NAME
+    return initials in evidence.abbreviations or (is_short and short in evidence.initials)
+
+
+def _is_answered(said: Sequence[Clause], context: Context) -> bool:
+    """Whether a sentence that cites a passage says more than that there is nothing, or else one that is taken from one.
+
+    Where nothing is cited, most words and all figures of a sentence have to stand in one passage.
+    """
+    numbers = {passage.number for passage in context.passages}
+    telling = [clause for clause in said if not _ABSTAINS.search(clause.words)]
+    if any(not numbers.isdisjoint(clause.numbers) for clause in telling):
+        return True
+    if any(not numbers.isdisjoint(clause.numbers) for clause in said):
+        return False
+    evidence = [Evidence(passage) for passage in context.passages] if telling else []
+    return any(_is_told(clause, one) for clause in telling for one in evidence)
+
+
+def _is_told(clause: Clause, evidence: Evidence) -> bool:
+    said = amounts(clause.words, comma=comma_decimals(clause.words))
+    keys = Statement(clause.words, said).keys
+    shared = len(keys & evidence.keys)
+    return shared > 1 and shared >= TOLD * len(keys) and all(_stands(one, [evidence]) for one in said)
 
 
 def _given(question: Question) -> frozenset[Decimal]:

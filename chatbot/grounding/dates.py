@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -90,18 +90,18 @@ def _days_before(text: str, last: Date) -> Iterator[Date]:
             yield Date(last.text, start, last.end, last.year, last.month, int(match[1]))
 
 
-def date_stands(claimed: Date, known: Iterable[Date], numbers: Set[Decimal]) -> bool:
-    """Whether a text with these dates and numbers has the day (or month) that is claimed.
+def date_stands(claimed: Date, known: Iterable[Date], has: Callable[[Decimal], bool]) -> bool:
+    """Whether a text with these dates has the day (or month) that is claimed; ``has`` says which numbers stand in it.
 
     A date in a spelling that is not known here counts by its numbers, unless the same day stands there in another
     month, or another day of that month.
     """
     known = list(known)
-    year_known = claimed.year is None or Decimal(claimed.year) in numbers
+    year_known = claimed.year is None or has(Decimal(claimed.year))
     if any(claimed.stands_in(date) and (date.year is not None or year_known) for date in known):
         return True
     same_month = any(date.month == claimed.month and date.day is not None for date in known)
     same_day = any(date.day == claimed.day and date.day is not None for date in known)
     if same_month or same_day or not year_known:
         return False
-    return claimed.day is None or Decimal(claimed.day) in numbers
+    return claimed.day is None or has(Decimal(claimed.day))

@@ -73,7 +73,7 @@ _FIGURE = re.compile(
     rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{_MONEY})(?! ?-?\d))?",
     re.IGNORECASE,
 )
-_RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?", re.IGNORECASE)
+RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+,\d+|,\d{1,2}|(?:\.\d{3}){2,})(?![\d,])(?!\.\d)")
 _POINT_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:,\d{3})+\.\d+|\.\d{1,2}|(?:,\d{3}){2,})(?![\d.])(?!,\d)")
 
@@ -199,7 +199,7 @@ def _grouped(pieces: list[str]) -> bool:
 def _shared(text: str, first: Figure, second: Figure) -> tuple[Figure, Figure]:
     """In a range one unit and one scale stand for both: 5 to 7 million, $5-7; and 2019-21 ends in 2021."""
     gap = text[first.end : second.start]
-    if not _RANGE.fullmatch(gap):
+    if not RANGE.fullmatch(gap):
         return first, second
     if (year := first.year) and re.fullmatch(r"[-/]", gap) and re.fullmatch(r"\d{2}", second.text):
         later = {Decimal(year // 100 * 100) + value for value in second.values}

@@ -6,7 +6,7 @@ Markdown as the page shows it (GitHub's tables); what models get wrong of it is 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..schema import Quotation
@@ -63,9 +63,7 @@ def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTabl
             kept.append(lines[place])
             place += 1
             continue
-        end = place + 2
-        while end < len(lines) and "|" in lines[end]:
-            end += 1
+        end = _end(lines, place)
         table = _Table(head, [_cells(line) for line in lines[place + 2 : end]], sides)
         if table.gone and not table.sourced:
             emptied += 1
@@ -77,6 +75,41 @@ def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTabl
             kept += [""] if end < len(lines) and lines[end].strip() else []
         place = end
     return CheckedTables("\n".join(kept).strip(), tables, tuple(dropped), emptied)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One that says something, with the headings of its row and column and the passages that it cites, or these do."""
+
+    row: str
+    column: str
+    text: str
+    numbers: tuple[int, ...]
+
+
+def without_tables(text: str) -> tuple[str, list[Cell]]:
+    """The text around its tables, and their cells."""
+    lines, around, cells, place = text.splitlines(), list[str](), list[Cell](), 0
+    while place < len(lines):
+        if (head := _head(lines, place)) is None:
+            around.append(lines[place])
+            place += 1
+            continue
+        end = _end(lines, place)
+        cells += _table_cells(head, [_cells(line)[: len(head)] for line in lines[place + 2 : end]])
+        place = end
+    return "\n".join(around), cells
+
+
+def _table_cells(head: Sequence[str], rows: Sequence[list[str]]) -> Iterator[Cell]:
+    of_columns = [_sources([above], [row[at] for row in rows if at < len(row)]) for at, above in enumerate(head)]
+    for row in rows:
+        of_row, is_labelled = _sources(row[:1], row[1:]), not cited_numbers(row[0])
+        label = heading(row[0]) if is_labelled and not _says_nothing(row[0]) else ""
+        for at, cell in enumerate(row):
+            if (at or not is_labelled) and not _says_nothing(cell):
+                numbers = cited_numbers(cell) or [*of_columns[at], *of_row]
+                yield Cell(label, heading(head[at]), cell, tuple(dict.fromkeys(numbers)))
 
 
 def quotes_table(quotes: Mapping[str, Sequence[Quotation]]) -> str:
@@ -210,6 +243,14 @@ def _head(lines: Sequence[str], place: int) -> list[str] | None:
     if place + 1 >= len(lines) or "|" not in lines[place] or "|" not in lines[place + 1]:
         return None
     return _cells(lines[place]) if _RULE.fullmatch(_inner(lines[place + 1])) else None
+
+
+def _end(lines: Sequence[str], place: int) -> int:
+    """Behind the last row of the table that begins there."""
+    end = place + 2
+    while end < len(lines) and "|" in lines[end]:
+        end += 1
+    return end
 
 
 def _cells(line: str) -> list[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
+from ..schema import Context
 from ..text import sentences
 
 _STRAIGHT = r"\"([^\"\n]{3,})\""
@@ -26,31 +27,31 @@ _INSERTION = re.compile(rf"{_GAP.pattern}|\[[^\[\]]*\]")
 _INSERTED = re.compile(r"\[(\w)\](?=\w)")
 _UNSPACED = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 """Scripts that do not part words by spaces."""
-_GROUP = r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]"
-_NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
-_WITH_SPACE = re.compile(rf"(?:(?<![ \t])[ \t]+)?{_NUMBERS.pattern}")
-_LIST_MARK = re.compile(
-    r"^[ \t>]*(?:[-*+]|#{1,6}|\(?\d{1,2}[.)])[ \t]+|^[ \t]*\|[ \t]*\d{1,2}[ \t]*(?=\|)", re.MULTILINE
+GROUP = r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]"
+NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+_WITH_SPACE = re.compile(rf"(?:(?<![ \t])[ \t]+)?{NUMBERS.pattern}")
+_STYLES = re.compile(
+    r"[【〔［]\s?(?:\w+ )?\d{1,3}(?:\s*[-–,;]\s*\d{1,3})*(?:†[^】]{0,40})?\s?[】〕］]"
+    r"|\[\^?(?:(?:passages?|sources?|refs?\.?|citations?|quellen?|fuentes?)[: ]\s*)?\d{1,3}"
+    r"(?:\s*(?:[-–,;&]|and)\s*(?:(?:passage|source) )?\d{1,3})*\]"
+    r"|\((?:passages?|sources?) \d{1,3}(?:\s*(?:[-–,;&]|and)\s*\d{1,3})*\)",
+    re.IGNORECASE,
 )
-_STRONG_MARK = re.compile(r"^[ \t>]*(?:\*\*|__)\d{1,2}[.)](?:\*\*|__)?[ \t]+", re.MULTILINE)
-_AFTER_STOP = re.compile(rf"([.!?…。！？][\"'”’»)*_]*)[ \t]*((?:{_GROUP}[ \t]*)+)")
-_LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)")
-_KEPT = "\ue000"
-"""Stands for white space at which no sentence ends."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """``text`` as it is read, with its numbers; ``words`` is the same without them."""
-
-    text: str
-    words: str
-    numbers: tuple[int, ...]
+_SPAN = re.compile(r"(\d{1,3})(?!†)(?:\s*[-–]\s*(\d{1,3}))?(?![^【]*†\d)")
+_BARE_STYLES = re.compile(
+    r"(?<=[^\W\d]|[.,;:!?%)\"”’])(?<!\bm)(?<!\b[kcm]m)(?<!\bmi)(?<!\bft)([¹²³⁴⁵⁶⁷⁸⁹]{1,3})(?![\w⁰])"
+    r"|(?<=[\w%.)\"”’])[ \t]?\((\d{1,2})\)(?=[.,;:!?]|[ \t]*(?:$|\(\d))",
+    re.MULTILINE,
+)
+LONGEST_GROUP = 40
+"""Characters of a bracket that may become a citation."""
+LONGEST_SPAN = 10
+"""Numbers of [1-3]."""
 
 
 def cited_numbers(response: str) -> list[int]:
     """The numbers in square brackets, in order of first appearance."""
-    found = [int(number) for group in _NUMBERS.findall(response) for number in group.split(",")]
+    found = [int(number) for group in NUMBERS.findall(response) for number in group.split(",")]
     return list(dict.fromkeys(found))
 
 
@@ -80,21 +81,72 @@ def with_numbers_of(text: str, numbers: Collection[int]) -> str:
     return _WITH_SPACE.sub(own, text)
 
 
-def cited_sentences(response: str) -> list[Sentence]:
-    """Those that cite something. A quotation is never cut; numbers after a full stop belong to what precedes them."""
-    text = _LIST_MARK.sub("", _STRONG_MARK.sub("", _LINK.sub(r"\1", response)))
-    text = QUOTATION.sub(lambda quote: re.sub(r"\s", _KEPT, quote[0]), text)
-    text = _AFTER_STOP.sub(rf"\1{_KEPT}\2\n", text)
-    found = [sentence.replace(_KEPT, " ") for sentence in sentences(text)]
-    return [
-        Sentence(
-            " ".join(strip_marks(sentence).replace("|", " ").split()),
-            strip_marks(_NUMBERS.sub(" ", sentence)),
-            tuple(numbers),
-        )
-        for sentence in found
-        if (numbers := cited_numbers(sentence))
-    ]
+def unify_brackets(response: str, known: Collection[int]) -> str:
+    """Citations in the styles that models have, as [1] or [1, 2]: 【1】, [Passage 1], [1-3]; ¹ and (1) where nothing is
+    cited otherwise, and only ``known`` numbers.
+    """
+    text = _STYLES.sub(_in_brackets, response)
+    if NUMBERS.search(text):
+        return text
+    return _BARE_STYLES.sub(lambda match: _of_bare(match, known), text)
+
+
+def _in_brackets(match: re.Match[str]) -> str:
+    found = list[int]()
+    for first, last in _SPAN.findall(match[0]):
+        end = int(last or first)
+        found += range(int(first), end + 1) if 0 <= end - int(first) < LONGEST_SPAN else [int(first), end]
+    return f"[{', '.join(map(str, found))}]"
+
+
+def _of_bare(match: re.Match[str], known: Collection[int]) -> str:
+    digits = unicodedata.normalize("NFKC", match[1] or match[2])
+    numbers = [int(digits)] if match[2] else [int(digit) for digit in digits]
+    return f" {numbers}" if set(numbers) <= set(known) else match[0]
+
+
+def in_order_of_appearance(response: str, context: Context) -> tuple[str, Context]:
+    """The answer with its citations numbered from 1, and the context with the same numbers: cited passages first.
+
+    A number that no passage has stays above those that one has.
+    """
+    passages = {passage.number: passage for passage in context.passages}
+    response = unify_brackets(response, passages)
+    cited = [number for number in cited_numbers(response) if number in passages]
+    order = [*cited, *(number for number in passages if number not in cited)]
+    new = {number: place for place, number in enumerate(order, start=1)}
+    missing = {number: number + len(order) for number in cited_numbers(response) if 0 < number <= len(order)}
+    response = _renumbered(response, {**missing, **new})
+    renamed = tuple(replace(passages[number], number=new[number]) for number in order)
+    return response, Context(renamed, tuple(new[number] for number in context.order if number in new))
+
+
+class NumberedStream:
+    """The same for a text that arrives in pieces. ``known``: the numbers of the passages."""
+
+    def __init__(self) -> None:
+        self.known: Collection[int] = ()
+        self._new: dict[int, int] = {}
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """What can be shown of it."""
+        text = self._held + piece
+        start = text.rfind("[")
+        is_open = start >= 0 and "]" not in text[start:] and len(text) - start < LONGEST_GROUP
+        self._held = text[start:] if is_open else ""
+        text = text[:start] if is_open else text
+        for number in cited_numbers(text):
+            if number in self.known:
+                self._new.setdefault(number, len(self._new) + 1)
+        return _renumbered(text, self._new)
+
+
+def _renumbered(text: str, numbers: Mapping[int, int]) -> str:
+    def own(number: re.Match[str]) -> str:
+        return str(numbers.get(int(number[0]), number[0]))
+
+    return NUMBERS.sub(lambda group: re.sub(r"\d+", own, group[0]), text)
 
 
 def strip_marks(text: str) -> str:

@@ -119,10 +119,11 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A sentence of the answer with something that the passages it cites do not have.
+    """A clause of the answer with something that the passages it cites do not have.
 
-    ``numbers`` are the passages it cites, ``unknown`` numbers that no passage has, ``figures`` (dates too) and
-    ``quotations`` what was not found, as the answer writes them.
+    ``numbers`` are the passages it cites, ``unknown`` numbers that no passage has, ``figures`` (dates too),
+    ``quotations`` and ``names`` (countries, and whom it quotes) what was not found, as the answer writes them;
+    ``contradicted`` what stands there otherwise. ``no_source``: it gives a figure or a name and cites nothing.
     """
 
     sentence: str
@@ -130,11 +131,14 @@ class Unsupported:
     figures: tuple[str, ...] = ()
     quotations: tuple[str, ...] = ()
     unknown: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    contradicted: tuple[str, ...] = ()
+    no_source: bool = False
 
     @property
     def lacking(self) -> bool:
         """Whether a passage lacks something, not just the answer a passage."""
-        return bool(self.figures or self.quotations)
+        return bool(self.figures or self.quotations or self.names or self.contradicted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,13 +58,17 @@ def test_no_day(text: str) -> None:
 )
 def test_whether_it_stands(claimed: str, text: str, stands: bool) -> None:
     assert (
-        any(date_stands(date, dates(text), set()) for date in dates(claimed) if date.day or "7" not in claimed)
+        any(
+            date_stands(date, dates(text), set().__contains__)
+            for date in dates(claimed)
+            if date.day or "7" not in claimed
+        )
         is stands
     )
 
 
 def test_a_spelling_that_is_not_known_counts_by_its_numbers() -> None:
     (claimed,) = [date for date in dates("7 August 2022") if date.day]
-    assert date_stands(claimed, [], {Decimal(7), Decimal(2022)})
-    assert not date_stands(claimed, [], {Decimal(8), Decimal(2022)})
-    assert date_stands(claimed, dates("7 August"), {Decimal(2022)})
+    assert date_stands(claimed, [], {Decimal(7), Decimal(2022)}.__contains__)
+    assert not date_stands(claimed, [], {Decimal(8), Decimal(2022)}.__contains__)
+    assert date_stands(claimed, dates("7 August"), {Decimal(2022)}.__contains__)

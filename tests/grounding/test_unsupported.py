@@ -59,6 +59,11 @@ def asked(query: str, scope: Scope = Scope()) -> Question:  # noqa: B008  # froz
         "COVID-19 is not the topic; 5.6% is [1].",
         "Growth was 5.6% (2023), 0.7 percentage points more than 4.9% (2022) [1].",
         "Growth rose by 0.7 points from 4.9% to 5.6% [1].",
+        "Growth and inflation, 5.6% and 6.9%, make 12.5% together [1].",
+        "Inflation fell by 0.8 points [1].",
+        "Exports were worth $12 billion [1].",
+        "Growth was 56 per 1,000 in 2023 [1].",
+        "An estimated 5% or so was growth in 2022 [1].",
         "1. **Growth:** 5.6% [1]",
         "**2.** Growth: 5.6% [1]",
         "### 3. Growth: 5.6% [1]",
@@ -78,13 +83,11 @@ def test_figures_in_other_spellings_are_supported(claim: str) -> None:
         ("Growth was 4.9% (2023 est.) [1].", "4.9%"),
         ("Exports were worth $11.983 million [1].", "$11.983 million"),
         ("Exports were worth \u20ac11.983 billion [1].", "\u20ac11.983 billion"),
-        ("Exports were worth $12 billion [1].", "$12 billion"),
         ("Exports were worth about $13 billion [1].", "$13 billion"),
         ("Exports of more than $12 billion [1].", "$12 billion"),
         ("Exports of almost $11.9 billion [1].", "$11.9 billion"),
         ("Growth was -5.6% [1].", "-5.6%"),
         ("Growth rose by 0.8 points from 4.9% to 5.6% [1].", "0.8"),
-        ("Growth rose by 0.7 points to 5.6% [1].", "0.7"),
         ("Growth rose by $0.7 from 4.9% to 5.6% [1].", "$0.7"),
         ("The balance was 5.4% of GDP [1].", "5.4%"),
         ("The debt is \u20ac1.2 million [1].", "\u20ac1.2 million"),
@@ -93,12 +96,14 @@ def test_figures_in_other_spellings_are_supported(claim: str) -> None:
         ("They voted on 9 July 2022 [1].", "9 July 2022"),
         ("Exports make 11.983% of it [1].", "11.983%"),
         ("They sat in 2020 [1].", "2020"),
-        ("Inflation fell by 0.8 points [1].", "0.8"),
+        ("Inflation fell by 0.9 points [1].", "0.9"),
+        ("Growth was 5.6 per thousand in 2023 [1].", "5.6"),
+        ("The 2022 report has growth of 5.6% [1].", "2022 report"),
         ("Twelve million got aid [1].", "Twelve million"),
     ],
 )
 def test_figures_that_say_something_else_are_not(claim: str, figure: str) -> None:
-    """Strict: a rounded figure needs a word that says so, and rounds the way the word says."""
+    """A word that says how a figure is rounded is held to, and a single digit needs one."""
     (found,) = unsupported(claim, ECONOMY)
     assert (found.figures, found.quotations, found.numbers) == ((figure,), (), (1,))
 
@@ -209,8 +214,86 @@ class TestWhatIsTold:
         (found,) = unsupported("See [the 9% page](http://x.example/77) [1].", "2%")
         assert (found.sentence, found.figures) == ("See the 9% page [1].", ("9%",))
 
-    def test_sentences_that_cite_nothing_are_not_judged(self) -> None:
-        assert unsupported("It is 9%. It is 2% [1].", "2%") == ()
+    def test_a_figure_or_a_name_needs_a_source(self) -> None:
+        assert unsupported("It is 9%. It is 2% [1].", "2%") == (Unsupported("It is 9%.", (), no_source=True),)
+        assert [u.no_source for u in unsupported("It lies near Nairobi. It is 2% [1].", "2%")] == [True]
+        assert unsupported("## Growth of 2023\n\nThis is what they say:\n\nIt is low. It is 2% [1].", "2%") == ()
+
+
+class TestClauses:
+    """Each against its own [n]."""
+
+    TEXTS = ("Kenya grows by 2.09% (2023 est.).", "Mali grows by 2.95% (2023 est.).")
+
+    @pytest.mark.parametrize(
+        ("response", "blamed"),
+        [
+            ("Kenya grows by 2.09% [1] and Mali by 2.95% [2].", []),
+            ("Kenya grows by 2.95% [1] and Mali by 2.95% [2].", [(1,)]),
+            ("Kenya grows by 2.09% (2023 est.) [1] and Mali by 2.9% more [2].", [(2,)]),
+            ("Kenya grows by 2.09% (2023 est.) [1] and falls by 7% in Mali.", [(1,)]),
+            ("Kenya [1] grows by 2.09% and Mali [2] by 2.95%.", []),
+            ("| Country | 2023 |\n|---|---|\n| Kenya | 2.09% [1] |\n| Mali | 2.09% [2] |", [(2,)]),
+            ("Kenya grows by 2.09% \u30101\u3011 and Mali by 2.5% [Passage 2].", [(2,)]),
+            ("Kenya grows by 2.09%\u00b9. Mali grows by 2.5%\u00b2.", [(2,)]),
+            ("Both grow, by 2.09% and 2.95% [1-2].", []),
+        ],
+    )
+    def test_only_the_passage_of_the_clause_is_blamed(self, response: str, blamed: list[tuple[int, ...]]) -> None:
+        assert [found.numbers for found in unsupported(response, *self.TEXTS)] == blamed
+
+
+TURNED = (
+    "In 2015, 39% of the people of Rwanda lived below the poverty line, compared to 57% in 2006. "
+    "The Senate approved the loan of $25 million in May 2016. Exports rose to $4 billion in 2019."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "otherwise"),
+    [
+        ("In 2015, 57% of the people of Rwanda lived below the poverty line, compared to 39% in 2006", "57%"),
+        ("In 2015, 39% of the people of Rwanda lived above the poverty line, compared to 57% in 2006", "above"),
+        ("In 2015, 39% of the people of Uganda lived below the poverty line, compared to 57% in 2006", "Uganda"),
+        ("The Senate did not approve the loan of $25 million in May 2016", "not"),
+        ("The Senate approved the loan of $25 million in May 2019", "2019"),
+        ("The Assembly approved the loan of $25 million in May 2016", "Assembly"),
+        ("Sales abroad fell to $4 billion, and exports fell to $4 billion in 2019", "$4 billion"),
+        ("According to UNICEF, exports rose to $4 billion in 2019", "UNICEF"),
+        ("The share rose from 57% to 39%", "39%"),
+    ],
+)
+def test_what_a_passage_says_otherwise(claim: str, otherwise: str) -> None:
+    (found,) = unsupported(f"{claim} [1].", TURNED)
+    assert otherwise in {*found.names, *found.contradicted, *found.figures}
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "In 2006, 57% of the people of Rwanda lived below the poverty line, compared to 39% in 2015",
+        "Compared to 57% in 2006, 39% of the Rwandan people were poor in 2015",
+        "A loan of $25 million was approved by the Senate in May 2016",
+        "En 2015, el 39 % de la poblaci\u00f3n de Ruanda era pobre",
+        "Poverty fell from 57% to 39%, by 18 points",
+    ],
+)
+def test_the_same_in_other_words_is_borne(claim: str) -> None:
+    assert unsupported(f"{claim} [1].", TURNED) == ()
+
+
+@pytest.mark.parametrize(
+    ("response", "answered"),
+    [
+        ("It is 2% [1].", True),
+        ("The loan of $25 million was approved by the Senate.", True),
+        ("The passages do not state the homicide rate [1].", False),
+        ("I could not find this in the reports [1].", False),
+        ("Tea comes from Ceylon.", False),
+    ],
+)
+def test_what_counts_as_an_answer(response: str, answered: bool) -> None:
+    assert check(response, context(TURNED)).answered is answered
 
 
 NUMBERS = st.integers(11, 99_999_999)

@@ -70,8 +70,8 @@ def test_sources_are_distinct_and_in_citation_order(query: Post) -> None:
 
 def test_citations_are_the_numbers_that_occur_in_the_response(query: Post, client: FlaskClient) -> None:
     body = client.post("/query", json={"query": "Is it [2] or [9]?", "limit": 3}).get_json()
-    assert body["response"] == "You asked: Is it [2] or [9]? [1][2][3]"
-    assert [citation["number"] for citation in body["citations"]] == [2, 1, 3]
+    assert body["response"] == "You asked: Is it [1] or [9]? [2][1][3]"
+    assert [citation["number"] for citation in body["citations"]] == [1, 2, 3]
 
 
 class TestScope:

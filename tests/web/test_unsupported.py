@@ -35,6 +35,9 @@ def port(app: Flask, kenya: Ingested) -> Iterator[int]:
         yield port
 
 
+NOTHING_ELSE = {"names": [], "contradicted": [], "no_source": False}
+
+
 @pytest.mark.usefixtures("kenya")
 def test_the_answer_lists_what_its_sources_do_not_bear(query: Post, server: FakeOpenAI) -> None:
     server.chat(Reply([RIGHT, " ", WRONG, "\n\n", UNKNOWN]))
@@ -46,8 +49,16 @@ def test_the_answer_lists_what_its_sources_do_not_bear(query: Post, server: Fake
             "figures": ["2031", "9.9 %"],
             "quotations": ["never said"],
             "unknown": [],
+            **NOTHING_ELSE,
         },
-        {"sentence": "A list: 2.09% [9]", "numbers": [], "figures": [], "quotations": [], "unknown": [9]},
+        {
+            "sentence": "A list: 2.09% [9]",
+            "numbers": [],
+            "figures": [],
+            "quotations": [],
+            "unknown": [9],
+            **NOTHING_ELSE,
+        },
     ]
     assert {citation["number"]: citation["supported"] for citation in body["citations"]} == {1: False, 2: False}
 
@@ -123,8 +134,6 @@ def test_the_second_of_two_like_sentences_is_found(page: tuple[Page, list[str]],
     assert answer.locator(".unsupported-text").all_text_contents() == [
         "Not 52.09 ",
         " at all",
-        "x",
         "3.33 ",
-        "x",
         "4.44 ",
     ]

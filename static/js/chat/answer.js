@@ -86,10 +86,10 @@ export class AnswerView {
   }
 
   done(answer) {
-    for (const citation of answer.citations) {
-      const missing = missingIn(citation.number, answer.unsupported);
-      this.#sources.set(citation.number, { ...this.#hitOf(citation), ...citation, missing });
-    }
+    // The finished text has other numbers than the one that was streamed: those of its own citations.
+    this.#sources = new Map(answer.citations.map((citation) => [citation.number, {
+      ...this.#hitOf(citation), ...citation, missing: missingIn(citation.number, answer.unsupported),
+    }]));
     this.#text = answer.response;
     this.#settle();
     this.#steps.finish({ path: answer.trace?.path, citations: answer.citations });

@@ -57,22 +57,26 @@ const SIGN = /[\p{L}\p{N}]/gu;
 
 const letters = (text) => text.match(SIGN)?.join("") ?? "";
 
-const quoted = ({ figures, quotations }) => [...figures, ...quotations.map((text) => `“${text}”`)].join(", ");
+const quoted = ({ figures, quotations, names = [] }) =>
+  [...figures, ...names, ...quotations.map((text) => `“${text}”`)].join(", ");
 
 /** What is wrong with the sentence, in words: where what was not found, and which source there is none of. */
 export function explainUnsupported(sentence) {
-  const { numbers, unknown } = sentence;
+  const { numbers, unknown, contradicted = [] } = sentence;
   const missing = quoted(sentence);
   const source = numbers.length > 1 ? `sources ${numbers.join(" and ")}` : `source ${numbers[0]}`;
   return [
     missing && `Not found in ${source}: ${missing}.`,
+    contradicted.length > 0 && `Otherwise in ${source}: ${contradicted.join(", ")}.`,
+    sentence.no_source && "No source is given.",
     unknown.length > 0 && `There is no source ${unknown.join(" or ")}.`,
   ].filter(Boolean).join(" ");
 }
 
 /** What of the answer the passage with this number should have, and has not. */
 export const missingIn = (number, unsupported) =>
-  unsupported.filter(({ numbers }) => numbers.includes(number)).map(quoted).filter(Boolean).join(", ");
+  unsupported.filter(({ numbers }) => numbers.includes(number))
+    .flatMap((clause) => [quoted(clause), ...(clause.contradicted ?? [])]).filter(Boolean).join(", ");
 
 /** Every letter and digit on the page, with the place where it stands: what lies between them differs by Markdown. */
 function readLetters(container) {
@@ -95,6 +99,9 @@ function find({ places, text }, wanted, from) {
   }
   return -1;
 }
+
+/** Where the text of an element begins. */
+const placeOf = ({ places }, inside) => places.findIndex(({ node }) => inside.contains(node));
 
 /** Wraps the part of one text node; a citation's button is coloured as a whole. Returns what now stands there. */
 function wrap(node, start, end) {
@@ -132,12 +139,14 @@ export function markUnsupported(container, unsupported) {
   for (const sentence of unsupported) {
     const wanted = letters(sentence.sentence);
     const shown = readLetters(container);
-    const start = find(shown, wanted, from);
+    const cell = [...container.querySelectorAll("td")].find((one) =>
+      !one.querySelector(".unsupported-mark") && letters(one.textContent) === wanted);
+    const start = cell ? placeOf(shown, cell) : find(shown, wanted, from);
     if (start >= 0) {
       const places = shown.places.slice(start, start + [...wanted].length);
       const explanation = explainUnsupported(sentence);
       markRange(places, explanation);
-      from = start + [...wanted].length + [...letters(explanation)].length;
+      if (!cell) from = start + [...wanted].length + [...letters(explanation)].length;
       continue;
     }
     for (const number of sentence.numbers) {

@@ -1,0 +1,194 @@
+"""Amounts: figures with what they measure and the years they are of; which of them say the same.
+
+39 % are 390 per thousand and not 39 of them; 55 mph are 88 km/h; 6.1 is 6.11 in fewer digits, and so is "some 6".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from itertools import chain, combinations, permutations
+
+from .claim_words import UNITS, pattern
+from .figures import RANGE, Figure, figures, unify_signs
+from .reported_figures import bound_years
+
+_SPELLINGS = [(measure, size, spelling) for measure, units in UNITS.items() for spelling, size in units.items()]
+_UNIT = re.compile(
+    rf"[\s-]?(?:{'|'.join(f'(?P<u{place}>{one[2]})' for place, one in enumerate(_SPELLINGS))})(?![\w²³])",
+    re.IGNORECASE,
+)
+_LEADING_YEAR = pattern(r"\W*(?:in|during|by|en|im|em|as of|at the end of)\s+(?:\w+ ){0,3}?(?:1\d{3}|20\d{2})\b")
+_CONTRAST = pattern(r"\b{contrasts}\b")
+_FALLING = pattern(r"\b{falling}")
+_NEAREST = (ROUND_HALF_UP, ROUND_HALF_EVEN)
+_HEDGES = (
+    (pattern(r"(?:^|[\s(]){over}\s*$"), (ROUND_FLOOR,)),
+    (pattern(r"(?:^|[\s(]){under}\s*$"), (ROUND_CEILING,)),
+    (pattern(r"(?:^|[\s(]){about}\s*$"), _NEAREST),
+)
+_OR_SO = pattern(r"\s*(?:[\w%]+ ){0,2}{or_so}\b")
+_ADDS, _DIVIDES = pattern(r"\b{adds}\b"), pattern(r"(?<!\w){divides}(?!\w)")
+BEFORE = 24
+"""Characters in front of a figure in which a word may say that it is rounded."""
+ROUGHLY = Decimal("0.05")
+"""How far a rounded number may be from the true one, as a share of it."""
+CLOSELY = Decimal("0.02")
+"""The same of a converted one, and of one with a single digit that no word calls rounded."""
+MOST_TERMS = 6
+"""Figures that are reckoned with: more of them are a list."""
+SMALL = 100
+"""Below it a number without a unit is a count, which nobody rounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """``measure`` and ``size`` of its unit: "share" and .01 for %, "$" and 1; "" where none is known.
+
+    ``also``: further readings, by the scale in a table's head. ``rounding``: how the words around it say that it is
+    rounded, () = they don't.
+    """
+
+    figure: Figure
+    measure: str
+    size: Decimal
+    years: frozenset[int]
+    end: int
+    falling: bool = False
+    rounding: tuple[str, ...] = ()
+    also: frozenset[Decimal] = frozenset()
+
+    @property
+    def values(self) -> Iterator[Decimal]:
+        """What it may be; what falls may be written without its sign."""
+        for value in self.figure.values:
+            yield value
+            if self.falling:
+                yield -value
+
+    def agrees(self, true: Amount) -> bool:
+        """Whether it says the same as one of a passage, in its unit or another: rounded, converted, or as it is."""
+        if not self.measures_as(true):
+            return False
+        factor = true.size / self.size if self.measure and true.measure else Decimal(1)
+        return any(
+            said == value or self._is_near(said, value, converted=factor != 1)
+            for said in self.values
+            for value in (one * factor for one in (*true.figure.values, *true.figure.parts, *true.also))
+        )
+
+    def measures_as(self, other: Amount) -> bool:
+        """Whether both units, where they are known, are of one kind."""
+        if not self.measure or not other.measure or (self.measure, self.size) == (other.measure, other.size):
+            return True
+        return self.measure == other.measure and bool(self.size and other.size)
+
+    def _is_near(self, said: Decimal, true: Decimal, *, converted: bool = False) -> bool:
+        """Rounded to the digits it shows; zeros at its end may be digits or not."""
+        if not said or not true or self.figure.year or (said > 0) != (true > 0):
+            return False
+        off, digits = abs(true - said) / abs(true), len(said.normalize().as_tuple().digits)
+        if not self.rounding and not converted and self.figure.bare and abs(said) < SMALL and not self.measure:
+            return False
+        if off > (ROUGHLY if self.rounding or digits > 1 else CLOSELY):
+            return False
+        return (converted and off <= CLOSELY) or rounds_to(true, said, self.rounding or _NEAREST)
+
+
+def rounds_to(value: Decimal, said: Decimal, modes: Sequence[str] = _NEAREST) -> bool:
+    """Whether ``said`` is ``value`` rounded to the digits that ``said`` shows."""
+    exponent = int(said.normalize().as_tuple().exponent)
+    if not -9 < exponent < value.adjusted() + 2:
+        return False
+    return any(value.quantize(Decimal(1).scaleb(exponent), mode) == said for mode in modes)
+
+
+def amounts(text: str, *, comma: bool) -> list[Amount]:
+    """The figures of a sentence in order, but for those of a unit ("35 births/1,000 people" is one)."""
+    found, same = figures(text, comma=comma), unify_signs(text)
+    falling, result = bool(_FALLING.search(text)), list[Amount]()
+    for figure, years in zip(found, _years(same, found), strict=True):
+        if result and figure.start < result[-1].end:
+            continue
+        measure, size, end = _unit(same, figure)
+        result.append(Amount(figure, measure, size, years, end, falling, _rounding(same, figure.start, end)))
+    for place in range(len(result) - 2, -1, -1):  # 160,000 to 227,000 sq mi
+        one, after = result[place], result[place + 1]
+        if (
+            after.measure
+            and not one.measure
+            and not one.figure.year
+            and RANGE.fullmatch(same[one.end : after.figure.start])
+        ):
+            result[place] = replace(one, measure=after.measure, size=after.size)
+    return result
+
+
+def _unit(text: str, figure: Figure) -> tuple[str, Decimal, int]:
+    if figure.unit:
+        return ("share", Decimal("0.01"), figure.end) if figure.unit == "%" else (figure.unit, Decimal(1), figure.end)
+    if figure.year or not (match := _UNIT.match(text, figure.end)) or match.lastgroup is None:
+        return "", Decimal(1), figure.end
+    measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
+    return measure, size, match.end()
+
+
+def _rounding(text: str, start: int, end: int) -> tuple[str, ...]:
+    before = text[max(0, start - BEFORE) : start]
+    found = next((modes for words, modes in _HEDGES if words.search(before)), ())
+    return found or (_NEAREST if _OR_SO.match(text, end) else ())
+
+
+def _years(text: str, found: Sequence[Figure]) -> list[frozenset[int]]:
+    """Those at their end (`bound_years`), else the one that the sentence begins with: "In 2015, 39 %"."""
+    bound = bound_years(text, found)
+    lead = _LEADING_YEAR.match(text)
+    if lead is None:
+        return bound
+    year, place = frozenset({int(text[lead.end() - 4 : lead.end()])}), lead.end()
+    for index, figure in enumerate(found):
+        if figure.start < lead.end():
+            continue
+        if figure.year or _CONTRAST.search(text, place, figure.start):
+            break
+        bound[index], place = bound[index] or year, figure.end
+    return bound
+
+
+def is_reckoned(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
+    """Whether it is a difference, sum, ratio or mean of some terms, where ``words`` speak of such."""
+    terms = [one for one in terms if one.figure.year is None]
+    if not 2 <= len(terms) <= MOST_TERMS or amount.figure.year:
+        return False
+    results = chain(
+        _added(amount, terms) if _ADDS.search(words) else (), _divided(amount, terms) if _DIVIDES.search(words) else ()
+    )
+    said = [abs(value) for value in amount.figure.values]
+    return any(value == one or (value and one and rounds_to(value, one)) for value in results for one in said)
+
+
+def _added(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
+    """Of terms with its unit, in their own; "0.7" may be percentage points."""
+    alike = [one for one in terms if (one.measure, one.size) == (amount.measure, amount.size) or not amount.measure]
+    for one, other in combinations(alike, 2):
+        if (one.measure, one.size) == (other.measure, other.size):
+            yield from (abs(a - b) for a in one.figure.values for b in other.figure.values)
+    for count in range(2, len(alike) + 1):
+        for some in combinations(alike, count):
+            if len({one.measure for one in some}) == 1:
+                yield sum(max(one.figure.values) for one in some) + Decimal(0)
+
+
+def _divided(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
+    for one, other in permutations(terms, 2):
+        if one.measure != other.measure or not (below := max(other.figure.values)):
+            continue
+        above = max(one.figure.values)
+        if amount.measure == "share" and one.measure != "share":
+            yield from (abs(above / below * 100), abs((above - below) / below * 100))
+        elif not amount.measure:
+            yield abs(above / below)
+        if amount.measure == one.measure:
+            yield (above + below) / 2

@@ -1,0 +1,214 @@
+"""A passage as the citation check reads it, once: its statements, and where its amounts, words and dates stand."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+from itertools import islice
+
+from ..questions.names import find_countries
+from ..schema import Passage
+from ..text import sentences
+from .amounts import CLOSELY, ROUGHLY, Amount, amounts
+from .claim_words import UNITS, stem, stems
+from .dates import dates
+from .figures import comma_decimals, figures, scales_named
+from .reported_figures import stated
+from .wording import normalise
+
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+MOST_PLACES = 500
+"""At which one amount is looked at, and sentences that have one word."""
+AROUND = 2
+"""Lines before and behind one of a list."""
+MOST_TOKENS = 100
+"""Of a sentence that is laid beside another."""
+_CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][^\W_]+")
+_ABBREVIATION = re.compile(r"[A-Z](?:\.?[A-Z])+\.?")
+_WRAPPED = re.compile(
+    r"(?:(?<=[^\n]{60}[\w,;&%])[ \t]*\n[ \t]*(?=[\w($€£])|(?<=[\w,;&%])[ \t]*\n[ \t]*(?=[a-z(]))(?![^\n:]{0,40}:)"
+)
+"""The end of a line in the middle of a sentence, as PDFs have them; not in front of an item ("male: 20.6 years")."""
+_LABEL = re.compile(r"[A-Z][\w ,&/()-]{0,60}: (?=[A-Z][^\n:]{40})")
+"""In front of prose: "Economic overview: Iraq's growth slowed …"."""
+_SMALL_WORDS = frozenset(["a", "an", "and", "at", "by", "de", "for", "in", "la", "of", "on", "the", "to", "with"])
+_NO_NAMES = stems("no_name")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, or an amount. ``key``: what is compared, "#" for each amount and "#y" for a year.
+
+    ``is_name``: it has a capital, which says little of the first one of a sentence (``is_first``).
+    """
+
+    key: str
+    text: str
+    is_name: bool = False
+    is_first: bool = False
+    amount: Amount | None = None
+
+
+class Statement:
+    """A sentence or line, of an answer or of a passage."""
+
+    def __init__(self, text: str, found: Sequence[Amount]) -> None:
+        self.text = text
+        self.amounts = found
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """In order, the first of a long one; a bare number word is a word."""
+        label, found = _LABEL.match(self.text), list[Token]()
+        place = label.end() if label else 0
+        for amount in (
+            *(one for one in self.amounts if one.figure.start >= place and not (one.figure.word and one.figure.bare)),
+            None,
+        ):
+            until = amount.figure.start if amount else len(self.text)
+            found += self._words(place, until, first=not found)
+            if amount is None or len(found) >= MOST_TOKENS:
+                break
+            year = amount.figure.year is not None and amount.figure.bare
+            found.append(Token("#y" if year else "#", self.text[amount.figure.start : amount.end], amount=amount))
+            place = amount.end
+        return found[:MOST_TOKENS]
+
+    def _words(self, start: int, end: int, *, first: bool) -> Iterator[Token]:
+        for match in WORD.finditer(self.text, start, max(start, end)):
+            word, key = match[0], stem(match[0])
+            capital = word[0].isupper() and key not in _NO_NAMES and key not in _SMALL_WORDS
+            yield Token(key, word, is_name=capital, is_first=first)
+            first = False
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Of its words."""
+        return frozenset(map(stem, WORD.findall(self.text))) - _SMALL_WORDS
+
+
+class Evidence:
+    """Of one passage. ``around``: numbers of its title, section, page and metadata: years and the like, no amounts."""
+
+    def __init__(self, passage: Passage) -> None:
+        chunk = passage.hit.chunk
+        where = " \n".join([chunk.title, chunk.section, str(chunk.page or ""), *map(str, chunk.metadata.values())])
+        text = passage.wider_text if chunk.text in passage.wider_text else f"{passage.wider_text}\n{chunk.text}"
+        self.full = f"{where}\n{text}"
+        self.where = where
+        self.words = f"{normalise(where)}\n{normalise(text)}"
+        self.dates = list({(one.year, one.month, one.day): one for one in dates(where) + dates(text)}.values())
+        named = figures(where)
+        self.around = frozenset(value for figure in named for value in (*figure.values, *figure.parts))
+        self.statements = list(_statements(text, scales_named(where, named)))
+        self._places = _places(self.statements, text)
+        self._sorted = sorted(self._places)
+        self._sentences = defaultdict[str, list[int]](list)
+        self._at = dict[Decimal, int]()
+        for place, statement in enumerate(self.statements):
+            for amount in statement.amounts:
+                for value in amount.figure.values:
+                    self._at.setdefault(value, place)
+            for key in statement.keys:
+                self._sentences[key].append(place)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Stems of all its words, and of those around it."""
+        return frozenset(map(stem, WORD.findall(self.full)))
+
+    @cached_property
+    def proper(self) -> frozenset[str]:
+        """Stems of names of whatever: words with a capital in the middle of a sentence, and of its title."""
+        return frozenset(map(stem, (*_CAPITAL.findall(self.full), *WORD.findall(self.where))))
+
+    @cached_property
+    def countries(self) -> frozenset[str]:
+        """The codes of those that it names, however it is called there."""
+        return frozenset(key for country in find_countries(self.full) for key in country.keys)
+
+    @cached_property
+    def initials(self) -> str:
+        """First letters of its words, small words left out: where an abbreviation may stand for some of them."""
+        words = WORD.findall(self.full)
+        return "".join(word[0] if word.lower() not in _SMALL_WORDS else "" for word in words).upper()
+
+    @cached_property
+    def abbreviations(self) -> frozenset[str]:
+        """WHO, U.S.: without points."""
+        return frozenset(word.replace(".", "") for word in _ABBREVIATION.findall(self.full))
+
+    def __contains__(self, number: Decimal) -> bool:
+        """Whether it stands there, or around it, whatever it counts."""
+        return number in self._places or number in self.around
+
+    def amounts_like(self, amount: Amount) -> list[Amount]:
+        """The amounts that say the same, in whatever unit."""
+        near = dict.fromkeys(value for said in amount.values for value in self._values_near(said, amount))
+        found = (one for value in near for one in self._places[value][:MOST_PLACES])
+        return [one for one in islice(found, MOST_PLACES) if amount.agrees(one)]
+
+    def listed_with(self, amount: Amount) -> list[Amount]:
+        """The amounts in its unit of the lines around the one where it stands: a list of years, or of parts."""
+        place = next((self._at[value] for value in amount.figure.values if value in self._at), None)
+        lines = self.statements[max(0, place - AROUND) : place + AROUND + 1] if place is not None else ()
+        unit = (amount.measure, amount.size)
+        return [one for line in lines for one in line.amounts if unit == (one.measure, one.size) and unit[0]]
+
+    def _values_near(self, said: Decimal, amount: Amount) -> Iterator[Decimal]:
+        if said in self._places:
+            yield said
+        for factor in _factors(amount):
+            low, high = sorted((said * factor * (1 - ROUGHLY - CLOSELY), said * factor * (1 + ROUGHLY + CLOSELY)))
+            start, end = bisect_left(self._sorted, low), bisect_right(self._sorted, high)
+            yield from self._sorted[start : min(end, start + MOST_PLACES)]
+
+    def nearest(self, keys: Collection[str], *, most: int) -> list[Statement]:
+        """The statements that have most of these words; rare ones count more."""
+        scores = Counter[int]()
+        for key in keys:
+            places = self._sentences.get(key, ())
+            for place in places[:MOST_PLACES]:
+                scores[place] += 1 / (1 + len(places))  # type: ignore[assignment]  # counts by weight
+        return [self.statements[place] for place, _ in scores.most_common(most)]
+
+
+def _factors(amount: Amount) -> set[Decimal]:
+    """By which a value in another unit of its kind may differ from it."""
+    sizes = UNITS.get(amount.measure, {}).values()
+    return {Decimal(1), *(amount.size / size for size in sizes if size)}
+
+
+def _statements(text: str, headed: set[Decimal]) -> Iterator[Statement]:
+    comma = comma_decimals(text)
+    for sentence in sentences(_WRAPPED.sub(" ", text)):
+        found = amounts(sentence, comma=comma)
+        factors = headed | scales_named(sentence, [one.figure for one in found])
+        yield Statement(sentence, [_scaled(one, factors) for one in found])
+
+
+def _scaled(amount: Amount, factors: set[Decimal]) -> Amount:
+    if amount.figure.scaled or not factors:
+        return amount
+    also = frozenset((value * factor).normalize() + 0 for value in amount.figure.values for factor in factors)
+    return replace(amount, also=also)
+
+
+def _places(statements: Sequence[Statement], text: str) -> dict[Decimal, list[Amount]]:
+    """The amounts by value. Those of a list have the years that its lines share."""
+    shared = defaultdict[Decimal, set[int]](set)
+    for figure in stated(text):
+        shared[figure.value].update(figure.years)
+    found = defaultdict[Decimal, list[Amount]](list)
+    for statement in statements:
+        for amount in statement.amounts:
+            years = amount.years or frozenset(shared.get(min(amount.figure.values, default=Decimal(0)), ()))
+            dated = amount if years == amount.years else replace(amount, years=years)
+            for value in {*amount.figure.values, *amount.figure.parts, *amount.also}:
+                found[value].append(dated)
+    return dict(found)

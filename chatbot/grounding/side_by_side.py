@@ -1,0 +1,192 @@
+"""An answer's clause beside the passage's sentence that it repeats: what of it is said otherwise there.
+
+Only where most of the clause stands in the sentence in the same order is a difference held against it; a clause in
+other words is held to its figures, and to whether what they are of rises or falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+
+from .claim_words import stems
+from .evidence import Evidence, Statement, Token
+
+CLOSE = 0.65
+"""Share of a clause's words that stand in a sentence in the same order, from which it is a repetition."""
+LEAST = 5
+"""Words that a repetition has at least."""
+SURE = 4
+"""Words in a row by which a figure is in the same place."""
+SHORT = 4
+"""Words that stand for others; more of them are another thing that is said."""
+BEFORE_FIGURE = 6
+"""Words in front of a figure among which the verb is looked for."""
+_NEGATORS, _STAND_INS = stems("negators"), stems("stand_in")
+_RISES, _FALLS = stems("rises"), stems("falls")
+_ABOVE, _BELOW = _RISES | stems("above"), _FALLS | stems("below")
+_NO_NEGATION = frozenset({"onli", "less", "more", "fewer", "just"})
+"""Behind "not" and "no" it is none: "no less than", "not only"."""
+
+
+@dataclass(slots=True)
+class Laid:
+    """``share`` of the clause that stands there. The rest is said otherwise, by kind: as the answer writes it."""
+
+    share: float
+    amounts: list[tuple[Token, Token]] = field(default_factory=list)
+    years: list[tuple[Token, Token]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    turned: list[str] = field(default_factory=list)
+    negated: list[str] = field(default_factory=list)
+
+    @property
+    def otherwise(self) -> list[str]:
+        """What contradicts; a change of order moves figures and years alike, and "did not fall" is no fall."""
+        moved = _is_moved(self.amounts) and _is_moved(self.years)
+        figures = [] if moved else [said.text for said, _ in self.amounts + self.years]
+        turns = [] if self.negated and self.turned else self.turned + self.negated
+        return figures + self.names + turns
+
+
+def _is_moved(pairs: Sequence[tuple[Token, Token]]) -> bool:
+    """Whether each of these amounts stands in the place of another of them."""
+    return len(pairs) > 1 and all(
+        any(said.amount and there.amount and said.amount.agrees(there.amount) for _, there in pairs)
+        for said, _ in pairs
+    )
+
+
+def contradicted(clause: Statement, evidence: Sequence[Evidence], *, borne: Collection[str]) -> list[str]:
+    """What of the clause its passages say otherwise.
+
+    ``borne``: amounts and years that do stand in them; one that does not is missing, and not said otherwise.
+    """
+    near = [statement for one in evidence for statement in one.nearest(clause.keys, most=3)]
+    proper = frozenset[str]().union(*(one.proper for one in evidence))
+    laid = [_lay(clause.tokens, source.tokens, borne, proper) for source in near if len(source.keys & clause.keys) > 1]
+    close = [one for one in laid if one.share >= CLOSE]
+    if close:
+        return [] if not all(one.otherwise for one in close) else max(close, key=lambda one: one.share).otherwise
+    return [*_crossed(clause.tokens), *_turned_figures(clause, near)]
+
+
+def _lay(clause: Sequence[Token], source: Sequence[Token], borne: Collection[str], proper: Collection[str]) -> Laid:
+    matcher = SequenceMatcher(None, [one.key for one in clause], [one.key for one in source], autojunk=False)
+    changes = matcher.get_opcodes()
+    same = [token for kind, start, end, _, _ in changes if kind == "equal" for token in clause[start:end]]
+    words, of = sum(token.amount is None for token in same), sum(token.amount is None for token in clause)
+    laid = Laid(min(len(same) / len(clause), words / of) if len(same) >= LEAST and of else 0.0)
+    if laid.share < CLOSE:
+        return laid
+    negations = 0
+    for place, (kind, start, end, source_start, source_end) in enumerate(changes):
+        said, there = clause[start:end], source[source_start:source_end]
+        if kind == "equal":
+            _compare_amounts(laid, said, there, borne)
+            continue
+        if len(there) > SHORT:  # at the ends it is what the clause leaves out
+            there = there if 0 < place < len(changes) - 1 else ()
+        if max(len(said), len(there)) <= SHORT:
+            _compare_directions(laid, said, there)
+            _compare_names(laid, clause, source, said, [t for t in there if not t.is_first or t.key in proper])
+            negations += _negations(said, clause, start) - _negations(there, source, source_start)
+    if negations % 2:
+        laid.negated.append(next((t.text for t in (*clause, *source) if t.key in _NEGATORS), ""))
+    return laid
+
+
+def _compare_amounts(laid: Laid, said: Sequence[Token], there: Sequence[Token], borne: Collection[str]) -> None:
+    for one, other in zip(said, there, strict=True) if len(said) >= SURE else ():
+        if one.amount and other.amount and one.text in borne and not one.amount.agrees(other.amount):
+            (laid.years if one.key == "#y" else laid.amounts).append((one, other))
+
+
+def _compare_directions(laid: Laid, said: Sequence[Token], there: Sequence[Token]) -> None:
+    signs = {_sign(token) for token in said} - {0}, {_sign(token) for token in there} - {0}
+    if signs in (({1}, {-1}), ({-1}, {1})):
+        laid.turned += [token.text for token in said if _sign(token)]
+
+
+def _compare_names(
+    laid: Laid, clause: Sequence[Token], source: Sequence[Token], said: Sequence[Token], there: Sequence[Token]
+) -> None:
+    """A name for another one, unless both sentences have both: then the order is another."""
+    names = [token for token in said if token.is_name and token.key not in _STAND_INS]
+    others = [token for token in there if token.is_name]
+    if not names or not others or any(is_alike(one, other) for one in names for other in others):
+        return
+    keys, keys_there = {token.key for token in clause}, {token.key for token in source}
+    if not ({one.key for one in names} <= keys_there and any(one.key in keys for one in others)):
+        laid.names.append(" ".join(token.text for token in names))
+
+
+def is_alike(one: Token, other: Token) -> bool:
+    """Kenya and Kenyan, WHO and World."""
+    first, second = one.key, other.key
+    return first[:4] == second[:4] or (one.text.isupper() != other.text.isupper() and first[:1] == second[:1])
+
+
+def _sign(token: Token) -> int:
+    return (token.key in _ABOVE) - (token.key in _BELOW)
+
+
+def _negations(some: Sequence[Token], of: Sequence[Token], start: int) -> int:
+    return sum(
+        token.key in _NEGATORS and not (place + 1 < len(of) and of[place + 1].key in _NO_NEGATION)
+        for place, token in enumerate(some, start=start)
+    )
+
+
+def _direction(tokens: Sequence[Token], place: int) -> int:
+    """1 where what leads to the amount there rises, -1 where it falls, 0 where nothing says so."""
+    for before in reversed(tokens[max(0, place - BEFORE_FIGURE) : place]):
+        if before.amount or before.key in _NEGATORS:
+            return 0
+        if sign := (before.key in _RISES) - (before.key in _FALLS):
+            return sign
+    return 0
+
+
+def _crossed(tokens: Sequence[Token]) -> Iterator[str]:
+    """What is wrong in "rose from 7.7 % to 6.9 %", and in "5 %, down from 4 %"."""
+    places = [place for place, token in enumerate(tokens) if token.key == "#"]
+    for place in places:
+        one = tokens[place]
+        if place < 1 or tokens[place - 1].key != "from":
+            continue
+        following = next((at for at in places if at > place), None)
+        if following and following - place == 2 and tokens[place + 1].key == "to":
+            verb, first, last = _direction(tokens, place), one, tokens[following]
+        elif (before := [at for at in places if at < place]) and place > 1:
+            sign = (tokens[place - 2].key in _RISES) - (tokens[place - 2].key in _FALLS)
+            verb, first, last = sign, one, tokens[before[-1]]
+        else:
+            continue
+        if verb and _change(first, last) == -verb:
+            yield last.text
+
+
+def _change(first: Token, last: Token) -> int:
+    """1 where the second amount is greater, -1 where it is less; 0 where it cannot be said."""
+    if not first.amount or not last.amount or not first.amount.measures_as(last.amount):
+        return 0
+    before, after = min(first.amount.figure.values), min(last.amount.figure.values)
+    return 0 if min(before, after) < 0 else (after > before) - (after < before)
+
+
+def _turned_figures(clause: Statement, near: Sequence[Statement]) -> Iterator[str]:
+    """Amounts to which something rises that falls to them in the passage, or the other way round."""
+    for place, token in enumerate(clause.tokens):
+        if token.key != "#" or not token.amount or not (said := _direction(clause.tokens, place)):
+            continue
+        there = {
+            _direction(source.tokens, at)
+            for source in near
+            if len(source.keys & clause.keys) > 1
+            for at, other in enumerate(source.tokens)
+            if other.key == "#" and other.amount and token.amount.agrees(other.amount)
+        }
+        if there == {-said}:
+            yield token.text
