@@ -128,6 +128,11 @@ class Settings(BaseModel):
     quantization: Literal["none", "scalar", "binary"] = Field(
         "none", description="Quantisation of the vector index of MongoDB; scalar is advised above 100,000 passages."
     )
+    num_candidates: Literal["auto"] | Annotated[int, Field(ge=1, le=10_000)] = Field(
+        "auto",
+        description="Candidates of an approximate $vectorSearch. auto: 20 x the results, at least 1000, more inside a "
+        "scope; exact search below 10,000 passages.",
+    )
     create_indexes: bool = Field(True, description="Create missing search indexes of MongoDB at the start.")
     retrieval_method: str = Field("hybrid", description="vector, bm25 or hybrid.")
     vector_weight: Fraction = Field(0.6, description="Weight of the vector search in hybrid retrieval, 0 to 1.")

@@ -44,7 +44,7 @@ class Deployment:
 
     def index(self, *, dimensions: int = DIMENSIONS, **changes: object) -> None:
         settings = self.settings.override(**changes)
-        ensure_indexes(self.database, index_plans(settings, dimensions=dimensions))
+        ensure_indexes(self.database, index_plans(settings, {"": dimensions}))
 
     def findings(self, **changes: object) -> list[Finding]:
         return list(diagnose(self.services(**changes)))
@@ -105,7 +105,7 @@ def plant_undeclared(deployment: Deployment) -> None:
 
 def plant_building(deployment: Deployment) -> None:
     deployment.client.engine.new_status = "BUILDING"
-    for plan in index_plans(deployment.settings, dimensions=DIMENSIONS):
+    for plan in index_plans(deployment.settings, {"": DIMENSIONS}):
         target = plan.target
         deployment.database[target.collection].create_search_index(
             target.index, kind=target.kind, definition=target.definition
@@ -139,6 +139,25 @@ def test_planted_fault_is_found_by_name(
     assert found, f"{name} was not found"
     assert found[0].severity == "error"
     assert remedy in found[0].remedy
+
+
+@pytest.mark.parametrize("community", [True, False])
+@pytest.mark.parametrize("state", ["BUILDING", "FAILED"])
+def test_a_text_index_that_cannot_answer_is_a_warning_with_the_servers_words(
+    deployment: Deployment, state: str, community: bool
+) -> None:
+    deployment.index()
+    deployment.client.engine.community = community
+    index = deployment.client.engine.index("report_chatting", "text_index")
+    index.serving = None
+    index.become(state, "disk full")
+
+    (found,) = [finding for finding in deployment.findings() if finding.severity != "ok"]
+
+    assert (found.severity, found.name) == ("warning", f"index_{state.lower()}")
+    assert "'text_index' of 'report_chatting'" in found.message
+    assert "keywords are not searched" in found.message
+    assert state != "FAILED" or "disk full" in found.message
 
 
 def test_undeclared_field_is_named(deployment: Deployment) -> None:

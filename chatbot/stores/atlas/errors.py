@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from ...database.core import CommandError
@@ -13,6 +13,8 @@ from ..chunks import no_direction
 from .definitions import SearchTarget
 
 OVERLOADED = 489
+NOT_QUERYABLE, UNDECLARED = "index_not_queryable", "field_undeclared"
+"""Reasons of errors that are about one index, not about the question: its state, and what it does not declare."""
 NO_ENGINE_CODES = {115, 31082, 40324, 6047401}
 """CommandNotSupported, SearchNotEnabled, unrecognised stage, and "only allowed on MongoDB Atlas" (7.x)."""
 _NO_ENGINE = re.compile(
@@ -40,9 +42,13 @@ def translate_refusals(target: SearchTarget) -> Iterator[None]:
 
 
 def lacks_engine(error: CommandError) -> bool:
-    """True where the server has no such stage or command, or no search engine that answers."""
-    message = error.server_message
-    return error.server_code in NO_ENGINE_CODES or bool(_NO_ENGINE.search(message) or _ENGINE_DOWN.search(message))
+    """True where the server has no such stage or command. An engine that does not answer is there: it may come back."""
+    return error.server_code in NO_ENGINE_CODES or bool(_NO_ENGINE.search(error.server_message))
+
+
+def is_away(error: CommandError) -> bool:
+    """True where there is a search engine that does not answer just now."""
+    return bool(_ENGINE_DOWN.search(error.server_message))
 
 
 def has_no_room(error: CommandError) -> bool:
@@ -54,7 +60,7 @@ def explain(error: CommandError, target: SearchTarget) -> SearchEngineError:
     """What a refused command means: of known refusals the cause and the remedy, of others the server's words."""
     if error.server_code == OVERLOADED:
         return SearchEngineError("The search engine is overloaded.", remedy="Try again.", retry_after=2)
-    if _ENGINE_DOWN.search(error.server_message):
+    if is_away(error):
         return SearchEngineError(
             "MongoDB cannot reach its search engine.",
             remedy="Start the search engine (mongot) beside the server, or set VECTOR_SEARCH=faiss.",
@@ -79,6 +85,7 @@ def _undeclared(match: re.Match[str], target: SearchTarget) -> SearchEngineError
     return SearchEngineError(
         f"The field {field!r} is not declared as {kind} in the {target.described}.",
         remedy=f"Add it to FILTER_FIELDS and run: python -m chatbot index create. {_should_be(target)}",
+        reason=UNDECLARED,
     )
 
 
@@ -103,11 +110,23 @@ def not_queryable(target: SearchTarget, state: str, message: str = "") -> Search
         return SearchEngineError(
             f"The {target.described} has failed{f' ({message})' if message else ''}.",
             remedy="Drop it and create it anew: python -m chatbot index drop, then index create.",
+            reason=NOT_QUERYABLE,
         )
     return SearchEngineError(
         f"The {target.described} is not queryable: its state is {state}.",
         remedy="It answers once it is built; see: python -m chatbot index status.",
         retry_after=10,
+        reason=NOT_QUERYABLE,
+    )
+
+
+def missing(target: SearchTarget, others: Iterable[str]) -> SearchEngineError:
+    """The error for an index that does not exist, beside ``others`` of the same collection."""
+    return SearchEngineError(
+        f"The collection {target.collection!r} has no search index {target.index!r}, so nothing can be found in it "
+        f"(its search indexes: {', '.join(sorted(others)) or 'none'}).",
+        remedy="Create it: python -m chatbot index create.",
+        reason=NOT_QUERYABLE,
     )
 
 
