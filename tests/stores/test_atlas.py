@@ -467,6 +467,7 @@ class TestHybridSearch:
 def test_rows_that_went_behind_the_engines_back_do_not_shorten_the_answer(setup: Setup) -> None:
     """mongod drops the ids of mongot that have no row any more: document_source_internal_search_id_lookup.cpp."""
     setup.write(20)
+    assert len(setup.store.vector_search(QUERY, top_k=5, scope=Scope())) == 5
     setup.engine.lag = 20.0
     nearest = {"_id": {"$in": [Chunk.make_id("reports", "v", place) for place in range(0, 16, 4)]}}
     assert setup.database["reports"].delete_many(nearest) == 4

@@ -150,6 +150,8 @@ EXACT_SHARE = 0.05
 REMEMBERED_SECONDS = 30.0
 """A count only chooses between two right answers, so an old one does no harm."""
 REMEMBERED_COUNTS = 500
+SETTLING_SECONDS = 60.0
+"""After which an engine has followed a deletion."""
 
 
 class ShapeChooser:
@@ -169,6 +171,7 @@ class ShapeChooser:
         self._fixed = num_candidates
         self._clock = clock
         self._counts: dict[tuple[str, Scope], tuple[float, int]] = {}
+        self._shrunk: dict[str, float] = {}
 
     def stage(self, collection: Collection, *, index: str, vector: Sequence[float], scope: Scope, limit: int) -> Json:
         """`$vectorSearch` for the ``limit`` nearest chunks of the collection inside the scope."""
@@ -182,6 +185,15 @@ class ShapeChooser:
             wide = candidates(limit, share)
         return ann_stage(index=index, path=self._path, vector=vector, scope=scope, limit=limit, num_candidates=wide)
 
+    def shrank(self, collection: Collection) -> bool:
+        """Whether rows went a moment ago, by whomever: the engine may still give their ids, and the server drops those.
+        Asks for the collection's count."""
+        total = collection.name, Scope()
+        if total in self._counts:
+            self._counts[total] = (float("-inf"), self._counts[total][1])
+        self.count(collection, Scope())
+        return self._clock() - self._shrunk.get(collection.name, float("-inf")) < SETTLING_SECONDS
+
     def only(self, collection: Collection, scope: Scope, found: int) -> None:
         """No search finds more than ``found`` chunks of the scope, however many are counted."""
         self._counts[collection.name, Scope(scope.conditions)] = (self._clock(), found)
@@ -193,6 +205,8 @@ class ShapeChooser:
         if remembered and self._clock() - remembered[0] < REMEMBERED_SECONDS:
             return remembered[1]
         count = collection.count(scope.to_mql()) if scope.conditions else collection.estimated_count()
+        if not scope.conditions and remembered and count < remembered[1]:
+            self._shrunk[collection.name] = self._clock()
         if len(self._counts) >= REMEMBERED_COUNTS:
             self._counts.clear()
         self._counts[key] = (self._clock(), count)

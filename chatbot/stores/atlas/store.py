@@ -238,8 +238,8 @@ class AtlasStore(MongoChunks):
         """At least the ``top_k`` best rows, with every row that ties with the last of them.
 
         The engine cuts ties in an order of its own. So one row more is asked for than is wanted, and more again
-        while that one ties with the last. More is asked for, too, while there are fewer than are ``counted`` in that
-        scope: the server drops rows that are gone, and says nothing.
+        while that one ties with the last. More is asked for, too, while rows are going and there are fewer than are
+        ``counted`` in that scope: the server drops those that are gone, and says nothing.
         """
         limit = wanted = top_k + self._spare
         while top_k > 0:
@@ -257,9 +257,10 @@ class AtlasStore(MongoChunks):
 
     def _is_short(self, rows: Sequence[object], target: SearchTarget, wanted: int, scope: Scope) -> bool:
         """Whether there should be more rows; not where there are none because the index cannot answer."""
-        if not rows and self._health.failure(target):
+        collection = self._database[target.collection]
+        if (not rows and self._health.failure(target)) or not self._shapes.shrank(collection):
             return False
-        return len(rows) < min(wanted, self._shapes.count(self._database[target.collection], scope))
+        return len(rows) < min(wanted, self._shapes.count(collection, scope))
 
     def _check(self, vector: Vector) -> Vector:
         return check_query(
