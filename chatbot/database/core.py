@@ -168,6 +168,13 @@ class Collection:
         with self._driver(max_time_ms) as raw:
             return list(self._backend.for_search(raw).aggregate(list(pipeline), **options))
 
+    def explain(self, pipeline: Sequence[Json]) -> Json:
+        """What the server says of a pipeline of the search engine that it runs."""
+        with self._driver() as raw:
+            asked = {"aggregate": self.name, "pipeline": list(pipeline), "cursor": {}}
+            found = raw.database.command({"explain": asked, "verbosity": "executionStats"})
+        return dict(found)
+
     def expiry(self, seconds: float) -> Json:
         """A field for a row that the server may delete after ``seconds``; SQLite deletes nothing by itself."""
         if self._backend.embedded:

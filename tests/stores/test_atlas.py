@@ -407,6 +407,15 @@ class TestHybridSearch:
         setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope().within(["reports"]))
         assert [name for name, _, _ in setup.engine.asked[2:]] == ["reports"]
 
+    @pytest.mark.parametrize("fused", [True, False])
+    def test_the_pipelines_that_are_shown_are_those_that_are_sent(self, setup: Setup, fused: bool) -> None:
+        vector = self.filled(setup)
+        setup.engine.rank_fusion = fused
+        shown = setup.store.pipelines(self.QUERY, vector, top_k=4, scope=Scope())
+        setup.engine.asked.clear()
+        setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
+        assert shown == [(collection, pipeline) for collection, pipeline, _ in setup.engine.asked]
+
     def test_two_searches_where_the_server_lacks_it(self, setup: Setup) -> None:
         vector = self.filled(setup)
         setup.engine.rank_fusion = False

@@ -201,8 +201,8 @@ class IndexHealth:
         """
         key = target.collection, target.index
         until, before = self._known.get(key, NEVER)
-        if self._clock() < until:
-            return before
+        if before is None and self._clock() < until:
+            return None
         if self._database[target.collection].estimated_count() == 0:
             return None
         failure = self._look(target)

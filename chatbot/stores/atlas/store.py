@@ -117,6 +117,20 @@ class AtlasStore(MongoChunks):
         """See `protocols.HybridStore`."""
         return [texts.collection for _, texts in self._inside(scope) if self._health.known_failure(texts)]
 
+    def pipelines(self, query: str, vector: Vector, *, top_k: int, scope: Scope) -> list[tuple[str, list[Json]]]:
+        """The aggregations of `hybrid_search` with their collections, as they are sent first."""
+        numbers: list[float] = self._check(vector).tolist()
+        shown = []
+        for target, texts in self._inside(scope):
+            if self._has_rank_fusion() and not self._health.failure(texts):
+                shown.append((target.collection, self._fused_pipeline(target, texts, query, numbers, top_k, scope)))
+                continue
+            shown.append((target.collection, self._vector_pipeline(target, numbers, scope, top_k + self._spare)))
+            if not self._health.failure(texts):
+                words = keyword_pipeline(index=texts.index, query=query, scope=scope, limit=top_k + self._spare)
+                shown.append((target.collection, words))
+        return shown
+
     def with_candidates(self, count: int | None) -> AtlasStore:
         """See `protocols.CandidateStore`."""
         other = copy.copy(self)
@@ -200,11 +214,9 @@ class AtlasStore(MongoChunks):
             return None
         collection = self._database[target.collection]
         with translate_refusals(target):
-            stage = self._shapes.stage(collection, index=target.index, vector=numbers, scope=scope, limit=top_k)
-        text = text_stage(index=texts.index, query=query, scope=scope)
-        fused = rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k, vector_weight=0.5)
+            pipeline = self._fused_pipeline(target, texts, query, numbers, top_k, scope)
         try:
-            rows = collection.search(fused, max_time_ms=self._max_time_ms)
+            rows = collection.search(pipeline, max_time_ms=self._max_time_ms)
         except CommandError as error:
             if is_away(error) or error.server_code == OVERLOADED:
                 raise explain(error, target) from error
@@ -213,6 +225,8 @@ class AtlasStore(MongoChunks):
                 self._rank_fusion = False
                 log.warning("$rankFusion is refused, both searches run one by one: %s", error.server_message)
             return found
+        if any(map(is_retired, rows)):
+            return None
         scored = [(leg_scores(row.get("details")), self._chunk(row, target.collection)) for row in rows]
         near, worded = (
             [Match(chunk.id, scores[leg], chunk) for scores, chunk in scored if leg in scores]
@@ -220,8 +234,18 @@ class AtlasStore(MongoChunks):
         )
         if not worded:
             self._health.failure(texts)
+        if not near and (failure := self._health.failure(target)):
+            raise failure
         short = len(near) < top_k and self._is_short(near, target, top_k, scope)
-        return (self._near(target, numbers, top_k, scope) if short or not near else near), worded
+        return (self._near(target, numbers, top_k, scope) if short else near), worded
+
+    def _fused_pipeline(
+        self, target: SearchTarget, texts: SearchTarget, query: str, numbers: list[float], top_k: int, scope: Scope
+    ) -> list[Json]:
+        collection = self._database[target.collection]
+        stage = self._shapes.stage(collection, index=target.index, vector=numbers, scope=scope, limit=top_k)
+        text = text_stage(index=texts.index, query=query, scope=scope)
+        return rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k, vector_weight=0.5)
 
     def _has_rank_fusion(self) -> bool:
         """Asked of the server once."""
@@ -238,16 +262,19 @@ class AtlasStore(MongoChunks):
         """At least the ``top_k`` best rows, with every row that ties with the last of them.
 
         The engine cuts ties in an order of its own. So one row more is asked for than is wanted, and more again
-        while that one ties with the last. More is asked for, too, while rows are going and there are fewer than are
-        ``counted`` in that scope: the server drops those that are gone, and says nothing.
+        while that one ties with the last; and while some rows only wait to be deleted; and while rows go and there
+        are fewer than are ``counted`` in that scope: the server drops what is gone, and says nothing.
         """
         limit = wanted = top_k + self._spare
         while top_k > 0:
             with translate_refusals(target):
                 found = self._database[target.collection].search(pipeline(limit), max_time_ms=self._max_time_ms)
             rows = [row for row in found if not is_retired(row)]
-            tied = len(found) >= limit and len(rows) > top_k and rows[-1]["score"] >= rows[top_k - 1]["score"]
-            short = len(rows) < wanted and counted is not None and self._is_short(rows, target, wanted, counted)
+            full = len(found) >= limit
+            tied = full and len(rows) > top_k and rows[-1]["score"] >= rows[top_k - 1]["score"]
+            short = len(rows) < wanted and (
+                full or (counted is not None and self._is_short(rows, target, wanted, counted))
+            )
             if limit >= MAX_CANDIDATES or not (tied or short):
                 if short and counted is not None:
                     self._shapes.only(self._database[target.collection], counted, len(rows))
