@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -92,7 +92,7 @@ def show_pipelines(services: Services, question: str, limit: int | None, explain
     assert isinstance(store, AtlasStore)
     top_k = limit or services.settings.top_k
     for collection, pipeline in store.pipelines(question, vector, top_k=top_k, scope=Scope()):
-        shown = {"collection": collection, "pipeline": pipeline}
+        shown: dict[str, Any] = {"collection": collection, "pipeline": pipeline}
         if explain:
             shown["explain"] = services.storage.database[collection].explain(pipeline)
         click.echo(json.dumps(shown, indent=2, default=str))

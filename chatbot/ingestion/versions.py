@@ -36,7 +36,7 @@ BATCH = 256
 """Passages embedded and written at a time: what a kill can lose."""
 LONGEST_WAIT = 3.0
 """Seconds that a request waits for another edit; a report that is being read takes longer."""
-EDIT_PATIENCE = 20.0
+EDIT_PATIENCE = 60.0
 """Seconds that a request waits for the searches to follow."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two looks at how far the searches have followed."""

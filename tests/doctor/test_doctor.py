@@ -160,6 +160,30 @@ def test_a_text_index_that_cannot_answer_is_a_warning_with_the_servers_words(
     assert state != "FAILED" or "disk full" in found.message
 
 
+def test_an_engine_that_is_away_is_one_finding(deployment: Deployment) -> None:
+    deployment.index()
+    away = "Error connecting to localhost:28000 :: caused by :: Connection refused"
+    deployment.client.engine.failure = OperationFailure(away, 6, {"errmsg": away})
+
+    (found,) = [finding for finding in deployment.findings() if finding.severity != "ok"]
+
+    assert found.area == "vector_search"
+    assert "cannot reach its search engine" in found.message
+
+
+def test_recall_is_measured_on_the_installations_own_words(deployment: Deployment) -> None:
+    deployment.index()
+    deployment.database["chatbot_data"].update_one({"_id": "doc-v-00000"}, {"$set": {"document_title": "Harvest"}})
+
+    findings = [finding for finding in diagnose(deployment.services(), recall=True) if finding.area == "recall"]
+
+    assert {(finding.severity, finding.remedy) for finding in findings} == {("ok", "NUM_CANDIDATES=100")}
+    assert all("100.0%" in finding.message for finding in findings)
+    stages = [pipeline[0]["$vectorSearch"] for _, pipeline, _ in deployment.client.engine.asked]
+    assert any(stage.get("exact") for stage in stages)
+    assert any(stage.get("numCandidates") == 100 for stage in stages)
+
+
 def test_undeclared_field_is_named(deployment: Deployment) -> None:
     plant_undeclared(deployment)
 

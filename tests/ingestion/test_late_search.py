@@ -199,6 +199,24 @@ def test_an_engine_that_is_away_for_a_while_is_waited_for(
     assert words(services) == OLD
 
 
+def test_an_index_of_an_older_release_is_written_as_before_and_told(
+    services: Services, client: SearchClient, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for indexes in client.engine.indexes.values():
+        for index in indexes.values():
+            if index.type == "vectorSearch":
+                fields = [field for field in index.latest["fields"] if field["path"] != "document_id"]
+                index.serving = index.latest = {"fields": fields}
+            else:
+                index.latest["mappings"]["fields"].pop("document_id", None)
+    for path in (write(tmp_path / "old", passages_of(*OLD)), write(tmp_path / "new", passages_of(*NEW))):
+        ingest(services, path)
+    assert words(services) == NEW
+    told = [record.getMessage() for record in caplog.records if "'document_id' is not declared" in record.getMessage()]
+    assert len(told) == 2
+    assert all("Run: python -m chatbot index create" in message for message in told)
+
+
 @pytest.mark.parametrize("kind", ["search", "vectorSearch"])
 def test_an_index_that_cannot_answer_is_not_waited_for(
     services: Services, client: SearchClient, tmp_path: Path, kind: str

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatbot.database import open_database
-from chatbot.errors import DatabaseError, SearchEngineError
+from chatbot.errors import DatabaseError, SearchEngineError, SettingsError
 from chatbot.settings import Settings
 from chatbot.stores import choose_engine
 from chatbot.stores.atlas.definitions import index_plans, text_index_definition, vector_index_definition
@@ -275,6 +275,17 @@ def test_an_update_keeps_what_else_the_operator_has_set(setup: Setup) -> None:
     fields = texts.latest["mappings"]["fields"]
     assert (fields["data"], fields["own"]["type"], "type" in fields) == (multi, "autocomplete", True)
     assert texts.latest["analyzer"] == "lucene.french"
+
+
+def test_options_of_the_settings_are_declared_and_change_an_index(setup: Setup) -> None:
+    ensure_indexes(setup.database, setup.plans())
+    options = '{"hnswOptions": {"maxEdges": 32}, "numPartitions": 2}'
+    for _ in range(2):
+        ensure_indexes(setup.database, setup.plans(index_options=options))
+    latest = setup.engine.index("reports", "vector_index").latest
+    assert (latest["fields"][0]["hnswOptions"], latest["numPartitions"]) == ({"maxEdges": 32}, 2)
+    with pytest.raises(SettingsError, match=r"INDEX_OPTIONS.*hnswOptions, numPartitions, storedSource"):
+        Settings.from_env({"INDEX_OPTIONS": '{"hnsw": 1}'})
 
 
 @pytest.mark.parametrize("community", [True, False])

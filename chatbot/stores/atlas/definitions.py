@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 from ...database.core import Json
@@ -47,20 +49,25 @@ class IndexPlan:
 
 
 def vector_index_definition(
-    dimensions: Mapping[str, int], filter_fields: Iterable[str], quantization: Quantization = "none"
+    dimensions: Mapping[str, int],
+    filter_fields: Iterable[str],
+    quantization: Quantization = "none",
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Json:
     """The `vectorSearch` index: cosine over the embeddings, and every field that a scope may name.
 
     ``dimensions`` by slot: two while the embedding model changes. Quantisation is advised above 100,000 vectors:
-    scalar takes a quarter of the memory, binary a twenty-fourth.
+    scalar takes a quarter of the memory, binary a twenty-fourth. ``options``: see `Settings.index_options`.
     """
-    shared: Json = {"similarity": "cosine", "quantization": quantization}
+    more = dict(options)
+    hnsw = {"hnswOptions": more.pop("hnswOptions")} if "hnswOptions" in more else {}
+    shared: Json = {"similarity": "cosine", "quantization": quantization, **hnsw}
     vectors: list[Json] = [
         {"type": "vector", "path": embedding_field(slot), "numDimensions": size, **shared}
         for slot, size in dimensions.items()
     ]
     filters = dict.fromkeys((*filter_fields, FOLLOWED_BY))
-    return {"fields": [*vectors, *({"type": "filter", "path": name} for name in filters)]}
+    return {"fields": [*vectors, *({"type": "filter", "path": name} for name in filters)], **more}
 
 
 def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
@@ -78,7 +85,8 @@ def index_plans(settings: Settings, dimensions: Mapping[str, int], *, dropped: I
     three search indexes.
     """
     names, fields = list(dict.fromkeys(settings.chunk_collections)), settings.filter_fields
-    vector = vector_index_definition(dimensions, fields, settings.quantization)
+    options = json.loads(settings.index_options or "{}")
+    vector = vector_index_definition(dimensions, fields, settings.quantization, options)
     text = text_index_definition(fields, settings.language)
     gone = tuple(map(embedding_field, dropped))
     return [
@@ -97,7 +105,8 @@ def fits_definition(found: Mapping[str, Any], target: SearchTarget) -> bool:
     if "fields" in wanted:
         existing = {field.get("path"): field for field in found.get("fields", [])}
         fits = all(_covers(existing.get(field["path"], {}), field) for field in wanted["fields"])
-        return fits and existing.keys().isdisjoint(target.dropped)
+        same = all(found.get(name) == value for name, value in wanted.items() if name != "fields")
+        return fits and same and existing.keys().isdisjoint(target.dropped)
     fields = found.get("mappings", {}).get("fields", {})
     return all(_same_mapping(fields.get(path), mapping) for path, mapping in wanted["mappings"]["fields"].items())
 
@@ -114,7 +123,7 @@ def keep_extras(target: SearchTarget, found: Mapping[str, Any]) -> Json:
             field.get("path"): field for field in found.get("fields", []) if field["path"] not in target.dropped
         }
         own = {field["path"]: {**_same_kind(existing.get(field["path"]), field), **field} for field in wanted["fields"]}
-        return {**found, "fields": list({**own, **existing, **own}.values())}
+        return {**found, **wanted, "fields": list({**own, **existing, **own}.values())}
     mappings = found.get("mappings", {})
     fields = mappings.get("fields", {})
     needed = {

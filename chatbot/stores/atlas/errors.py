@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from ...database.core import CommandError
 from ...errors import SearchEngineError
 from ..chunks import no_direction
-from .definitions import SearchTarget
+from .definitions import FOLLOWED_BY, SearchTarget
 
 OVERLOADED = 489
 NOT_QUERYABLE, UNDECLARED = "index_not_queryable", "field_undeclared"
@@ -29,7 +29,7 @@ _VECTOR_PATH = re.compile(r"(?P<path>\S+) (?:is not indexed as vector|must be in
 _DIMENSIONS = re.compile(r"indexed with (?P<stored>\d+) dimensions but queried with (?P<asked>\d+)")
 _ZERO = re.compile(r"against a zero (?:vector|knnVector)|non-finite value")
 _NOT_READY = re.compile(r"while in state (?P<state>\w+)|Index \S+ (?P<new>not initialized)")
-_FULL = re.compile(r"maximum number of (?:FTS|search) indexes", re.IGNORECASE)
+_FULL = re.compile(r"(?:maximum number of|too many) (?:\w+ )*index|index limit", re.IGNORECASE)
 
 
 @contextmanager
@@ -84,9 +84,13 @@ def _undeclared(match: re.Match[str], target: SearchTarget) -> SearchEngineError
     field, kind = match["path"], match["type"]
     return SearchEngineError(
         f"The field {field!r} is not declared as {kind} in the {target.described}.",
-        remedy=f"Add it to FILTER_FIELDS and run: python -m chatbot index create. {_should_be(target)}",
+        remedy=f"{_declare(field)} python -m chatbot index create. {_should_be(target)}",
         reason=UNDECLARED,
     )
+
+
+def _declare(field: str) -> str:
+    return "Run:" if field == FOLLOWED_BY else "Add it to FILTER_FIELDS and run:"
 
 
 def _wrong_path(match: re.Match[str], target: SearchTarget) -> SearchEngineError:

@@ -7,6 +7,7 @@ once they let it go.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection as AnyOf
 from collections.abc import Sequence
 
@@ -14,9 +15,11 @@ from ...database.core import Database
 from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING
 from ...errors import SearchEngineError
 from .definitions import TEXT_PATHS, SearchTarget
-from .errors import UNDECLARED, not_queryable, translate_refusals
-from .indexes import IndexHealth, index_status
+from .errors import UNDECLARED, translate_refusals
+from .indexes import IndexHealth
 from .pipelines import listing_pipeline
+
+log = logging.getLogger(__name__)
 
 
 class Following:
@@ -35,6 +38,7 @@ class Following:
         self._targets = targets
         self._health = health
         self._field = embedding_field
+        self._undeclared: list[SearchTarget] = []
         self._dimensions = dimensions
 
     def retire(self, document_id: str, *, keep: AnyOf[str]) -> list[str]:
@@ -82,7 +86,7 @@ class Following:
         except SearchEngineError as error:
             if error.reason != UNDECLARED:
                 raise
-            if target.kind == "search":
-                return None  # made by an older release; without it the keywords are a moment behind
-            status = index_status(self._database, target)
-            raise (error if status.state == "READY" else not_queryable(target, status.state)) from error
+            if target not in self._undeclared:  # made by an older release: what is written is shown without waiting
+                self._undeclared.append(target)
+                log.warning("%s", error.message)
+            return None
