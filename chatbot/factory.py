@@ -58,6 +58,7 @@ def _start(app: Flask, services: Services) -> None:
     if services.storage.engine.traits.has_search_indexes and services.settings.create_indexes:
         startup: Startup = app.extensions["startup"]
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
+    services.ingesting.clear_up()
     if services.ingesting.finish_deletions() or services.storage.ingestions.active():
         _run_worker(app)
     if _wants_samples(services):

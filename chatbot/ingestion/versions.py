@@ -110,7 +110,7 @@ class VersionWriter:
         if not self._followed(record.id, watch, there=[chunk.id for chunk in chunks]):
             raise SearchEngineError(
                 f"The search engine has not indexed all passages of {record.title} within {watch.patience:.0f} s.",
-                remedy="See: python -m chatbot doctor. Then ingest it again; what is written is not embedded again.",
+                remedy="See: python -m chatbot doctor. Then ingest it again.",
             )
         # What may have changed between a check and its write: then the document must not become ready.
         watch.check()

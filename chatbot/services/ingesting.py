@@ -188,6 +188,13 @@ class Ingesting:
     def _deleting(self) -> list[DocumentRecord]:
         return [record for record in self._storage.documents.all() if record.status == "deleting"]
 
+    def clear_up(self) -> None:
+        """Remove what processes that died have left beside the versions that are shown, unless a job goes on there."""
+        left = [one for one in self._storage.documents.all() if one.status == "ready" and one.replacing]
+        if left and not self._storage.ingestions.active():
+            for record in left:
+                self.service.settle(record.id)
+
     @lazy
     def originals(self) -> Originals:
         """The files that documents were made of."""

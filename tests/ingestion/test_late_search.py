@@ -27,7 +27,16 @@ from chatbot.stores.atlas.definitions import index_plans
 from chatbot.stores.atlas.indexes import ensure_indexes
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.search_engine import failure
-from tests.ingestion.helpers import REPORT_ID, ingest, passages_of, record_of, running, write
+from tests.ingestion.helpers import (
+    REPORT_ID,
+    KilledError,
+    ingest,
+    passages_of,
+    raising,
+    record_of,
+    running,
+    write,
+)
 
 OLD, NEW, OTHER = [f"zebra{n}" for n in range(6)], [f"lion{n}" for n in range(9)], [f"okapi{n}" for n in range(6)]
 SPEED = 40.0
@@ -168,6 +177,24 @@ def test_a_deletion_that_nobody_waits_for_is_finished_later(
     client.engine.lag = 1e-6
     assert not services.ingesting.finish_deletions()
     assert services.storage.documents.get(REPORT_ID) is None
+
+
+def test_what_a_killed_replacement_leaves_is_cleared_up_at_the_next_start(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else nothing would ever be cached again."""
+    ingest(services, write(tmp_path / "old", passages_of(*OLD)))
+    store, die = type(services.vectors.store), raising(KilledError)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "retire", lambda *arguments, **options: die())
+        with pytest.raises(KilledError):
+            ingest(services, write(tmp_path / "new", passages_of(*NEW)))
+    assert words(services) == NEW
+    assert services.storage.documents.unsettled()
+    services.ingesting.clear_up()
+    assert services.storage.documents.unsettled() == {}
+    assert words(services) == NEW
+    assert services.storage.database["chatbot_data"].count({}) == len(NEW)
 
 
 def test_an_engine_that_never_follows_ends_in_an_error_and_the_old_version(
