@@ -1,3 +1,20 @@
 """Ask your reports: scoped, grounded answers over country reports, yearly reviews and other documents."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .similarity import create_embedding, similarity_search
+
+__all__ = ["create_embedding", "similarity_search"]
 __version__ = "0.4.0"
+
+
+def __getattr__(name: str) -> Any:
+    """The two functions, when they are first asked for: importing a part of the package opens none of the others."""
+    if name in __all__:
+        from . import similarity
+
+        return getattr(similarity, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

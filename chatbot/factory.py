@@ -58,10 +58,8 @@ def _start(app: Flask, services: Services) -> None:
     if services.storage.engine.traits.has_search_indexes and services.settings.create_indexes:
         startup: Startup = app.extensions["startup"]
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
-    for record in services.storage.documents.all():
-        if record.status == "deleting":  # whoever was at it died
-            services.ingesting.ingestor.delete(record.id)
-    if services.storage.ingestions.active():
+    services.ingesting.clear_up()
+    if services.ingesting.finish_deletions() or services.storage.ingestions.active():
         _run_worker(app)
     if _wants_samples(services):
         samples = app.extensions["samples"] = services.ingesting.sample_reports()

@@ -19,6 +19,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "adaptive": {
         **TO_THE_LETTER,
         "retrieval_method": "vector",
+        "num_candidates": 1000,
         "top_k": 5,
         "threshold_start": 0.7,
         "threshold_step": 0.1,

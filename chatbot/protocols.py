@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection as AnyOf
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -176,7 +177,33 @@ class HybridStore(Store, Protocol):
     """A store that runs both searches in one go."""
 
     def hybrid_search(self, query: str, vector: Vector, *, top_k: int, scope: Scope) -> tuple[list[Match], list[Match]]:
-        """What vector_search and keyword_search would find."""
+        """What vector_search and keyword_search would find, as far as the keywords can be searched."""
+
+    def without_keywords(self, scope: Scope) -> list[str]:
+        """The collections of the scope in which the last hybrid search had no keywords: their index cannot answer."""
+
+
+@runtime_checkable
+class CandidateStore(Store, Protocol):
+    """A store that searches approximately, among a number of candidates."""
+
+    def with_candidates(self, count: int | None) -> Store:
+        """The same with always so many, and to the letter: no exact search of few passages, nothing asked for ties."""
+
+
+@runtime_checkable
+class LateStore(Store, Protocol):
+    """A store whose searches follow writes late. What it holds is shown, and its rows go, when they have."""
+
+    def retire(self, document_id: str, *, keep: AnyOf[str] = ()) -> list[str]:
+        """Take a document's chunks, except those in ``keep``, out of what is searched, before `delete_document`; ids
+        of all that wait for it."""
+
+    def unfollowed(self, document_id: str, *, there: AnyOf[str] = (), gone: AnyOf[str] = ()) -> int:
+        """How many chunks the searches do not know yet as they are: ``there`` were written, ``gone`` retired.
+
+        Raises SearchEngineError.
+        """
 
 
 class ChangeLog(Protocol):

@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from dotenv import find_dotenv, load_dotenv
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from .errors import SettingsError
 from .presets import PRESETS
@@ -32,6 +41,7 @@ def _split(value: object) -> object:
 Collections = Annotated[tuple[tuple[str, str], ...], BeforeValidator(read_collections)]
 CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
+INDEX_OPTIONS = {"hnswOptions", "numPartitions", "storedSource"}
 Prices = Annotated[tuple[ModelPrice, ...], BeforeValidator(read_prices)]
 
 
@@ -138,6 +148,14 @@ class Settings(BaseModel):
     )
     quantization: Literal["none", "scalar", "binary"] = Field(
         "none", description="Quantisation of the vector index of MongoDB; scalar is advised above 100,000 passages."
+    )
+    index_options: str = Field(
+        "", description="More of the vector index of MongoDB, as JSON: hnswOptions, numPartitions, storedSource."
+    )
+    num_candidates: Literal["auto"] | Annotated[int, Field(ge=1, le=10_000)] = Field(
+        "auto",
+        description="Candidates of an approximate $vectorSearch. auto: 20 x the results, at least 1000, more inside a "
+        "scope; exact search below 10,000 passages.",
     )
     create_indexes: bool = Field(True, description="Create missing search indexes of MongoDB at the start.")
     retrieval_method: str = Field("hybrid", description="vector, bm25 or hybrid.")
@@ -268,6 +286,14 @@ class Settings(BaseModel):
     )
     attachment_chunk_size: int = Field(1000, ge=100, description="Longest passage of an attachment, in characters.")
     attachment_chunk_overlap: int = Field(100, ge=0, description="What a passage of an attachment repeats.")
+
+    @field_validator("index_options")
+    @classmethod
+    def _readable_index_options(cls, text: str) -> str:
+        options = json.loads(text or "{}")
+        if not isinstance(options, dict) or options.keys() - INDEX_OPTIONS:
+            raise ValueError(f"it should be a JSON object with some of {', '.join(sorted(INDEX_OPTIONS))}")
+        return text
 
     @model_validator(mode="before")
     @classmethod

@@ -186,7 +186,7 @@ def test_an_ingestion_can_be_cancelled(library: Opened) -> None:
     long: FilePayload = {"name": "lighthouses.md", "mimeType": "text/markdown", "buffer": "".join(lines).encode()}
 
     card = add(browser, long)
-    expect(card).to_contain_text(re.compile(r"Indexing: \d+ of 6,\d+ passages"), timeout=SLOW)
+    expect(card).to_contain_text(re.compile(r"Embedding: \d+ of 6,\d+ passages"), timeout=SLOW)
     assert float(card.locator("summary progress").get_attribute("value") or 1) < 1
     card.get_by_role("button", name="Cancel").click()
     expect(card).to_have_attribute("data-state", "cancelled", timeout=SLOW)

@@ -91,10 +91,11 @@ class ChatModels:
 class CachedAgent:
     """Implements `protocols.Agent`. Abstentions, failures and answers that ended early are never kept.
 
-    ``generation`` changes with everything else an answer depends on: the reports, the models, the settings.
+    ``generation`` changes with everything else an answer depends on: the reports, the models, the settings; None while
+    reports change, when nothing is kept.
     """
 
-    def __init__(self, inner: Agent, cache: Cache, generation: Callable[[], str]) -> None:
+    def __init__(self, inner: Agent, cache: Cache, generation: Callable[[], str | None]) -> None:
         self.needs_language_model = inner.needs_language_model
         self._inner = inner
         self._cache = cache
@@ -102,11 +103,12 @@ class CachedAgent:
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """What was answered before: its sources, its text and its trace at once; else the inner agent, kept."""
-        if question.attachments or not question.cache:
+        generation = None if question.attachments or not question.cache else self._generation()
+        if generation is None:
             yield from self._inner.run(question, request=request)
             return
         started, before = time.perf_counter(), request.meter.lookups
-        key = self._key(question)
+        key = _key(generation, question)
         if (found := self._cache.get("query", key, request=request)) is not None:
             yield from _replayed(_ANSWER.validate_python(found), started, request.meter.lookups - before)
             return
@@ -121,11 +123,12 @@ class CachedAgent:
                 self._cache.put("query", key, _ANSWER.dump_python(event.answer, mode="json"))
             yield AnswerEvent(_counted(event.answer, request.meter.lookups - before))
 
-    def _key(self, question: Question) -> str:
-        # Taken before the answer is made: what changes meanwhile makes it an entry that nobody finds.
-        # Without the budget: an answer that ended early because of it is not kept.
-        asked = replace(question, query=normalise(question.query), budget=Budget())
-        return cache_key(self._generation(), _QUESTION.dump_python(asked, mode="json"))
+
+def _key(generation: str, question: Question) -> str:
+    # Taken before the answer is made: what changes meanwhile makes it an entry that nobody finds.
+    # Without the budget: an answer that ended early because of it is not kept.
+    asked = replace(question, query=normalise(question.query), budget=Budget())
+    return cache_key(generation, _QUESTION.dump_python(asked, mode="json"))
 
 
 def _counted(answer: Answer, counts: Mapping[str, int]) -> Answer:

@@ -28,7 +28,7 @@ COMMANDS = {
     "evaluate": ("evaluate", "Measure retrieval on DATASET: your own questions in a CSV..."),
     "calibrate": ("calibrate", "Measure which scores mean something with the embedding..."),
     "warm-cache": ("maintenance", "Compute the vectors that ship with the sample reports;..."),
-    "index": ("maintenance", "The search indexes of MongoDB ($vectorSearch and $search)."),
+    "index": ("indexes", "The search indexes of MongoDB ($vectorSearch and $search)."),
     "doctor": ("operation", "Check keys, server, collections, indexes and models; exit..."),
     "copy": ("maintenance", "Copy reports, passages, vectors and conversations between..."),
     "reembed": ("maintenance", "Embed all passages with another model, and switch to it..."),

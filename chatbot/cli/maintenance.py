@@ -1,4 +1,4 @@
-"""Work on a whole database: `copy`, `migrate`, `reembed`, its search indexes, and the vectors that are shipped."""
+"""Work on a whole database: `copy`, `migrate`, `reembed`, and the vectors that are shipped."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ import numpy as np
 from ..caches.vectors import CachedEmbedder, WarmCache, write_warm_cache
 from ..database import Location
 from ..embedders import EMBEDDERS
-from ..errors import DatabaseError, InvalidRequestError, SearchEngineError
+from ..errors import DatabaseError, InvalidRequestError
 from ..migration.copy import Copier
 from ..migration.reembed import GRACE_SECONDS, AtlasSlotIndexes, NoSlotIndexes, Reembedding
 from ..migration.schema import Mender, newest, require_known
 from ..migration.schema import migrate as migrate_schema
 from ..shipped import WARM_CACHE
 from ..stores import passages_in_database
-from ..stores.atlas.definitions import IndexPlan
-from ..stores.atlas.indexes import IndexStatus, Polling, drop_indexes, ensure_indexes, index_status
 from . import progress_bar
 
 if TYPE_CHECKING:
@@ -157,66 +155,6 @@ def _warn_of_settings(services: Services, provider: str, model: str) -> None:
             fg="yellow",
             err=True,
         )
-
-
-@click.group()
-def index() -> None:
-    """The search indexes of MongoDB ($vectorSearch and $search)."""
-
-
-@index.command("create")
-@click.option("--wait", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds to wait at most.")
-@click.pass_obj
-def create_indexes(services: Services, wait: float) -> None:
-    """Create missing indexes, update changed ones, and wait until they answer.
-
-    Example: python -m chatbot index create --wait 600
-    """
-    plans = _index_plans(services)
-    services.prepare()
-    click.echo(f"Waiting for {len(plans)} search indexes ...", err=True)
-    for status in ensure_indexes(services.storage.database, plans, Polling(timeout=wait)):
-        _print_status(status)
-
-
-@index.command("status")
-@click.pass_obj
-def show_indexes(services: Services) -> None:
-    """Show each index: its state, and whether it answers.
-
-    Example: python -m chatbot index status
-    """
-    statuses = [index_status(services.storage.database, plan.target) for plan in _index_plans(services)]
-    for status in statuses:
-        _print_status(status)
-    if not all(status.queryable for status in statuses):
-        raise SearchEngineError("Not every search index answers.", remedy="Run: python -m chatbot index create")
-
-
-@index.command("drop")
-@click.confirmation_option(prompt="Searches will fail until the indexes are created again. Drop them?")
-@click.pass_obj
-def remove_indexes(services: Services) -> None:
-    """Drop the search indexes; documents stay.
-
-    Example: python -m chatbot index drop --yes
-    """
-    dropped = drop_indexes(services.storage.database, _index_plans(services))
-    click.echo("\n".join(f"dropped {name}" for name in dropped) or "There was no search index to drop.")
-
-
-def _index_plans(services: Services) -> list[IndexPlan]:
-    if not services.storage.engine.traits.has_search_indexes:
-        raise SearchEngineError(
-            f"There are no search indexes here: {services.storage.engine.detail}.",
-            remedy="They belong to VECTOR_SEARCH=atlas, on Atlas or on MongoDB Community 8.2+ with mongot.",
-        )
-    return services.vectors.index_plans
-
-
-def _print_status(status: IndexStatus) -> None:
-    answers = "queryable" if status.queryable else "not queryable"
-    click.echo(f"{status.collection}.{status.name:20} {status.kind:12} {status.state:16} {answers} {status.message}")
 
 
 @click.command("warm-cache")

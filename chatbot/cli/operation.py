@@ -92,15 +92,16 @@ def connection_limit() -> int:
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.option("--recall", is_flag=True, help="Also compare approximate with exact search, and propose NUM_CANDIDATES.")
 @click.pass_context
-def doctor(context: click.Context, as_json: bool) -> None:
+def doctor(context: click.Context, as_json: bool, recall: bool) -> None:
     """Check keys, server, collections, indexes and models; exit status 1 when something is wrong.
 
     Example: python -m chatbot doctor
     """
     services: Services = context.obj
     findings: list[Finding] = []
-    for finding in diagnose(services):
+    for finding in diagnose(services, recall=recall):
         findings.append(finding)
         if not as_json:
             _print_finding(finding)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from ..errors import DatabaseError
@@ -16,6 +17,7 @@ from ..schema import Vector
 Json = dict[str, Any]
 INDEX_BUILD_MS = 60_000
 """An index of a large collection takes longer than any other call may."""
+EXPIRES, LONGEST_EXPIRY = "expires", 10 * 365 * 86_400.0
 
 
 class CommandError(DatabaseError):
@@ -40,6 +42,9 @@ class Backend(Protocol):
 
     def deadline(self, milliseconds: int | None) -> AbstractContextManager[None]:
         """A time limit of one call, in place of the usual one; None leaves that one."""
+
+    def for_search(self, raw: Any) -> Any:
+        """The driver's collection object for what only the search engine beside the server answers."""
 
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
         """Upsert whole documents by ``_id``."""
@@ -157,11 +162,30 @@ class Collection:
         with self._driver() as raw:
             return list(raw.distinct(field))
 
-    def aggregate(self, pipeline: Sequence[Json], *, max_time_ms: int | None = None) -> list[Json]:
-        """Run a pipeline; ``max_time_ms`` bounds it on the server and the whole call here."""
+    def search(self, pipeline: Sequence[Json], *, max_time_ms: int | None = None) -> list[Json]:
+        """Run a pipeline of the search engine; ``max_time_ms`` bounds it on the server and the whole call here."""
         options = {} if max_time_ms is None else {"maxTimeMS": max_time_ms}
         with self._driver(max_time_ms) as raw:
-            return list(raw.aggregate(list(pipeline), **options))
+            return list(self._backend.for_search(raw).aggregate(list(pipeline), **options))
+
+    def explain(self, pipeline: Sequence[Json]) -> Json:
+        """What the server says of a pipeline of the search engine that it runs."""
+        with self._driver() as raw:
+            asked = {"aggregate": self.name, "pipeline": list(pipeline), "cursor": {}}
+            found = raw.database.command({"explain": asked, "verbosity": "executionStats"})
+        return dict(found)
+
+    def expiry(self, seconds: float) -> Json:
+        """A field for a row that the server may delete after ``seconds``; SQLite deletes nothing by itself."""
+        if self._backend.embedded:
+            return {}
+        return {EXPIRES: datetime.now(UTC) + timedelta(seconds=min(seconds, LONGEST_EXPIRY))}
+
+    def create_expiry_index(self) -> None:
+        """By which the server deletes rows with an `expiry`."""
+        if not self._backend.embedded:
+            with self._driver(INDEX_BUILD_MS) as raw:
+                raw.create_index(EXPIRES, expireAfterSeconds=0)
 
     def create_index(self, fields: str | Sequence[tuple[str, int]], *, unique: bool = False) -> None:
         """An ordinary index; creating one that exists does nothing."""
@@ -172,7 +196,7 @@ class Collection:
     def search_indexes(self, name: str | None = None) -> list[Json]:
         """The collection's search indexes (or the one called ``name``), as `$listSearchIndexes` describes them."""
         with self._search_driver() as raw:
-            return [dict(found) for found in raw.list_search_indexes(name)]
+            return [dict(found) for found in self._backend.for_search(raw).list_search_indexes(name)]
 
     def create_search_index(self, name: str, *, kind: str, definition: Json) -> None:
         """Ask for a search index; ``kind`` is vectorSearch or search. The server builds it later, on its own."""

@@ -144,6 +144,10 @@ class EmbeddedBackend:
         """None: SQLite's waits are bounded by BUSY_SECONDS."""
         return nullcontext()
 
+    def for_search(self, raw: Any) -> Any:
+        """As it is: nothing searches beside it."""
+        return raw
+
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
         """New ones are inserted, which is three times as fast here as upserting them."""
         documents = [  # NeoSQLite inserts bytes, but does not replace them

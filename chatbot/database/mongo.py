@@ -25,6 +25,7 @@ from pymongo.errors import (
     WTimeoutError,
 )
 from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
+from pymongo.read_concern import ReadConcern
 
 from ..errors import DatabaseError, SettingsError
 from ..schema import Vector
@@ -48,6 +49,10 @@ _ATLAS_NO_USER = re.compile(r"auth", re.IGNORECASE)
 _ATLAS_NO_RIGHTS = re.compile(r"user is not allowed|not authorized", re.IGNORECASE)
 _TLS = re.compile(r"\b(?:SSL|TLS)|certificate", re.IGNORECASE)
 TOO_SLOW = {50, 202, 262}
+OVERLOAD = {433, 449, 450, 462, 473}
+OVERLOAD_LABEL, SEARCH_OVERLOADED = "SystemOverloadedError", 489
+"""The server refuses a request or a connection before it does any work: error_codes.yml, category and label of this
+name. The search engine's own overload is its store's to explain."""
 ELECTION = {91, 189, 10058, 10107, 11600, 11602, 13435, 13436}
 """The server is shutting down, stepping down, or no primary (any more)."""
 BROKEN_OFF = {6, 7, 43, 64, 89, 134, 237, 9001}
@@ -107,6 +112,10 @@ class MongoBackend:
         wanted = None if milliseconds is None else milliseconds / 1000
         with self._limits.call(wanted) as call, _raise_refusal(call), pymongo.timeout(call.seconds):
             yield
+
+    def for_search(self, raw: Any) -> Any:
+        """With read concern `local`, whatever the URI says: search stages refuse every other."""
+        return raw.with_options(read_concern=ReadConcern("local"))
 
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
         """In one round trip."""
@@ -246,6 +255,9 @@ def _refused(error: OperationFailure, seconds: float) -> DatabaseError:
         return _too_slow(seconds)
     if code in ELECTION:
         return _election()
+    if code in OVERLOAD or (code != SEARCH_OVERLOADED and error.has_error_label(OVERLOAD_LABEL)):
+        remedy = "Try again; if it stays so, use a larger tier."
+        return DatabaseError("MongoDB is overloaded.", remedy=remedy, retry_after=SOON, reason="overloaded")
     again = code in BROKEN_OFF or error.has_error_label("RetryableWriteError")
     return CommandError(message, code, retry_after=SOON if again else None)
 

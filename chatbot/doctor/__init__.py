@@ -15,6 +15,7 @@ from .checks import (
     check_engine,
     check_indexes,
 )
+from .recall import check_recall
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -31,20 +32,20 @@ CHECKS: tuple[tuple[str, Callable[[Services], Iterator[Finding]]], ...] = (
 )
 
 
-def diagnose(services: Services) -> Iterator[Finding]:
-    """Every check's findings as they come; a check that cannot run becomes a finding itself.
+def diagnose(services: Services, *, recall: bool = False) -> Iterator[Finding]:
+    """Every check's findings as they come; a check that cannot run becomes a finding itself. ``recall``: also that one.
 
-    Checks that need the database are left out when it does not answer: one cause, one finding.
+    Checks that need the database or its search engine are left out when that does not answer: one cause, one finding.
     """
     down = False
-    for area, check in CHECKS:
+    for area, check in (*CHECKS, *([("recall", check_recall)] if recall else [])):
         if down and area != "chat_model":
             continue
         try:
             yield from check(services)
         except ChatbotError as error:
             yield from_error(area, error)
-            down = down or area == "database"
+            down = down or area in ("database", "vector_search")
 
 
 def from_error(area: str, error: ChatbotError) -> Finding:

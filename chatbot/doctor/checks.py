@@ -13,7 +13,7 @@ from ..repositories.documents import SEVERAL
 from ..request import RequestContext
 from ..schema import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
 from ..stores.atlas.definitions import IndexPlan
-from ..stores.atlas.indexes import IndexStatus, index_status
+from ..stores.atlas.indexes import IndexStatus, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search
 
 if TYPE_CHECKING:
@@ -211,13 +211,17 @@ def _check_index(services: Services, plan: IndexPlan) -> Iterator[Finding]:
     if status.state == "DOES_NOT_EXIST":
         yield _missing(services, plan)
         return
+    lacking = "keywords are not searched" if plan.optional else "nothing is found"
     if status.state == "FAILED":
-        yield _error("index_failed", f"The {plan.target.described} failed: {status.message}")
+        failed = f"The {plan.target.described} failed ({status.message}): {lacking}."
+        yield Finding(_severity(plan), "indexes", "index_failed", failed, CREATE)
         return
     if not status.queryable:
-        yield _error(
+        yield Finding(
+            _severity(plan),
+            "indexes",
             "index_building",
-            f"The {plan.target.described} is {status.state}: searches find nothing until it is ready.",
+            f"The {plan.target.described} is {status.state}: {lacking} until it is ready.",
             "Wait, and look again: python -m chatbot index status",
         )
     if plan.target.kind == "vectorSearch":
@@ -229,7 +233,7 @@ def _missing(services: Services, plan: IndexPlan) -> Finding:
     others = [
         str(found["name"])
         for found in services.storage.database[target.collection].search_indexes()
-        if (found.get("type") or "search") == target.kind and found.get("name") != target.index
+        if index_kind(found) == target.kind and found.get("name") != target.index
     ]
     if others:
         return _error(
@@ -238,12 +242,17 @@ def _missing(services: Services, plan: IndexPlan) -> Finding:
             "name finds nothing and says nothing.",
             f"{CREATE}, then drop {others[0]!r} in Atlas",
         )
-    severity: Severity = "warning" if plan.optional else "error"
-    return Finding(severity, "indexes", "index_missing", f"The {target.described} does not exist.", CREATE)
+    return Finding(_severity(plan), "indexes", "index_missing", f"The {target.described} does not exist.", CREATE)
+
+
+def _severity(plan: IndexPlan) -> Severity:
+    """Without a text index questions are answered by their vectors."""
+    return "warning" if plan.optional else "error"
 
 
 def _differences(plan: IndexPlan, status: IndexStatus) -> Iterator[Finding]:
-    wanted, found = _vector(plan.target.definition), _vector(status.definition)
+    wanted = _vector(plan.target.definition)
+    found = _vector(status.definition, str(wanted["path"]))
     described = plan.target.described
     if found.get("path") != wanted["path"]:
         yield _error("wrong_path", f"The {described} is over {found.get('path')!r}, not {wanted['path']!r}.")
@@ -267,8 +276,10 @@ def _differences(plan: IndexPlan, status: IndexStatus) -> Iterator[Finding]:
         )
 
 
-def _vector(definition: Mapping[str, Any]) -> Mapping[str, Any]:
-    return next((field for field in definition.get("fields", []) if field.get("type") == "vector"), {})
+def _vector(definition: Mapping[str, Any], path: str = "") -> Mapping[str, Any]:
+    """The vector field at ``path``, else the first."""
+    vectors = [field for field in definition.get("fields", []) if field.get("type") == "vector"]
+    return next((field for field in vectors if field.get("path") == path), vectors[0] if vectors else {})
 
 
 def _error(name: str, message: str, remedy: str = CREATE) -> Finding:

@@ -10,6 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,14 @@ class IngestionWorker:
         service: Callable[[], IngestionService],
         fetch: Callable[[IngestionFile, Path, Cancellation], tuple[Path, str]],
         tidy: Callable[[], None] = lambda: None,
+        idle: Callable[[], object] = lambda: None,
     ) -> None:
-        """``tidy`` is called after each file."""
+        """``tidy`` is called after each file, ``idle`` where there is none."""
         self._jobs = jobs
         self._service = service
         self._fetch = fetch
         self._tidy = tidy
+        self._idle = idle
         self._owner = uuid.uuid4().hex
         self._woken = threading.Event()
         self._stopping = threading.Event()
@@ -63,6 +66,8 @@ class IngestionWorker:
         while not self._stopping.is_set():
             try:
                 busy = self.work_once()
+                if not busy:
+                    self._idle()
             except DependencyError as error:
                 # A thread has nobody to raise to: /ready says the same. The file's lease ends by itself.
                 log.warning("The ingestion waits: %s", error.message)
@@ -157,18 +162,18 @@ class IngestionWorker:
 
     def _watch(self, file: IngestionFile, cancel: Cancellation, stopping: Callable[[], bool]) -> Watch:
         """Progress into the job's row, not more often than people can read it."""
-        noted = 0.0
+        noted, last = 0.0, ""
 
-        def progress(done: int, total: int) -> None:
-            nonlocal noted
-            if time.monotonic() - noted >= NOTE_SECONDS:
-                noted = time.monotonic()
-                self._jobs.note(file, state="embedding", done_chunks=done, chunks=total, detail="")
+        def note(state: str, done: int, total: int) -> None:
+            nonlocal noted, last
+            if state != last or time.monotonic() - noted >= NOTE_SECONDS:
+                noted, last = time.monotonic(), state
+                self._jobs.note(file, state=state, done_chunks=done, chunks=total, detail="")
 
         def waiting(reason: str) -> None:
             self._jobs.note(file, state="waiting", detail=reason)
 
-        return Watch(progress, waiting, cancel, stopping)
+        return Watch(partial(note, "embedding"), waiting, cancel, stopping, indexing=partial(note, "indexing"))
 
 
 class SampleReports:

@@ -14,7 +14,7 @@ from ..protocols import Chunker, Embedder, Store
 from ..schema import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Section, Value, lay_out
 from .sources import check_collection
 from .summaries import NONE, Summary
-from .versions import Registrations, VersionWriter
+from .versions import PATIENT, Registrations, VersionWriter
 from .watch import NO_RETRIES, Retries, Watch
 
 SUMMARY_HEADING = "Summary"
@@ -128,9 +128,9 @@ class Ingestor:
         known = self._documents.get(document_id)
         return known.overrides if known else {}
 
-    def delete(self, document_id: str) -> bool:
-        """Remove a document and every passage of it; False when there is no such document."""
-        return self.writer.delete(document_id)
+    def delete(self, document_id: str, watch: Watch = PATIENT) -> bool:
+        """Remove a document and every passage of it; see `VersionWriter.delete`."""
+        return self.writer.delete(document_id, watch)
 
     def version(self, document: Document, summary: str, collection: str | None = None) -> str:
         """Changes when the text, the metadata, the chunking, the kind of summary or a chosen collection does, and

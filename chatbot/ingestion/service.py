@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..cancellation import Cancellation
-from ..errors import CancelledError, LoadError
+from ..errors import CancelledError, ConflictError, LoadError
 from ..protocols import Catalog
 from ..schema import Chunking, Document, DocumentRecord, Loaded
 from .pipeline import READING, Ingested, Ingestor, Registration
@@ -91,8 +92,16 @@ class IngestionService:
 
     def abandon(self, identity: str) -> None:
         """Take back what an ingestion has begun that nobody goes on with. Raises DependencyError."""
-        with lease(self.leases, f"document:{document_id(identity)}", Watch()):
-            known = self.documents.get(document_id(identity))
+        self._take_back(document_id(identity), longest=None)
+
+    def settle(self, document_id: str) -> None:
+        """The same for what a process that died has left; nothing where somebody has the report in hand."""
+        with suppress(ConflictError):
+            self._take_back(document_id, longest=0)
+
+    def _take_back(self, document_id: str, *, longest: float | None) -> None:
+        with lease(self.leases, f"document:{document_id}", Watch(), longest=longest):
+            known = self.documents.get(document_id)
             if known is not None and (known.status == "pending" or known.replacing):
                 self.ingestors({}).writer.undo(known, known, CancelledError("Given up."))
 

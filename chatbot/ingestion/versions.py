@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection as AnyOf
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -22,9 +24,10 @@ from ..errors import (
     InvalidRequestError,
     LoadError,
     NotFoundError,
+    SearchEngineError,
     StoppedError,
 )
-from ..protocols import Embedder, Store
+from ..protocols import Embedder, LateStore, Store
 from ..schema import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Value, Vector
 from .sources import METADATA, typed
 from .watch import Leases, Retries, Watch, lease
@@ -33,6 +36,11 @@ BATCH = 256
 """Passages embedded and written at a time: what a kill can lose."""
 LONGEST_WAIT = 3.0
 """Seconds that a request waits for another edit; a report that is being read takes longer."""
+EDIT_PATIENCE = 60.0
+"""Seconds that a request waits for the searches to follow."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+"""Seconds between two looks at how far the searches have followed."""
+PATIENT = Watch()
 
 
 class Registrations(Protocol):
@@ -82,7 +90,9 @@ class VersionWriter:
         # From this step on questions see the new version; then the old one is removed.
         if known is not None and (known.version != shown.version or known.replacing):
             self.documents.put(replace(shown, replacing=known.version))
-            self.store.delete_document(shown.id, keep=[chunk.id for chunk in chunks])
+            kept = [chunk.id for chunk in chunks]
+            self._retire(shown.id, watch, kept)
+            self.store.delete_document(shown.id, keep=kept)
         self.documents.put(shown)
 
     def _store_all(self, record: DocumentRecord, chunks: Sequence[Chunk], *, again: bool, watch: Watch) -> None:
@@ -97,10 +107,48 @@ class VersionWriter:
                 self.require_current()
                 self.store.upsert(batch, matrix)
             watch.progress(min(start + BATCH, len(chunks)), len(chunks))
+        if not self._followed(record.id, watch, there=[chunk.id for chunk in chunks]):
+            raise SearchEngineError(
+                f"The search engine has not indexed all passages of {record.title} within {watch.patience:.0f} s.",
+                remedy="See: python -m chatbot doctor. Then ingest it again.",
+            )
         # What may have changed between a check and its write: then the document must not become ready.
         watch.check()
         self._require_wanted(record)
         self.require_current()
+
+    def _followed(self, document_id: str, watch: Watch, *, there: AnyOf[str] = (), gone: AnyOf[str] = ()) -> bool:
+        """Wait until searches know what was written and retired; False when that takes too long or is broken off."""
+        until, pause, total = time.monotonic() + watch.patience, FIRST_PAUSE, len(there) + len(gone)
+        while behind := self._behind(document_id, watch, there, gone):
+            watch.indexing(total - behind, total)
+            if time.monotonic() >= until or (gone and watch.cancel.cancelled):
+                return False
+            watch.cancel.wait(pause)
+            if there:
+                watch.check()
+            pause = min(2 * pause, LONGEST_PAUSE)
+        return True
+
+    def _behind(self, document_id: str, watch: Watch, there: AnyOf[str], gone: AnyOf[str]) -> int:
+        """How many chunks the searches do not know yet; all, while they do not answer."""
+        if not isinstance(self.store, LateStore) or not (there or gone):
+            return 0
+        try:
+            return self.store.unfollowed(document_id, there=there, gone=gone)
+        except SearchEngineError as error:
+            if error.retry_after is None:
+                if there:
+                    raise
+                return 0  # nobody can tell: the rows go, as they did before they could be waited for
+            watch.waiting(error.finding)
+            return len(there) + len(gone)
+
+    def _retire(self, document_id: str, watch: Watch, keep: Sequence[str] = ()) -> bool:
+        """Take out of the searches what is about to be deleted, and wait for it as `_followed` does."""
+        if not isinstance(self.store, LateStore):
+            return True
+        return self._followed(document_id, watch, gone=self.store.retire(document_id, keep=keep))
 
     def _embed(self, batch: Sequence[Chunk], reusable: Mapping[str, Vector], watch: Watch) -> Matrix:
         texts = [chunk.search_text for chunk in batch]
@@ -130,27 +178,33 @@ class VersionWriter:
             return
         try:
             if self._deleted(record.id):
-                self.delete(record.id)
+                self._forget(record.id)
             elif known is not None and known.status == "ready":
                 # By their ids, not by what is found: this model's vectors may be gone, the passages must not.
                 self.store.delete_document(record.id, keep=known.chunk_ids())
                 self.documents.put(replace(known, replacing=""))
             elif isinstance(error, (LoadError, CancelledError)):
-                self.delete(record.id)
+                self._forget(record.id)
             else:
                 self.store.delete_document(record.id)
                 self.documents.put(replace(record, status="failed", error=error.message))
         except DependencyError:
             return
 
-    def delete(self, document_id: str) -> bool:
+    def delete(self, document_id: str, watch: Watch = PATIENT) -> bool:
         """Remove a document and every passage of it; False when there is no such document.
 
-        Questions see nothing of it from the first step on; broken off, it is finished by calling this again.
+        Questions see nothing of it from the first step on. Broken off, or where the searches do not let go of it in
+        time, it stays "deleting", and is finished by calling this again.
         """
         known = self.documents.get(document_id)
         if known is not None and known.version:
             self.documents.put(replace(known, status="deleting"))
+            if not self._retire(document_id, watch) or not self._deleted(document_id):
+                return True
+        return self._forget(document_id)
+
+    def _forget(self, document_id: str) -> bool:
         passages = self.store.delete_document(document_id)
         return self.documents.delete(document_id) or passages > 0
 
@@ -180,7 +234,8 @@ class Editor:
             InvalidRequestError: it is not ready to be edited.
             DependencyError: what was shown before is shown still.
         """
-        with lease(self.leases, f"document:{document_id}", Watch(), longest=LONGEST_WAIT) as watch:
+        patient = Watch(patience=EDIT_PATIENCE)
+        with lease(self.leases, f"document:{document_id}", patient, longest=LONGEST_WAIT) as watch:
             known = self.documents.get(document_id)
             if known is None:
                 raise NotFoundError(f"There is no report {document_id!r}.")

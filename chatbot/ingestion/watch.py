@@ -21,13 +21,19 @@ POLL_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """``progress(done, total)`` counts passages; ``waiting(reason)`` tells why nothing happens at the moment."""
+    """``progress(done, total)`` counts passages that are written, ``indexing(done, total)`` those that searches find;
+    ``waiting(reason)`` tells why nothing happens at the moment.
+
+    ``patience``: seconds that the searches may take to follow.
+    """
 
     progress: Callable[[int, int], None] = lambda done, total: None
     waiting: Callable[[str], None] = lambda reason: None
     cancel: Cancellation = field(default_factory=Cancellation)
     stopping: Callable[[], bool] = lambda: False
     """Whether the cancellation means that another process goes on with it, so that what was begun is kept."""
+    indexing: Callable[[int, int], None] = lambda done, total: None
+    patience: float = 600.0
 
     def check(self) -> None:
         """Raises CancelledError once ``cancel`` is set; StoppedError where that is because the process ends."""

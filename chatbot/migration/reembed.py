@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 from ..database.core import Collection, Database, id_batches, rows_of
 from ..database.rows import SLOTS, WITHOUT_EMBEDDING, embedding_field
-from ..errors import DatabaseError
+from ..errors import DatabaseError, SearchEngineError
 from ..protocols import Embedder
 from ..repositories.corpus import CorpusChanges, CorpusFacts, StoredEmbedder
 from ..settings import Settings
-from ..stores.atlas.definitions import IndexPlan, index_plans
-from ..stores.atlas.indexes import POLLING, Polling, drop_indexes, ensure_indexes
+from ..stores.atlas.definitions import index_plans
+from ..stores.atlas.indexes import POLLING, Polling, ensure_indexes
+from ..stores.atlas.store import AtlasStore
 from ..stores.chunks import chunk_from_json
 
 BATCH = 128
@@ -34,11 +35,21 @@ Report = Callable[[int], None]
 class SlotIndexes(Protocol):
     """The search engine's indexes over the slots; where search runs in process there are none."""
 
-    def build(self, embedder: StoredEmbedder) -> None:
-        """Create the index over the embedder's slot and wait until it answers."""
+    def build(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
+        """Make room for the new vectors beside the old ones, before any of them is computed, and wait until it answers.
 
-    def drop(self, embedder: StoredEmbedder) -> None:
-        """Ask for the end of those over the embedder's slot."""
+        Raises:
+            SearchEngineError: no room, it failed, or it takes too long; run it again.
+        """
+
+    def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
+        """Wait until searches know the new vectors of these chunks, ids by report, and so all written before them.
+
+        Raises SearchEngineError: they take too long; run it again.
+        """
+
+    def drop(self, old: StoredEmbedder, new: StoredEmbedder) -> None:
+        """The old slot is not searched any more."""
 
 
 class Reembedding:
@@ -68,6 +79,7 @@ class Reembedding:
         self._sleep = sleep
         self.embedded = 0
         """Passages that got a vector."""
+        self._last: dict[str, list[Any]] = {}
 
     def total(self) -> int:
         """Passages there are."""
@@ -91,6 +103,7 @@ class Reembedding:
         unfinished = self._state.wanted()
         phase = self._state.take_over(new)
         if old != new:
+            self._indexes.build(old, new)
             if phase == CLEARING:
                 self._clear(new.slot)
                 self._state.enter(FILLING)
@@ -111,12 +124,12 @@ class Reembedding:
         """Until every passage has the new vector, also those that were written meanwhile."""
         position = self._changes.position()
         self._fill_all(new.slot, report)
-        self._indexes.build(new)
         while True:
             position, changed = self._changes.since(position)
             if changed is None:
                 self._fill_all(new.slot)
             elif not changed:
+                self._indexes.follow(new, self._last)
                 return
             else:
                 self._fill_documents(new.slot, changed)
@@ -127,7 +140,7 @@ class Reembedding:
         self._fill_all(new.slot)
         self._sleep(self._grace)
         self._fill_all(new.slot)
-        self._indexes.drop(replace(new, slot=_other(new.slot)))
+        self._indexes.drop(replace(new, slot=_other(new.slot)), new)
         self._clear(_other(new.slot))
         self._state.finish()
 
@@ -153,9 +166,11 @@ class Reembedding:
         field = embedding_field(slot)
         rows = rows_of(collection, ids, {field: {"$exists": False}}, WITHOUT_EMBEDDING)
         chunks = ((row["_id"], chunk_from_json(row, collection=collection.name, fields=())) for row in rows)
-        texts = [(id, chunk.search_text) for id, chunk in chunks if chunk.search_text.strip()]
-        if not texts:
+        wanted = [(id, chunk) for id, chunk in chunks if chunk.search_text.strip()]
+        if not wanted:
             return
+        texts = [(id, chunk.search_text) for id, chunk in wanted]
+        self._last = {chunk.document_id: [id] for id, chunk in wanted}
         vectors = self._embedder.embed_documents([text for _, text in texts])
         encode = self._database.encode_vector
         updates = [(id, {"$set": {field: encode(vector)}}) for (id, _), vector in zip(texts, vectors, strict=True)]
@@ -243,29 +258,48 @@ class ReembedState:
 class NoSlotIndexes:
     """Search runs in process: there is nothing to build beforehand."""
 
-    def build(self, embedder: StoredEmbedder) -> None:
+    def build(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
         """Nothing."""
 
-    def drop(self, embedder: StoredEmbedder) -> None:
+    def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
+        """Nothing."""
+
+    def drop(self, old: StoredEmbedder, new: StoredEmbedder) -> None:
         """Nothing."""
 
 
 class AtlasSlotIndexes:
-    """One vector index for each slot and collection."""
+    """One vector index for each collection, with both slots while the model changes: it takes no more room."""
 
     def __init__(self, settings: Settings, database: Database, polling: Polling = POLLING) -> None:
         self._settings = settings
         self._database = database
         self._polling = polling
 
-    def build(self, embedder: StoredEmbedder) -> None:
-        """Raises SearchEngineError: no room for another index, it failed, or it takes too long; run it again."""
-        ensure_indexes(self._database, self._plans(embedder), self._polling)
+    def build(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
+        """With the old slot in it as long as that serves."""
+        self._ensure({one.slot: one.dimensions for one in (old, new) if one is not None})
 
-    def drop(self, embedder: StoredEmbedder) -> None:
-        """Those that are there."""
-        drop_indexes(self._database, self._plans(embedder))
+    def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
+        """The engine follows writes in their order."""
+        store = AtlasStore(
+            settings=self._settings,
+            database=self._database,
+            changes=CorpusChanges(self._database),
+            dimensions=new.dimensions,
+            slot=new.slot,
+        )
+        deadline = self._polling.clock() + self._polling.timeout
+        while any(store.unfollowed(document_id, there=ids) for document_id, ids in chunks.items()):
+            if self._polling.clock() >= deadline:
+                raise SearchEngineError("The search engine has not followed the new vectors yet.", retry_after=30)
+            self._polling.sleep(self._polling.interval)
 
-    def _plans(self, embedder: StoredEmbedder) -> list[IndexPlan]:
-        plans = index_plans(self._settings, embedder.dimensions, embedder.slot)
-        return [plan for plan in plans if plan.target.kind == "vectorSearch"]
+    def drop(self, old: StoredEmbedder, new: StoredEmbedder) -> None:
+        """Nothing goes but the field of the old slot."""
+        self._ensure({new.slot: new.dimensions}, dropped=[old.slot])
+
+    def _ensure(self, dimensions: Mapping[str, int], dropped: Sequence[str] = ()) -> None:
+        plans = index_plans(self._settings, dimensions, dropped=dropped)
+        vectors = [plan for plan in plans if plan.target.kind == "vectorSearch"]
+        ensure_indexes(self._database, vectors, self._polling)

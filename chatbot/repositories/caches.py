@@ -37,6 +37,10 @@ class CacheRepository:
         """False where a setting of 0 switches it off."""
         return self._seconds > 0 and self._entries > 0
 
+    def ensure_indexes(self) -> None:
+        """Idempotent."""
+        self._cache.create_expiry_index()
+
     def get(self, level: Level, key: str, *, request: RequestContext | None = None) -> Any:
         """The value; None where there is none, or none that is young enough."""
         if not self.enabled:
@@ -53,7 +57,8 @@ class CacheRepository:
         """Store it; each PRUNE_EVERY writes the old ones go."""
         if not self.enabled:
             return
-        self._cache.replace_many([{"_id": f"{level}:{key}", "at": time.time(), "value": value}])
+        row = {"_id": f"{level}:{key}", "at": time.time(), "value": value}
+        self._cache.replace_many([{**row, **self._cache.expiry(self._seconds)}])
         with self._lock:
             self._writes += 1
             prune = self._writes % PRUNE_EVERY == 0

@@ -102,6 +102,10 @@ class CorpusFacts:
     def __init__(self, database: Database) -> None:
         self._meta = database["meta"]
 
+    def ensure_indexes(self) -> None:
+        """Idempotent."""
+        self._meta.create_expiry_index()
+
     def embedder(self) -> StoredEmbedder | None:
         """None before the first write."""
         found = self._meta.find_one({"_id": "embedder"})
@@ -137,7 +141,7 @@ class CorpusFacts:
         """True when ``owner`` holds the lease now: it was free, expired, or already its own."""
         now = time.time()
         self._meta.update_one({"_id": f"lease:{name}"}, {"$setOnInsert": {"owner": "", "until": now - 1}}, upsert=True)
-        mine = {"$set": {"owner": owner, "until": now + seconds}}
+        mine = {"$set": {"owner": owner, "until": now + seconds, **self._meta.expiry(FORGOTTEN_SECONDS)}}
         # Not one $or: beside it NeoSQLite's updates and deletions do not look at the _id.
         free = {"owner": owner}, {"until": {"$lt": now}}
         return any(self._meta.update_one({"_id": f"lease:{name}", **condition}, mine) for condition in free)

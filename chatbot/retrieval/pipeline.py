@@ -163,6 +163,8 @@ class Retriever:
         if method.uses_vectors and method.uses_keywords and isinstance(store, HybridStore):
             near, worded = store.hybrid_search(text.topic, vector, top_k=count, scope=scope)
             clock.lap("hybrid_search")
+            if store.without_keywords(scope):
+                clock.lap("keywords_missing")
             return near, [] if by_meaning else worded
         if method.uses_vectors:
             near = store.vector_search(vector, top_k=count, scope=scope)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-FileState = Literal["queued", "loading", "embedding", "waiting", "done", "failed", "cancelled"]
+FileState = Literal["queued", "loading", "embedding", "indexing", "waiting", "done", "failed", "cancelled"]
 FINISHED: tuple[FileState, ...] = ("done", "failed", "cancelled")
 
 
@@ -44,6 +44,8 @@ class IngestionFile:
         """0 to 1."""
         if self.state in FINISHED:
             return 1.0
+        if self.state == "indexing":
+            return 0.97
         return 0.95 * self.done_chunks / self.chunks if self.chunks else 0.0
 
 

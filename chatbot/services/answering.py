@@ -17,7 +17,7 @@ from ..conversation.service import ChatService, Condenser
 from ..errors import InvalidRequestError, UnknownNameError
 from ..ingestion.sources import document_id
 from ..loaders.isolation import IsolatedLoader
-from ..protocols import Agent
+from ..protocols import Agent, CandidateStore, Store
 from ..questions.follow_ups import FollowUps
 from ..repositories.corpus import CalibrationRepository
 from ..retrieval.compression import Compressor
@@ -62,7 +62,7 @@ class Answering:
     def _build_retriever(self, vectors: Vectors, preset: str) -> Retriever:
         models, settings = self._models, self._models.query_settings(preset)
         return Retriever(
-            store=vectors.store,
+            store=self._store(vectors, settings),
             embedder=vectors.embedder,
             methods=lambda name: models.retrieval_method(name, preset),
             threshold=ThresholdSettings(
@@ -77,6 +77,13 @@ class Answering:
             reranker=lambda: models.reranker(preset),
             refiner=self._refiner(vectors, settings) if settings.refine else None,
         )
+
+    def _store(self, vectors: Vectors, settings: Settings) -> Store:
+        """With the number of candidates of a preset."""
+        store, count = vectors.store, settings.num_candidates
+        if count == self.settings.num_candidates or not isinstance(store, CandidateStore):
+            return store
+        return store.with_candidates(None if count == "auto" else count)
 
     def _refiner(self, vectors: Vectors, settings: Settings) -> Refiner:
         weighs = vectors.embedder.local and settings.heading_weight
@@ -93,8 +100,8 @@ class Answering:
         bounds = self._bounds(vectors, preset)  # asked each time: `calibrate` may have run elsewhere
         key = (vectors, mode, preset, bounds)
 
-        def generation() -> str:
-            return f"{self._generation(vectors)}:{bounds}"
+        def generation() -> str | None:
+            return self._generation(vectors, bounds)
 
         return self._cached_agents.get(key, lambda: CachedAgent(self._agent(*key), self._storage.cache, generation))
 
@@ -125,11 +132,13 @@ class Answering:
             settings=settings,
         )
 
-    def _generation(self, vectors: Vectors) -> str:
-        """Changes with the reports, the models and the settings."""
+    def _generation(self, vectors: Vectors, bounds: Bounds) -> str | None:
+        """Changes with the reports, the models and the settings; None while a report is written or removed."""
         storage, chat_model = self._storage, self._models.chat_model
         position = f"{storage.changes.position()}:{storage.documents.position()}"
-        return f"{position}:{vectors.embedder.model_id}:{chat_model.model_id}:{self.settings.fingerprint}"
+        if storage.documents.unsettled():
+            return None
+        return f"{position}:{vectors.embedder.model_id}:{chat_model.model_id}:{self.settings.fingerprint}:{bounds}"
 
     @property
     def compressor(self) -> Compressor:

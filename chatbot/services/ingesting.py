@@ -15,8 +15,8 @@ from ..ingestion.pipeline import Ingestor
 from ..ingestion.service import IngestionService
 from ..ingestion.sources import check_collection, check_overrides
 from ..ingestion.summaries import EXTRACTIVE, NONE, ModelSummary, Summary
-from ..ingestion.versions import Editor
-from ..ingestion.watch import Retries
+from ..ingestion.versions import PATIENT, Editor
+from ..ingestion.watch import Retries, Watch
 from ..loaders import loader_for
 from ..loaders.isolation import IsolatedLoader
 from ..presets import CHUNKING
@@ -172,12 +172,28 @@ class Ingesting:
             leases=storage.facts,
         )
 
-    def delete_document(self, record: DocumentRecord) -> None:
+    def delete_document(self, record: DocumentRecord, watch: Watch = PATIENT) -> None:
         """Remove a report, its passages and its original; a sample report does not come back at the next start."""
         if record.sample:
             self._storage.facts.dismiss_sample(record.id)
-        self.ingestor.delete(record.id)
+        self.ingestor.delete(record.id, watch)
         self.originals.tidy()
+
+    def finish_deletions(self) -> bool:
+        """Go on with those that wait for the search engine, or whose process died; whether any is left."""
+        for record in self._deleting():
+            self.ingestor.delete(record.id, Watch(patience=0))
+        return bool(self._deleting())
+
+    def _deleting(self) -> list[DocumentRecord]:
+        return [record for record in self._storage.documents.all() if record.status == "deleting"]
+
+    def clear_up(self) -> None:
+        """Remove what processes that died have left beside the versions that are shown, unless a job goes on there."""
+        left = [one for one in self._storage.documents.all() if one.status == "ready" and one.replacing]
+        if left and not self._storage.ingestions.active():
+            for record in left:
+                self.service.settle(record.id)
 
     @lazy
     def originals(self) -> Originals:
@@ -195,6 +211,7 @@ class Ingesting:
             service=lambda: self.service,
             fetch=self.originals.fetch,
             tidy=self.originals.tidy,
+            idle=self.finish_deletions,
         )
 
     def close(self) -> None:

@@ -102,6 +102,8 @@ class Storage:
         ensure_ordinary_indexes(self.database, self.settings.chunk_collections, fields)
         self.conversations.ensure_indexes()
         self.ingestions.ensure_indexes()
+        self.cache.ensure_indexes()
+        self.facts.ensure_indexes()
 
     def close(self) -> None:
         """Close the database where it was opened."""

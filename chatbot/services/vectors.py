@@ -187,7 +187,7 @@ class CurrentVectors:
         """The search indexes that MongoDB's engine needs for the vectors in use."""
         stored = self._storage.facts.embedder()
         slot = stored.slot if stored else ""
-        return index_plans(self._storage.settings, dimensions=self.embedder.dimensions, slot=slot)
+        return index_plans(self._storage.settings, {slot: self.embedder.dimensions})
 
     def close(self) -> None:
         """Close what is open, also for requests that began with a model that was replaced."""

@@ -62,7 +62,7 @@ def choose_engine(settings: Settings, database: Database) -> Engine:
     Raises:
         UnknownNameError: VECTOR_SEARCH is no name of a store.
         SettingsError: it searches by a MongoDB server's engine, but there is no such server.
-        DatabaseError: the server had to be asked and did not answer.
+        DatabaseError, SearchEngineError: the server or its search engine had to be asked and did not answer.
     """
     if settings.vector_search != "auto":
         name = STORES.check(settings.vector_search, field="VECTOR_SEARCH")
@@ -74,7 +74,7 @@ def choose_engine(settings: Settings, database: Database) -> Engine:
     from .atlas.pipelines import probe_search  # here: the adapters import this package
 
     found = probe_search(database, settings.report_collection)
-    if found.vector and found.text:
+    if found.vector:
         return Engine(IN_SERVER, f"the server has {found.detail}")
     return Engine(IN_PROCESS, f"{found.detail}; search runs in this process over the same collections")
 

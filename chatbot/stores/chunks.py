@@ -16,6 +16,7 @@ from ..database.core import Collection, Database, Json
 from ..database.rows import (
     KEY_FIELDS,
     OLDER_PREFIX,
+    RETIRED_PREFIX,
     TEXT_FIELD,
     UNREGISTERED,
     WITHOUT_EMBEDDING,
@@ -60,7 +61,9 @@ class MongoChunks:
         by_collection: dict[str, list[Json]] = {}
         for chunk, vector in zip(chunks, vectors, strict=True):
             name = chunk.collection or self._names[0]
-            row = {**chunk_to_json(chunk, self._fields), self._embedding_field: self._database.encode_vector(vector)}
+            row = chunk_to_json(chunk, self._fields)
+            if np.any(vector):  # nothing is near one that points nowhere: no index takes it
+                row[self._embedding_field] = self._database.encode_vector(vector)
             by_collection.setdefault(name, []).append(row)
         for name, rows in by_collection.items():
             self._database[name].replace_many(rows)
@@ -72,7 +75,8 @@ class MongoChunks:
         kept, deleted = set(keep), 0
         for collection in self._collections():
             # Looked up first: a $nin over hundreds of ids scans the whole collection on SQLite.
-            stored = [row["_id"] for row in collection.find({"document_id": document_id}, {"_id": 1})]
+            written = {"document_id": {"$in": [document_id, f"{RETIRED_PREFIX}{document_id}"]}}
+            stored = [row["_id"] for row in collection.find(written, {"_id": 1})]
             if document_id.startswith(OLDER_PREFIX):
                 older = collection.find(UNREGISTERED, dict.fromkeys(KEY_FIELDS, 1))
                 stored += [row["_id"] for row in older if document_id_of(row) == document_id]
@@ -89,7 +93,8 @@ class MongoChunks:
             if missing := [chunk_id for chunk_id in chunk_ids if chunk_id not in found]:
                 ids = id_forms(missing, embedded=self._database.embedded)
                 for row in collection.find({"_id": {"$in": ids}}, WITHOUT_EMBEDDING):
-                    found[str(row["_id"])] = self._chunk(row, collection.name)
+                    if not is_retired(row):
+                        found[str(row["_id"])] = self._chunk(row, collection.name)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
@@ -117,6 +122,11 @@ class MongoChunks:
 
     def close(self) -> None:
         """Nothing of its own to close; the database belongs to the services."""
+
+
+def is_retired(row: Mapping[str, Any]) -> bool:
+    """Whether a row is none any more, and only waits to be deleted."""
+    return str(row.get("document_id") or "").startswith(RETIRED_PREFIX)
 
 
 def ensure_ordinary_indexes(database: Database, collections: Iterable[str], filter_fields: Iterable[str]) -> None:

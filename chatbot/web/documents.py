@@ -16,6 +16,7 @@ from ..grounding.context import wider_text
 from ..grounding.figure_list import listed_figures
 from ..ingestion.originals import UPLOADS
 from ..ingestion.pipeline import passages
+from ..ingestion.watch import Watch
 from ..loaders import suffixes
 from ..presets import CHUNKING
 from ..retrieval.scope import summarise
@@ -40,6 +41,8 @@ from .request import (
 from .services import require_samples, services, wake_worker
 
 documents = Blueprint("documents", __name__)
+DELETE_PATIENCE = 2.0
+"""Seconds that a request waits for the search engine; then the worker finishes it."""
 DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 INGESTION_ID = re.compile(r"^[0-9a-f]{20}$")
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
@@ -165,8 +168,11 @@ def edit(document_id: str) -> Response:
 
 @documents.delete("/api/documents/<document_id>")
 def delete(document_id: str) -> tuple[str, int]:
-    """A report with its passages and its original, gone at once."""
-    services().ingesting.delete_document(_record(document_id))
+    """A report with its passages and its original: no question sees it from now on."""
+    ingesting = services().ingesting
+    ingesting.delete_document(_record(document_id), Watch(patience=DELETE_PATIENCE))
+    if services().storage.documents.get(document_id) is not None:  # the search engine has not let go of it yet
+        wake_worker()
     return "", 204
 
 

@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from pymongo import MongoClient
 
 from chatbot.database import open_database
 from chatbot.database.core import Database
@@ -30,7 +32,7 @@ DIMENSIONS = 8
 GENERAL, REPORTS = "chatbot_data", "report_chatting"
 COLLECTIONS = (GENERAL, REPORTS)
 FILTER_FIELDS = ("country_name", "year", "document_name", "type")
-LIVE_URI = os.environ.get("MONGODB_TEST_URI", "")
+LIVE_URI, LIVE_DB = os.environ.get("MONGODB_TEST_URI", ""), "report_chat_contract"
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def settings_of(path: Path, **environment: str) -> Settings:
 
 def create_indexes(database: Database, settings: Settings) -> None:
     ensure_ordinary_indexes(database, COLLECTIONS, FILTER_FIELDS)
-    ensure_indexes(database, index_plans(settings, DIMENSIONS))
+    ensure_indexes(database, index_plans(settings, {"": DIMENSIONS}))
 
 
 def neosqlite(name: str, path: Path) -> Iterator[Harness]:
@@ -94,7 +96,7 @@ def nx27017(name: str, path: Path) -> Iterator[Harness]:
 
 def live(name: str, path: Path) -> Iterator[Harness]:
     """A real deployment. Its indexes are kept between tests: building one takes up to a minute."""
-    settings = settings_of(path, MONGODB_URI=LIVE_URI, MONGODB_DB="report_chat_contract")
+    settings = settings_of(path, MONGODB_URI=LIVE_URI, MONGODB_DB=LIVE_DB)
     database = open_database(settings)
     create_indexes(database, settings)
     for collection in (*COLLECTIONS, "meta"):
@@ -103,6 +105,19 @@ def live(name: str, path: Path) -> Iterator[Harness]:
     _settle(database, store)
     yield Harness(lambda: build_store(name, database, settings), lambda: _settle(database, store))
     database.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def leave_nothing_behind() -> Iterator[None]:
+    """On the real deployment: its search indexes and the database go at the end."""
+    yield
+    if LIVE_URI:
+        with MongoClient[Any](LIVE_URI) as client:
+            for collection in client[LIVE_DB].list_collections():
+                found = client[LIVE_DB][collection["name"]]
+                for index in found.list_search_indexes():
+                    found.drop_search_index(index["name"])
+            client.drop_database(LIVE_DB)
 
 
 def postgresql(name: str, path: Path) -> Iterator[Harness]:

@@ -140,7 +140,7 @@ def test_a_write_whose_answer_is_lost_is_made_again(database: Database, proxy: W
 def test_a_refused_command_keeps_code_and_words(database: Database, proxy: WireProxy) -> None:
     proxy.next("$match", wire_faults.failure(40324, "Location40324", "Unrecognized pipeline stage name: '$x'"))
     with pytest.raises(CommandError, match="Unrecognized") as raised:
-        database["rows"].aggregate([{"$match": {}}])
+        database["rows"].search([{"$match": {}}])
     assert raised.value.server_code == 40324
 
 
@@ -148,7 +148,7 @@ def test_a_read_that_keeps_failing_is_not_repeated_thousands_of_times(database: 
     """PyMongo alone repeats it without a pause until the time is up, and then tells only that."""
     proxy.always("$match", wire_faults.ENGINE_DOWN)
     with pytest.raises(CommandError, match="Error connecting") as raised:
-        database["rows"].aggregate([{"$match": {}}], max_time_ms=1000)
+        database["rows"].search([{"$match": {}}], max_time_ms=1000)
     assert raised.value.retry_after is not None
     assert 2 <= len(proxy.sent("$match")) <= 20
 

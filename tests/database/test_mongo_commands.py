@@ -76,8 +76,9 @@ def passages(proxy: WireProxy, total: int, *, kept: int = 0) -> None:
 def pipeline_of(command: dict[str, Any], *, at_most_ms: int) -> list[dict[str, Any]]:
     """The pipeline, once everything around it has been checked."""
     assert list(command)[:2] == ["aggregate", "pipeline"]
-    assert set(command) == {"aggregate", "pipeline", "cursor", "maxTimeMS", "lsid", "$db"}
+    assert set(command) == {"aggregate", "pipeline", "cursor", "maxTimeMS", "readConcern", "lsid", "$db"}
     assert (command["aggregate"], command["$db"], command["cursor"]) == (COLLECTION, "report_chat", {})
+    assert command["readConcern"] == {"level": "local"}
     assert 0 < command["maxTimeMS"] <= at_most_ms
     found: list[dict[str, Any]] = command["pipeline"]
     return found
@@ -141,7 +142,7 @@ def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
     vector = ann_stage(index="vector_index", vector=VECTOR.tolist(), scope=SCOPE, limit=LIMIT, num_candidates=1000)
     text = text_stage(index="text_index", query="maize harvest", scope=SCOPE)
     fused = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=LIMIT, vector_weight=0.75)
-    assert database[COLLECTION].aggregate(fused, max_time_ms=2500) == [FOUND]
+    assert database[COLLECTION].search(fused, max_time_ms=2500) == [FOUND]
     legs = {
         "vector": [{"$vectorSearch": {**QUERY, "filter": FILTER, "numCandidates": 1000, "limit": LIMIT}}],
         "keyword": [
@@ -156,6 +157,24 @@ def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
         {"$addFields": {**add_fields["$addFields"], "details": {"$meta": "scoreDetails"}}},
         *rest,
     ]
+
+
+@pytest.mark.parametrize("stage", ["$vectorSearch", "$search", "$listSearchIndexes"])
+def test_a_uri_with_read_concern_majority_is_kept_from_what_the_search_engine_answers(
+    proxy: WireProxy, stage: str
+) -> None:
+    """Search stages take `local` only: mongod's search/lite_parsed_search.h and document_source_list_search_indexes.h
+    (`onlyReadConcernLocalSupported`). Everything else is read as the URI says."""
+    opened = open_database(Settings.from_env({"MONGODB_URI": f"{proxy.uri}&readConcernLevel=majority"}))
+    collection = opened[COLLECTION]
+    if stage == "$listSearchIndexes":
+        collection.search_indexes()
+    else:
+        collection.search([{stage: {}}])
+    collection.find_one({"_id": "c1"})
+    opened.close()
+    assert only(proxy, stage).get("readConcern", {"level": "local"}) == {"level": "local"}
+    assert only(proxy, "find")["readConcern"]["level"] == "majority"
 
 
 def test_creating_and_watching_a_search_index(database: Database, proxy: WireProxy) -> None:

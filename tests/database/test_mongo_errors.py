@@ -40,6 +40,12 @@ KNOWN: dict[str, tuple[PyMongoError, str, int | None]] = {
     "not confirmed in time": (WTimeoutError("waiting for replication timed out", 64), "slow", SOON),
     "stepping down": (NotPrimaryError("not primary"), "no_primary", SOON),
     "stepping down, as a refusal": (refused(189), "no_primary", SOON),
+    **{f"overload {code}": (refused(code), "overloaded", SOON) for code in (433, 449, 450, 462, 473)},
+    "overload by its label": (
+        OperationFailure("no", 1, {"errmsg": "no", "errorLabels": ["SystemOverloadedError"]}),
+        "overloaded",
+        SOON,
+    ),
     "no free connection": (WaitQueueTimeoutError("timed out"), "overloaded", SOON),
     "wrong password": (refused(18), "auth_refused", LATER),
     "wrong password on Atlas": (refused(8000, "bad auth : authentication failed"), "auth_refused", LATER),

@@ -44,7 +44,7 @@ class Deployment:
 
     def index(self, *, dimensions: int = DIMENSIONS, **changes: object) -> None:
         settings = self.settings.override(**changes)
-        ensure_indexes(self.database, index_plans(settings, dimensions=dimensions))
+        ensure_indexes(self.database, index_plans(settings, {"": dimensions}))
 
     def findings(self, **changes: object) -> list[Finding]:
         return list(diagnose(self.services(**changes)))
@@ -105,7 +105,7 @@ def plant_undeclared(deployment: Deployment) -> None:
 
 def plant_building(deployment: Deployment) -> None:
     deployment.client.engine.new_status = "BUILDING"
-    for plan in index_plans(deployment.settings, dimensions=DIMENSIONS):
+    for plan in index_plans(deployment.settings, {"": DIMENSIONS}):
         target = plan.target
         deployment.database[target.collection].create_search_index(
             target.index, kind=target.kind, definition=target.definition
@@ -147,6 +147,49 @@ def test_planted_fault_is_found_by_name(
     assert found, f"{name} was not found"
     assert found[0].severity == "error"
     assert remedy in found[0].remedy
+
+
+@pytest.mark.parametrize("community", [True, False])
+@pytest.mark.parametrize("state", ["BUILDING", "FAILED"])
+def test_a_text_index_that_cannot_answer_is_a_warning_with_the_servers_words(
+    deployment: Deployment, state: str, community: bool
+) -> None:
+    deployment.index()
+    deployment.client.engine.community = community
+    index = deployment.client.engine.index("report_chatting", "text_index")
+    index.serving = None
+    index.become(state, "disk full")
+
+    (found,) = [finding for finding in deployment.findings() if finding.severity != "ok"]
+
+    assert (found.severity, found.name) == ("warning", f"index_{state.lower()}")
+    assert "'text_index' of 'report_chatting'" in found.message
+    assert "keywords are not searched" in found.message
+    assert state != "FAILED" or "disk full" in found.message
+
+
+def test_an_engine_that_is_away_is_one_finding(deployment: Deployment) -> None:
+    deployment.index()
+    away = "Error connecting to localhost:28000 :: caused by :: Connection refused"
+    deployment.client.engine.failure = OperationFailure(away, 6, {"errmsg": away})
+
+    (found,) = [finding for finding in deployment.findings() if finding.severity != "ok"]
+
+    assert found.area == "vector_search"
+    assert "cannot reach its search engine" in found.message
+
+
+def test_recall_is_measured_on_the_installations_own_words(deployment: Deployment) -> None:
+    deployment.index()
+    deployment.database["chatbot_data"].update_one({"_id": "doc-v-00000"}, {"$set": {"document_title": "Harvest"}})
+
+    findings = [finding for finding in diagnose(deployment.services(), recall=True) if finding.area == "recall"]
+
+    assert {(finding.severity, finding.remedy) for finding in findings} == {("ok", "NUM_CANDIDATES=100")}
+    assert all("100.0%" in finding.message for finding in findings)
+    stages = [pipeline[0].get("$vectorSearch", {}) for _, pipeline, _ in deployment.client.engine.asked]
+    assert any(stage.get("exact") for stage in stages)
+    assert any(stage.get("numCandidates") == 100 for stage in stages)
 
 
 def test_undeclared_field_is_named(deployment: Deployment) -> None:

@@ -3,8 +3,8 @@
     client = SearchClient()
     database = Database(MongoBackend(client, "test"))
 
-Documents are searchable at once (a real engine follows writes within about a second); everything else behaves as
-the engine does: an unknown index gives no rows and no error, an unfinished one refuses, filters are type-strict.
+Documents are searchable after ``engine.lag``; as the real one, it gives ids, and the server drops those whose rows
+are gone meanwhile. An unknown index gives no rows and no error, an unfinished one refuses, filters are type-strict.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -74,6 +75,9 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         engine: Engine = self.database.client.engine
         return engine
 
+    def with_options(self, *arguments: Any, **options: Any) -> SearchCollection:
+        return self
+
     def aggregate(self, pipeline: Sequence[Mapping[str, Any]], session: Any = None, **options: Any) -> Any:
         self._engine.asked.append((self.name, copy.deepcopy([dict(stage) for stage in pipeline]), options))
         return iter(self._run(pipeline))
@@ -88,7 +92,37 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
 
     def update_one(self, *arguments: Any, **options: Any) -> Any:
         with self.database.client.lock:  # mongomock reads, changes and writes back: two at once lost one's changes
-            return super().update_one(*arguments, **options)
+            return self._noted(partial(super().update_one, *arguments, **options))
+
+    def replace_one(self, *arguments: Any, **options: Any) -> Any:
+        with self.database.client.lock:
+            return self._noted(partial(super().replace_one, *arguments, **options))
+
+    def insert_one(self, *arguments: Any, **options: Any) -> Any:
+        with self.database.client.lock:
+            return self._noted(partial(super().insert_one, *arguments, **options))
+
+    def delete_many(self, *arguments: Any, **options: Any) -> Any:
+        with self.database.client.lock:
+            return self._noted(partial(super().delete_many, *arguments, **options))
+
+    def _noted(self, write: Callable[[], Any]) -> Any:
+        """The engine will see the documents as they are afterwards; nothing is kept while it follows at once."""
+        if not self._engine.lag:
+            return write()
+        states = self._engine.states.setdefault(self.name, [])
+        if not states:
+            states.append((float("-inf"), list(self.find())))
+        result = write()
+        states.append((self._engine.clock(), list(self.find())))
+        return result
+
+    def _followed(self) -> list[dict[str, Any]]:
+        """The documents as the engine knows them."""
+        states, known = self._engine.states.get(self.name, []), self._engine.clock() - self._engine.lag
+        while len(states) > 1 and states[1][0] <= known:
+            del states[0]
+        return states[0][1] if states else list(self.find())
 
     def find_one_and_update(self, *arguments: Any, **options: Any) -> Any:
         with self.database.client.lock:
@@ -118,15 +152,19 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         if stage == "$rankFusion":
             if not engine.rank_fusion:
                 raise location(40324, "Unrecognized pipeline stage name: '$rankFusion'")
+            if engine.fusion_failure is not None:
+                raise engine.fusion_failure
             return rank_fusion(spec, self._run)
         with self.database.client.lock:
-            documents = list(self.find())
+            documents, rows = self._followed(), {row["_id"]: row for row in self.find()}
         search = vector_search if stage == "$vectorSearch" else text_search
-        return search(spec, documents, lambda name, type: engine.serving(self.name, name, type))
+        found = search(spec, documents, lambda name, type: engine.serving(self.name, name, type))
+        return [(score, rows[document["_id"]]) for score, document in found if document["_id"] in rows]
 
     def list_search_indexes(self, name: str | None = None, **options: Any) -> Iterator[dict[str, Any]]:
         indexes = self._indexes().values()
-        return iter([index.described() for index in indexes if name is None or index.name == name])
+        community = self._engine.community
+        return iter([index.described(community=community) for index in indexes if name in (None, index.name)])
 
     def create_search_index(self, model: Mapping[str, Any], **options: Any) -> str:
         name, type, definition = model["name"], model.get("type", "search"), dict(model["definition"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,10 +37,18 @@ class SearchIndex:
         if status == "READY":
             self.serving = self.latest
 
-    def described(self) -> dict[str, Any]:
-        row: dict[str, Any] = {"id": f"id-{self.name}", "name": self.name, "type": self.type, "status": self.status}
+    def described(self, *, community: bool) -> dict[str, Any]:
+        """Community's has no type, and its message in the detail of the host: see mongot's
+        ListSearchIndexesResponseDefinition.java (IndexEntry, HostStatusDetail, HostIndexStatusDetail)."""
+        row: dict[str, Any] = {"id": f"id-{self.name}", "name": self.name, "status": self.status}
         row |= {"queryable": self.queryable, "latestDefinition": copy.deepcopy(self.latest)}
-        return row | ({"message": self.message} if self.message else {})
+        message = {"message": self.message} if self.message else {}
+        if not community:
+            return {**row, "type": self.type, **message}
+        part = {"status": self.status, "queryable": self.queryable, "definition": copy.deepcopy(self.latest), **message}
+        building = self.serving is not None and self.serving != self.latest
+        host = {"hostname": "mongot-0", "status": self.status, "queryable": self.queryable}
+        return {**row, "statusDetail": [{**host, "stagedIndex" if building else "mainIndex": part}]}
 
 
 @dataclass
@@ -47,16 +56,22 @@ class Engine:
     """The switches of a search engine, and what it was asked.
 
     ``room``: how many search indexes the tier allows. ``silent``: an unfinished index gives no rows and no error,
-    as some deployments do, instead of the refusal of others.
+    as some deployments do, instead of the refusal of others. ``lag``: seconds after which it knows what was written.
+    ``community``: how it lists its indexes. ``fusion_failure``: how it refuses `$rankFusion`.
     """
 
     enabled: bool = True
     rank_fusion: bool = True
+    fusion_failure: OperationFailure | None = None
+    community: bool = True
+    lag: float = 0.0
+    clock: Callable[[], float] = time.monotonic
     new_status: str = "READY"
     room: int | None = None
     failure: OperationFailure | None = None
     silent: bool = False
     indexes: dict[str, dict[str, SearchIndex]] = field(default_factory=dict)
+    states: dict[str, list[tuple[float, list[dict[str, Any]]]]] = field(default_factory=dict)
     asked: list[tuple[str, list[dict[str, Any]], dict[str, Any]]] = field(default_factory=list)
 
     def index(self, collection: str, name: str) -> SearchIndex:

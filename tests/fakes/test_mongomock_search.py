@@ -31,7 +31,7 @@ def collection() -> Any:
     for row, vector in zip(rows, np.eye(3, dtype=np.float32), strict=True):
         found.insert_one({**row, "data_embedding": Binary.from_vector(vector.tolist(), BinaryVectorDtype.FLOAT32)})
     found.create_search_index(
-        {"name": "v", "type": "vectorSearch", "definition": vector_index_definition(3, FIELDS)},
+        {"name": "v", "type": "vectorSearch", "definition": vector_index_definition({"": 3}, FIELDS)},
     )
     found.create_search_index({"name": "t", "type": "search", "definition": text_index_definition(FIELDS, "english")})
     return found
@@ -159,7 +159,7 @@ def test_what_is_indexed_as_a_vector(collection: Any, stored: Any, indexed: bool
 
 def test_scores_by_similarity(collection: Any) -> None:
     for similarity, expected in (("cosine", 1.0), ("dotProduct", 1.5), ("euclidean", 0.5)):
-        definition = vector_index_definition(3, FIELDS)
+        definition = vector_index_definition({"": 3}, FIELDS)
         definition["fields"][0]["similarity"] = similarity
         collection.update_search_index("v", definition)
         pipeline = [ann(queryVector=[2.0, 0.0, 0.0], limit=1), {"$project": {"s": {"$meta": "vectorSearchScore"}}}]
@@ -213,17 +213,17 @@ def test_rank_fusion_refusals(collection: Any, fusion: Query) -> None:
 
 
 def test_the_same_definition_again_is_fine_another_is_not(collection: Any) -> None:
-    model = {"name": "v", "type": "vectorSearch", "definition": vector_index_definition(3, FIELDS)}
+    model = {"name": "v", "type": "vectorSearch", "definition": vector_index_definition({"": 3}, FIELDS)}
     collection.create_search_index(model)
     with pytest.raises(OperationFailure) as caught:
-        collection.create_search_index({**model, "definition": vector_index_definition(4, FIELDS)})
+        collection.create_search_index({**model, "definition": vector_index_definition({"": 4}, FIELDS)})
     assert caught.value.code == 68
 
 
 @pytest.mark.parametrize("dimensions", [0, 8193])
 def test_dimensions_out_of_bounds(collection: Any, dimensions: int) -> None:
     with pytest.raises(OperationFailure, match="within bounds"):
-        collection.update_search_index("v", vector_index_definition(dimensions, FIELDS))
+        collection.update_search_index("v", vector_index_definition({"": dimensions}, FIELDS))
 
 
 def test_indexes_that_do_not_exist(collection: Any) -> None:

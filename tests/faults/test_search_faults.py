@@ -92,3 +92,30 @@ def test_an_overload_during_retries_of_the_driver_ends_in_time(atlas: Site, prox
     for stage in STAGES:
         proxy.always(stage, failure(489, "SearchOverloaded", "search engine is overloaded", *labels))
     assert_unavailable(atlas.ask(QUESTION), dependency="vector_search")
+
+
+def test_an_engine_that_is_away_at_the_start_is_a_503_and_serves_when_it_is_back(
+    proxy: WireProxy, new_site: NewSite, tmp_path: Path
+) -> None:
+    """Not search in this process until the restart."""
+    add_kenya(new_site(proxy.uri).services, tmp_path)
+    proxy.always("$vectorSearch", wire_faults.ENGINE_DOWN)
+    site = new_site(proxy.uri, vector_search="auto")
+    assert_unavailable(site.ask(QUESTION), dependency="vector_search")
+    found = {one["name"]: one for one in site.ask(path="/ready").body["dependencies"]}
+    assert not found["vector_search"]["ok"]
+    assert "cannot reach its search engine" in found["vector_search"]["detail"]
+    healthy(site, proxy)
+    assert_recovers(site)
+    assert site.services.storage.engine.store == "atlas"
+
+
+def test_a_refused_rank_fusion_fails_no_question(atlas: Site, proxy: WireProxy) -> None:
+    refused = failure(224, "QueryFeatureNotAllowed", "featureFlagRankFusionFull must be enabled to use scoreDetails")
+    proxy.always("$rankFusion", rows())  # at the probe it looks as if it were there
+    vars(atlas.services.vectors.store)["_rank_fusion"] = None
+    assert atlas.services.vectors.store._has_rank_fusion()  # type: ignore[attr-defined]
+    proxy.always("$rankFusion", refused)
+    for _ in range(2):
+        assert atlas.ask(QUESTION).status == 200
+    assert len(proxy.sent("$rankFusion")) <= 4

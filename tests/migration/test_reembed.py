@@ -22,6 +22,7 @@ from chatbot.request import RequestContext
 from chatbot.schema import AnswerEvent, Document, Matrix, Question, Scope, Section
 from chatbot.services import Services
 from chatbot.settings import Settings
+from chatbot.stores.atlas.indexes import Polling
 from tests.fakes.mongomock_search import SearchClient
 
 PASSAGES = 300
@@ -350,33 +351,49 @@ class TestSearchEngine:
         database = Database(MongoBackend(client, "reembed"))
         with Services(settings.override(embedding_provider="hashing", embedding_model="64"), database=database) as one:
             one.prepare()
-            AtlasSlotIndexes(settings, database).build(OLD)
+            AtlasSlotIndexes(settings, database).build(None, OLD)
             one.ingesting.ingestor.ingest(report("first"))
         with Services(settings, database=database) as serving:
             yield serving
 
-    def test_the_index_of_the_other_slot_is_built_before_and_the_old_one_dropped_after(
+    def test_the_index_carries_both_slots_until_the_old_one_is_dropped(
         self, services: Services, settings: Settings, client: SearchClient
     ) -> None:
         def look(seconds: float) -> None:
-            assert set(client.engine.indexes["report_chatting"]) == {"vector_index", "vector_index_b"}
+            definition = client.engine.index("report_chatting", "vector_index").latest
+            paths = [(field["path"], field["numDimensions"]) for field in definition["fields"][:2]]
+            assert paths == [("data_embedding", 64), ("data_embedding_b", 128)]
             assert best_text(services) == "zebra number 7"
 
         assert services.storage.engine.store == "atlas"
         assert best_text(services) == "zebra number 7"
         run(change(services, indexes=AtlasSlotIndexes(settings, services.storage.database), sleep=look))
-        assert set(client.engine.indexes["report_chatting"]) == {"vector_index_b"}
-        definition = client.engine.index("report_chatting", "vector_index_b").latest["fields"][0]
-        assert (definition["path"], definition["numDimensions"]) == ("data_embedding_b", 128)
+        (definition,) = client.engine.indexes["report_chatting"].values()
+        vectors = [field for field in definition.latest["fields"] if field["type"] == "vector"]
+        assert [(field["path"], field["numDimensions"]) for field in vectors] == [("data_embedding_b", 128)]
         assert best_text(services) == "zebra number 7"
 
-    def test_without_room_for_a_second_index_the_old_model_stays(
+    def test_it_takes_no_more_room(self, services: Services, settings: Settings, client: SearchClient) -> None:
+        client.engine.room = 2
+        run(change(services, indexes=AtlasSlotIndexes(settings, services.storage.database)))
+        assert best_text(services) == "zebra number 7"
+
+    def test_without_room_it_is_refused_before_the_first_embedding(
         self, services: Services, settings: Settings, client: SearchClient
     ) -> None:
-        client.engine.room = 2
+        services.storage.database["report_chatting"].drop_search_index("vector_index")
+        client.engine.room = 1
+        embedder = WatchedEmbedder()
         with pytest.raises(SearchEngineError, match="no room"):
-            run(change(services, indexes=AtlasSlotIndexes(settings, services.storage.database)))
-        assert services.storage.facts.embedder() == OLD
+            run(change(services, embedder, indexes=AtlasSlotIndexes(settings, services.storage.database)))
+        assert (embedder.texts, services.storage.facts.embedder()) == (0, OLD)
+
+    def test_the_switch_waits_for_the_search_engine(
+        self, services: Services, settings: Settings, client: SearchClient
+    ) -> None:
+        client.engine.lag = 0.5
+        indexes = AtlasSlotIndexes(settings, services.storage.database, Polling(interval=0.05))
+        run(change(services, indexes=indexes, sleep=lambda seconds: client.engine.states.clear()))
         assert best_text(services) == "zebra number 7"
 
 

@@ -67,7 +67,7 @@ class Setup:
         )
 
     def plans(self, *, fields: Sequence[str] = FIELDS, dimensions: int = DIMENSIONS, **changed: Any) -> list[IndexPlan]:
-        return index_plans(SETTINGS.override(filter_fields=fields, **changed), dimensions)
+        return index_plans(SETTINGS.override(filter_fields=fields, **changed), {"": dimensions})
 
     def write(self, count: int = 3, *, collection: str = "reports", **metadata: Any) -> list[Chunk]:
         """Chunk ``i`` points along axis ``i`` (modulo 4)."""

@@ -16,10 +16,12 @@ from chatbot.errors import EmbedderMismatchError, SearchEngineError
 from chatbot.schema import Chunk, Scope, Values, Vector
 from chatbot.settings import Settings
 from chatbot.stores import STORES
+from chatbot.stores.atlas.definitions import index_plans
 from chatbot.stores.atlas.indexes import drop_indexes, ensure_indexes
 from chatbot.stores.atlas.store import AtlasStore
 from tests.fakes.mongomock_search import SearchClient
-from tests.stores.atlas_setup import COLLECTIONS, DIMENSIONS, Setup
+from tests.fakes.search_engine import failure
+from tests.stores.atlas_setup import COLLECTIONS, DIMENSIONS, SETTINGS, Setup
 
 QUERY = np.asarray([1, 0, 0, 0], dtype=np.float32)
 KENYA = Scope.of({"country_name": Values(("Kenya",))})
@@ -73,10 +75,11 @@ def test_a_small_collection_is_searched_exactly(setup: Setup) -> None:
 
 
 def test_a_large_collection_is_searched_approximately(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
-    setup.write()
+    setup.write(8)
+    setup.engine.asked.clear()
     big(monkeypatch, 10_000, 10_000)
-    setup.store.vector_search(QUERY, top_k=5, scope=Scope())
-    assert setup.engine.asked[-1][1] == [
+    setup.store.vector_search(QUERY, top_k=5, scope=Scope().within(["reports"]))
+    assert setup.engine.asked[0][1] == [
         {
             "$vectorSearch": {
                 "index": "vector_index",
@@ -100,18 +103,17 @@ def test_selective_scopes_are_searched_exactly(
 ) -> None:
     big(monkeypatch, total, matching)
     setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
-    assert ("exact" in sent(setup)) is exact
-    assert ("numCandidates" in sent(setup)) is not exact
+    assert ("exact" in sent(setup, 0)) is exact
+    assert ("numCandidates" in sent(setup, 0)) is not exact
 
 
 def test_candidates_rise_with_selectivity_and_with_top_k(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
     big(monkeypatch, 100_000, 25_000)
-    setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
-    assert sent(setup)["numCandidates"] == 2000
-    setup.store.vector_search(QUERY, top_k=99, scope=Scope())
-    assert sent(setup)["numCandidates"] == 2000
-    setup.store.vector_search(QUERY, top_k=20_000, scope=Scope())
-    assert sent(setup)["exact"] is True
+    for top_k, scope, expected in ((5, KENYA, 2000), (99, Scope(), 2000), (20_000, Scope(), None)):
+        setup.engine.asked.clear()
+        setup.store.vector_search(QUERY, top_k=top_k, scope=scope)
+        assert sent(setup, 0).get("numCandidates") == expected
+        assert sent(setup, 0).get("exact", False) == (expected is None)
 
 
 def test_counts_are_remembered_for_a_while(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,11 +153,13 @@ def test_nothing_is_sent_for_an_empty_query_or_no_results_wanted(setup: Setup) -
     assert setup.engine.asked == []
 
 
-def test_the_slot_names_the_index_and_the_settings_the_time_limit(setup: Setup) -> None:
+def test_the_slot_names_the_path_and_the_settings_the_time_limit(setup: Setup) -> None:
     store = setup.open_store(slot="_b", mongodb_timeout=0.7)
+    ensure_indexes(setup.database, index_plans(SETTINGS, {"": DIMENSIONS, "_b": DIMENSIONS}))
     store.vector_search(QUERY, top_k=1, scope=Scope())
     store.keyword_search("coffee", top_k=1, scope=Scope())
-    assert setup.engine.asked[0][1][0]["$vectorSearch"]["index"] == "vector_index_b"
+    stage = setup.engine.asked[0][1][0]["$vectorSearch"]
+    assert (stage["index"], stage["path"]) == ("vector_index", "data_embedding_b")
     assert setup.engine.asked[-1][1][0]["$search"]["index"] == "text_index"
     assert {options["maxTimeMS"] for _, _, options in setup.engine.asked} == {700}
 
@@ -257,15 +261,17 @@ def test_an_empty_collection_needs_no_index() -> None:
 def test_a_missing_index_is_an_error_that_names_it_and_the_others() -> None:
     setup = Setup()
     setup.write()
-    store = setup.open_store(slot="_b")
-    missing = r"'reports' has no search index 'vector_index_b'.*text_index, vector_index"
+    drop_indexes(setup.database, [plan for plan in setup.plans() if plan.target.kind == "vectorSearch"])
+    missing = r"'reports' has no search index 'vector_index'.*text_index"
     with pytest.raises(SearchEngineError, match=missing):
-        store.vector_search(QUERY, top_k=5, scope=Scope())
-    drop_indexes(setup.database, [plan for plan in setup.plans() if plan.target.kind == "search"])
+        setup.store.vector_search(QUERY, top_k=5, scope=Scope())
+    with pytest.raises(SearchEngineError, match=missing):
+        setup.store.hybrid_search("coffee", QUERY, top_k=5, scope=Scope())
+    with pytest.raises(SearchEngineError, match="'vector_index'"):
+        setup.store.ping()
+    drop_indexes(setup.database, setup.plans())
     with pytest.raises(SearchEngineError, match=r"no search index 'text_index'.*index create"):
-        store.keyword_search("coffee", top_k=5, scope=Scope())
-    with pytest.raises(SearchEngineError, match="'vector_index_b'"):
-        store.ping()
+        setup.store.keyword_search("coffee", top_k=5, scope=Scope())
 
 
 @pytest.mark.parametrize("silent", [True, False])
@@ -288,6 +294,7 @@ def test_an_index_that_is_still_building_is_an_error_that_names_its_state(silent
         assert caught.value.retry_after == 10
     setup.engine.index("reports", "vector_index").become("READY")
     setup.engine.index("general", "vector_index").become("READY")
+    setup.clock.now += 6
     assert len(setup.store.vector_search(QUERY, top_k=5, scope=Scope())) == 3
 
 
@@ -333,7 +340,8 @@ def test_a_collection_without_room_for_a_text_index_is_skipped_with_a_warning(
         setup.store.keyword_search("coffee", top_k=10, scope=Scope())
     assert {match.chunk.collection for match in found if match.chunk} == {"reports"}
     assert [record.message for record in caplog.records] == [
-        "The search index 'text_index' of 'general' does not exist: keywords are not searched there."
+        "The collection 'general' has no search index 'text_index', so nothing can be found in it (its search indexes: "
+        "vector_index). Create it: python -m chatbot index create."
     ]
     assert len(setup.store.vector_search(QUERY, top_k=10, scope=Scope())) == 6
 
@@ -399,6 +407,15 @@ class TestHybridSearch:
         setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope().within(["reports"]))
         assert [name for name, _, _ in setup.engine.asked[2:]] == ["reports"]
 
+    @pytest.mark.parametrize("fused", [True, False])
+    def test_the_pipelines_that_are_shown_are_those_that_are_sent(self, setup: Setup, fused: bool) -> None:
+        vector = self.filled(setup)
+        setup.engine.rank_fusion = fused
+        shown = setup.store.pipelines(self.QUERY, vector, top_k=4, scope=Scope())
+        setup.engine.asked.clear()
+        setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
+        assert shown == [(collection, pipeline) for collection, pipeline, _ in setup.engine.asked]
+
     def test_two_searches_where_the_server_lacks_it(self, setup: Setup) -> None:
         vector = self.filled(setup)
         setup.engine.rank_fusion = False
@@ -406,3 +423,92 @@ class TestHybridSearch:
 
         assert near == setup.store.vector_search(vector, top_k=4, scope=self.SCOPE)
         assert worded == setup.store.keyword_search(self.QUERY, top_k=4, scope=self.SCOPE)
+
+    @pytest.mark.parametrize(
+        ("code", "message"),
+        [
+            (224, "featureFlagRankFusionFull must be enabled to use scoreDetails"),
+            (9, "$meta scoreDetails is not supported"),
+        ],
+    )
+    @pytest.mark.parametrize("later", [False, True], ids=["at the probe", "later"])
+    def test_a_refusal_of_the_whole_pipeline_means_two_searches(
+        self, setup: Setup, caplog: pytest.LogCaptureFixture, code: int, message: str, later: bool
+    ) -> None:
+        """mongod gates `scoreDetails` by a feature flag of its own: jstests of $rankFusion tagged with it."""
+        vector = self.filled(setup)
+        expected = setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=self.SCOPE)
+        store = setup.store if later else setup.open_store()
+        setup.engine.fusion_failure = failure(message, code, "QueryFeatureNotAllowed")
+        with caplog.at_level(logging.WARNING):
+            for _ in range(3):
+                assert store.hybrid_search(self.QUERY, vector, top_k=4, scope=self.SCOPE) == expected
+        assert [message in record.message for record in caplog.records] == [True] * later
+
+    @pytest.mark.parametrize("state", ["DOES_NOT_EXIST", "BUILDING", "FAILED"])
+    @pytest.mark.parametrize("silent", [False, True])
+    def test_a_text_index_that_cannot_answer_fails_no_question_and_is_told(
+        self, setup: Setup, caplog: pytest.LogCaptureFixture, state: str, silent: bool
+    ) -> None:
+        vector = self.filled(setup)
+        before = setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
+        setup.engine.silent = silent
+        if state == "DOES_NOT_EXIST":
+            drop_indexes(setup.database, [plan for plan in setup.plans() if plan.target.kind == "search"])
+        else:
+            for name in COLLECTIONS:
+                index = setup.engine.index(name, "text_index")
+                index.serving = None
+                index.become(state, "disk full")
+        with caplog.at_level(logging.WARNING):
+            near, worded = setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
+        assert (near, worded) == (before[0], [])
+        assert setup.store.without_keywords(Scope()) == list(COLLECTIONS)
+        assert sum("'text_index'" in record.message for record in caplog.records) == len(COLLECTIONS)
+        assert "keywords are not searched in general, reports" in setup.store.ping()
+        ensure_indexes(setup.database, setup.plans()) if state == "DOES_NOT_EXIST" else [
+            setup.engine.index(name, "text_index").become("READY") for name in COLLECTIONS
+        ]
+        setup.clock.now += 6
+        assert setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope()) == before
+
+
+def test_rows_that_went_behind_the_engines_back_do_not_shorten_the_answer(setup: Setup) -> None:
+    """mongod drops the ids of mongot that have no row any more: document_source_internal_search_id_lookup.cpp."""
+    setup.write(20)
+    assert len(setup.store.vector_search(QUERY, top_k=5, scope=Scope())) == 5
+    setup.engine.lag = 20.0
+    nearest = {"_id": {"$in": [Chunk.make_id("reports", "v", place) for place in range(0, 16, 4)]}}
+    assert setup.database["reports"].delete_many(nearest) == 4
+    found = setup.store.vector_search(QUERY, top_k=5, scope=Scope())
+    assert len(found) == 5
+    assert len(setup.store.hybrid_search("coffee", QUERY, top_k=5, scope=Scope())[0]) == 5
+    asked = len(setup.engine.asked)
+    assert len(setup.store.vector_search(QUERY, top_k=50, scope=Scope())) == 16
+    assert len(setup.engine.asked) - asked < 6
+
+
+def test_a_fixed_number_of_candidates_is_the_seed_to_the_letter(setup: Setup) -> None:
+    """R-D3: approximate also in a small collection, `limit` as asked, one query; `numCandidates` bounds `limit`."""
+    setup.write(12)
+    setup.engine.asked.clear()
+    scope = Scope().within(["reports"])
+    for store in (setup.open_store(num_candidates=1000), setup.store.with_candidates(1000)):
+        assert len(store.vector_search(QUERY, top_k=5, scope=scope)) == 5
+    assert [pipeline for _, pipeline, _ in setup.engine.asked] == [
+        [
+            {
+                "$vectorSearch": {
+                    "index": "vector_index",
+                    "path": "data_embedding",
+                    "queryVector": [1.0, 0.0, 0.0, 0.0],
+                    "numCandidates": 1000,
+                    "limit": 5,
+                }
+            },
+            {"$addFields": {"score": {"$meta": "vectorSearchScore"}}},
+            *RANKED,
+        ]
+    ] * 2
+    assert len(setup.store.with_candidates(3).vector_search(QUERY, top_k=5, scope=scope)) == 5
+    assert "exact" in sent(setup) or sent(setup)["numCandidates"] == 5

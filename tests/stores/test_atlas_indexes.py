@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from chatbot.database import open_database
-from chatbot.errors import DatabaseError, SearchEngineError
+from chatbot.errors import DatabaseError, SearchEngineError, SettingsError
 from chatbot.settings import Settings
+from chatbot.stores import choose_engine
 from chatbot.stores.atlas.definitions import index_plans, text_index_definition, vector_index_definition
 from chatbot.stores.atlas.indexes import Polling, drop_indexes, ensure_indexes, index_status
 from chatbot.stores.atlas.pipelines import PROBE_INDEX, probe_search
 from chatbot.stores.chunks import ensure_ordinary_indexes
 from tests.fakes.search_engine import failure, location
-from tests.stores.atlas_setup import Clock, Setup
+from tests.stores.atlas_setup import SETTINGS, Clock, Setup
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def every_index(setup: Setup) -> list[tuple[str, str]]:
 
 
 def test_vector_index_definition() -> None:
-    assert vector_index_definition(1536, ("country_name", "year"), "scalar") == {
+    assert vector_index_definition({"": 1536}, ("country_name", "year"), "scalar") == {
         "fields": [
             {
                 "type": "vector",
@@ -47,8 +48,19 @@ def test_vector_index_definition() -> None:
             },
             {"type": "filter", "path": "country_name"},
             {"type": "filter", "path": "year"},
+            {"type": "filter", "path": "document_id"},
         ]
     }
+
+
+def test_one_index_carries_both_slots() -> None:
+    """mongot's UserVectorIndexDefinition.java refuses fields that share a path, and no others."""
+    fields = vector_index_definition({"": 4, "_b": 8}, ("document_id",))["fields"]
+    assert [(field["path"], field.get("numDimensions")) for field in fields] == [
+        ("data_embedding", 4),
+        ("data_embedding_b", 8),
+        ("document_id", None),
+    ]
 
 
 def test_text_index_definition() -> None:
@@ -60,6 +72,7 @@ def test_text_index_definition() -> None:
                 "report_title": {"type": "string", "analyzer": "lucene.french"},
                 "document_title": {"type": "string", "analyzer": "lucene.french"},
                 "year": [{"type": "token"}, {"type": "number"}],
+                "document_id": {"type": "token"},
             },
         }
     }
@@ -70,29 +83,29 @@ def test_plans_put_what_is_needed_most_first(setup: Setup) -> None:
     assert [(plan.target.collection, plan.target.index, plan.optional) for plan in plans] == [
         ("general", "vector_index", False),
         ("reports", "vector_index", False),
-        ("reports", "text_index", False),
+        ("reports", "text_index", True),
         ("general", "text_index", True),
     ]
 
 
-def test_only_the_reports_need_a_text_index_however_many_collections() -> None:
+def test_the_vectors_of_all_collections_come_before_any_text_index() -> None:
     settings = Settings(mongodb_uri="mongodb://localhost", collections={"news": "Daily.", "laws": ""})
-    plans = index_plans(settings, dimensions=4)
+    plans = index_plans(settings, {"": 4})
     assert [(plan.target.collection, plan.target.kind, plan.optional) for plan in plans] == [
         ("chatbot_data", "vectorSearch", False),
         ("report_chatting", "vectorSearch", False),
         ("news", "vectorSearch", False),
         ("laws", "vectorSearch", False),
-        ("report_chatting", "search", False),
+        ("report_chatting", "search", True),
         ("news", "search", True),
         ("laws", "search", True),
         ("chatbot_data", "search", True),
     ]
 
 
-def test_a_single_collection_has_no_optional_index() -> None:
+def test_a_single_collection_has_one_index_of_each_kind() -> None:
     settings = Settings(mongodb_uri="mongodb://localhost", report_collection="chatbot_data")
-    assert [plan.optional for plan in index_plans(settings, dimensions=4)] == [False, False]
+    assert [plan.target.kind for plan in index_plans(settings, {"": 4})] == ["vectorSearch", "search"]
 
 
 # Creation
@@ -238,9 +251,69 @@ def test_an_update_keeps_the_operators_filter_fields(setup: Setup) -> None:
     ensure_indexes(setup.database, setup.plans(fields=("country_name", "year", "mine")))
     ensure_indexes(setup.database, setup.plans(fields=("country_name", "year", "type")))
     paths = [field["path"] for field in setup.engine.index("reports", "vector_index").latest["fields"]]
-    assert paths == ["data_embedding", "country_name", "year", "type", "mine"]
+    assert paths == ["data_embedding", "country_name", "year", "type", "document_id", "mine"]
     fields = setup.engine.index("reports", "text_index").latest["mappings"]["fields"]
     assert {"mine", "type"} <= set(fields)
+
+
+def test_an_update_keeps_what_else_the_operator_has_set(setup: Setup) -> None:
+    """Options of the vector index and its fields: mongodb.com/docs/vector-search/indexes/vector-search-type."""
+    ensure_indexes(setup.database, setup.plans())
+    vectors, texts = (setup.engine.index("reports", name) for name in ("vector_index", "text_index"))
+    hnsw, own = {"hnswOptions": {"maxEdges": 64, "numEdgeCandidates": 400}}, {"type": "vector", "path": "own"}
+    vectors.latest["fields"][0] |= hnsw
+    vectors.latest |= {"numPartitions": 2, "storedSource": {"include": ["year"]}}
+    vectors.latest["fields"].append({**own, "numDimensions": 3, "similarity": "dotProduct"})
+    multi = {"type": "string", "analyzer": "lucene.english", "multi": {"raw": {"type": "string"}}}
+    texts.latest["mappings"]["fields"] |= {"data": multi, "own": {"type": "autocomplete"}}
+    texts.latest |= {"analyzer": "lucene.french", "synonyms": []}
+    ensure_indexes(setup.database, setup.plans(fields=("country_name", "year", "type"), quantization="scalar"))
+    first, *others = vectors.latest["fields"]
+    assert (first["hnswOptions"], first["quantization"]) == (hnsw["hnswOptions"], "scalar")
+    assert {"own", "type"} <= {field["path"] for field in others}
+    assert (vectors.latest["numPartitions"], vectors.latest["storedSource"]) == (2, {"include": ["year"]})
+    fields = texts.latest["mappings"]["fields"]
+    assert (fields["data"], fields["own"]["type"], "type" in fields) == (multi, "autocomplete", True)
+    assert texts.latest["analyzer"] == "lucene.french"
+
+
+def test_options_of_the_settings_are_declared_and_change_an_index(setup: Setup) -> None:
+    ensure_indexes(setup.database, setup.plans())
+    options = '{"hnswOptions": {"maxEdges": 32}, "numPartitions": 2}'
+    for _ in range(2):
+        ensure_indexes(setup.database, setup.plans(index_options=options))
+    latest = setup.engine.index("reports", "vector_index").latest
+    assert (latest["fields"][0]["hnswOptions"], latest["numPartitions"]) == ({"maxEdges": 32}, 2)
+    with pytest.raises(SettingsError, match=r"INDEX_OPTIONS.*hnswOptions, numPartitions, storedSource"):
+        Settings.from_env({"INDEX_OPTIONS": '{"hnsw": 1}'})
+
+
+@pytest.mark.parametrize("community", [True, False])
+def test_state_kind_and_message_are_read_from_either_listing(setup: Setup, community: bool) -> None:
+    """mongot's ListSearchIndexesResponseDefinition.java against the documentation's example of Atlas."""
+    ensure_indexes(setup.database, setup.plans())
+    setup.engine.community = community
+    for plan, kind in zip(setup.plans()[1:3], ("vectorSearch", "search"), strict=True):
+        setup.engine.index("reports", plan.target.index).become("FAILED", "disk full")
+        status = index_status(setup.database, plan.target)
+        assert (status.kind, status.state, status.queryable, status.message) == (kind, "FAILED", False, "disk full")
+    index = setup.engine.index("general", "vector_index")
+    index.latest = vector_index_definition({"": 8}, ())
+    index.become("BUILDING", "waiting for memory")
+    status = index_status(setup.database, setup.plans()[0].target)
+    assert (status.queryable, status.message) == (True, "waiting for memory")
+
+
+def test_three_indexes_carry_three_collections(setup: Setup) -> None:
+    """The free tier: all questions by their vectors."""
+    setup.engine.room = 3
+    settings = SETTINGS.override(collections={"news": ""}, mongodb_uri="mongodb://localhost")
+    ensure_ordinary_indexes(setup.database, ["news"], ())
+    statuses = ensure_indexes(setup.database, index_plans(settings, {"": 4}))
+    assert [(status.name, status.state) for status in statuses] == [
+        *[("vector_index", "READY")] * 3,
+        *[("text_index", "NO_ROOM")] * 3,
+    ]
 
 
 def test_an_index_of_another_type_is_not_overwritten(setup: Setup) -> None:
@@ -372,3 +445,15 @@ def test_probe_with_wrong_credentials_is_no_finding(setup: Setup) -> None:
     setup.engine.failure = failure("not authorized", 13, "Unauthorized")
     with pytest.raises(DatabaseError, match="lacks a right"):
         probe_search(setup.database, "general")
+
+
+def test_an_engine_that_is_away_at_the_start_is_waited_for(setup: Setup) -> None:
+    settings = SETTINGS.override(mongodb_uri="mongodb://localhost")
+    setup.engine.failure = failure("Error connecting to localhost:28000 :: caused by :: refused", 6, "HostUnreachable")
+    with pytest.raises(SearchEngineError, match="cannot reach its search engine") as caught:
+        choose_engine(settings, setup.database)
+    assert caught.value.retry_after == 5
+    setup.engine.failure = None
+    assert choose_engine(settings, setup.database).store == "atlas"
+    setup.engine.enabled = False
+    assert choose_engine(settings, setup.database).store == "faiss"

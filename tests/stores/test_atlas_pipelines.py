@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from chatbot.schema import Range, Scope, Values
+from chatbot.stores.atlas.definitions import SearchTarget
 from chatbot.stores.atlas.pipelines import (
     ann_stage,
     candidates,
     exact_stage,
     keyword_pipeline,
+    listing_pipeline,
     rank_fusion_pipeline,
     text_stage,
     vector_pipeline,
@@ -114,3 +118,37 @@ def test_rank_fusion_carries_the_filter_in_both_legs() -> None:
     assert fusion["input"]["pipelines"]["keyword"][0]["$search"]["compound"]["filter"]
     fields = {"score": {"$meta": "score"}, "details": {"$meta": "scoreDetails"}}
     assert pipeline[1:] == [{"$addFields": fields}, *RANKED]
+
+
+def test_a_long_question_stays_below_lucenes_clauses() -> None:
+    """IndexSearcher.getMaxClauseCount: 1,024, one clause for each different word and path."""
+    words = [f"word{number}" for number in range(500)]
+    stage = text_stage(index="t", query=" ".join([*words, *words]), scope=Scope())
+    sent = stage["$search"]["compound"]["must"][0]["text"]
+    assert sent["query"].split() == words[:300]
+    assert len(sent["query"].split()) * len(sent["path"]) < 1024
+    short = "Growth, growth and GROWTH " * 200
+    assert text_stage(index="t", query=short, scope=Scope())["$search"]["compound"]["must"][0]["text"]["query"] == short
+
+
+@pytest.mark.parametrize("kind", ["vectorSearch", "search"])
+def test_an_index_is_asked_for_all_that_it_has_of_a_document(kind: Literal["vectorSearch", "search"]) -> None:
+    """Exact, so that nothing is missed; ids alone, so that no row is read (but mongod looks each of them up)."""
+    target = SearchTarget("reports", "an_index", kind, {})
+    pipeline = listing_pipeline(target, "d1", dimensions=3, path="data_embedding_b", limit=7)
+    expected = {
+        "search": [{"$search": {"index": "an_index", "equals": {"path": "document_id", "value": "d1"}}}, {"$limit": 7}],
+        "vectorSearch": [
+            {
+                "$vectorSearch": {
+                    "index": "an_index",
+                    "path": "data_embedding_b",
+                    "queryVector": [1.0, 0.0, 0.0],
+                    "filter": {"document_id": {"$eq": "d1"}},
+                    "exact": True,
+                    "limit": 7,
+                }
+            }
+        ],
+    }
+    assert pipeline == [*expected[kind], {"$project": {"_id": 1}}]

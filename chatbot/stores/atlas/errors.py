@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from ...database.core import CommandError
 from ...errors import SearchEngineError
 from ..chunks import no_direction
-from .definitions import SearchTarget
+from .definitions import FOLLOWED_BY, SearchTarget
 
 OVERLOADED = 489
+NOT_QUERYABLE, UNDECLARED = "index_not_queryable", "field_undeclared"
+"""Reasons of errors that are about one index, not about the question: its state, and what it does not declare."""
 NO_ENGINE_CODES = {115, 31082, 40324, 6047401}
 """CommandNotSupported, SearchNotEnabled, unrecognised stage, and "only allowed on MongoDB Atlas" (7.x)."""
 _NO_ENGINE = re.compile(
@@ -27,7 +29,7 @@ _VECTOR_PATH = re.compile(r"(?P<path>\S+) (?:is not indexed as vector|must be in
 _DIMENSIONS = re.compile(r"indexed with (?P<stored>\d+) dimensions but queried with (?P<asked>\d+)")
 _ZERO = re.compile(r"against a zero (?:vector|knnVector)|non-finite value")
 _NOT_READY = re.compile(r"while in state (?P<state>\w+)|Index \S+ (?P<new>not initialized)")
-_FULL = re.compile(r"maximum number of (?:FTS|search) indexes", re.IGNORECASE)
+_FULL = re.compile(r"(?:maximum number of|too many) (?:\w+ )*index|index limit", re.IGNORECASE)
 
 
 @contextmanager
@@ -40,9 +42,13 @@ def translate_refusals(target: SearchTarget) -> Iterator[None]:
 
 
 def lacks_engine(error: CommandError) -> bool:
-    """True where the server has no such stage or command, or no search engine that answers."""
-    message = error.server_message
-    return error.server_code in NO_ENGINE_CODES or bool(_NO_ENGINE.search(message) or _ENGINE_DOWN.search(message))
+    """True where the server has no such stage or command. An engine that does not answer is there: it may come back."""
+    return error.server_code in NO_ENGINE_CODES or bool(_NO_ENGINE.search(error.server_message))
+
+
+def is_away(error: CommandError) -> bool:
+    """True where there is a search engine that does not answer just now."""
+    return bool(_ENGINE_DOWN.search(error.server_message))
 
 
 def has_no_room(error: CommandError) -> bool:
@@ -54,7 +60,7 @@ def explain(error: CommandError, target: SearchTarget) -> SearchEngineError:
     """What a refused command means: of known refusals the cause and the remedy, of others the server's words."""
     if error.server_code == OVERLOADED:
         return SearchEngineError("The search engine is overloaded.", remedy="Try again.", retry_after=2)
-    if _ENGINE_DOWN.search(error.server_message):
+    if is_away(error):
         return SearchEngineError(
             "MongoDB cannot reach its search engine.",
             remedy="Start the search engine (mongot) beside the server, or set VECTOR_SEARCH=faiss.",
@@ -78,8 +84,13 @@ def _undeclared(match: re.Match[str], target: SearchTarget) -> SearchEngineError
     field, kind = match["path"], match["type"]
     return SearchEngineError(
         f"The field {field!r} is not declared as {kind} in the {target.described}.",
-        remedy=f"Add it to FILTER_FIELDS and run: python -m chatbot index create. {_should_be(target)}",
+        remedy=f"{_declare(field)} python -m chatbot index create. {_should_be(target)}",
+        reason=UNDECLARED,
     )
+
+
+def _declare(field: str) -> str:
+    return "Run:" if field == FOLLOWED_BY else "Add it to FILTER_FIELDS and run:"
 
 
 def _wrong_path(match: re.Match[str], target: SearchTarget) -> SearchEngineError:
@@ -103,11 +114,23 @@ def not_queryable(target: SearchTarget, state: str, message: str = "") -> Search
         return SearchEngineError(
             f"The {target.described} has failed{f' ({message})' if message else ''}.",
             remedy="Drop it and create it anew: python -m chatbot index drop, then index create.",
+            reason=NOT_QUERYABLE,
         )
     return SearchEngineError(
         f"The {target.described} is not queryable: its state is {state}.",
         remedy="It answers once it is built; see: python -m chatbot index status.",
         retry_after=10,
+        reason=NOT_QUERYABLE,
+    )
+
+
+def missing(target: SearchTarget, others: Iterable[str]) -> SearchEngineError:
+    """The error for an index that does not exist, beside ``others`` of the same collection."""
+    return SearchEngineError(
+        f"The collection {target.collection!r} has no search index {target.index!r}, so nothing can be found in it "
+        f"(its search indexes: {', '.join(sorted(others)) or 'none'}).",
+        remedy="Create it: python -m chatbot index create.",
+        reason=NOT_QUERYABLE,
     )
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...database.core import CommandError, Database, Json
 from ...errors import SearchEngineError
 from .definitions import IndexPlan, SearchTarget, fits_definition, keep_extras
-from .errors import has_no_room, not_queryable, translate_refusals
+from .errors import has_no_room, missing, not_queryable, translate_refusals
 
 MISSING = "DOES_NOT_EXIST"
 NO_ROOM = "NO_ROOM"
@@ -62,12 +63,26 @@ def index_status(database: Database, target: SearchTarget) -> IndexStatus:
     return IndexStatus(
         target.collection,
         target.index,
-        str(described.get("type") or target.kind),
+        index_kind(described),
         str(described.get("status") or ("READY" if described.get("queryable") else "PENDING")),
         queryable=bool(described.get("queryable")),
         definition=dict(described.get("latestDefinition") or {}),
-        message=str(described.get("message") or ""),
+        message=_message(described),
     )
+
+
+def index_kind(described: Mapping[str, Any]) -> str:
+    """The type, vectorSearch or search. Community does not say: there it follows from the definition."""
+    is_search = "mappings" in (described.get("latestDefinition") or {})
+    return str(described.get("type") or ("search" if is_search else "vectorSearch"))
+
+
+def _message(described: Mapping[str, Any]) -> str:
+    """Atlas says it of the index; Community of each host's main index, and of the one that is being built."""
+    hosts = described.get("statusDetail") or ()
+    parts = (host.get(part) or {} for host in hosts for part in ("mainIndex", "stagedIndex"))
+    said = (described.get("message"), *(part.get("message") for part in parts))
+    return "; ".join(dict.fromkeys(str(message) for message in said if message))
 
 
 def ensure_indexes(database: Database, plans: Sequence[IndexPlan], polling: Polling = POLLING) -> list[IndexStatus]:
@@ -114,9 +129,9 @@ def _request(database: Database, target: SearchTarget, polling: Polling) -> bool
             f"The {target.described} is of the type {status.kind!r}, not {target.kind!r}.",
             remedy="A type cannot be changed; drop the index first: python -m chatbot index drop.",
         )
-    if fits_definition(status.definition, target.definition):
+    if fits_definition(status.definition, target):
         return False
-    collection.update_search_index(target.index, keep_extras(target.definition, status.definition))
+    collection.update_search_index(target.index, keep_extras(target, status.definition))
     return True
 
 
@@ -124,9 +139,7 @@ def _wait(database: Database, target: SearchTarget, polling: Polling, *, updated
     """Until the index answers; after an update, until the new definition does (the old one is queryable all along)."""
 
     def ready(now: IndexStatus) -> bool:
-        return now.queryable and (
-            not updated or (now.state == "READY" and fits_definition(now.definition, target.definition))
-        )
+        return now.queryable and (not updated or (now.state == "READY" and fits_definition(now.definition, target)))
 
     return _poll(database, target, polling, ready)
 
@@ -161,56 +174,47 @@ def drop_indexes(database: Database, plans: Iterable[IndexPlan]) -> list[str]:
     return dropped
 
 
-TRUSTED_SECONDS = 60.0
-"""How long an index that was found queryable is believed to be."""
+TRUSTED_SECONDS, DOUBTED_SECONDS = 60.0, 5.0
+"""How long what was found of an index is believed: that it answers, and that it does not."""
+NEVER: tuple[float, SearchEngineError | None] = (float("-inf"), None)
 log = logging.getLogger(__name__)
 
 
-class EmptyAnswers:
-    """Looks into empty answers before they are believed. Thread-safe."""
+class IndexHealth:
+    """Which indexes answer. Looked at when an answer is empty or refused, before that is believed. Thread-safe."""
 
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database = database
         self._clock = clock
-        self._trusted: dict[tuple[str, str], float] = {}
-        self._warned: set[str] = set()
+        self._known: dict[tuple[str, str], tuple[float, SearchEngineError | None]] = {}
 
-    def check(self, empty: Sequence[SearchTarget], all_alike: Sequence[SearchTarget]) -> None:
-        """Raise where an index that was searched is missing or cannot answer, and its collection has documents.
+    def known_failure(self, target: SearchTarget) -> SearchEngineError | None:
+        """What was found a moment ago, without asking."""
+        until, failure = self._known.get((target.collection, target.index), NEVER)
+        return failure if self._clock() < until else None
 
-        ``all_alike``: the indexes of this kind in all collections, searched or not. A text index may be missing as
-        long as another collection has one: the free tier has no room for all.
+    def failure(self, target: SearchTarget) -> SearchEngineError | None:
+        """Why an index cannot answer. None where it can, and where its collection is empty.
 
         Raises:
-            SearchEngineError: names the index and its state.
+            SearchEngineError: the engine itself does not answer.
         """
-        for target in [target for target in empty if self._missing(target)]:
-            others = (index_status(self._database, other) for other in all_alike if other != target)
-            if target.kind == "vectorSearch" or all(other.state == MISSING for other in others):
-                raise self._missing_error(target)
-            if target.collection not in self._warned:
-                self._warned.add(target.collection)
-                log.warning("The %s does not exist: keywords are not searched there.", target.described)
+        key = target.collection, target.index
+        until, before = self._known.get(key, NEVER)
+        if before is None and self._clock() < until:
+            return None
+        if self._database[target.collection].estimated_count() == 0:
+            return None
+        failure = self._look(target)
+        if failure is not None and before is None:
+            log.warning("%s", failure.message)
+        self._known[key] = (self._clock() + (DOUBTED_SECONDS if failure else TRUSTED_SECONDS), failure)
+        return failure
 
-    def _missing(self, target: SearchTarget) -> bool:
-        """True when the collection has documents and the index does not exist; raises when it cannot answer."""
-        key = (target.collection, target.index)
-        trusted = self._clock() < self._trusted.get(key, float("-inf"))
-        if trusted or self._database[target.collection].estimated_count() == 0:
-            return False
+    def _look(self, target: SearchTarget) -> SearchEngineError | None:
         status = index_status(self._database, target)
         if status.state == MISSING:
-            return True
-        if not status.queryable:
-            raise not_queryable(target, status.state, status.message)
-        self._trusted[key] = self._clock() + TRUSTED_SECONDS
-        return False
-
-    def _missing_error(self, target: SearchTarget) -> SearchEngineError:
-        with translate_refusals(target):
-            others = sorted(str(found.get("name")) for found in self._database[target.collection].search_indexes())
-        return SearchEngineError(
-            f"The collection {target.collection!r} has no search index {target.index!r}, so nothing can be found in it"
-            f" (its search indexes: {', '.join(others) or 'none'}).",
-            remedy="Create it: python -m chatbot index create.",
-        )
+            with translate_refusals(target):
+                others = [str(found.get("name")) for found in self._database[target.collection].search_indexes()]
+            return missing(target, others)
+        return None if status.queryable else not_queryable(target, status.state, status.message)

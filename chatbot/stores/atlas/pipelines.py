@@ -6,7 +6,9 @@ and the exact shape are built apart, because the engine refuses ``numCandidates`
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +17,8 @@ from typing import Any
 from ...database.core import Collection, CommandError, Database, Json
 from ...database.rows import EMBEDDING_FIELD, WITHOUT_EMBEDDING
 from ...schema import NO_VALUE, Condition, Range, Scope, Values
-from .definitions import TEXT_PATHS
-from .errors import lacks_engine
+from .definitions import FOLLOWED_BY, TEXT_PATHS, SearchTarget
+from .errors import explain, is_away, lacks_engine
 
 MAX_CANDIDATES = 10_000
 """The engine's bound on ``numCandidates``."""
@@ -56,9 +58,20 @@ def vector_pipeline(stage: Json) -> list[Json]:
     return [stage, *_ranked("vectorSearchScore")]
 
 
+MOST_WORDS = 300
+"""Lucene takes 1,024 clauses in a query: one for each different word and path, and an analyzer may make two of one."""
+_WORD = re.compile(r"\w+")
+
+
+def shortened(query: str) -> str:
+    """The query, or its first different words where it has too many."""
+    words = dict.fromkeys(_WORD.findall(query.casefold()))
+    return query if len(words) <= MOST_WORDS else " ".join(itertools.islice(words, MOST_WORDS))
+
+
 def text_stage(*, index: str, query: str, scope: Scope) -> Json:
     """`$search` for any word of ``query``, inside the scope. The filter does not count in the score."""
-    compound: Json = {"must": [{"text": {"query": query, "path": list(TEXT_PATHS)}}]}
+    compound: Json = {"must": [{"text": {"query": shortened(query), "path": list(TEXT_PATHS)}}]}
     if scope.conditions:
         compound["filter"] = [_clause(path, condition) for path, condition in scope.conditions]
     return {"$search": {"index": index, "compound": compound}}
@@ -110,6 +123,18 @@ def leg_scores(details: Any) -> dict[str, float]:
     }
 
 
+def listing_pipeline(target: SearchTarget, document_id: str, *, dimensions: int, path: str, limit: int) -> list[Json]:
+    """The ids of all of a document's chunks that an index has, whatever they say."""
+    if target.kind == "search":
+        clause = {"path": FOLLOWED_BY, "value": document_id}
+        stages: list[Json] = [{"$search": {"index": target.index, "equals": clause}}, {"$limit": limit}]
+    else:
+        anywhere = [1.0] + [0.0] * (dimensions - 1)
+        scope = Scope.of({FOLLOWED_BY: Values((document_id,))})
+        stages = [exact_stage(index=target.index, path=path, vector=anywhere, scope=scope, limit=limit)]
+    return [*stages, {"$project": {"_id": 1}}]
+
+
 def _ranked(score: str) -> list[Json]:
     return [
         {"$addFields": {"score": {"$meta": score}}},
@@ -125,31 +150,63 @@ EXACT_SHARE = 0.05
 REMEMBERED_SECONDS = 30.0
 """A count only chooses between two right answers, so an old one does no harm."""
 REMEMBERED_COUNTS = 500
+SETTLING_SECONDS = 60.0
+"""After which an engine has followed a deletion."""
 
 
 class ShapeChooser:
-    """Builds the stage that fits, from counts that are remembered for a while. Thread-safe."""
+    """Builds the stage that fits, from counts that are remembered for a while. Thread-safe.
 
-    def __init__(self, *, path: str = EMBEDDING_FIELD, clock: Callable[[], float] = time.monotonic) -> None:
+    ``num_candidates``: always the approximate shape, with so many.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str = EMBEDDING_FIELD,
+        num_candidates: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._path = path
+        self._fixed = num_candidates
         self._clock = clock
         self._counts: dict[tuple[str, Scope], tuple[float, int]] = {}
+        self._shrunk: dict[str, float] = {}
 
     def stage(self, collection: Collection, *, index: str, vector: Sequence[float], scope: Scope, limit: int) -> Json:
         """`$vectorSearch` for the ``limit`` nearest chunks of the collection inside the scope."""
-        total = self._count(collection, Scope())
-        share = 1.0 if total < EXACT_BELOW or not scope.conditions else self._count(collection, scope) / total
-        if total < EXACT_BELOW or share < EXACT_SHARE or limit > MAX_CANDIDATES:
-            return exact_stage(index=index, path=self._path, vector=vector, scope=scope, limit=limit)
-        wide = candidates(limit, share)
+        if self._fixed is not None and limit <= MAX_CANDIDATES:
+            wide = max(self._fixed, limit)
+        else:
+            total = self.count(collection, Scope())
+            share = 1.0 if total < EXACT_BELOW or not scope.conditions else self.count(collection, scope) / total
+            if total < EXACT_BELOW or share < EXACT_SHARE or limit > MAX_CANDIDATES:
+                return exact_stage(index=index, path=self._path, vector=vector, scope=scope, limit=limit)
+            wide = candidates(limit, share)
         return ann_stage(index=index, path=self._path, vector=vector, scope=scope, limit=limit, num_candidates=wide)
 
-    def _count(self, collection: Collection, scope: Scope) -> int:
-        key = (collection.name, scope)
+    def shrank(self, collection: Collection) -> bool:
+        """Whether rows went a moment ago, by whomever: the engine may still give their ids, and the server drops those.
+        Asks for the collection's count."""
+        total = collection.name, Scope()
+        if total in self._counts:
+            self._counts[total] = (float("-inf"), self._counts[total][1])
+        self.count(collection, Scope())
+        return self._clock() - self._shrunk.get(collection.name, float("-inf")) < SETTLING_SECONDS
+
+    def only(self, collection: Collection, scope: Scope, found: int) -> None:
+        """No search finds more than ``found`` chunks of the scope, however many are counted."""
+        self._counts[collection.name, Scope(scope.conditions)] = (self._clock(), found)
+
+    def count(self, collection: Collection, scope: Scope) -> int:
+        """The chunks of a collection inside the scope, as counted a moment ago."""
+        key = (collection.name, Scope(scope.conditions))
         remembered = self._counts.get(key)
         if remembered and self._clock() - remembered[0] < REMEMBERED_SECONDS:
             return remembered[1]
         count = collection.count(scope.to_mql()) if scope.conditions else collection.estimated_count()
+        if not scope.conditions and remembered and count < remembered[1]:
+            self._shrunk[collection.name] = self._clock()
         if len(self._counts) >= REMEMBERED_COUNTS:
             self._counts.clear()
         self._counts[key] = (self._clock(), count)
@@ -175,25 +232,30 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
 
     Raises:
         DatabaseError: the server does not answer, or refuses the user.
+        SearchEngineError: there is a search engine, but it is away just now.
     """
     if database.embedded:
         return SearchCapabilities(False, False, False, "embedded database: search runs in this process")
     vector_stage = ann_stage(index=PROBE_INDEX, vector=[1.0], scope=Scope(), limit=1, num_candidates=1)
     keyword_stage = text_stage(index=PROBE_INDEX, query="probe", scope=Scope())
-    missing = _refusal(database, collection, [vector_stage])
-    if missing:
-        return SearchCapabilities(False, False, False, f"no search engine beside this server: {missing}")
-    text = not _refusal(database, collection, [keyword_stage])
+    refused = _refusal(database, collection, [vector_stage])
+    if refused is not None and lacks_engine(refused):
+        return SearchCapabilities(False, False, False, f"no search engine beside this server: {refused.server_message}")
+    refused = _refusal(database, collection, [keyword_stage])
+    text = refused is None or not lacks_engine(refused)
     fused = rank_fusion_pipeline(vector_stage=vector_stage, text_stage=keyword_stage, limit=1, vector_weight=0.5)
-    rank_fusion = text and not _refusal(database, collection, fused)
+    # Whatever the refusal: servers that know the stage may lack what is asked of it (`scoreDetails`, `$meta`).
+    rank_fusion = text and _refusal(database, collection, fused) is None
     names = ["$vectorSearch", *(["$search"] if text else []), *(["$rankFusion"] if rank_fusion else [])]
     return SearchCapabilities(True, text, rank_fusion, ", ".join(names))
 
 
-def _refusal(database: Database, collection: str, pipeline: list[Json]) -> str:
-    """The server's words when it lacks the stage, else empty: any other refusal comes from an engine that is there."""
+def _refusal(database: Database, collection: str, pipeline: list[Json]) -> CommandError | None:
+    """None where the server answers, with no rows: the index does not exist."""
     try:
-        database[collection].aggregate(pipeline)
+        database[collection].search(pipeline)
     except CommandError as error:
-        return error.server_message if lacks_engine(error) else ""
-    return ""
+        if is_away(error):
+            raise explain(error, SearchTarget(collection, PROBE_INDEX, "vectorSearch", {})) from error
+        return error
+    return None

@@ -13,6 +13,7 @@ const STAGES = {
   hybrid_search: "Search",
   vector_search: "Search by meaning",
   keyword_search: "Search by keywords",
+  keywords_missing: "Without keywords: the text index cannot answer",
   fuse: "Merging the searches",
   load: "Loading passages",
   rerank: "Ranking",

@@ -100,9 +100,10 @@ const STATES = {
   queued: () => "Waiting to be read",
   loading: () => "Reading",
   chunking: () => "Cutting into passages",
-  embedding: ({ chunks, done_chunks: done }) => `Indexing: ${done} of ${count(chunks, "passage")}`,
+  embedding: ({ chunks, done_chunks: done }) => `Embedding: ${done} of ${count(chunks, "passage")}`,
+  indexing: ({ chunks, done_chunks: done }) => `Indexing: ${done} of ${count(chunks, "passage")} can be found`,
   waiting: ({ chunks, done_chunks: done }) => `Waiting${chunks ? ` at ${done} of ${count(chunks, "passage")}` : ""}`,
-  done: ({ outcome, chunks }) => [OUTCOMES[outcome] ?? "Done", chunks && count(chunks, "passage")].filter(Boolean).join(", "),
+  done: ({ outcome, chunks }) => [OUTCOMES[outcome] ?? "Ready", chunks && count(chunks, "passage")].filter(Boolean).join(", "),
   failed: () => "Failed",
   cancelled: () => "Cancelled",
 };

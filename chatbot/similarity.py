@@ -1,0 +1,79 @@
+"""The two functions of seed 003 (R-D1, R-D3), for programs that call this package instead of asking its server.
+
+Settings come from the environment; any store serves. On MongoDB the search is the seed's pipeline to the letter.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from .errors import InvalidRequestError
+from .presets import PRESETS
+from .protocols import CandidateStore
+from .retrieval.pipeline import settled_search
+from .schema import Match, Value, Vector
+from .services import Services
+from .settings import Settings
+from .stores.atlas.pipelines import MAX_CANDIDATES, candidates
+from .stores.chunks import chunk_to_json
+
+
+@cache
+def _services() -> Services:
+    """Opened by the first call, closed with the process."""
+    services = Services(Settings.from_env())
+    atexit.register(services.close)
+    return services
+
+
+def _embedded(text: str) -> Vector:
+    if not text.strip():
+        raise InvalidRequestError.for_field("text", "is empty.")
+    return _services().vectors.embedder.embed_query(text)
+
+
+def create_embedding(text: str) -> list[float]:
+    """The text's embedding, by the model of the database; by EMBEDDING_MODEL where that is new.
+
+    Raises:
+        InvalidRequestError: there is no text.
+        SettingsError, EmbedderMismatchError, EmbeddingError, DatabaseError: see the message.
+    """
+    numbers: list[float] = _embedded(text).tolist()
+    return numbers
+
+
+def similarity_search(
+    query: str,
+    limit: int = 5,
+    report_context: Mapping[str, Value] | None = None,
+    collection_name: str | None = None,
+) -> list[dict[str, Any]]:
+    """The passages nearest to ``query``, best first, with the fields of the seed's documents and their ``score``.
+
+    ``report_context``: {"type": "country" or "year_in_review", "value": ...}. No embedding is among the fields.
+
+    Raises:
+        InvalidRequestError: no query, a limit out of bounds, an unknown context, country, year or collection.
+        DependencyError, EmbedderMismatchError: as `create_embedding`, and where nothing can be searched.
+    """
+    if not 1 <= limit <= MAX_CANDIDATES:
+        raise InvalidRequestError.for_field("limit", f"must be from 1 to {MAX_CANDIDATES}.")
+    vector, services = _embedded(query), _services()
+    context = (str(report_context.get("type")), report_context.get("value", "")) if report_context else None
+    collections = None if collection_name is None else [collection_name]
+    scope = services.storage.scopes.resolve(None, context, collections)
+    store = services.vectors.store
+    if isinstance(store, CandidateStore):
+        store = store.with_candidates(max(PRESETS["adaptive"]["num_candidates"], candidates(limit)))
+
+    def search(count: int) -> tuple[list[Match], list[Match]]:
+        return store.vector_search(vector, top_k=count, scope=scope), []
+
+    near, _ = settled_search(search, limit, services.storage.documents.unsettled)
+    scores = {match.chunk_id: match.score for match in near}
+    fields = services.settings.filter_fields
+    return [{**chunk_to_json(chunk, fields), "score": scores[chunk.id]} for chunk in store.get(list(scores))]
