@@ -195,7 +195,7 @@ def judged(run: AgentRun, hits: Sequence[SearchHit]) -> Verdict:
     """The same of one search for the whole question, with doubts; `ON_EMPTY`=relax takes the closest for what it is."""
     if is_empty(run, hits):
         return "nothing"
-    verdict = run.resources.judge.verdict(run.question.search_text, hits)
+    verdict = run.resources.judge.verdict(run.question.search_text, hits, run.question.scope)
     return "closest" if verdict == "nothing" and run.resources.settings.on_empty == "relax" else verdict
 
 

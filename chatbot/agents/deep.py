@@ -97,7 +97,7 @@ class DeepAgent:
             found = yield from run.search(
                 [narrowed_search(run.question, query, run.resources.catalog) for query in queries]
             )
-            hits = [(query, self._near(query, one.hits)) for query, one in zip(queries, found, strict=True) if one]
+            hits = [(query, self._near(run, query, one.hits)) for query, one in zip(queries, found, strict=True) if one]
             new = evidence.unseen(hits, most=JUDGED)
             closest += [hit for _, hit in new]
             kept = yield from self._relevant(run, asked, new)
@@ -107,12 +107,12 @@ class DeepAgent:
             open_questions = yield from self._gaps(run, asked, evidence)
         return evidence, asked, closest
 
-    def _near(self, query: str, hits: Sequence[SearchHit]) -> Sequence[SearchHit]:
+    def _near(self, run: AgentRun, query: str, hits: Sequence[SearchHit]) -> Sequence[SearchHit]:
         """Without a model to judge them: those that are not about something else, unless anything will do."""
         if self._has_model or self._settings.on_empty == "relax":
             return hits
         judge = self._resources.judge
-        if judge.verdict(query, hits) == "nothing":
+        if judge.verdict(query, hits, run.question.scope) == "nothing":
             return []
         return [hit for hit in hits if (hit.score or 0.0) >= judge.bounds.floor]
 

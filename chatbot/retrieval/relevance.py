@@ -1,8 +1,9 @@
 """Whether what was found answers the question: its best score against a bound that doubts raise.
 
 The best score alone parts little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
-reports say of deaths is near to homicides. Two things speak against it: a word of the question that no passage of the
-whole library has, and headings that are all about something else. Measured in benchmarks/README.md.
+reports say of deaths is near to homicides. Three things speak against it: words of the question that no passage has,
+headings that are all about something else, and no country where the reports are of countries. Measured in
+benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from typing import Literal
 
 from ..protocols import Catalog, Embedder, Store
 from ..questions.english import words
-from ..questions.mentions import find_mentions
+from ..questions.mentions import COUNTRY, find_mentions
 from ..questions.wording import remove_names
 from ..schema import Scope, SearchHit
 from ..text import analyzer, is_written_in
 
 Verdict = Literal["answers", "closest", "nothing"]
 """``closest``: what was found may only be near to what was asked."""
-MOST_DOUBTS = 1.5
+MOST_DOUBTS = 2.0
 LARGE = 1000
 """Passages of a library whose words say what it is about; of a smaller one many good questions have others."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -59,14 +60,14 @@ class Judge:
     embedder: Embedder
     language: str
 
-    def verdict(self, question: str, hits: Sequence[SearchHit]) -> Verdict:
-        """Of what was found for a question, best first. Raises DependencyError."""
+    def verdict(self, question: str, hits: Sequence[SearchHit], scope: Scope) -> Verdict:
+        """Of what was found for a question inside ``scope``, best first. Raises DependencyError."""
         best, bounds = best_score(hits), self.bounds
         if not hits or best < bounds.floor:
             return "nothing"
         if not bounds.floor < bounds.threshold or best >= bounds.least(MOST_DOUBTS + 1):
             return "answers"
-        doubts = self._of_headings(hits) + self._of_words(question, hits)
+        doubts = self._of_headings(hits) + self._of_words(question, hits, scope)
         if best < bounds.least(doubts):
             return "nothing"
         return "closest" if doubts and best < bounds.least(doubts + 1) else "answers"
@@ -76,18 +77,26 @@ class Judge:
         scores = [hit.heading_score for hit in hits if hit.heading_score is not None]
         return 0.5 if scores and max(scores) < self.bounds.threshold else 0.0
 
-    def _of_words(self, question: str, hits: Sequence[SearchHit]) -> float:
-        """A doubt where one that says what is asked is in no passage of the library; half where that is small.
+    def _of_words(self, question: str, hits: Sequence[SearchHit], scope: Scope) -> float:
+        """Of words that no hit says and, where the reports are of countries, of a question about none: half a doubt.
 
         With a model for many languages a question says it in its own, and only one in that of the reports is judged.
         """
         if self.embedder.multilingual and not is_written_in(question, self.language):
             return 0.0
-        mentions, terms = find_mentions(question, self.catalog), analyzer(self.language).terms
+        mentions = find_mentions(question, self.catalog)
+        is_placeless = self.catalog.values(COUNTRY) and not mentions.countries and scope.get(COUNTRY) is None
         topic = remove_names(question, [*mentions.countries, *mentions.every_year])
+        return self._unsaid(topic, hits) + (0.5 if is_placeless else 0.0)
+
+    def _unsaid(self, topic: str, hits: Sequence[SearchHit]) -> float:
+        """A doubt where a word is in no passage of the library, half where that is small; else the share of those
+        that no hit has.
+        """
+        terms = analyzer(self.language).terms
         said = {term for hit in hits for term in terms(hit.chunk.search_text)}
-        telling = (word for word in dict.fromkeys(_WORD.findall(topic)) if word.lower() not in _COMMON)
-        unsaid = (word for word in telling if not said.issuperset(terms(word)))
+        telling = [word for word in dict.fromkeys(_WORD.findall(topic)) if word.lower() not in _COMMON]
+        unsaid = [word for word in telling if not said.issuperset(terms(word))]
         if all(self.store.keyword_search(word, top_k=1, scope=Scope()) for word in unsaid):
-            return 0.0
+            return len(unsaid) / max(len(telling), 1)
         return 1.0 if self.catalog.chunks_inside(self.catalog.all(), Scope()) >= LARGE else 0.5

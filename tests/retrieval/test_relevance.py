@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatbot.retrieval.relevance import LARGE, Bounds, Judge
-from chatbot.schema import Chunk, SearchHit
+from chatbot.schema import Chunk, Scope, SearchHit, Values
 
 KNOWN = "people births deaths fast population grows growth rate"
 BOUNDS = Bounds(0.6, 0.7)
@@ -41,6 +41,9 @@ def judge(bounds: Bounds = BOUNDS, passages: int = LARGE, *, multilingual: bool 
     return Judge(bounds, library, library, embedder, "english"), library
 
 
+KENYA = Scope.of({"country_name": Values(("Kenya",))})
+
+
 def hits(score: float, heading: float | None = None) -> list[SearchHit]:
     chunk = Chunk("a", "d", "r.md", "Report", "The population grows fast.")
     return [SearchHit(chunk, score=score, heading_score=heading)]
@@ -63,7 +66,8 @@ def test_each_doubt_asks_for_more(doubts: float, least: float) -> None:
         ("How fast does the population of Kenya grow?", 0.6, 0.74, "answers"),
         ("How fast does the population yodel?", 0.8, 0.69, "nothing"),  # no report has the word
         ("How fast does the population yodel?", 0.8, 0.71, "closest"),
-        ("How many births does Kenya have?", 0.8, 0.61, "answers"),  # a word of the library, in no hit
+        ("How many births does Kenya have?", 0.8, 0.69, "closest"),  # a word of the library, in no hit
+        ("How many births does Kenya have?", 0.8, 0.61, "nothing"),
         ("What is the rate of Kenya?", 0.8, 0.61, "answers"),  # a word of any question
         ("Population of Kenya in 2023, Zimbabwe?", 0.8, 0.61, "answers"),  # names are no words
         ("yodel yodelling", 0.6, 0.72, "nothing"),
@@ -71,20 +75,23 @@ def test_each_doubt_asks_for_more(doubts: float, least: float) -> None:
     ],
 )
 def test_verdicts(question: str, heading: float | None, score: float, verdict: str) -> None:
-    assert judge()[0].verdict(question, hits(score, heading)) == verdict
+    assert judge()[0].verdict(question, hits(score, heading), KENYA) == verdict
 
 
 def test_no_hits_are_nothing_and_without_a_band_only_the_floor_counts() -> None:
-    assert judge()[0].verdict("births", []) == "nothing"
+    assert judge()[0].verdict("births", [], KENYA) == "nothing"
     asked, library = judge(Bounds(0.6, 0.6))
-    assert [asked.verdict("yodel", hits(score, 0.1)) for score in (0.59, 0.61)] == ["nothing", "answers"]
+    assert [asked.verdict("yodel", hits(score, 0.1), KENYA) for score in (0.59, 0.61)] == ["nothing", "answers"]
     assert library.asked == []
 
 
 def test_in_a_small_library_an_unknown_word_says_less() -> None:
     small, large = judge(passages=LARGE - 1)[0], judge()[0]
     question = "Does the population grow so fast that people yodel?"
-    assert (small.verdict(question, hits(0.66)), large.verdict(question, hits(0.66))) == ("closest", "nothing")
+    assert (small.verdict(question, hits(0.66), KENYA), large.verdict(question, hits(0.66), KENYA)) == (
+        "closest",
+        "nothing",
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,4 +99,11 @@ def test_in_a_small_library_an_unknown_word_says_less() -> None:
     [("¿Cuál es la tasa de natalidad?", "answers"), ("معدل المواليد", "answers"), ("Do they yodel a lot?", "nothing")],
 )
 def test_a_model_for_many_languages_judges_words_in_that_of_the_reports_alone(question: str, verdict: str) -> None:
-    assert judge(multilingual=True)[0].verdict(question, hits(0.66)) == verdict
+    assert judge(multilingual=True)[0].verdict(question, hits(0.66), KENYA) == verdict
+
+
+def test_where_reports_are_of_countries_a_question_about_none_needs_more() -> None:
+    asked = judge()[0]
+    question, near = "How fast does the population grow?", hits(0.64)
+    assert [asked.verdict(question, near, scope) for scope in (Scope(), KENYA)] == ["nothing", "answers"]
+    assert asked.verdict("How fast does the population of Kenya grow?", near, Scope()) == "answers"
