@@ -12,6 +12,7 @@ from ..prompts import on_one_line
 from ..questions.comparison_sides import Side, Sides, sides
 from ..questions.mentions import find_mentions
 from ..request import RequestContext
+from ..retrieval.aspects import shared_aspects
 from ..retrieval.pipeline import Retrieval
 from ..retrieval.subjects import names_missing, with_figures
 from ..schema import Context, Event, Passage, Prompt, Question, Quotation, SearchHit
@@ -49,6 +50,10 @@ class CompareAgent:
             yield from answer_text(run, _no_report(compared.compared) or NOTHING_TO_COMPARE, scope)
             return
         yield run.step("plan", "What is compared", items=[side.name for side in ready])
+        if compared.bare and (aspects := self._aspects(ready)):
+            yield run.step("aspects", "What they have in common", items=aspects)
+            yield from answer_text(run, _offer(ready, aspects), scope)
+            return
         yield run.step("search", f"{count_of(len(ready), 'search')} at once")
         searches = [Search(side.name, side.query, side.scope, question.top_k) for side in ready]
         found = yield from run.search(searches)
@@ -63,6 +68,9 @@ class CompareAgent:
         comparison = _Comparison(run, compared, ready, found)
         way = WritingPlan(comparison.prompt, comparison.quoting, comparison.finish)
         yield from answer_from(run, scope, hits, way, tokens=self._resources.settings.deep_context_tokens)
+
+    def _aspects(self, asked: Sequence[Side]) -> list[str]:
+        return shared_aspects([side.scope for side in asked], self._resources.catalog, self._resources.store)
 
     def _is_named(self, asked: Sequence[Side], found: Sequence[Retrieval | None]) -> bool:
         """Whether a passage has all the words of its side's question: that is short, and its scores are low.
@@ -153,6 +161,12 @@ class _Comparison:
             name: [passage.number for passage in context.passages if passage.hit.chunk.id in own]
             for name, own in self._chunks.items()
         }
+
+
+def _offer(asked: Sequence[Side], aspects: Sequence[str]) -> str:
+    *names, last = (escape_markdown(side.name) for side in asked)
+    both = "Both" if len(asked) == 2 else "All"
+    return f"Compare what of {', '.join(names)} and {last}? {both} have, among others: {_listed(aspects)}."
 
 
 def _no_report(sides: Sequence[Side]) -> str:

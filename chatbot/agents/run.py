@@ -21,6 +21,7 @@ from ..retrieval.compression import Compressor
 from ..retrieval.pipeline import Retrieval, Retriever
 from ..retrieval.relevance import Judge
 from ..retrieval.scope import KnowledgeCollection, describe, inventory
+from ..retrieval.summaries import without_summaries
 from ..schema import Message, Question, SearchHit, StepEvent, StepTiming, Stopper, Threshold
 from ..settings import Settings
 from ..text import Analyzer, estimate_tokens
@@ -262,8 +263,13 @@ class AgentRun:
             request=replace(request, may_call=allowance.take),
         )
         try:
-            return retrieve(reranker=None if question.cache else self.resources.uncached_reranker())
+            found = retrieve(reranker=None if question.cache else self.resources.uncached_reranker())
         except BudgetExhaustedError:
             if not self.spending.usage_so_far.calls:
                 raise
-            return retrieve(reranker=NoReranker())
+            found = retrieve(reranker=NoReranker())
+        resources = self.resources
+        return replace(
+            found,
+            hits=without_summaries(found.hits, search.query, resources.store, resources.analyzer, top_k=search.top_k),
+        )

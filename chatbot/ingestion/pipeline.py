@@ -18,7 +18,7 @@ from .versions import PATIENT, Registrations, VersionWriter
 from .watch import NO_RETRIES, Retries, Watch
 
 SUMMARY_HEADING = "Summary"
-READING = "4"
+READING = "5"
 """Raise it when a file is read or its passages are made differently: then every known file is read again; what is
 embedded is kept where its text is."""
 

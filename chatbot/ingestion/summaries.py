@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..cancellation import Cancellation
@@ -10,15 +11,15 @@ from ..model_output.stream import complete
 from ..prompts import inert, on_one_line, render
 from ..protocols import ChatModel
 from ..request import RequestContext
-from ..schema import Context, Document, Message, Prompt, document_text
+from ..schema import Context, Document, Message, Prompt, Section, document_text
 from ..text import sentences
 
 LONGEST = 900
 """Characters of an extractive summary: one passage."""
 LEAD = 450
 TOPICS = 15
-PROSE = 60
-"""A section whose text is shorter is a figure or a label, no introduction."""
+_SUBSTANCE = re.compile(r"(?![^.:]{0,24}: )[\"“‘(]?[^\W\d_a-z].{58,448}(?<! est)[.!?][\"”’]?", re.DOTALL)
+"""A whole sentence: no figure, no label with its value, no line that says where something is from."""
 CHARACTERS_PER_TOKEN = 4
 
 
@@ -29,11 +30,12 @@ def extractive_summary(document: Document) -> str:
     head = f"{document.title}{named}: an overview of the report."
     if any(section.metadata for section in document.sections):
         return "\n".join(part for part in (head, document.description, _of_table(document)) if part)[:LONGEST]
-    topics = list(dict.fromkeys(section.path[0] for section in document.sections if section.path))
-    parts = [head, document.description, _lead(document)]
-    if len(topics) > 1:
-        parts.append(f"It covers: {_first(topics, '; ')}.")
-    return "\n".join(part for part in parts if part)[:LONGEST]
+    parts = [head, document.description, *_said(document.sections)]
+    kept: list[str] = []
+    for part in filter(None, parts):
+        if len("\n".join([*kept, part])) <= LONGEST or not kept[1:]:
+            kept.append(part)
+    return "\n".join(kept)[:LONGEST]
 
 
 def _of_table(document: Document) -> str:
@@ -54,18 +56,30 @@ def _first(names: Sequence[str], separator: str) -> str:
     return f"{separator.join(names[:TOPICS])}{more}"
 
 
-def _lead(document: Document) -> str:
-    """The first sentences of the first section that is prose."""
-    for section in document.sections:
-        if len(section.text) >= PROSE and not section.metadata:
-            found = ""
-            for sentence in sentences(section.text):
-                if len(found) + len(sentence) > LEAD:
-                    break
-                found = f"{found} {sentence}".strip()
-            if found:
-                return found
-    return ""
+def _said(sections: Sequence[Section]) -> Iterator[str]:
+    """How the report begins, then how each other chapter does where it tells most.
+
+    A section tells something where it begins with a sentence of substance; a single one may be a quotation or a slip.
+    """
+    chapters: dict[str, list[list[str]]] = {}
+    for section in sections:
+        found = sentences(section.text)
+        if found and _SUBSTANCE.fullmatch(found[0]):
+            chapters.setdefault("".join(section.path[:1]), []).append(found)
+    for place, chapter in enumerate(chapters.values()):
+        if not place:
+            yield _lead(chapter[0])
+        elif len(longest := max(chapter, key=lambda found: len("".join(found)))) > 1:
+            yield longest[0]
+
+
+def _lead(found: Sequence[str]) -> str:
+    lead, *others = found
+    for sentence in others:
+        if len(lead) + len(sentence) > LEAD:
+            break
+        lead += f" {sentence}"
+    return lead
 
 
 class ModelSummary:

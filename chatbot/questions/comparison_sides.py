@@ -42,10 +42,14 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """At least two ``compared``, or none. ``left_out``: names of those that were too many."""
+    """At least two ``compared``, or none. ``left_out``: names of those that were too many.
+
+    ``bare``: the question does not say what of them is compared.
+    """
 
     compared: tuple[Side, ...] = ()
     left_out: tuple[str, ...] = ()
+    bare: bool = False
 
 
 def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
@@ -81,7 +85,7 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
         )
         for side in found[:most]
     )
-    return Sides(tuple(compared), tuple(side.name for side in found[most:]))
+    return Sides(tuple(compared), tuple(side.name for side in found[most:]), bare=not query)
 
 
 def _unasked(scope: Scope, narrowed: Scope, asked: _Asked, catalog: Catalog, most: int) -> list[Side]:

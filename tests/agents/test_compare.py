@@ -120,6 +120,13 @@ class TestKeyless:
         assert told.answer.response.startswith("There is nothing to compare: name at least two")
         assert not told.answer.answered
 
+    @pytest.mark.parametrize("query", ["compare Kenya and Mali", "What is the difference between Kenya and Mali?"])
+    def test_without_an_aspect_those_that_both_have_are_offered(self, keyless: Bench, query: str) -> None:
+        told = keyless.ask("compare", query=query)
+        assert told.items("aspects") == ["Population"]  # gold is in the report of Mali alone
+        assert told.answer.response == "Compare what of Kenya and Mali? Both have, among others: Population."
+        assert not told.answer.answered
+
     def test_three_reports_of_a_country(self, many: Bench) -> None:
         told = many.ask("compare", query="What is the population growth rate?", scope=chosen("Kenya"))
         assert told.items("plan") == [f"Kenya: Country Report {year}" for year in (2021, 2023, 2025)]

@@ -213,7 +213,8 @@ class TestWithoutAKey:
         assert len(plan) == 2
         assert all(f"**{question}**" in body["response"] for question in plan)
 
-    def test_auto_goes_by_rule(self, query: Post) -> None:
-        body = answer(query, mode="auto")
+    @pytest.mark.parametrize("fields", [{}, {"mode": "auto"}])
+    def test_auto_is_the_default_and_goes_by_rule(self, query: Post, fields: dict[str, str]) -> None:
+        body = answer(query, **fields)
         assert body["trace"]["mode"] == "compare"
         assert path_names(body)[0] == "mode"
