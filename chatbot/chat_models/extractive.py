@@ -34,6 +34,8 @@ CLOSE = 0.5
 WORDS, PLACE, LATER, NOTE, YEAR = 0.25, 1.0, 0.03, 2.0, 1.0
 """In standard deviations of the cosines: what words weigh, the place of the passage (1 / n of it), a line further down,
 a note, a year that is asked for."""
+FOREIGN_PLACE = 4.0
+"""The place, where the question is in another language: the search has read headings too, words say nothing."""
 LATER_LINES = 10
 FURTHER = 1.5
 """As far behind the best one a statement is quoted, too."""
@@ -106,8 +108,9 @@ class ExtractiveChatModel:
         # Places among those given, and on a page: a comparison's side may have the first, seventh and ninth.
         numbers = [one.passage.number for one in found]
         places = {number: place for place, number in enumerate(sorted(set(numbers)), start=1)}
-        scores = _standard(similar) + (0 if by_vectors else WORDS) * _standard(words)
-        scores += PLACE / np.array([places[number] for number in numbers])
+        words_weight, place_weight = (0.0, FOREIGN_PLACE) if by_vectors else (WORDS, PLACE)
+        scores = _standard(similar) + words_weight * _standard(words)
+        scores += place_weight / np.array([places[number] for number in numbers])
         scores = _of_series(found, scores)
         scores -= LATER * np.minimum(_lines(numbers), LATER_LINES)
         scores -= NOTE * np.array([_NOTE.match(one.text) is not None for one in found])
@@ -124,8 +127,8 @@ class ExtractiveChatModel:
         if known is None or known.embedder is not embedder:
             self._known = known = KnownVectors(embedder)
         texts = [one.whole[:EMBEDDED] for one in found]
-        vectors = known.of([question, *texts], request)
-        return np.array([float(vectors[question] @ vectors[text]) for text in texts])
+        vectors, asked = known.of(texts, request), embedder.embed_query(question, request=request)
+        return np.array([float(asked @ vectors[text]) for text in texts])
 
 
 def _standard(values: _Scores) -> _Scores:
