@@ -35,6 +35,7 @@ _ATTRIBUTED = (
     re.compile(rf"(?:^|[,;] ){_WHOM} (?:{pattern('(?i:{says})').pattern}) that\b"),
 )
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
+_NO_NAMES = stems("no_name")
 _NO_SPEAKERS = stems("no_speaker") | stems("stand_in")
 SNIPPET_CHARACTERS = 400
 SMALL = 100
@@ -185,8 +186,8 @@ class _Judge:
         said = amounts(words, comma=self._comma)
         if any(_is_claim(one, words, []) and not one.figure.values & self._given for one in said):
             return True
-        named = (t.text for t in Statement(words, said).tokens if t.is_name and not t.is_first)
-        return any(normalise(name) not in self._asked for name in named)
+        tokens = (t for t in Statement(words, said).tokens if t.is_capital and not t.is_first)
+        return any(t.key not in _NO_NAMES and normalise(t.text) not in self._asked for t in tokens)
 
 
 def _whole_dates(words: str) -> list[Date]:
@@ -227,16 +228,14 @@ def _foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
     """Whom the clause says it from, and no passage names."""
     for form in _ATTRIBUTED:
         for match in form.finditer(words):
-            named = [
-                word for word in WORD.findall(match["whom"]) if word[0].isupper() and stem(word) not in _NO_SPEAKERS
-            ]
-            if named and not any(_names(one, named) for one in cited):
+            named = [word for word in WORD.findall(match["whom"]) if word[0].isupper()]
+            if not _NO_SPEAKERS.issuperset(map(stem, named)) and not any(_names(one, named) for one in cited):
                 yield match["whom"]
 
 
 def _names(evidence: Evidence, words: Sequence[str]) -> bool:
     """Whether it has these words, or what they are abbreviated to, or what they are an abbreviation of."""
-    if all(stem(word) in evidence.keys for word in words):
+    if evidence.keys.issuperset({stem(word) for word in words} - _NO_SPEAKERS):
         return True
     initials = "".join(word[0] for word in words).upper()
     short = words[0].replace(".", "")
