@@ -217,7 +217,7 @@ def _day_stands(readings: Sequence[Date], evidence: Sequence[Evidence]) -> bool:
 
 
 def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
-    """Not at a place of ``skip`` (in a date), not a part of a name, no number word alone: "one of them" says nothing."""
+    """Not at a place of ``skip`` (in a date), nor a part of a name, nor a number word: "one of them" says nothing."""
     figure = amount.figure
     if figure.start in skip:
         return False

@@ -34,8 +34,8 @@ _WRAPPED = re.compile(
     r"(?:(?<=[^\n]{60}[\w,;&%])[ \t]*\n[ \t]*(?=[\w($€£])|(?<=[\w,;&%])[ \t]*\n[ \t]*(?=[a-z(]))(?![^\n:]{0,40}:)"
 )
 """The end of a line in the middle of a sentence, as PDFs have them; not in front of an item ("male: 20.6 years")."""
-_LABEL = re.compile(r"[A-Z][\w ,&/()-]{0,60}: (?=[A-Z][^\n:]{40})")
-"""In front of prose: "Economic overview: Iraq's growth slowed …"."""
+_LABEL = re.compile(r"[A-Z][\w ,&/()-]{0,60}: (?=[A-Z][^\n:]{40}|[\"“„«‘])")
+"""In front of prose, or of a quotation: "Economic overview: Iraq's growth slowed …"."""
 _SMALL_WORDS = frozenset(["a", "an", "and", "at", "by", "de", "for", "in", "la", "of", "on", "the", "to", "with"])
 
 

@@ -97,12 +97,13 @@ def _lay(
             continue
         if len(there) > SHORT:  # at the ends it is what the clause leaves out
             there = there if 0 < place < len(changes) - 1 else ()
-        if place == 0 and len(said) > SHORT:  # a heading in front of it
-            start, said = end - len(there), said[len(said) - len(there) :]
+        first = max(start, end - len(there)) if place == 0 and len(said) > SHORT else start
+        said = clause[first:end]  # without a heading in front of it
         if max(len(said), len(there)) <= SHORT:
             _compare_directions(laid, said, there)
-            _compare_names(laid, (clause, source), (_names(clause, start, end), there), proper)
-            negations += _negations(said, clause, start) - _negations(there, source, source_start)
+            if words >= LEAST:
+                _compare_names(laid, (clause, source), (_names(clause, first, end), there), proper)
+            negations += _negations(said, clause, first) - _negations(there, source, source_start)
     if negations % 2:
         laid.negated.append(next((t.text for t in (*clause, *source) if t.key in _NEGATORS), ""))
     return laid

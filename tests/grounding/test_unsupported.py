@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
