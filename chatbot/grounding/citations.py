@@ -121,7 +121,8 @@ class _Judge:
         names, turned = list[str](), list[str]()
         if not _ABSTAINS.search(clause.words):
             names = [*self._foreign_countries(clause), *_foreign_speakers(clause.words, cited)]
-            turned = contradicted(Statement(clause.words, said), cited, borne=borne)
+            is_quotation = not foreign and 2 * sum(map(len, quoted)) > len(clause.words)
+            turned = [] if is_quotation else contradicted(Statement(clause.words, said), cited, borne=borne)
         return replace(
             found,
             figures=tuple(lacking),
