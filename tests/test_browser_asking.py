@@ -196,16 +196,19 @@ class TestWords:
 def test_marks_in_a_wide_table_do_not_widen_the_page(browser: Page, chat: ScriptedChat) -> None:
     browser.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
     heads = " | ".join(f"A long heading {number}" for number in range(8))
-    cells = " | ".join(f"9.{number} % [1]" for number in range(8))
+    cells = " | ".join([*(f"9.{number} % [1]" for number in range(7)), "9.7 %"])
     kind, answer = done(f"| {heads} |\n|{'---|' * 8}\n| {cells} |", source(1), mode="direct")
     answer["unsupported"] = [
         {"sentence": f"9.{number} % [1]", "numbers": [1], "figures": [f"9.{number} %"], "quotations": [], "unknown": []}
-        for number in range(8)
+        for number in range(7)
     ]
+    without = {"numbers": [], "figures": [], "quotations": [], "unknown": [], "no_source": True}
+    answer["unsupported"].append({"sentence": "9.7 %", **without})
     turn = ask(browser, mode="direct")
     chat.say((kind, answer))
     finished(browser, turn)
-    expect(turn.locator(".unsupported-mark")).not_to_have_count(0)
+    expect(turn.locator(".unsupported-mark")).to_have_count(8)
+    expect(turn.locator(".unsupported-text").last).to_have_text("9.7 %")
     assert browser.evaluate("document.documentElement.scrollWidth") == PHONE[0]
 
 

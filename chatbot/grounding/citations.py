@@ -9,10 +9,10 @@ nothing is marked.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from ..questions.names import find_countries
 from ..schema import Citation, Context, Passage, Question, Range, Unsupported
@@ -35,12 +35,13 @@ _ATTRIBUTED = (
     re.compile(rf"(?:^|[,;] ){_WHOM} (?:{pattern('(?i:{says})').pattern}) that\b"),
 )
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
+_NO_NAMES = stems("no_name")
 _NO_SPEAKERS = stems("no_speaker") | stems("stand_in")
 SNIPPET_CHARACTERS = 400
 SMALL = 100
 """Below it a number of the question ("the top 5") may be repeated without standing in a passage."""
-MOST_COMPARED = 600
-"""Clauses that are laid beside the passages' sentences, the first of a longer answer; figures are checked in all."""
+LONGEST_READ = 50_000
+"""Characters of a passage, and of an answer: neither what cites a longer one nor what stands behind is checked."""
 SHORTEST_NAME = 3
 """Letters of a country's name; a code of two may be a word."""
 TOLD = 0.5
@@ -70,9 +71,11 @@ def check(response: str, context: Context, question: Question | None = None) -> 
     response = unify_brackets(response, passages)
     cited = [number for number in cited_numbers(response) if number in passages]
     said = list(clauses(response)) if passages else []
-    evidence = {number: Evidence(passages[number]) for number in cited}
-    judge = _Judge(evidence, question, comma=comma_decimals(response))
-    unsupported = tuple(found for place, clause in enumerate(said) if (found := judge.unsupported(clause, place)))
+    evidence = {number: Evidence(passages[number]) for number in cited if _is_readable(passages[number])}
+    judge = _Judge(evidence, {*cited} - {*evidence}, question, comma=comma_decimals(response))
+    ends = accumulate(len(clause.text) for clause in said)
+    checked = [clause for clause, end in zip(said, ends, strict=True) if end <= LONGEST_READ]
+    unsupported = tuple(filter(None, map(judge.unsupported, checked)))
     doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers}
     citations = (
         Citation(number, passages[number].hit, _snippet(passages[number]), number not in doubtful) for number in cited
@@ -83,8 +86,11 @@ def check(response: str, context: Context, question: Question | None = None) -> 
 class _Judge:
     """``evidence`` by number. What the question says is given: names, years, small counts."""
 
-    def __init__(self, evidence: dict[int, Evidence], question: Question | None, *, comma: bool) -> None:
+    def __init__(
+        self, evidence: dict[int, Evidence], unread: Collection[int], question: Question | None, *, comma: bool
+    ) -> None:
         self._evidence = evidence
+        self._unread = unread
         self._comma = comma
         self._given = _given(question) if question else frozenset[Decimal]()
         asked = f"{question.query}\n{question.search_text}" if question else ""
@@ -93,19 +99,21 @@ class _Judge:
         self._terms_of: dict[str, list[Amount]] = {}
         self._asked_countries = {key for country in find_countries(f"{asked} {scope}") for key in country.keys}
 
-    def unsupported(self, clause: Clause, place: int) -> Unsupported | None:
-        """What the clause lacks; None where it lacks nothing. ``place``: how many clauses there were before."""
+    def unsupported(self, clause: Clause) -> Unsupported | None:
+        """What the clause lacks; None where it lacks nothing."""
         if not clause.numbers:
             return Unsupported(clause.text, (), no_source=True) if self._needs_source(clause) else None
+        if any(number in self._unread for number in clause.beside):
+            return None
         known = tuple(number for number in clause.numbers if number in self._evidence)
         unknown = tuple(number for number in clause.numbers if number not in self._evidence)
         cited = [self._evidence[number] for number in known]
         found = Unsupported(clause.text, known, unknown=unknown)
         if cited:
-            found = self._held(found, clause, cited, compare=place < MOST_COMPARED)
+            found = self._held(found, clause, cited)
         return found if found.lacking or unknown else None
 
-    def _held(self, found: Unsupported, clause: Clause, cited: Sequence[Evidence], *, compare: bool) -> Unsupported:
+    def _held(self, found: Unsupported, clause: Clause, cited: Sequence[Evidence]) -> Unsupported:
         said = amounts(clause.words, comma=self._comma)
         lacking, borne = self._missing(clause, said, cited)
         quoted = quotations(clause.words)
@@ -113,7 +121,8 @@ class _Judge:
         names, turned = list[str](), list[str]()
         if not _ABSTAINS.search(clause.words):
             names = [*self._foreign_countries(clause), *_foreign_speakers(clause.words, cited)]
-            turned = contradicted(Statement(clause.words, said), cited, borne=borne) if compare else []
+            is_quotation = not foreign and 2 * sum(map(len, quoted)) > len(clause.words)
+            turned = [] if is_quotation else contradicted(Statement(clause.words, said), cited, borne=borne)
         return replace(
             found,
             figures=tuple(lacking),
@@ -128,6 +137,7 @@ class _Judge:
         """Figures and dates that do not stand in the passages, and the amounts that do, as they are written."""
         words = clause.words
         whole = _whole_dates(words)
+        dated = _places_of(whole)
         missing = [
             (span[0], words[span[0] : span[1]])
             for span, readings in groupby(whole, key=lambda date: (date.start, date.end))
@@ -139,7 +149,7 @@ class _Judge:
             (one.figure.start, one.figure.text)
             for one in said
             if words[one.figure.start : one.end] not in exact
-            and _is_claim(one, words, whole)
+            and _is_claim(one, words, dated)
             and not (one.figure.bare and one.figure.values & self._given)
             and not any(is_reckoned(one, some, words) for some in terms)
         ]
@@ -183,18 +193,22 @@ class _Judge:
         if words.endswith((":", "?")) or not _LETTER.search(words) or _ABSTAINS.search(words):
             return False
         said = amounts(words, comma=self._comma)
-        if any(_is_claim(one, words, []) and not one.figure.values & self._given for one in said):
+        if any(_is_claim(one, words) and not one.figure.values & self._given for one in said):
             return True
-        named = (t.text for t in Statement(words, said).tokens if t.is_name and not t.is_first)
-        return any(normalise(name) not in self._asked for name in named)
+        tokens = (t for t in Statement(words, said).tokens if t.is_capital and not t.is_first)
+        return any(t.key not in _NO_NAMES and normalise(t.text) not in self._asked for t in tokens)
 
 
 def _whole_dates(words: str) -> list[Date]:
     """Days and months, each once."""
     found = dates(words)
-    days = [date for date in found if date.day is not None]
-    whole = [d for d in found if d.day is not None or not any(day.start <= d.start < day.end for day in days)]
+    days = _places_of(date for date in found if date.day is not None)
+    whole = [date for date in found if date.day is not None or date.start not in days]
     return sorted(whole, key=lambda date: (date.start, date.end))
+
+
+def _places_of(found: Iterable[Date]) -> frozenset[int]:
+    return frozenset(place for date in found for place in range(date.start, date.end))
 
 
 def _day_stands(readings: Sequence[Date], evidence: Sequence[Evidence]) -> bool:
@@ -203,10 +217,10 @@ def _day_stands(readings: Sequence[Date], evidence: Sequence[Evidence]) -> bool:
     return any(date_stands(date, known, lambda number: any(number in one for one in evidence)) for date in readings)
 
 
-def _is_claim(amount: Amount, words: str, skip: Sequence[Date]) -> bool:
-    """Not a part of a date of ``skip``, not of a name, no number word alone: "one of them" says nothing."""
+def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
+    """Not at a place of ``skip`` (in a date), nor a part of a name, nor a number word: "one of them" says nothing."""
     figure = amount.figure
-    if any(date.start <= figure.start < date.end for date in skip):
+    if figure.start in skip:
         return False
     named = figure.year is None and _NAME.search(unify_signs(words[max(0, figure.start - 3) : figure.start]))
     return not (figure.bare and not amount.measure and (figure.word or named))
@@ -227,16 +241,14 @@ def _foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
     """Whom the clause says it from, and no passage names."""
     for form in _ATTRIBUTED:
         for match in form.finditer(words):
-            named = [
-                word for word in WORD.findall(match["whom"]) if word[0].isupper() and stem(word) not in _NO_SPEAKERS
-            ]
-            if named and not any(_names(one, named) for one in cited):
+            named = [word for word in WORD.findall(match["whom"]) if word[0].isupper()]
+            if not _NO_SPEAKERS.issuperset(map(stem, named)) and not any(_names(one, named) for one in cited):
                 yield match["whom"]
 
 
 def _names(evidence: Evidence, words: Sequence[str]) -> bool:
     """Whether it has these words, or what they are abbreviated to, or what they are an abbreviation of."""
-    if all(stem(word) in evidence.keys for word in words):
+    if evidence.keys.issuperset({stem(word) for word in words} - _NO_SPEAKERS):
         return True
     initials = "".join(word[0] for word in words).upper()
     short = words[0].replace(".", "")
@@ -255,8 +267,12 @@ def _is_answered(said: Sequence[Clause], context: Context) -> bool:
         return True
     if any(not numbers.isdisjoint(clause.numbers) for clause in said):
         return False
-    evidence = [Evidence(passage) for passage in context.passages] if telling else []
+    evidence = [Evidence(passage) for passage in context.passages if _is_readable(passage)] if telling else []
     return any(_is_told(clause, one) for clause in telling for one in evidence)
+
+
+def _is_readable(passage: Passage) -> bool:
+    return max(len(passage.wider_text), len(passage.hit.chunk.text)) <= LONGEST_READ
 
 
 def _is_told(clause: Clause, evidence: Evidence) -> bool:

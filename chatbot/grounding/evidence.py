@@ -15,7 +15,7 @@ from ..questions.names import find_countries
 from ..schema import Passage
 from ..text import sentences
 from .amounts import CLOSELY, ROUGHLY, Amount, amounts
-from .claim_words import UNITS, stem, stems
+from .claim_words import UNITS, stem
 from .dates import dates
 from .figures import comma_decimals, figures, scales_named
 from .reported_figures import stated
@@ -28,28 +28,27 @@ AROUND = 2
 """Lines before and behind one of a list."""
 MOST_TOKENS = 100
 """Of a sentence that is laid beside another."""
-_CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][^\W_]+")
+_CAPITAL = re.compile(r"(?<=[a-z,)] )[A-Z][^\W_]+")
 _ABBREVIATION = re.compile(r"[A-Z](?:\.?[A-Z])+\.?")
 _WRAPPED = re.compile(
     r"(?:(?<=[^\n]{60}[\w,;&%])[ \t]*\n[ \t]*(?=[\w($€£])|(?<=[\w,;&%])[ \t]*\n[ \t]*(?=[a-z(]))(?![^\n:]{0,40}:)"
 )
 """The end of a line in the middle of a sentence, as PDFs have them; not in front of an item ("male: 20.6 years")."""
-_LABEL = re.compile(r"[A-Z][\w ,&/()-]{0,60}: (?=[A-Z][^\n:]{40})")
-"""In front of prose: "Economic overview: Iraq's growth slowed …"."""
+_LABEL = re.compile(r"[A-Z][\w ,&/()-]{0,60}: (?=[A-Z][^\n:]{40}|[\"“„«‘])")
+"""In front of prose, or of a quotation: "Economic overview: Iraq's growth slowed …"."""
 _SMALL_WORDS = frozenset(["a", "an", "and", "at", "by", "de", "for", "in", "la", "of", "on", "the", "to", "with"])
-_NO_NAMES = stems("no_name")
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
     """A word, or an amount. ``key``: what is compared, "#" for each amount and "#y" for a year.
 
-    ``is_name``: it has a capital, which says little of the first one of a sentence (``is_first``).
+    ``is_capital``: it has one and is no small word, which says little of the first one of a sentence (``is_first``).
     """
 
     key: str
     text: str
-    is_name: bool = False
+    is_capital: bool = False
     is_first: bool = False
     amount: Amount | None = None
 
@@ -82,8 +81,7 @@ class Statement:
     def _words(self, start: int, end: int, *, first: bool) -> Iterator[Token]:
         for match in WORD.finditer(self.text, start, max(start, end)):
             word, key = match[0], stem(match[0])
-            capital = word[0].isupper() and key not in _NO_NAMES and key not in _SMALL_WORDS
-            yield Token(key, word, is_name=capital, is_first=first)
+            yield Token(key, word, is_capital=word[0].isupper() and key not in _SMALL_WORDS, is_first=first)
             first = False
 
     @cached_property
@@ -123,9 +121,14 @@ class Evidence:
         return frozenset(map(stem, WORD.findall(self.full)))
 
     @cached_property
-    def proper(self) -> frozenset[str]:
-        """Stems of names of whatever: words with a capital in the middle of a sentence, and of its title."""
-        return frozenset(map(stem, (*_CAPITAL.findall(self.full), *WORD.findall(self.where))))
+    def names(self) -> frozenset[str]:
+        """Stems of names of whatever: words with a capital in the middle of a sentence."""
+        return frozenset(map(stem, _CAPITAL.findall(self.full)))
+
+    @cached_property
+    def about(self) -> frozenset[str]:
+        """Stems of its title, section and metadata."""
+        return frozenset(map(stem, WORD.findall(self.where)))
 
     @cached_property
     def countries(self) -> frozenset[str]:

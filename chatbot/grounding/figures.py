@@ -102,7 +102,8 @@ class Figure:
     @property
     def year(self) -> int | None:
         """Where it is written like one, from 1000 to 2099."""
-        return int(self.text) if re.fullmatch(r"1\d{3}|20\d{2}", self.text) else None
+        is_one = len(self.text) == 4 and self.text.isdigit() and "1000" <= self.text < "2100"
+        return int(self.text) if is_one else None
 
 
 def unify_signs(text: str) -> str:

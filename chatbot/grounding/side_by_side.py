@@ -6,7 +6,7 @@ other words is held to its figures, and to whether what they are of rises or fal
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
@@ -26,6 +26,7 @@ BEFORE_FIGURE = 6
 _NEGATORS, _STAND_INS = stems("negators"), stems("stand_in")
 _RISES, _FALLS = stems("rises"), stems("falls")
 _ABOVE, _BELOW = _RISES | stems("above"), _FALLS | stems("below")
+_ARTICLES = frozenset({"the", "this", "it", "their", "our"})
 _NO_NEGATION = frozenset({"onli", "less", "more", "fewer", "just"})
 """Behind "not" and "no" it is none: "no less than", "not only"."""
 
@@ -64,15 +65,23 @@ def contradicted(clause: Statement, evidence: Sequence[Evidence], *, borne: Coll
     ``borne``: amounts and years that do stand in them; one that does not is missing, and not said otherwise.
     """
     near = [statement for one in evidence for statement in one.nearest(clause.keys, most=3)]
-    proper = frozenset[str]().union(*(one.proper for one in evidence))
-    laid = [_lay(clause.tokens, source.tokens, borne, proper) for source in near if len(source.keys & clause.keys) > 1]
+    names = frozenset[str]().union(*(one.names for one in evidence))
+    about = frozenset[str]().union(*(one.about for one in evidence))
+    laid = [
+        _lay(clause.tokens, source.tokens, borne, (names | about, names - about))
+        for source in near
+        if len(source.keys & clause.keys) > 1
+    ]
     close = [one for one in laid if one.share >= CLOSE]
     if close:
         return [] if not all(one.otherwise for one in close) else max(close, key=lambda one: one.share).otherwise
     return [*_crossed(clause.tokens), *_turned_figures(clause, near)]
 
 
-def _lay(clause: Sequence[Token], source: Sequence[Token], borne: Collection[str], proper: Collection[str]) -> Laid:
+def _lay(
+    clause: Sequence[Token], source: Sequence[Token], borne: Collection[str], proper: tuple[Set[str], Set[str]]
+) -> Laid:
+    """``proper``: stems of the passage's names, and of those that are not of what it is about."""
     matcher = SequenceMatcher(None, [one.key for one in clause], [one.key for one in source], autojunk=False)
     changes = matcher.get_opcodes()
     same = [token for kind, start, end, _, _ in changes if kind == "equal" for token in clause[start:end]]
@@ -88,10 +97,13 @@ def _lay(clause: Sequence[Token], source: Sequence[Token], borne: Collection[str
             continue
         if len(there) > SHORT:  # at the ends it is what the clause leaves out
             there = there if 0 < place < len(changes) - 1 else ()
+        first = max(start, end - len(there)) if place == 0 and len(said) > SHORT else start
+        said = clause[first:end]  # without a heading in front of it
         if max(len(said), len(there)) <= SHORT:
             _compare_directions(laid, said, there)
-            _compare_names(laid, clause, source, said, [t for t in there if not t.is_first or t.key in proper])
-            negations += _negations(said, clause, start) - _negations(there, source, source_start)
+            if words >= LEAST:
+                _compare_names(laid, (clause, source), (_names(clause, first, end), there), proper)
+            negations += _negations(said, clause, first) - _negations(there, source, source_start)
     if negations % 2:
         laid.negated.append(next((t.text for t in (*clause, *source) if t.key in _NEGATORS), ""))
     return laid
@@ -110,22 +122,44 @@ def _compare_directions(laid: Laid, said: Sequence[Token], there: Sequence[Token
 
 
 def _compare_names(
-    laid: Laid, clause: Sequence[Token], source: Sequence[Token], said: Sequence[Token], there: Sequence[Token]
+    laid: Laid,
+    whole: tuple[Sequence[Token], Sequence[Token]],
+    changed: tuple[Sequence[Token], Sequence[Token]],
+    proper: tuple[Set[str], Set[str]],
 ) -> None:
-    """A name for another one, unless both sentences have both: then the order is another."""
-    names = [token for token in said if token.is_name and token.key not in _STAND_INS]
-    others = [token for token in there if token.is_name]
+    """A name for another one, unless both sentences have both: then the order is another.
+
+    The first word of a sentence is one where it is elsewhere, or where another name of the passage stands for it.
+    """
+    names, there = changed
+    alone = len(there) == 1 and any(token.key in proper[1] for token in names)
+    others = [
+        t for t in there if t.is_capital and t.key not in _STAND_INS and (not t.is_first or alone or t.key in proper[0])
+    ]
     if not names or not others or any(is_alike(one, other) for one in names for other in others):
         return
-    keys, keys_there = {token.key for token in clause}, {token.key for token in source}
+    keys, keys_there = ({token.key for token in tokens if token.is_capital} for tokens in whole)
     if not ({one.key for one in names} <= keys_there and any(one.key in keys for one in others)):
         laid.names.append(" ".join(token.text for token in names))
 
 
+def _names(tokens: Sequence[Token], start: int, end: int) -> list[Token]:
+    """Those of a part, without what stands for one: "the Government", "President" in front of a name."""
+    return [
+        token
+        for place, token in enumerate(tokens[start:end], start=start)
+        if token.is_capital
+        and not (
+            token.key in _STAND_INS
+            and (place == 0 or tokens[place - 1].key in _ARTICLES or tokens[min(place + 1, len(tokens) - 1)].is_capital)
+        )
+    ]
+
+
 def is_alike(one: Token, other: Token) -> bool:
     """Kenya and Kenyan, WHO and World."""
-    first, second = one.key, other.key
-    return first[:4] == second[:4] or (one.text.isupper() != other.text.isupper() and first[:1] == second[:1])
+    first, second = sorted((one.key, other.key), key=len)
+    return second.startswith(first[:4]) or (one.text.isupper() != other.text.isupper() and first[:1] == second[:1])
 
 
 def _sign(token: Token) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.grounding.citations import check
+from chatbot.grounding.citations import LONGEST_READ, check
 from chatbot.schema import Question, Range, Scope, Unsupported, Values
 from tests.grounding.conftest import context
 
@@ -317,3 +320,30 @@ def test_another_figure_is_never_supported(true: int, said: int, unit: str) -> N
 def test_nothing_written_makes_the_check_fail(response: str, text: str) -> None:
     check(f"{response} [1].", context(text), asked(response))
     check(response, context(text))
+
+
+def calls(response: str) -> int:
+    """How many functions the check of an answer calls."""
+    made = Counter[str]()
+    sys.setprofile(lambda frame, event, argument: made.update([event]))
+    try:
+        check(response, context(TURNED))
+    finally:
+        sys.setprofile(None)
+    return made["call"]
+
+
+@pytest.mark.parametrize(
+    "piece", ["7 August {} ", "{}.5% ", "{} in Kenya, Uganda ", "{} [1], ", "{}. [1] (", "| {} [1] "]
+)
+def test_a_long_answer_is_checked_in_linear_time(piece: str) -> None:
+    once, twice = ("".join(map(piece.format, range(1900, 1900 + count))) + "[1]." for count in (40, 80))
+    calls(once)  # what is read or cached once
+    assert calls(twice) < 2.5 * calls(once)
+
+
+def test_a_passage_is_read_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Counter[str]()
+    monkeypatch.setattr("chatbot.grounding.citations.Evidence", lambda passage: read.update([passage.wider_text]))
+    found = check("It grew by 9% [1].", context("It grew by 5%. " * LONGEST_READ))
+    assert (found.unsupported, found.citations[0].supported, read.total()) == ((), True, 0)

@@ -124,8 +124,8 @@ function markRange(places, explanation) {
   let last;
   for (const [order, node] of nodes.entries()) {
     const start = order === 0 ? places[0].index : 0;
-    // The bracket of a number that is no citation ends the sentence, too.
-    const stop = node.data[end] === "]" ? end + 1 : end;
+    // The bracket of a number that is no citation ends the sentence, too, and so does the unit of a figure.
+    const stop = end + (/^(?:\]|\s?[%‰])/.exec(node.data.slice(end))?.[0].length ?? 0);
     last = wrap(node, start, order === nodes.length - 1 ? stop : node.length);
   }
   last.after(element("span", { className: "unsupported-mark", title: explanation },
