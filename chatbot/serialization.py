@@ -62,6 +62,7 @@ def citation_json(citation: Citation) -> Json:
     return {
         "number": citation.number,
         **source_json(citation.hit),
+        "section": citation.section,
         "snippet": citation.snippet,
         "score": citation.hit.score,
         "supported": citation.supported,

@@ -23,7 +23,7 @@ from ..schema import (
     SECTION_SEPARATOR,
     Answer,
     AnswerEvent,
-    Chunk,
+    Citation,
     Context,
     Event,
     Prompt,
@@ -274,12 +274,12 @@ def _title(task: str) -> str:
 
 def _sources(answer: Answer) -> str:
     """The passages cited, by number, as the last section."""
-    lines = [f"- [{one.number}] {_place(one.hit.chunk)}" for one in answer.citations]
+    lines = [f"- [{one.number}] {_place(one)}" for one in answer.citations]
     return "\n".join(["## Sources", "", *lines]) if lines else ""
 
 
-def _place(chunk: Chunk) -> str:
-    section = chunk.section.rpartition(SECTION_SEPARATOR)[2]
+def _place(cited: Citation) -> str:
+    chunk, section = cited.hit.chunk, cited.section.rpartition(SECTION_SEPARATOR)[2]
     page = f"page {chunk.page}" if chunk.page is not None else ""
     return escape_markdown(", ".join(filter(None, (chunk.title, section, page))))
 

@@ -166,7 +166,7 @@ def print_answer(saved: Saved, shown: str, *, as_json: bool) -> None:
         click.echo()
         for citation in sorted(answer.citations, key=lambda citation: citation.number):
             chunk = citation.hit.chunk
-            place = ", ".join(filter(None, (chunk.section, f"page {chunk.page}" if chunk.page is not None else "")))
+            place = ", ".join(filter(None, (citation.section, f"page {chunk.page}" if chunk.page is not None else "")))
             click.secho(f"[{citation.number}] {chunk.title}{f': {place}' if place else ''}", dim=True)
     for note in _notes(answer):
         click.secho(note, err=True, fg="yellow")

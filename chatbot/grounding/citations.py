@@ -17,6 +17,7 @@ from itertools import accumulate, groupby
 from ..questions.names import find_countries
 from ..schema import Citation, Context, Passage, Question, Range, Unsupported
 from .amounts import MOST_TERMS, Amount, amounts, is_reckoned
+from .cited_places import section_of
 from .claim_words import pattern, stem, stems
 from .clauses import Clause, clauses
 from .dates import Date, date_stands, dates
@@ -78,7 +79,9 @@ def check(response: str, context: Context, question: Question | None = None) -> 
     unsupported = tuple(filter(None, map(judge.unsupported, checked)))
     doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers}
     citations = (
-        Citation(number, passages[number].hit, _snippet(passages[number]), number not in doubtful) for number in cited
+        Citation(number, one.hit, section_of(one, said), _snippet(one), number not in doubtful)
+        for number in cited
+        for one in [passages[number]]
     )
     return Checked(tuple(citations), unsupported, _is_answered(said, context))
 

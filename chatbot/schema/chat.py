@@ -109,10 +109,11 @@ def question_problem(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A number that occurs in the answer, and the passage behind it."""
+    """A number that occurs in the answer, and the passage behind it. ``section``: that of the place in it."""
 
     number: int
     hit: SearchHit
+    section: str
     snippet: str
     supported: bool
 

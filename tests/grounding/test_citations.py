@@ -53,6 +53,31 @@ def test_citations_are_the_numbers_that_occur_and_belong_to_a_passage() -> None:
     assert [(c.number, c.hit.chunk.text) for c in found] == [(2, "b"), (1, "a")]
 
 
+SPANNING = """Trade centers are old.
+
+Religions
+Christian 85.5%, Muslim 10.9%
+
+Languages
+English and Kiswahili are official."""
+
+
+@pytest.mark.parametrize(
+    ("response", "section"),
+    [
+        ("- **Kenya 2023, Religions:** “Christian 85.5%, Muslim 10.9%” [1]", "Religions"),
+        ("The official languages are English and Kiswahili [1].", "Languages"),
+        ("Muslim people are 10.9% [1]. Trade is old [1].", "Religions"),
+        ("Its trade centers are very old [1].", "Introduction › Background"),
+        ("Nothing like this stands there [1].", "Introduction › Background"),
+    ],
+)
+def test_the_section_is_that_of_the_cited_place(response: str, section: str) -> None:
+    """Also where a passage spans several headings."""
+    (cited,) = check(response, context(SPANNING, section="Introduction › Background")).citations
+    assert cited.section == section
+
+
 def test_an_answer_without_passages_cites_nothing() -> None:
     assert check("A [1].", context()).citations == ()
 
