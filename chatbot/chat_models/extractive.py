@@ -30,18 +30,18 @@ CONSIDERED = 60
 EMBEDDED = 300
 """Characters of each."""
 CLOSE = 0.5
-"""A passage is quoted if its cosine to the question is at least this share of the best one's."""
-WORDS, PLACE, LATER, NOTE, YEAR = 0.25, 1.0, 0.03, 2.0, 1.0
+"""Behind the first, a passage is quoted if its cosine to the question is at least this share of the best one's."""
+WORDS, PLACE, LATER, NOTE, NUMBERS = 0.5, 1.0, 0.03, 2.0, 1.0
 """In standard deviations of the cosines: what words weigh, the place of the passage (1 / n of it), a line further down,
-a note, a year that is asked for."""
+a note, the numbers that are asked for."""
 FOREIGN_PLACE = 4.0
 """The place, where the question is in another language: the search has read headings too, words say nothing."""
 LATER_LINES = 10
-FURTHER = 1.5
+FURTHER = 3.0
 """As far behind the best one a statement is quoted, too."""
 _FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
 _NOTE = re.compile(r"\W*note\b", re.IGNORECASE)
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_DIGITS = re.compile(r"\d+")
 HEADER = "Quoted from the reports (no language model is configured):"
 _Scores = NDArray[np.float64]
 
@@ -79,7 +79,9 @@ class ExtractiveChatModel:
     ) -> list[Quotation]:
         """Implements `protocols.Quoter`."""
         closest = max(map(_cosine, passages), default=0.0)
-        found = statements([passage for passage in passages if _cosine(passage) >= CLOSE * closest])
+        first = min((passage.number for passage in passages), default=0)
+        near = [one for one in passages if one.number == first or _cosine(one) >= CLOSE * closest]
+        found = statements(near)
         if not found:
             return []
         words = self._by_words(question, found)
@@ -114,8 +116,7 @@ class ExtractiveChatModel:
         scores = _of_series(found, scores)
         scores -= LATER * np.minimum(_lines(numbers), LATER_LINES)
         scores -= NOTE * np.array([_NOTE.match(one.text) is not None for one in found])
-        years = set(_YEAR.findall(question))
-        return scores + YEAR * np.array([not years.isdisjoint(_YEAR.findall(one.text)) for one in found])
+        return scores + NUMBERS * _numbers_said(question, found)
 
     def _similar(
         self, embedder: Embedder, question: str, found: Sequence[Statement], request: RequestContext | None
@@ -143,6 +144,12 @@ def _of_series(found: Sequence[Statement], scores: _Scores) -> _Scores:
     for key, score in zip(keys, scores, strict=True):
         best[key] = max(best.get(key, score), score)
     return np.array([best[key] for key in keys])
+
+
+def _numbers_said(question: str, found: Sequence[Statement]) -> _Scores:
+    """The share of the question's numbers, a year, "aged 45-54", that stand in each statement."""
+    asked = set(_DIGITS.findall(question))
+    return np.array([len(asked.intersection(_DIGITS.findall(one.text))) for one in found]) / max(len(asked), 1)
 
 
 def _lines(numbers: Sequence[int]) -> list[int]:

@@ -61,7 +61,7 @@ def _statements(passage: Passage) -> Iterator[Statement]:
         if number and len(lines) > 1 and _is_name(lines[0]):
             heading, label, lines = lines[0], "", lines[1:]
         for line in lines:
-            if line.endswith(":"):
+            if line.endswith(":") and len(line.split()) <= MOST_WORDS:
                 label = line[:-1]
                 continue
             own = _LABEL.match(line)

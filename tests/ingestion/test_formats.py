@@ -19,27 +19,27 @@ pytestmark = [pytest.mark.slow, needs(CORPUS)]
 
 FILES = 11
 PAGES = {
-    "factbook-archive-summary-2026.pdf": ("What percentage is the parser coverage?", 3, "97.6"),
+    "factbook-archive-summary-2026.pdf": ("What percentage is the parser coverage?", {1, 3}, "97.6"),
     "us-024.pdf": (
         "How many total occupied housing units with male householder had rodents seen in the unit recently?",
-        5,
+        {5},
         "3,716",
     ),
     "us-025.pdf": (
         "What is the coronary heart disease rate of non-Hispanic women aged 45-54?",
-        3,
+        {3},
         "28.7",
     ),
-    "us-018.pdf": ("What was the total pupil/teacher ratio in 1997?", 5, "16.6"),
+    "us-018.pdf": ("What was the total pupil/teacher ratio in 1997?", {5}, "16.6"),
     "federal-register-2020.pdf": (
         "How many airplanes of U.S. registry does the proposed AD affect?",
-        5,
+        {5},
         "73 airplanes",
     ),
-    "kenya-2024.pdf": ("What is the labor force?", 9, "25.502 million"),
-    "colombia-2022.pdf": ("What is the population growth rate?", 3, "0.59%"),
+    "kenya-2024.pdf": ("What is the labor force?", {9}, "25.502 million"),
+    "colombia-2022.pdf": ("What is the population growth rate?", {3}, "0.59%"),
 }
-"""A question, and the page and words of its answer."""
+"""A question, and the pages and words of its answer."""
 CELLS = {
     "kenya-2024.pdf": ("What is the urban population?", "29.5%"),
     "peru-2024.docx": ("What is the lowest point?", "Pacific Ocean 0 m"),
@@ -86,13 +86,13 @@ def test_every_file_goes_in(library: Services) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_an_answer_from_a_pdf_cites_its_page(library: Services, name: str) -> None:
-    query, page, words = PAGES[name]
-    with pypdfium2.PdfDocument(CORPUS / "formats" / name) as document:
-        shown = " ".join(document[page - 1].get_textpage().get_text_range().split())
-    assert words in shown, "the test itself is wrong: another reader does not find the words on that page"
+    query, pages, words = PAGES[name]
     first = answer(library, query, name).citations[0]
     assert words in first.hit.chunk.text
-    assert first.hit.chunk.page == page
+    assert first.hit.chunk.page in pages
+    with pypdfium2.PdfDocument(CORPUS / "formats" / name) as document:
+        shown = " ".join(document[first.hit.chunk.page - 1].get_textpage().get_text_range().split())
+    assert words in shown, "the test itself is wrong: another reader does not find the words on that page"
 
 
 @pytest.mark.parametrize("name", CELLS)
