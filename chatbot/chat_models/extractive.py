@@ -30,7 +30,7 @@ CONSIDERED = 60
 EMBEDDED = 300
 """Characters of each."""
 CLOSE = 0.5
-"""Behind the first, a passage is quoted if its cosine to the question is at least this share of the best one's."""
+"""A passage is quoted if its cosine to the question is at least this share of the best one's."""
 WORDS, PLACE, LATER, NOTE, NUMBERS = 0.5, 1.0, 0.03, 2.0, 1.0
 """In standard deviations of the cosines: what words weigh, the place of the passage (1 / n of it), a line further down,
 a note, the numbers that are asked for."""
@@ -79,9 +79,7 @@ class ExtractiveChatModel:
     ) -> list[Quotation]:
         """Implements `protocols.Quoter`."""
         closest = max(map(_cosine, passages), default=0.0)
-        first = min((passage.number for passage in passages), default=0)
-        near = [one for one in passages if one.number == first or _cosine(one) >= CLOSE * closest]
-        found = statements(near)
+        found = statements([passage for passage in passages if _cosine(passage) >= CLOSE * closest])
         if not found:
             return []
         words = self._by_words(question, found)

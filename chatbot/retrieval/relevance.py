@@ -85,7 +85,7 @@ class Judge:
         if self.embedder.multilingual and not is_written_in(question, self.language):
             return 0.0
         mentions = find_mentions(question, self.catalog)
-        is_placeless = self.catalog.values(COUNTRY) and not mentions.countries and scope.get(COUNTRY) is None
+        is_placeless = self.catalog.values(COUNTRY) and not mentions.countries and not scope
         topic = remove_names(question, [*mentions.countries, *mentions.every_year])
         return self._unsaid(topic, hits) + (0.5 if is_placeless else 0.0)
 
