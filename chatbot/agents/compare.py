@@ -11,6 +11,7 @@ from ..grounding.tables import quotes_table, with_sources
 from ..prompts import on_one_line
 from ..questions.comparison_sides import Side, Sides, sides
 from ..questions.mentions import find_mentions
+from ..questions.wording import list_in_words
 from ..request import RequestContext
 from ..retrieval.aspects import shared_aspects
 from ..retrieval.pipeline import Retrieval
@@ -164,9 +165,9 @@ class _Comparison:
 
 
 def _offer(asked: Sequence[Side], aspects: Sequence[str]) -> str:
-    *names, last = (escape_markdown(side.name) for side in asked)
+    names = list_in_words(escape_markdown(side.name) for side in asked)
     both = "Both" if len(asked) == 2 else "All"
-    return f"Compare what of {', '.join(names)} and {last}? {both} have, among others: {_listed(aspects)}."
+    return f"Compare what of {names}? {both} have, among others: {_listed(aspects)}."
 
 
 def _no_report(sides: Sequence[Side]) -> str:

@@ -21,7 +21,7 @@ from .cited_places import section_of
 from .claim_words import pattern, stem, stems
 from .clauses import Clause, clauses
 from .dates import Date, date_stands, dates
-from .evidence import WORD, Evidence, Statement
+from .evidence import WORD, Evidence, Sentence
 from .figures import comma_decimals, figures, unify_signs
 from .side_by_side import contradicted
 from .wording import cited_numbers, is_quoted, normalise, quotations, unify_brackets
@@ -125,7 +125,7 @@ class _Judge:
         if not _ABSTAINS.search(clause.words):
             names = [*self._foreign_countries(clause), *_foreign_speakers(clause.words, cited)]
             is_quotation = not foreign and 2 * sum(map(len, quoted)) > len(clause.words)
-            turned = [] if is_quotation else contradicted(Statement(clause.words, said), cited, borne=borne)
+            turned = [] if is_quotation else contradicted(Sentence(clause.words, said), cited, borne=borne)
         return replace(
             found,
             figures=tuple(lacking),
@@ -176,7 +176,7 @@ class _Judge:
             return [own]
         listed = [one.listed_with(amount) for one in cited for amount in own]
         return listed + [
-            list(near.amounts) for one in cited for near in one.nearest(Statement(clause.words, ()).keys, most=2)
+            list(near.amounts) for one in cited for near in one.nearest(Sentence(clause.words, ()).keys, most=2)
         ]
 
     def _foreign_countries(self, clause: Clause) -> Iterator[str]:
@@ -198,7 +198,7 @@ class _Judge:
         said = amounts(words, comma=self._comma)
         if any(_is_claim(one, words) and not one.figure.values & self._given for one in said):
             return True
-        tokens = (t for t in Statement(words, said).tokens if t.is_capital and not t.is_first)
+        tokens = (t for t in Sentence(words, said).tokens if t.is_capital and not t.is_first)
         return any(t.key not in _NO_NAMES and normalise(t.text) not in self._asked for t in tokens)
 
 
@@ -280,7 +280,7 @@ def _is_readable(passage: Passage) -> bool:
 
 def _is_told(clause: Clause, evidence: Evidence) -> bool:
     said = amounts(clause.words, comma=comma_decimals(clause.words))
-    keys = Statement(clause.words, said).keys
+    keys = Sentence(clause.words, said).keys
     shared = len(keys & evidence.keys)
     return shared > 1 and shared >= TOLD * len(keys) and all(_stands(one, [evidence]) for one in said)
 

@@ -15,7 +15,7 @@ from ..questions.names import find_countries
 from ..schema import Passage
 from ..text import sentences
 from .amounts import CLOSELY, ROUGHLY, Amount, amounts
-from .claim_words import UNITS, stem
+from .claim_words import UNITS, stem, words
 from .dates import dates
 from .figures import comma_decimals, figures, scales_named
 from .reported_figures import stated
@@ -36,7 +36,7 @@ _WRAPPED = re.compile(
 """The end of a line in the middle of a sentence, as PDFs have them; not in front of an item ("male: 20.6 years")."""
 _LABEL = re.compile(r"[A-Z][\w ,&/()-]{0,60}: (?=[A-Z][^\n:]{40}|[\"“„«‘])")
 """In front of prose, or of a quotation: "Economic overview: Iraq's growth slowed …"."""
-_SMALL_WORDS = frozenset(["a", "an", "and", "at", "by", "de", "for", "in", "la", "of", "on", "the", "to", "with"])
+_SMALL_WORDS = words("small")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Token:
     amount: Amount | None = None
 
 
-class Statement:
+class Sentence:
     """A sentence or line, of an answer or of a passage."""
 
     def __init__(self, text: str, found: Sequence[Amount]) -> None:
@@ -138,8 +138,8 @@ class Evidence:
     @cached_property
     def initials(self) -> str:
         """First letters of its words, small words left out: where an abbreviation may stand for some of them."""
-        words = WORD.findall(self.full)
-        return "".join(word[0] if word.lower() not in _SMALL_WORDS else "" for word in words).upper()
+        found = WORD.findall(self.full)
+        return "".join(word[0] if word.lower() not in _SMALL_WORDS else "" for word in found).upper()
 
     @cached_property
     def abbreviations(self) -> frozenset[str]:
@@ -171,7 +171,7 @@ class Evidence:
             start, end = bisect_left(self._sorted, low), bisect_right(self._sorted, high)
             yield from self._sorted[start : min(end, start + MOST_PLACES)]
 
-    def nearest(self, keys: Collection[str], *, most: int) -> list[Statement]:
+    def nearest(self, keys: Collection[str], *, most: int) -> list[Sentence]:
         """The statements that have most of these words; rare ones count more."""
         scores = Counter[int]()
         for key in keys:
@@ -187,12 +187,12 @@ def _factors(amount: Amount) -> set[Decimal]:
     return {Decimal(1), *(amount.size / size for size in sizes if size)}
 
 
-def _statements(text: str, headed: set[Decimal]) -> Iterator[Statement]:
+def _statements(text: str, headed: set[Decimal]) -> Iterator[Sentence]:
     comma = comma_decimals(text)
     for sentence in sentences(_WRAPPED.sub(" ", text)):
         found = amounts(sentence, comma=comma)
         factors = headed | scales_named(sentence, [one.figure for one in found])
-        yield Statement(sentence, [_scaled(one, factors) for one in found])
+        yield Sentence(sentence, [_scaled(one, factors) for one in found])
 
 
 def _scaled(amount: Amount, factors: set[Decimal]) -> Amount:
@@ -202,7 +202,7 @@ def _scaled(amount: Amount, factors: set[Decimal]) -> Amount:
     return replace(amount, also=also)
 
 
-def _places(statements: Sequence[Statement], text: str) -> dict[Decimal, list[Amount]]:
+def _places(statements: Sequence[Sentence], text: str) -> dict[Decimal, list[Amount]]:
     """The amounts by value. Those of a list have the years that its lines share."""
     shared = defaultdict[Decimal, set[int]](set)
     for figure in stated(text):

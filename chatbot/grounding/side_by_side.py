@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from .claim_words import stems
-from .evidence import Evidence, Statement, Token
+from .evidence import Evidence, Sentence, Token
 
 CLOSE = 0.65
 """Share of a clause's words that stand in a sentence in the same order, from which it is a repetition."""
@@ -26,8 +26,7 @@ BEFORE_FIGURE = 6
 _NEGATORS, _STAND_INS = stems("negators"), stems("stand_in")
 _RISES, _FALLS = stems("rises"), stems("falls")
 _ABOVE, _BELOW = _RISES | stems("above"), _FALLS | stems("below")
-_ARTICLES = frozenset({"the", "this", "it", "their", "our"})
-_NO_NEGATION = frozenset({"onli", "less", "more", "fewer", "just"})
+_ARTICLES, _NO_NEGATION = stems("articles"), stems("no_negation")
 """Behind "not" and "no" it is none: "no less than", "not only"."""
 
 
@@ -59,7 +58,7 @@ def _is_moved(pairs: Sequence[tuple[Token, Token]]) -> bool:
     )
 
 
-def contradicted(clause: Statement, evidence: Sequence[Evidence], *, borne: Collection[str]) -> list[str]:
+def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, borne: Collection[str]) -> list[str]:
     """What of the clause its passages say otherwise.
 
     ``borne``: amounts and years that do stand in them; one that does not is missing, and not said otherwise.
@@ -210,7 +209,7 @@ def _change(first: Token, last: Token) -> int:
     return 0 if min(before, after) < 0 else (after > before) - (after < before)
 
 
-def _turned_figures(clause: Statement, near: Sequence[Statement]) -> Iterator[str]:
+def _turned_figures(clause: Sentence, near: Sequence[Sentence]) -> Iterator[str]:
     """Amounts to which something rises that falls to them in the passage, or the other way round."""
     for place, token in enumerate(clause.tokens):
         if token.key != "#" or not token.amount or not (said := _direction(clause.tokens, place)):

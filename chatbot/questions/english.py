@@ -1,49 +1,58 @@
-r"""The English of this room's rules is data, in `english.toml`; here it becomes patterns, words and names.
+r"""The English of rules is data, in TOML; here it becomes patterns, words and names.
 
 A rule says what follows each other in a sentence, with a word of the data in braces for all that may stand there:
-``pattern(r"^{tell} me\b")``.
+``pattern(r"^{tell} me\b")``. This room's is in `english.toml`, that of the citation check in `grounding/claims.toml`.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from functools import lru_cache
+from decimal import Decimal
+from functools import cache
 from importlib.resources import files
+from typing import Any
 
 _BAR = re.compile(r"\s+\|\s+")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_DATA = tomllib.loads(files(__package__).joinpath("english.toml").read_text(encoding="utf-8"))
-SINGULAR: dict[str, str] = _DATA["singular"]
+
+
+class RuleWords:
+    """One file of a package: tables of ``patterns`` and ``words``, and others."""
+
+    def __init__(self, package: str, name: str) -> None:
+        text = files(package).joinpath(name).read_text(encoding="utf-8")
+        self.tables: dict[str, Any] = tomllib.loads(text, parse_float=Decimal)
+        self._pattern = cache(self._made)
+
+    def pattern(self, expression: str, *, any_case: bool = True) -> re.Pattern[str]:
+        """A regular expression in which each ``{name}`` stands for that pattern of the data. Raises KeyError."""
+        return re.compile(self._filled(expression), re.IGNORECASE if any_case else 0)
+
+    def words(self, name: str) -> frozenset[str]:
+        """The words of one list of the data. Raises KeyError."""
+        return frozenset(self.tables["words"][name].split())
+
+    def _made(self, name: str) -> str:
+        """As a group; a mark as it is, it may stand in brackets."""
+        text = self._filled(" ".join(_BAR.sub("|", self.tables["patterns"][name].strip()).split()))
+        return text if len(text) == 1 else f"(?:{text})"
+
+    def _filled(self, expression: str) -> str:
+        return _PLACEHOLDER.sub(lambda match: self._pattern(match[1]), expression)
+
+
+_RULES = RuleWords(__package__, "english.toml")
+pattern, words = _RULES.pattern, _RULES.words
+SINGULAR: dict[str, str] = _RULES.tables["singular"]
 """Of verbs for several the form for one."""
-NUMBERS: dict[str, int] = _DATA["numbers"]
+NUMBERS: dict[str, int] = _RULES.tables["numbers"]
 """Small numbers in words."""
-NAME, PEOPLE, YEARS = (str(_DATA["patterns"][mark]) for mark in ("name", "people", "years"))
+NAME, PEOPLE, YEARS = (str(_RULES.tables["patterns"][mark]) for mark in ("name", "people", "years"))
 """Marks for a country by name, by what belongs to it, and for years: private characters, in no question."""
-
-
-def pattern(expression: str, *, any_case: bool = True) -> re.Pattern[str]:
-    """A regular expression in which each ``{name}`` stands for that pattern of the data. Raises KeyError."""
-    return re.compile(_filled(expression), re.IGNORECASE if any_case else 0)
-
-
-def words(name: str) -> frozenset[str]:
-    """The words of one list of the data. Raises KeyError."""
-    return frozenset(_DATA["words"][name].split())
 
 
 def country_table(name: str) -> list[str]:
     """The entries of one table on countries: between commas, or else single words. Raises KeyError."""
-    text = _DATA["countries"][name]
+    text = _RULES.tables["countries"][name]
     return [" ".join(entry.split()) for entry in (text.split(",") if "," in text else text.split())]
-
-
-@lru_cache(maxsize=256)
-def _pattern(name: str) -> str:
-    """As a group; a mark as it is, it may stand in brackets."""
-    text = _filled(" ".join(_BAR.sub("|", _DATA["patterns"][name].strip()).split()))
-    return text if len(text) == 1 else f"(?:{text})"
-
-
-def _filled(expression: str) -> str:
-    return _PLACEHOLDER.sub(lambda match: _pattern(match[1]), expression)

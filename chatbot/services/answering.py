@@ -100,10 +100,10 @@ class Answering:
         bounds = self._bounds(vectors, preset)  # asked each time: `calibrate` may have run elsewhere
         key = (vectors, mode, preset, bounds)
 
-        def generation() -> str | None:
-            return self._generation(vectors, bounds)
-
-        return self._cached_agents.get(key, lambda: CachedAgent(self._agent(*key), self._storage.cache, generation))
+        return self._cached_agents.get(
+            key,
+            lambda: CachedAgent(self._agent(*key), self._storage.cache, lambda: self._generation(vectors, bounds)),
+        )
 
     def _agent(self, vectors: Vectors, mode: str, preset: str, bounds: Bounds) -> Agent:
         key = (vectors, mode, preset, bounds)
