@@ -187,7 +187,8 @@ def check_engine(services: Services) -> Iterator[Finding]:
                 "Set VECTOR_SEARCH=auto or faiss, or use Atlas or MongoDB Community 8.2+ with mongot.",
             )
             return
-        yield Finding("ok", "vector_search", "engine", found.detail)
+        asked = "what a question asks of it: python -m chatbot index pipeline QUESTION"
+        yield Finding("ok", "vector_search", "engine", f"{found.detail}; {asked}")
         return
     yield Finding("ok", "vector_search", "engine", f"{engine.store}: {engine.detail}; {services.vectors.store.ping()}")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
-from ..protocols import Embedder, HybridStore, Reranker, Store
+from ..protocols import Embedder, HybridStore, Reranker, Store, TracedStore
 from ..request import RequestContext
-from ..schema import Chunk, Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
+from ..schema import Aggregation, Chunk, Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
 from . import RetrievalMethod
 from .ordering import DEPTH, Refiner
 from .relevance import best_score
@@ -34,6 +35,7 @@ class Retrieval:
     hits: tuple[SearchHit, ...]
     threshold: Threshold | None
     steps: tuple[StepTiming, ...]
+    pipeline: tuple[Aggregation, ...] | None = None
 
     @property
     def usage(self) -> Usage:
@@ -114,15 +116,18 @@ class Retriever:
         clock = _Clock()
         find = partial(self._found, query, chosen, fetched, page, clock, request)
         own, untagged = parted(scope, self._refiner.catalog) if self._refiner and chosen.refines else (scope, None)
-        hits, threshold = find(own)
-        if untagged:
-            hits = joined(hits, find(untagged)[0], own)[:fetched]
+        store = self._store
+        with store.traced() if isinstance(store, TracedStore) else nullcontext() as sent:
+            hits, threshold = find(own)
+            if untagged:
+                hits = joined(hits, find(untagged)[0], own)[:fetched]
         hits = with_rank(hits)
         if reranker:
             reranked = reranker.rerank(query, hits, top_k=top_k, request=request or RequestContext())
             hits = with_rank(reranked.hits)
             clock.lap("rerank", reranked.usage)
-        return Retrieval(hits, threshold, tuple(clock.laps))
+        pipeline = None if sent is None else tuple(Aggregation.of(*one) for one in sent)
+        return Retrieval(hits, threshold, tuple(clock.laps), pipeline)
 
     def _found(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -409,12 +410,19 @@ class TestHybridSearch:
 
     @pytest.mark.parametrize("fused", [True, False])
     def test_the_pipelines_that_are_shown_are_those_that_are_sent(self, setup: Setup, fused: bool) -> None:
+        """Without the probe, and of this thread alone."""
         vector = self.filled(setup)
         setup.engine.rank_fusion = fused
-        shown = setup.store.pipelines(self.QUERY, vector, top_k=4, scope=Scope())
-        setup.engine.asked.clear()
-        setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
-        assert shown == [(collection, pipeline) for collection, pipeline, _ in setup.engine.asked]
+        store = setup.store.with_candidates(None)
+        with setup.store.traced() as outer:
+            with store.traced() as shown:
+                store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
+                with ThreadPoolExecutor() as pool:
+                    pool.submit(store.vector_search, vector, top_k=4, scope=Scope()).result()
+            assert outer == shown
+        asked = [(collection, pipeline) for collection, pipeline, _ in setup.engine.asked]
+        assert shown == asked[-len(shown) - len(COLLECTIONS) : -len(COLLECTIONS)]
+        assert len(shown) == len(COLLECTIONS) * (1 if fused else 2)
 
     def test_two_searches_where_the_server_lacks_it(self, setup: Setup) -> None:
         vector = self.filled(setup)

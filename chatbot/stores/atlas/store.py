@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import logging
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Collection as AnyOf
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -36,6 +38,8 @@ from .pipelines import (
 
 log = logging.getLogger(__name__)
 Hybrid = tuple[list[Match], list[Match]]
+Sent = tuple[str, list[Json]]
+"""An aggregation with its collection."""
 WIDER = 4
 """By how much more is asked for where the server dropped rows."""
 
@@ -71,6 +75,7 @@ class AtlasStore(MongoChunks):
             database, self._targets, self._health, embedding_field=self._embedding_field, dimensions=dimensions
         )
         self._rank_fusion: bool | None = None
+        self._thread = _Thread()
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
         """Nearest chunks of the scope's collections, best first, ties by id.
@@ -117,19 +122,22 @@ class AtlasStore(MongoChunks):
         """See `protocols.HybridStore`."""
         return [texts.collection for _, texts in self._inside(scope) if self._health.known_failure(texts)]
 
-    def pipelines(self, query: str, vector: Vector, *, top_k: int, scope: Scope) -> list[tuple[str, list[Json]]]:
-        """The aggregations of `hybrid_search` with their collections, as they are sent first."""
-        numbers: list[float] = self._check(vector).tolist()
-        shown = []
-        for target, texts in self._inside(scope):
-            if self._has_rank_fusion() and not self._health.failure(texts):
-                shown.append((target.collection, self._fused_pipeline(target, texts, query, numbers, top_k, scope)))
-                continue
-            shown.append((target.collection, self._vector_pipeline(target, numbers, scope, top_k + self._spare)))
-            if not self._health.failure(texts):
-                words = keyword_pipeline(index=texts.index, query=query, scope=scope, limit=top_k + self._spare)
-                shown.append((target.collection, words))
-        return shown
+    @contextmanager
+    def traced(self) -> Iterator[list[Sent]]:
+        """See `protocols.TracedStore`."""
+        outer, mine = self._thread.sent, list[Sent]()
+        self._thread.sent = mine
+        try:
+            yield mine
+        finally:
+            self._thread.sent = outer
+            if outer is not None:
+                outer += mine
+
+    def _send(self, target: SearchTarget, pipeline: list[Json]) -> list[Json]:
+        if self._thread.sent is not None:
+            self._thread.sent.append((target.collection, pipeline))
+        return self._database[target.collection].search(pipeline, max_time_ms=self._max_time_ms)
 
     def with_candidates(self, count: int | None) -> AtlasStore:
         """See `protocols.CandidateStore`."""
@@ -212,11 +220,10 @@ class AtlasStore(MongoChunks):
         """Both lists from `$rankFusion`; None where they have to be searched for one by one."""
         if not query.strip() or self._health.known_failure(texts) or not self._has_rank_fusion():
             return None
-        collection = self._database[target.collection]
         with translate_refusals(target):
             pipeline = self._fused_pipeline(target, texts, query, numbers, top_k, scope)
         try:
-            rows = collection.search(pipeline, max_time_ms=self._max_time_ms)
+            rows = self._send(target, pipeline)
         except CommandError as error:
             if is_away(error) or error.server_code == OVERLOADED:
                 raise explain(error, target) from error
@@ -268,7 +275,7 @@ class AtlasStore(MongoChunks):
         limit = wanted = top_k + self._spare
         while top_k > 0:
             with translate_refusals(target):
-                found = self._database[target.collection].search(pipeline(limit), max_time_ms=self._max_time_ms)
+                found = self._send(target, pipeline(limit))
             rows = [row for row in found if not is_retired(row)]
             full = len(found) >= limit
             tied = full and len(rows) > top_k and rows[-1]["score"] >= rows[top_k - 1]["score"]
@@ -296,6 +303,12 @@ class AtlasStore(MongoChunks):
             f"the collections are set up for {self._dimensions}: use the model they were written with, or embed the "
             "reports again.",
         )
+
+
+class _Thread(threading.local):
+    """What the searches of the running thread send, where somebody wants to know."""
+
+    sent: list[Sent] | None = None
 
 
 def _best(matches: list[Match], top_k: int) -> list[Match]:
