@@ -201,6 +201,17 @@ class TracedStore(Store, Protocol):
 
 
 @runtime_checkable
+class RerankingStore(Store, Protocol):
+    """A store with a reranking model of its own."""
+
+    def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
+        """Of chunks, by id; those that are gone are left out. No chunks: only whether it could be asked.
+
+        Raises SearchEngineError.
+        """
+
+
+@runtime_checkable
 class LateStore(Store, Protocol):
     """A store whose searches follow writes late. What it holds is shown, and its rows go, when they have."""
 

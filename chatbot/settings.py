@@ -190,7 +190,9 @@ class Settings(BaseModel):
     )
     bm25_b: Fraction = Field(0.75, description="BM25: how much long passages are held back; not in MongoDB's search.")
     reranker: str = Field(
-        "none", description="none, diversity, mmr, llm, or cross_encoder (package sentence-transformers)."
+        "none",
+        description="none, diversity, mmr, llm, cross_encoder (package sentence-transformers), or mongodb ($rerank, a "
+        "preview of Atlas).",
     )
     rerank_candidates: int | None = Field(
         None, ge=1, le=200, description="Passages that a reranker is given. Not set: as it asks for (diversity: 10)."

@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 
 from .errors import InvalidRequestError
-from .presets import PRESETS
 from .protocols import CandidateStore
 from .retrieval.pipeline import settled_search
 from .schema import Match, Value, Vector
@@ -68,7 +67,7 @@ def similarity_search(
     scope = services.storage.scopes.resolve(None, context, collections)
     store = services.vectors.store
     if isinstance(store, CandidateStore):
-        store = store.with_candidates(max(PRESETS["adaptive"]["num_candidates"], candidates(limit)))
+        store = store.with_candidates(candidates(limit))
 
     def search(count: int) -> tuple[list[Match], list[Match]]:
         return store.vector_search(vector, top_k=count, scope=scope), []

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..database.core import Collection
 from ..database.rows import EMBEDDING_FIELD, decode_vector
-from ..protocols import Quoter
+from ..errors import SearchEngineError
+from ..protocols import Quoter, RerankingStore
 from ..repositories.documents import SEVERAL
 from ..request import RequestContext
 from ..schema import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
-from ..stores.atlas.definitions import IndexPlan
+from ..stores.atlas.definitions import LEFT_OVER, IndexPlan
 from ..stores.atlas.indexes import IndexStatus, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search
 
@@ -179,18 +180,26 @@ def check_engine(services: Services) -> Iterator[Finding]:
     if engine.traits.has_search_indexes:
         found = probe_search(services.storage.database, services.settings.report_collection)
         if not found.vector:
-            yield Finding(
-                "error",
-                "vector_search",
-                "no_search_engine",
+            raise SearchEngineError(
                 f"VECTOR_SEARCH={engine.store}, but there is {found.detail}.",
-                "Set VECTOR_SEARCH=auto or faiss, or use Atlas or MongoDB Community 8.2+ with mongot.",
+                remedy="Set VECTOR_SEARCH=auto or faiss, or use Atlas or MongoDB Community 8.2+ with mongot.",
+                reason="no_search_engine",
             )
-            return
         asked = "what a question asks of it: python -m chatbot index pipeline QUESTION"
         yield Finding("ok", "vector_search", "engine", f"{found.detail}; {asked}")
+        store = services.vectors.store
+        if services.settings.reranker == "mongodb" and isinstance(store, RerankingStore):
+            store.relevance("Does the server rerank?", ())
         return
     yield Finding("ok", "vector_search", "engine", f"{engine.store}: {engine.detail}; {services.vectors.store.ping()}")
+    if (foreign := services.storage.foreign_changes) is not None and not foreign.supported():
+        yield Finding(
+            "warning",
+            "vector_search",
+            "changes_in_place_unseen",
+            "This server has no change streams: what another program changes in a passage is not noticed.",
+            "Where others write: make it a replica set (rs.initiate()), or run after them: python -m chatbot migrate",
+        )
 
 
 def check_indexes(services: Services) -> Iterator[Finding]:
@@ -200,11 +209,18 @@ def check_indexes(services: Services) -> Iterator[Finding]:
     """
     if not services.storage.engine.traits.has_search_indexes:
         return
-    if not probe_search(services.storage.database, services.settings.report_collection).vector:
-        return
     for plan in services.vectors.index_plans:
         findings = list(_check_index(services, plan))
         yield from findings or [Finding("ok", "indexes", "queryable", plan.target.described)]
+    for name in _collection_names(services):
+        for left in LEFT_OVER & {str(found["name"]) for found in services.storage.database[name].search_indexes()}:
+            yield Finding(
+                "warning",
+                "indexes",
+                "index_left_over",
+                f"The search index {left!r} of {name!r} is used no more, and takes the room of another.",
+                f'In mongosh: db.getCollection("{name}").dropSearchIndex("{left}")',
+            )
 
 
 def _check_index(services: Services, plan: IndexPlan) -> Iterator[Finding]:

@@ -62,6 +62,7 @@ class Engine:
 
     enabled: bool = True
     rank_fusion: bool = True
+    reranks: bool = False
     fusion_failure: OperationFailure | None = None
     community: bool = True
     lag: float = 0.0

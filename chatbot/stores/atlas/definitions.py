@@ -16,6 +16,8 @@ TEXT_PATHS = (TEXT_FIELD, "report_title", "document_title")
 """What the keyword search reads: a passage is found by its report and heading too."""
 VECTOR_INDEX, TEXT_INDEX = "vector_index", "text_index"
 """Their names; both slots of vectors are in the one vector index: a free cluster has room for three in all."""
+LEFT_OVER = {f"{VECTOR_INDEX}_b"}
+"""Names that earlier releases gave."""
 FOLLOWED_BY = "document_id"
 """The field by which the store asks what of a document the engine has followed; declared in every index."""
 Quantization = Literal["none", "scalar", "binary"]

@@ -80,6 +80,17 @@ def explain(error: CommandError, target: SearchTarget) -> SearchEngineError:
     )
 
 
+def no_reranking(error: CommandError) -> SearchEngineError:
+    """The error for a server that lacks `$rerank`, or refuses it: there are limits of rate, and it can be off."""
+    lacking = error.server_code in NO_ENGINE_CODES
+    return SearchEngineError(
+        "This MongoDB server has no $rerank." if lacking else f"MongoDB refused $rerank: {error.server_message}",
+        remedy="It is a preview of Atlas (MongoDB 8.3+, Native Reranking switched on in the project's settings); "
+        "RERANKER=none does without.",
+        retry_after=error.retry_after,
+    )
+
+
 def _undeclared(match: re.Match[str], target: SearchTarget) -> SearchEngineError:
     field, kind = match["path"], match["type"]
     return SearchEngineError(

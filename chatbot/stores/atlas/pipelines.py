@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...database.core import Collection, CommandError, Database, Json
-from ...database.rows import EMBEDDING_FIELD, WITHOUT_EMBEDDING
+from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING
 from ...schema import NO_VALUE, Condition, Range, Scope, Values
 from .definitions import FOLLOWED_BY, TEXT_PATHS, SearchTarget
 from .errors import explain, is_away, lacks_engine
@@ -133,6 +133,19 @@ def listing_pipeline(target: SearchTarget, document_id: str, *, dimensions: int,
         scope = Scope.of({FOLLOWED_BY: Values((document_id,))})
         stages = [exact_stage(index=target.index, path=path, vector=anywhere, scope=scope, limit=limit)]
     return [*stages, {"$project": {"_id": 1}}]
+
+
+RERANK_MODEL = "rerank-2.5"
+
+
+def rerank_pipeline(query: str, ids: Sequence[Any]) -> list[Json]:
+    """The relevance of these chunks. A row without the field fails the stage (its documentation, 2026)."""
+    stage = {"query": {"text": query}, "path": TEXT_FIELD, "numDocsToRerank": max(1, len(ids)), "model": RERANK_MODEL}
+    return [
+        {"$match": {"_id": {"$in": list(ids)}, TEXT_FIELD: {"$type": "string"}}},
+        {"$rerank": stage},
+        {"$project": {"score": {"$meta": "score"}}},
+    ]
 
 
 def _ranked(score: str) -> list[Json]:

@@ -17,12 +17,12 @@ from ...database.core import CommandError, Database, Json
 from ...database.rows import decode_vector, id_forms
 from ...errors import SearchEngineError
 from ...protocols import ChangeLog
-from ...schema import Match, Scope, Vector
+from ...schema import Chunk, Match, Scope, Vector
 from ...settings import Settings
 from .. import StoreTraits
 from ..chunks import MongoChunks, check_query, is_retired, to_score
 from .definitions import SearchTarget, index_plans
-from .errors import NOT_QUERYABLE, OVERLOADED, explain, is_away, translate_refusals
+from .errors import NOT_QUERYABLE, OVERLOADED, explain, is_away, no_reranking, translate_refusals
 from .following import Following
 from .indexes import IndexHealth, index_status
 from .pipelines import (
@@ -32,6 +32,7 @@ from .pipelines import (
     leg_scores,
     probe_search,
     rank_fusion_pipeline,
+    rerank_pipeline,
     text_stage,
     vector_pipeline,
 )
@@ -148,6 +149,18 @@ class AtlasStore(MongoChunks):
     def _choose(self, num_candidates: int | None) -> None:
         self._spare = 1 if num_candidates is None else 0
         self._shapes = ShapeChooser(path=self._embedding_field, num_candidates=num_candidates, clock=self._clock)
+
+    def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
+        """See `protocols.RerankingStore`."""
+        found: dict[str, float] = {}
+        for name in dict.fromkeys(chunk.collection for chunk in chunks) if chunks else self._names[:1]:
+            ids = id_forms(chunk.id for chunk in chunks if chunk.collection == name)
+            try:
+                rows = self._database[name].search(rerank_pipeline(query, ids), max_time_ms=self._max_time_ms)
+            except CommandError as error:
+                raise no_reranking(error) from error
+            found |= {str(row["_id"]): float(row["score"]) for row in rows}
+        return found
 
     def retire(self, document_id: str, *, keep: AnyOf[str] = ()) -> list[str]:
         """See `protocols.LateStore`."""
