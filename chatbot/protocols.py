@@ -193,6 +193,14 @@ class CandidateStore(Store, Protocol):
 
 
 @runtime_checkable
+class AskedStore(Store, Protocol):
+    """A store that may embed questions itself."""
+
+    def asking(self, question: str) -> Store:
+        """The same, for the searches of one question."""
+
+
+@runtime_checkable
 class TracedStore(Store, Protocol):
     """A store that asks a search engine what a person may read, and ask again by hand."""
 

@@ -152,6 +152,11 @@ class Settings(BaseModel):
     index_options: str = Field(
         "", description="More of the vector index of MongoDB, as JSON: hnswOptions, numPartitions, storedSource."
     )
+    auto_embed: str = Field(
+        "",
+        description="Voyage model (voyage-4) by which MongoDB's search engine embeds passages and questions itself: "
+        "autoEmbed, a preview. Not set: EMBEDDING_MODEL does.",
+    )
     num_candidates: Literal["auto"] | Annotated[int, Field(ge=1, le=10_000)] = Field(
         "auto",
         description="Candidates of an approximate $vectorSearch. auto: 20 x the results, at least 1000, more inside a "

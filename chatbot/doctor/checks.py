@@ -273,13 +273,13 @@ def _differences(plan: IndexPlan, status: IndexStatus) -> Iterator[Finding]:
     described = plan.target.described
     if found.get("path") != wanted["path"]:
         yield _error("wrong_path", f"The {described} is over {found.get('path')!r}, not {wanted['path']!r}.")
-    elif found.get("numDimensions") != wanted["numDimensions"]:
+    elif "numDimensions" in wanted and found.get("numDimensions") != wanted["numDimensions"]:
         yield _error(
             "index_wrong_dimensions",
             f"The {described} has {found.get('numDimensions')} dimensions, the model {wanted['numDimensions']}.",
             f"Set the model the index was made for, or: {CREATE.removeprefix('Run: ')}",
         )
-    elif found.get("similarity") != wanted["similarity"]:
+    elif "similarity" in wanted and found.get("similarity") != wanted["similarity"]:
         yield _error(
             "wrong_similarity",
             f"The {described} compares by {found.get('similarity')}, scores are meant for {wanted['similarity']}.",
@@ -295,7 +295,7 @@ def _differences(plan: IndexPlan, status: IndexStatus) -> Iterator[Finding]:
 
 def _vector(definition: Mapping[str, Any], path: str = "") -> Mapping[str, Any]:
     """The vector field at ``path``, else the first."""
-    vectors = [field for field in definition.get("fields", []) if field.get("type") == "vector"]
+    vectors = [field for field in definition.get("fields", []) if field.get("type") in {"vector", "autoEmbed"}]
     return next((field for field in vectors if field.get("path") == path), vectors[0] if vectors else {})
 
 
