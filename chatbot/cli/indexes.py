@@ -10,7 +10,7 @@ import click
 from ..errors import SearchEngineError
 from ..protocols import TracedStore
 from ..schema import Scope
-from ..stores.atlas.definitions import IndexPlan
+from ..stores.atlas.definitions import SearchTarget
 from ..stores.atlas.indexes import IndexStatus, Polling, drop_indexes, ensure_indexes, index_status
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def show_indexes(services: Services) -> None:
 
     Example: python -m chatbot index status
     """
-    statuses = [index_status(services.storage.database, plan.target) for plan in _index_plans(services)]
+    statuses = [index_status(services.storage.database, plan) for plan in _index_plans(services)]
     for status in statuses:
         _print_status(status)
     if not all(status.queryable for status in statuses):
@@ -63,7 +63,7 @@ def remove_indexes(services: Services) -> None:
     click.echo("\n".join(f"dropped {name}" for name in dropped) or "There was no search index to drop.")
 
 
-def _index_plans(services: Services) -> list[IndexPlan]:
+def _index_plans(services: Services) -> list[SearchTarget]:
     if not services.storage.engine.traits.has_search_indexes:
         raise SearchEngineError(
             f"There are no search indexes here: {services.storage.engine.detail}.",

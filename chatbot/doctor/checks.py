@@ -13,7 +13,7 @@ from ..protocols import Quoter, RerankingStore
 from ..repositories.documents import SEVERAL
 from ..request import RequestContext
 from ..schema import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
-from ..stores.atlas.definitions import LEFT_OVER, IndexPlan
+from ..stores.atlas.definitions import LEFT_OVER, SearchTarget
 from ..stores.atlas.indexes import IndexStatus, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search
 
@@ -211,7 +211,7 @@ def check_indexes(services: Services) -> Iterator[Finding]:
         return
     for plan in services.vectors.index_plans:
         findings = list(_check_index(services, plan))
-        yield from findings or [Finding("ok", "indexes", "queryable", plan.target.described)]
+        yield from findings or [Finding("ok", "indexes", "queryable", plan.described)]
     for name in _collection_names(services):
         for left in LEFT_OVER & {str(found["name"]) for found in services.storage.database[name].search_indexes()}:
             yield Finding(
@@ -223,14 +223,14 @@ def check_indexes(services: Services) -> Iterator[Finding]:
             )
 
 
-def _check_index(services: Services, plan: IndexPlan) -> Iterator[Finding]:
-    status = index_status(services.storage.database, plan.target)
+def _check_index(services: Services, plan: SearchTarget) -> Iterator[Finding]:
+    status = index_status(services.storage.database, plan)
     if status.state == "DOES_NOT_EXIST":
         yield _missing(services, plan)
         return
     lacking = "keywords are not searched" if plan.optional else "nothing is found"
     if status.state == "FAILED":
-        failed = f"The {plan.target.described} failed ({status.message}): {lacking}."
+        failed = f"The {plan.described} failed ({status.message}): {lacking}."
         yield Finding(_severity(plan), "indexes", "index_failed", failed, CREATE)
         return
     if not status.queryable:
@@ -238,39 +238,38 @@ def _check_index(services: Services, plan: IndexPlan) -> Iterator[Finding]:
             _severity(plan),
             "indexes",
             "index_building",
-            f"The {plan.target.described} is {status.state}: {lacking} until it is ready.",
+            f"The {plan.described} is {status.state}: {lacking} until it is ready.",
             "Wait, and look again: python -m chatbot index status",
         )
-    if plan.target.kind == "vectorSearch":
+    if plan.kind == "vectorSearch":
         yield from _differences(plan, status)
 
 
-def _missing(services: Services, plan: IndexPlan) -> Finding:
-    target = plan.target
+def _missing(services: Services, plan: SearchTarget) -> Finding:
     others = [
         str(found["name"])
-        for found in services.storage.database[target.collection].search_indexes()
-        if index_kind(found) == target.kind and found.get("name") != target.index
+        for found in services.storage.database[plan.collection].search_indexes()
+        if index_kind(found) == plan.kind and found.get("name") != plan.index
     ]
     if others:
         return _error(
             "index_under_another_name",
-            f"{target.collection!r} has no index {target.index!r}, but one named {others[0]!r}. A search by the wrong "
+            f"{plan.collection!r} has no index {plan.index!r}, but one named {others[0]!r}. A search by the wrong "
             "name finds nothing and says nothing.",
             f"{CREATE}, then drop {others[0]!r} in Atlas",
         )
-    return Finding(_severity(plan), "indexes", "index_missing", f"The {target.described} does not exist.", CREATE)
+    return Finding(_severity(plan), "indexes", "index_missing", f"The {plan.described} does not exist.", CREATE)
 
 
-def _severity(plan: IndexPlan) -> Severity:
+def _severity(plan: SearchTarget) -> Severity:
     """Without a text index questions are answered by their vectors."""
     return "warning" if plan.optional else "error"
 
 
-def _differences(plan: IndexPlan, status: IndexStatus) -> Iterator[Finding]:
-    wanted = _vector(plan.target.definition)
+def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:
+    wanted = _vector(plan.definition)
     found = _vector(status.definition, str(wanted["path"]))
-    described = plan.target.described
+    described = plan.described
     if found.get("path") != wanted["path"]:
         yield _error("wrong_path", f"The {described} is over {found.get('path')!r}, not {wanted['path']!r}.")
     elif "numDimensions" in wanted and found.get("numDimensions") != wanted["numDimensions"]:
@@ -285,7 +284,7 @@ def _differences(plan: IndexPlan, status: IndexStatus) -> Iterator[Finding]:
             f"The {described} compares by {found.get('similarity')}, scores are meant for {wanted['similarity']}.",
         )
     declared = {field["path"] for field in status.definition.get("fields", []) if field.get("type") == "filter"}
-    needed = [field["path"] for field in plan.target.definition["fields"] if field["type"] == "filter"]
+    needed = [field["path"] for field in plan.definition["fields"] if field["type"] == "filter"]
     if undeclared := [path for path in needed if path not in declared]:
         yield _error(
             "filter_field_undeclared",

@@ -106,7 +106,7 @@ def plant_undeclared(deployment: Deployment) -> None:
 def plant_building(deployment: Deployment) -> None:
     deployment.client.engine.new_status = "BUILDING"
     for plan in index_plans(deployment.settings, {"": DIMENSIONS}):
-        target = plan.target
+        target = plan
         deployment.database[target.collection].create_search_index(
             target.index, kind=target.kind, definition=target.definition
         )

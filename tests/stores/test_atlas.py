@@ -262,7 +262,7 @@ def test_an_empty_collection_needs_no_index() -> None:
 def test_a_missing_index_is_an_error_that_names_it_and_the_others() -> None:
     setup = Setup()
     setup.write()
-    drop_indexes(setup.database, [plan for plan in setup.plans() if plan.target.kind == "vectorSearch"])
+    drop_indexes(setup.database, [plan for plan in setup.plans() if plan.kind == "vectorSearch"])
     missing = r"'reports' has no search index 'vector_index'.*text_index"
     with pytest.raises(SearchEngineError, match=missing):
         setup.store.vector_search(QUERY, top_k=5, scope=Scope())
@@ -281,7 +281,7 @@ def test_an_index_that_is_still_building_is_an_error_that_names_its_state(silent
     setup.write()
     setup.engine.new_status, setup.engine.silent = "BUILDING", silent
     for plan in setup.plans():
-        target = plan.target
+        target = plan
         setup.database[target.collection].create_search_index(
             target.index, kind=target.kind, definition=target.definition
         )
@@ -462,7 +462,7 @@ class TestHybridSearch:
         before = setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
         setup.engine.silent = silent
         if state == "DOES_NOT_EXIST":
-            drop_indexes(setup.database, [plan for plan in setup.plans() if plan.target.kind == "search"])
+            drop_indexes(setup.database, [plan for plan in setup.plans() if plan.kind == "search"])
         else:
             for name in COLLECTIONS:
                 index = setup.engine.index(name, "text_index")

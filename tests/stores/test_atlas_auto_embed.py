@@ -66,6 +66,8 @@ def test_passages_are_found_by_a_question_in_words(
         {"type": "autoEmbed", "modality": "text", "path": "data", "model": "voyage-4"},
         {"type": "filter", "path": "country_name"},
     ]
+    probes = [asked for _, asked, _ in client.engine.asked if "report_chat_probe" in str(asked)]
+    assert len(probes) <= 3
     hybrid = services.answering.retriever().retrieve("lion", top_k=2, scope=Scope(), method="hybrid")
     assert "lion" in hybrid.hits[0].chunk.text
     assert {one.name for one in diagnose(services) if one.severity == "error"} == set()

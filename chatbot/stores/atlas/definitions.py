@@ -27,7 +27,7 @@ Quantization = Literal["none", "scalar", "binary"]
 
 @dataclass(frozen=True, slots=True)
 class SearchTarget:
-    """What was searched: enough to say what is wrong with it. ``definition`` is how the index should be.
+    """A search index: enough to make it, and to say what is wrong with it. ``definition`` is how it should be.
 
     ``dropped``: paths that are not to be in it any more; others that it has besides stay.
     """
@@ -43,13 +43,10 @@ class SearchTarget:
         """For messages: the index and its collection."""
         return f"search index {self.index!r} of {self.collection!r}"
 
-
-@dataclass(frozen=True, slots=True)
-class IndexPlan:
-    """A search index that should exist. An ``optional`` one may be left out where the tier has no room for it."""
-
-    target: SearchTarget
-    optional: bool = False
+    @property
+    def optional(self) -> bool:
+        """Whether it may be left out where the tier has no room for it."""
+        return self.kind == "search"
 
 
 def vector_index_definition(
@@ -93,7 +90,9 @@ def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
     return {"mappings": {"dynamic": False, "fields": {**fields, FOLLOWED_BY: {"type": "token"}}}}
 
 
-def index_plans(settings: Settings, dimensions: Mapping[str, int], *, dropped: Iterable[str] = ()) -> list[IndexPlan]:
+def index_plans(
+    settings: Settings, dimensions: Mapping[str, int], *, dropped: Iterable[str] = ()
+) -> list[SearchTarget]:
     """A vector and a text index for each collection of passages, the most needed first.
 
     ``dimensions`` of the vectors by slot; ``dropped``: the slots that are to go. The collections start with the general
@@ -108,11 +107,8 @@ def index_plans(settings: Settings, dimensions: Mapping[str, int], *, dropped: I
     text = text_index_definition(fields, settings.language)
     gone = tuple(map(embedding_field, dropped))
     return [
-        *(IndexPlan(SearchTarget(name, index, "vectorSearch", vector, gone)) for name in names),
-        *(
-            IndexPlan(SearchTarget(name, TEXT_INDEX, "search", text), optional=True)
-            for name in dict.fromkeys((*names[1:], names[0]))
-        ),
+        *(SearchTarget(name, index, "vectorSearch", vector, gone) for name in names),
+        *(SearchTarget(name, TEXT_INDEX, "search", text) for name in dict.fromkeys((*names[1:], names[0]))),
     ]
 
 

@@ -64,10 +64,7 @@ class AtlasStore(MongoChunks):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(settings=settings, database=database, changes=changes, dimensions=dimensions, slot=slot)
-        plans = {
-            (plan.target.collection, plan.target.kind): plan.target
-            for plan in index_plans(settings, {slot: dimensions})
-        }
+        plans = {(plan.collection, plan.kind): plan for plan in index_plans(settings, {slot: dimensions})}
         self._targets = [(plans[name, "vectorSearch"], plans[name, "search"]) for name in self._names]
         self._max_time_ms = int(settings.mongodb_timeout * 1000)
         self._clock = clock
@@ -151,6 +148,9 @@ class AtlasStore(MongoChunks):
 
     def asking(self, question: str) -> AtlasStore:
         """See `protocols.AskedStore`."""
+        if self._path != TEXT_FIELD:
+            return self
+        self._has_rank_fusion()  # asked once, not by each copy
         other = copy.copy(self)
         other._question = question
         return other
