@@ -46,23 +46,24 @@ class ForeignChanges:
 
     def follow(self, stop: threading.Event) -> None:
         """Until ``stop`` is set, or where there is nothing to follow."""
-        pause = 0.0
+        pause, said, lost = 0.0, "", False
         while not stop.wait(pause):
             pause = IDLE_SECONDS
             try:
-                self._read(stop)
+                self._read(stop, anew=lost)
             except CommandError as error:
                 if error.server_code not in TOKEN_LOST:
                     log.warning("Changes in place by other programs are not seen: %s", error.server_message)
                     return
-                self._meta.delete_many({"_id": STATE})
+                lost = True
             except DatabaseError as error:
                 # A thread has nobody to raise to: questions and /ready say the same.
-                log.warning("Changes by other programs are not seen for now: %s", error.message)
-                pause = RETRY_SECONDS
+                if error.message != said:
+                    log.warning("Changes by other programs are not seen for now: %s", error.message)
+                pause, said, lost = RETRY_SECONDS, error.message, False
 
-    def _read(self, stop: threading.Event) -> None:
-        known = self._meta.find_one({"_id": STATE})
+    def _read(self, stop: threading.Event, *, anew: bool) -> None:
+        known = None if anew else self._meta.find_one({"_id": STATE})
         with self._database.watch(self._collections, known["token"] if known else None) as stream:
             if known is None:
                 self._changes.record_everything()  # what changed before is unknown

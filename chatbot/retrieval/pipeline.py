@@ -22,8 +22,9 @@ PAGE_CANDIDATES = 1000
 MOST_CANDIDATES = 10_000
 EDITIONS = 3
 """Passages that should pass the threshold for each that is wanted: of those of one line one is used (`by_edition`)."""
-TRIES = 5
-"""Of a search while reports change."""
+TRIES = 20
+"""Of a search while reports change. On a busy machine one takes as long as a step of a replacement (measured: five in a
+row met one, and the answer was empty)."""
 Unsettled = Callable[[], Mapping[str, str]]
 Found = tuple[list[Match], list[Match]]
 
