@@ -53,6 +53,7 @@ def make_ready(path: Path) -> None:
             _convert(connection, path)
             connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
+        connection.executescript("PRAGMA incremental_vacuum")  # NeoSQLite's files give free pages back when told
 
 
 def _keep_a_log(connection: sqlite3.Connection) -> None:

@@ -53,7 +53,9 @@ def kept(path: Path) -> Path:
 
 
 def test_everything_is_carried_over_and_a_copy_is_kept(old_file: Path) -> None:
+    size = old_file.stat().st_size
     assert contents(old_file) == OLD
+    assert old_file.stat().st_size <= 1.2 * size
     with closing(neosqlite.Connection(str(kept(old_file)))) as connection:
         assert [row["data"] for row in connection["file_pieces"].find()] == [neosqlite.Binary(b"%PDF\x00", 9)]
     kept(old_file).unlink()
