@@ -323,7 +323,7 @@ class Settings(BaseModel):
         names = [name for name, _ in self.collections]
         if len(set(names)) < len(names):
             raise ValueError("COLLECTIONS names one of them twice")
-        check_names(self.chunk_collections, embedded=self.mongodb_uri is None)
+        check_names(self.chunk_collections)
         for name, _ in self.collection_prompts:
             if name not in self.chunk_collections:
                 valid = ", ".join(self.chunk_collections)

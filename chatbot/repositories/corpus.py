@@ -40,7 +40,7 @@ class CorpusChanges:
 
     def record(self, document_ids: Iterable[str]) -> int:
         """Append one entry: call it after the write it speaks of. Returns the new position."""
-        # One string per entry: NeoSQLite turns lists pushed into a list to text.
+        # One string per entry, as every version has written them.
         push = {"recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}}
         found = self._meta.find_one_and_update({"_id": "corpus"}, {"$inc": {"position": 1}, "$push": push}, upsert=True)
         assert found is not None
@@ -142,7 +142,7 @@ class CorpusFacts:
         now = time.time()
         self._meta.update_one({"_id": f"lease:{name}"}, {"$setOnInsert": {"owner": "", "until": now - 1}}, upsert=True)
         mine = {"$set": {"owner": owner, "until": now + seconds, **self._meta.expiry(FORGOTTEN_SECONDS)}}
-        # Not one $or: beside it NeoSQLite's updates and deletions do not look at the _id.
+        # Not one $or: beside it the wire server of the tests does not look at the _id.
         free = {"owner": owner}, {"until": {"$lt": now}}
         return any(self._meta.update_one({"_id": f"lease:{name}", **condition}, mine) for condition in free)
 
