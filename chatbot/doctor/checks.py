@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..database.core import Collection
 from ..database.rows import EMBEDDING_FIELD, decode_vector
 from ..protocols import Quoter
-from ..repositories.documents import SEVERAL
+from ..repositories.report_index import SEVERAL
 from ..request import RequestContext
 from ..schema import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
 from ..stores.atlas.definitions import IndexPlan

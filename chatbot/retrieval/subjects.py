@@ -125,9 +125,9 @@ def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope |
     narrowed = _narrowed(narrowed, YEAR, years, catalog, or_none=True)
     if narrowed == scope:
         return None
-    before, after = catalog.all(scope), catalog.all(narrowed)
-    narrower = len(after) < len(before) or catalog.chunks_inside(after, narrowed) < catalog.chunks_inside(before, scope)
-    return narrowed if after and narrower else None
+    before, after = catalog.holdings(scope), catalog.holdings(narrowed)
+    narrower = after.documents < before.documents or after.chunks < before.chunks
+    return narrowed if after.documents and narrower else None
 
 
 def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalog, *, or_none: bool = False) -> Scope:

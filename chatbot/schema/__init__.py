@@ -36,6 +36,7 @@ from .documents import (
     Context,
     Document,
     DocumentRecord,
+    Holdings,
     Loaded,
     Match,
     Matrix,

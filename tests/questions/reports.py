@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from chatbot.questions.decomposition import sub_questions
-from chatbot.schema import DocumentRecord, Range, Scope, Value, Values
+from chatbot.schema import DocumentRecord, Holdings, Range, Scope, Value, Values
 
 
 class Reports:
@@ -20,8 +18,8 @@ class Reports:
     def values(self, field: str) -> list[Value]:
         return sorted({record.metadata[field] for record in self._records if field in record.metadata}, key=str)
 
-    def chunks_inside(self, records: Iterable[DocumentRecord], scope: Scope) -> int:
-        return sum(record.chunks for record in records)
+    def holdings(self, scope: Scope) -> Holdings:
+        return Holdings.of((record, record.chunks) for record in self.all(scope))
 
     def unsettled(self) -> dict[str, str]:
         return {}
