@@ -229,8 +229,8 @@ class Catalog(Protocol):
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
         """Reports in the scope, by title; every one without a scope."""
 
-    def values(self, field: str) -> list[Value]:
-        """Every value the data has for a filter field, sorted."""
+    def values(self, field: str, scope: Scope | None = None) -> list[Value]:
+        """Every value that the data, or what of it is in the scope, has for a filter field; sorted as text."""
 
     def holdings(self, scope: Scope) -> Holdings:
         """How many reports there are in the scope, and passages that it admits: of a table perhaps only some."""

@@ -138,9 +138,7 @@ def _inside(scope: Scope, field: str, catalog: Catalog) -> list[Value]:
 
 def _present(scope: Scope, field: str, condition: Condition, catalog: Catalog) -> list[Value]:
     """The values inside a condition that the scope's reports have, in order."""
-    about = scope.without(DOCUMENT)
-    parts = (part.metadata for record in catalog.all(scope) for part in record.parts if about.matches(part.metadata))
-    return _sorted({part[field] for part in parts if field in part and condition.matches(part[field])})
+    return _sorted(value for value in catalog.values(field, scope) if condition.matches(value))
 
 
 def _sorted(values: Iterable[Value]) -> list[Value]:

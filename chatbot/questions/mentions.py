@@ -132,9 +132,7 @@ def _relative(text: str, mentions: Mentions, catalog: Catalog, scope: Scope) -> 
 
 def editions(scope: Scope, catalog: Catalog) -> list[int]:
     """The years of the reports inside a scope, in order."""
-    about = scope.without("document_name")
-    parts = (part.metadata for record in catalog.all(scope) for part in record.parts)
-    return sorted({int(part[YEAR]) for part in parts if YEAR in part and about.matches(part)})
+    return sorted(map(int, catalog.values(YEAR, scope)))
 
 
 @lru_cache(maxsize=128)

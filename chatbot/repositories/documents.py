@@ -118,9 +118,9 @@ class DocumentRepository:
         """How many reports and passages a scope has."""
         return self._index().holdings(scope)
 
-    def values(self, field: str) -> list[Value]:
-        """Every value the data has for a filter field, sorted."""
-        return list(self._index().values(field))
+    def values(self, field: str, scope: Scope | None = None) -> list[Value]:
+        """Every value that the data, or what of it is in the scope, has for a field; sorted as text."""
+        return list(self._index().counts(field, scope) if scope else self._index().values(field))
 
 
 def _from_json(found: Mapping[str, Any]) -> DocumentRecord:

@@ -16,6 +16,7 @@ SEVERAL = ""
 NAME = "document_name"
 MOST_SCOPES = 64
 """Whose reports are kept as they were found."""
+K = TypeVar("K")
 T = TypeVar("T")
 Ids = frozenset[str]
 ByValue = Mapping[Value | None, Ids]
@@ -35,6 +36,7 @@ class ReportIndex:
         self._all = Holdings()
         self._inside: dict[Scope, list[DocumentRecord]] = {}
         self._holdings: dict[Scope, Holdings] = {}
+        self._counts: dict[tuple[str, Scope], Mapping[Value, int]] = {}
 
     def changed(self, changes: Mapping[str, DocumentRecord | None]) -> ReportIndex:
         """With these reports as they are now; None = gone."""
@@ -73,6 +75,10 @@ class ReportIndex:
         """How many reports have each value of a field, sorted by value. One in several parts counts those inside."""
         if not scope and field in self._ids:
             return {value: len(self._ids[field][value]) for value in self._values[field]}
+        return _kept(self._counts, (field, scope), self._count_values)
+
+    def _count_values(self, key: tuple[str, Scope]) -> Mapping[Value, int]:
+        field, scope = key
         counts = Counter(value for record in self.inside(scope) for value in values_inside(record, field, scope))
         return {value: counts[value] for value in _sorted(counts)}
 
@@ -92,12 +98,12 @@ class ReportIndex:
         return _held(self.inside(scope), scope)
 
 
-def _kept(known: dict[Scope, T], scope: Scope, make: Callable[[Scope], T]) -> T:
-    found = known.get(scope)
+def _kept(known: dict[K, T], key: K, make: Callable[[K], T]) -> T:
+    found = known.get(key)
     if found is None:
         if len(known) >= MOST_SCOPES:
             known.clear()
-        found = known[scope] = make(scope)
+        found = known[key] = make(key)
     return found
 
 

@@ -15,8 +15,8 @@ class Reports:
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
         return [record for record in self._records if scope is None or scope.matches(record.metadata)]
 
-    def values(self, field: str) -> list[Value]:
-        return sorted({record.metadata[field] for record in self._records if field in record.metadata}, key=str)
+    def values(self, field: str, scope: Scope | None = None) -> list[Value]:
+        return sorted({record.metadata[field] for record in self.all(scope) if field in record.metadata}, key=str)
 
     def holdings(self, scope: Scope) -> Holdings:
         return Holdings.of((record, record.chunks) for record in self.all(scope))
