@@ -40,6 +40,7 @@ class CacheRepository:
     def ensure_indexes(self) -> None:
         """Idempotent."""
         self._cache.create_expiry_index()
+        self._cache.create_index("at")
 
     def get(self, level: Level, key: str, *, request: RequestContext | None = None) -> Any:
         """The value; None where there is none, or none that is young enough."""
@@ -67,11 +68,11 @@ class CacheRepository:
 
     def prune(self) -> int:
         """Remove what is too old, and the oldest of what is too much; returns how many."""
-        rows = sorted((row["at"], row["_id"]) for row in self._cache.find({}, {"at": 1}))
-        old = time.time() - self._seconds
-        surplus = len(rows) - self._entries
-        doomed = [key for place, (at, key) in enumerate(rows) if at <= old or place < surplus]
-        return self._cache.delete_many({"_id": {"$in": doomed}}) if doomed else 0
+        gone = self._cache.delete_many({"at": {"$lte": time.time() - self._seconds}})
+        if (surplus := self._cache.estimated_count() - self._entries) <= 0:
+            return gone
+        oldest = self._cache.find({}, {"at": 1}, sort=[("at", 1)], limit=surplus)
+        return gone + self._cache.delete_many({"_id": {"$in": [row["_id"] for row in oldest]}})
 
     def clear(self) -> None:
         """Forget all entries of all workers."""

@@ -12,6 +12,7 @@ from flask import Blueprint, Response, jsonify, request, stream_with_context
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
+from ..repositories.held import held
 from ..schema import Document, Event, Question, ScopeSummary, StepEvent
 from ..serialization import answer_json, search_json
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest, parse
@@ -27,12 +28,14 @@ Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
 
 
 @asking.post("/query")
+@held()
 def query() -> Response:
     """Seed 003's endpoint: the whole answer at once."""
     return jsonify(answer_json(_answer().whole()))
 
 
 @asking.post("/api/chat")
+@held()
 def chat() -> Response:
     """The same, as server-sent events."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -40,6 +43,7 @@ def chat() -> Response:
 
 
 @asking.post("/api/search")
+@held()
 def search() -> Response:
     """Hits without an answer."""
     require_samples()
@@ -48,8 +52,8 @@ def search() -> Response:
     retrieval = retriever.retrieve(
         question.query, top_k=question.top_k, scope=question.scope, method=method, page=question.page
     )
-    facets = services().storage.documents.facets(question.scope)
-    summary = ScopeSummary(question.scope, facets["documents"], facets["chunks"], question.page)
+    inside = services().storage.documents.holdings(question.scope)
+    summary = ScopeSummary(question.scope, inside.documents, inside.chunks, question.page)
     return jsonify(search_json(question, retrieval, summary))
 
 
