@@ -14,7 +14,7 @@ import numpy as np
 
 from chatbot.schema import Matrix, Scope
 from chatbot.shipped import WARM_CACHE
-from chatbot.stores.faiss import segment as segments
+from chatbot.stores.faiss import index as segments
 from chatbot.stores.faiss.index import Segment
 from chatbot.stores.faiss.rows import Column, Rows
 

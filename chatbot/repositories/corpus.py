@@ -15,7 +15,7 @@ from ..database.core import Database
 from ..schema.documents import Calibration, ErrorRates
 
 KEPT_CHANGES = 500
-"""Log entries kept; a reader further behind loads everything again."""
+"""Log entries kept; a reader further behind compares all ids."""
 
 FORGOTTEN_SECONDS = 3600.0
 
@@ -48,10 +48,15 @@ class CorpusChanges:
 
     def record_everything(self) -> int:
         """An entry that says: anything may have changed, load everything again. Returns the new position."""
-        update = {"$inc": {"position": 1}, "$set": {"recent": []}}
+        update = {"$inc": {"position": 1, "epoch": 1}, "$set": {"recent": []}}
         found = self._meta.find_one_and_update({"_id": "corpus"}, update, upsert=True)
         assert found is not None
         return int(found["position"])
+
+    def epoch(self) -> int:
+        """How often `record_everything` was called."""
+        found = self._meta.find_one({"_id": "corpus"}, {"epoch": 1})
+        return int(found.get("epoch", 0)) if found else 0
 
     def since(self, position: int) -> tuple[int, set[str] | None]:
         """The current position and the documents changed after ``position``; None = further back than the log."""
