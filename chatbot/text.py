@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -66,19 +65,13 @@ class Analyzer:
         A compound such as maxRetries or max_retries is found whole and by its parts, like Lucene's WordDelimiterGraph
         with the original preserved (measured on questions about code: benchmarks/README.md).
         """
-        return self.stems(self.words(text))
-
-    def stems(self, words: Iterable[str]) -> list[str]:
-        """Without the stop words."""
-        stems: list[str] = self._stem([word for word in words if word not in self._stop_words])
-        return stems
-
-    def words(self, text: str) -> list[str]:
-        """What `terms` takes for words, before stop words are dropped and the rest is stemmed."""
         if _SEAM_HINT.search(text):  # most texts have none, and looking is cheaper than replacing
             text = _COMPOUND.sub(lambda compound: f"{compound[0]} {_SEAM.sub(' ', compound[0])}", text)
         # Letters and their accents as one character: apart (NFD, as some PDFs have them) they end a word.
-        return _WORD.findall(unicodedata.normalize("NFC", text).translate(self._capitals).lower())
+        text = unicodedata.normalize("NFC", text).translate(self._capitals).lower()
+        words = [word for word in _WORD.findall(text) if word not in self._stop_words]
+        stems: list[str] = self._stem(words)
+        return stems
 
 
 @lru_cache(maxsize=8)

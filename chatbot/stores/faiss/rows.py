@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from ...database.core import Collection, Json
 from ...database.rows import KEY_FIELDS, TEXT_FIELD, decode_vector, document_id_of, filter_value
 from ...errors import EmbedderMismatchError
 from ...schema import Matrix, Value
-from ...text import Analyzer
 from ..keywords import Ints
 
 Codes = NDArray[np.int32]
@@ -146,30 +146,36 @@ FEWEST, AT_ONCE = 64, 10_000
 NO_VECTOR = np.zeros(1, dtype=np.float32)
 
 
-class _Numbers(dict[str, int]):
-    """Word -> number of its index term, NO_TERM for a stop word: a word is analysed once, however often it stands."""
+class _Numbers(dict[str, tuple[int, ...]]):
+    """What stands between two blanks -> the numbers of its index terms: analysed once, however often it stands.
 
-    def __init__(self, analyzer: Analyzer, term_ids: Callable[[Iterable[str]], list[int]]) -> None:
+    No term, compound or accent reaches across a blank, so a text has the terms of its parts.
+    """
+
+    def __init__(self, terms_of: Callable[[str], list[str]], term_ids: Callable[[Iterable[str]], list[int]]) -> None:
         super().__init__()
-        self._analyzer = analyzer
+        self._terms_of = terms_of
         self._term_ids = term_ids
 
-    def __missing__(self, word: str) -> int:
-        number = self[word] = next(iter(self._term_ids(self._analyzer.stems([word]))), NO_TERM)
-        return number
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        if len(self) >= WORDS_KEPT:
+            self.clear()
+        numbers = self[word] = tuple(self._term_ids(self._terms_of(word)))
+        return numbers
 
 
-NO_TERM = -1
+WORDS_KEPT = 200_000
+"""More are hardly words but figures, and take memory without an end."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowReader:
-    """``term_ids`` numbers index terms."""
+    """``terms_of`` analyses a text, ``term_ids`` numbers its terms."""
 
     fields: tuple[str, ...]
     embedding_field: str
     dimensions: int
-    analyzer: Analyzer
+    terms_of: Callable[[str], list[str]]
     term_ids: Callable[[Iterable[str]], list[int]]
 
     def read(self, collections: Sequence[Collection], document_ids: Sequence[str] | None = None) -> Rows | None:
@@ -184,7 +190,7 @@ class RowReader:
         ids: list[bytes] = []
         documents, values = _Codes(), {name: _Codes() for name in (*self.fields, COLLECTION)}
         vectors, terms, lengths = _Vectors(self.dimensions, expected), array("i"), array("i")
-        numbers = _Numbers(self.analyzer, self.term_ids)
+        numbers = _Numbers(self.terms_of, self.term_ids)
         for collection, row in ((c.name, row) for query in queries for c in collections for row in c.find(query)):
             ids.append(str(row["_id"]).encode())
             documents.append(document_id_of(row))
@@ -193,9 +199,9 @@ class RowReader:
             values[COLLECTION].append(collection)
             vectors.append(row.get(self.embedding_field), row["_id"])
             text = "\n".join(str(row.get(name) or "") for name in TEXT_FIELDS)
-            found = [number for number in map(numbers.__getitem__, self.analyzer.words(text)) if number != NO_TERM]
-            terms.extend(found)
-            lengths.append(len(found))
+            before = len(terms)
+            terms.fromlist([*chain.from_iterable(map(numbers.__getitem__, text.split()))])
+            lengths.append(len(terms) - before)
         if not ids:
             return None
         return Rows(

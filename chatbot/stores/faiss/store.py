@@ -152,7 +152,7 @@ class FaissStore(MongoChunks):
             fields=self._fields,
             embedding_field=self._embedding_field,
             dimensions=self._dimensions,
-            analyzer=analyzer(self._language),
+            terms_of=analyzer(self._language).terms,
             term_ids=index.term_ids,
         )
 
