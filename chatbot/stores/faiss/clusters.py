@@ -26,8 +26,8 @@ Places = NDArray[np.int64]
 ITERATIONS = 8
 POINTS_PER_CLUSTER = 64
 SEED = 1
-SHARES = (0.02, 0.04, 0.06, 0.08, 0.12, 0.16)
-"""Of the rows in scope; from a quarter on the exact scan is as fast."""
+SHARES = (0.02, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24, 0.32, 0.5)
+"""Of the rows in scope. Scanning half of the codes takes an eighth of the time of comparing all vectors."""
 WANTED_RECALL = 0.985
 """Of the DEPTH nearest to a probe, in the mean: of the ten nearest to a question it is above .99 then."""
 DEPTH = 50

@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from ...schema import Scope, Vector
 from ..chunks import to_score
 from ..keywords import Bm25, Floats, Ints, Postings, WeightedTerm, bm25_scores
-from .clusters import SHARES, Clusters, Places, candidates, faiss
+from .clusters import Clusters, Places, candidates, faiss
 from .rows import COLLECTION, Mask, Rows
 
 SCOPES_KEPT = 64
 APPROXIMATE_ROWS = 20_000
 """Where a scope has so many rows of a segment, an approximate search is several times as fast as the exact one."""
+WORTHWHILE = 0.1
+"""Where more than this share of the scope had to be compared exactly, all of it is."""
 Found = list[tuple[float, str]]
 """(score, chunk id), best first, ties by id."""
 
@@ -58,7 +60,7 @@ class Selection:
     def near(self, vector: Vector, top_k: int) -> Places:
         """The rows to compare: all of few, of many those that are near by their codes."""
         wanted, clusters = candidates(top_k), self.clusters
-        if clusters is None or self.count < APPROXIMATE_ROWS or wanted > self.count * SHARES[-1]:
+        if clusters is None or self.count < APPROXIMATE_ROWS or wanted > self.count * WORTHWHILE:
             return self.rows
         found = clusters.near(vector, self._bitmap, self._sizes, wanted)
         return found if len(found) >= top_k else self.rows
