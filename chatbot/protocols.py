@@ -250,6 +250,9 @@ class ChangeLog(Protocol):
     def since(self, position: int) -> tuple[int, set[str] | None]:
         """The current position and the documents changed after ``position``; None = further back than the log."""
 
+    def epoch(self) -> int:
+        """Another number means that chunks changed and kept their ids: everything must be read again."""
+
 
 class Catalog(Protocol):
     """The registered reports, as scopes see them."""

@@ -16,7 +16,7 @@ from ..schema.documents import Calibration, ErrorRates
 from .held import look_again, once
 
 KEPT_CHANGES = 500
-"""Log entries kept; a reader further behind loads everything again."""
+"""Log entries kept; a reader further behind compares all ids."""
 
 FORGOTTEN_SECONDS = 3600.0
 
@@ -64,7 +64,7 @@ class CorpusChanges:
 
     def record_everything(self) -> int:
         """An entry that says: anything may have changed, load everything again. Returns the new position."""
-        return self._move({"$set": {"recent": []}})
+        return self._move({"$inc": {"position": 1, "epoch": 1}, "$set": {"recent": []}})
 
     def _move(self, update: Json) -> int:
         update = {"$inc": {"position": 1}, **update}
@@ -72,6 +72,11 @@ class CorpusChanges:
         assert found is not None
         look_again(self._database)
         return int(found["position"])
+
+    def epoch(self) -> int:
+        """How often `record_everything` was called."""
+        found = self._meta.find_one({"_id": self._log}, {"epoch": 1})
+        return int(found.get("epoch", 0)) if found else 0
 
     def since(self, position: int) -> tuple[int, set[str] | None]:
         """The current position and the documents changed after ``position``; None = further back than the log."""
