@@ -25,6 +25,8 @@ from pdfminer.utils import Matrix, apply_matrix_rect
 from pdfplumber.page import Page
 from pdfplumber.pdf import PDF
 
+from .content import ContentInterpreter, UnusualError
+
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx", re.IGNORECASE)
 _KINDS = {LTLine: "line", LTRect: "rect", LTCurve: "curve", LTImage: "image"}
 
@@ -41,6 +43,17 @@ class Char:
     size: float
     bold: bool
     turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Glyph:
+    """What a font says of a character. ``hangs``: of a font that runs down the page, where it is held."""
+
+    text: str
+    width: float
+    bold: bool
+    descent: float
+    hangs: object
 
 
 def pages_of(pdf: PDF) -> Iterator[DrawnPage]:
@@ -60,7 +73,11 @@ class DrawnPage(Page):
 
     def parse_objects(self) -> dict[str, list[dict[str, Any]]]:
         device = _Device(self._fonts, self)
-        PDFPageInterpreter(self._fonts, device).process_page(self.page_obj)
+        try:
+            ContentInterpreter(self._fonts, device).process_page(self.page_obj)
+        except UnusualError:
+            device = _Device(self._fonts, self)
+            PDFPageInterpreter(self._fonts, device).process_page(self.page_obj)
         self.letters = device.letters
         objects: dict[str, list[dict[str, Any]]] = {}
         for shape in _shapes(device.get_result()):
@@ -100,44 +117,49 @@ class _Device(PDFPageAggregator):
         self.letters: list[Char] = []
         self._left, self._above = page.mediabox[:2]
         self._height = page.height
-        self._glyphs: dict[tuple[PDFFont, int], tuple[str, float, bool]] = {}
+        self._glyphs: dict[tuple[PDFFont, int], _Glyph] = {}
 
     def render_char(
         self, matrix: Matrix, font: PDFFont, fontsize: float, scaling: float, rise: float, cid: int,
         ncs: PDFColorSpace, graphicstate: PDFGraphicState,
     ) -> float:  # fmt: skip
         """Places one glyph as `pdfminer.layout.LTChar` does; how far the next one stands."""
-        text, width, bold = self._glyphs.get((font, cid)) or self._glyph(font, cid)
-        advance = width * fontsize * scaling
-        a, b, c, d = matrix[:4]
-        if font.is_vertical():
-            left, y = _vertical(font, cid, fontsize)
-            box = (left, y + rise + advance, left + fontsize, y + rise)
+        glyph = self._glyphs.get((font, cid)) or self._glyph(font, cid)
+        advance = glyph.width * fontsize * scaling
+        a, b, c, d, e, f = matrix
+        left, low, right = 0.0, glyph.descent * fontsize + rise, advance
+        high = low + fontsize
+        if glyph.hangs is not None:
+            left, low = _hung(glyph.hangs, fontsize)
+            right, low, high = left + fontsize, low + rise + advance, low + rise
+        if b or c:
+            x0, y0, x1, y1 = apply_matrix_rect(matrix, (left, low, right, high))
         else:
-            low = font.get_descent() * fontsize + rise
-            box = (0, low, advance, low + fontsize)
-        x0, y0, x1, y1 = apply_matrix_rect(matrix, box)
+            x0, x1, y0, y1 = a * left + e, a * right + e, d * low + f, d * high + f
+            x0, x1 = (x0, x1) if x0 <= x1 else (x1, x0)
+            y0, y1 = (y0, y1) if y0 <= y1 else (y1, y0)
         turn = 0 if a * d * scaling > 0 and b * c <= 0 else (1 if b > 0 else -1)
-        size = x1 - x0 if font.is_vertical() else y1 - y0
+        size = y1 - y0 if glyph.hangs is None else x1 - x0
         top, bottom = (self._height - y1) + self._above, (self._height - y0) + self._above
-        self.letters.append(Char(text, x0 + self._left, x1 + self._left, top, bottom, size, bold, turn))
+        self.letters.append(Char(glyph.text, x0 + self._left, x1 + self._left, top, bottom, size, glyph.bold, turn))
         return advance
 
-    def _glyph(self, font: PDFFont, cid: int) -> tuple[str, float, bool]:
+    def _glyph(self, font: PDFFont, cid: int) -> _Glyph:
         try:
             text = font.to_unichr(cid)
         except PDFUnicodeNotDefined:
             text = self.handle_undefined_char(font, cid)
-        glyph = (text, font.char_width(cid), _BOLD.search(str(font.fontname)) is not None)
+        bold = _BOLD.search(str(font.fontname)) is not None
+        displaced = font.char_disp(cid) if font.is_vertical() else None
+        glyph = _Glyph(text, font.char_width(cid), bold, font.get_descent(), displaced)
         self._glyphs[font, cid] = glyph
         return glyph
 
 
-def _vertical(font: PDFFont, cid: int, fontsize: float) -> tuple[float, float]:
+def _hung(place: object, fontsize: float) -> tuple[float, float]:
     """Where a glyph of a font that runs down the page begins, from the point that it hangs at."""
-    displaced = font.char_disp(cid)
-    assert isinstance(displaced, tuple)
-    vx, vy = displaced
+    assert isinstance(place, tuple)
+    vx, vy = place
     left = fontsize * 0.5 if vx is None else vx * fontsize * 0.001
     return -left, (1000 - vy) * fontsize * 0.001
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
@@ -26,6 +26,10 @@ _COVERED = 0.6  # of a space's width: one that letters cover parts nothing, it f
 _SPREAD_FIGURE = re.compile(r"\d+(?:[.,/:]\d+)+")  # with a sign in it: a row of cells of one digit each has none
 _EVEN = 0.05  # of the font size: gaps that differ less are the same letter-spacing
 _MOST_MARKS = 5_000  # on a page; a page of vowelled text has some 2,000
+
+
+Span = tuple[float, float]
+"""From left to right, in points."""
 
 
 @dataclass(slots=True)
@@ -148,45 +152,44 @@ def _turned(char: Char, page: DrawnPage, counter_clockwise: bool) -> Char:
 
 def _printed_once(chars: list[Char]) -> list[Char]:
     """Without letters that stand on themselves, a little aside: bold as some printers make it."""
-    seen: dict[tuple[str, int], list[Char]] = {}
-    kept = []
+    alike: dict[str, list[Char]] = defaultdict(list)
     for char in chars:
+        alike[char.text].append(char)
+    doubled = {id(char) for group in alike.values() for char in _doubled(sorted(group, key=attrgetter("x0")))}
+    return [char for char in chars if id(char) not in doubled] if doubled else chars
+
+
+def _doubled(alike: Sequence[Char]) -> Iterator[Char]:
+    """Of the same letter, from left to right, those that stand on one before."""
+    known: set[int] = set()
+    for at, char in enumerate(alike, start=1):
         near = max(_DOUBLED * char.size, 0.1)
-        column = int(char.x0 / near)
-        for at in (column - 1, column, column + 1):
-            if (others := seen.get((char.text, at))) and any(_at_one_place(char, other, near) for other in others):
-                break
-        else:
-            seen.setdefault((char.text, column), []).append(char)
-            kept.append(char)
-    return kept
-
-
-def _at_one_place(char: Char, other: Char, near: float) -> bool:
-    aside, below = abs(char.x0 - other.x0), abs(char.top - other.top)
-    return below < near and aside < near and abs(char.size - other.size) < near
+        end = char.x0 + near
+        while at < len(alike) and (other := alike[at]).x0 < end:
+            if abs(char.top - other.top) < near and abs(char.size - other.size) < near and id(char) not in known:
+                known.add(id(other))
+                yield other
+            at += 1  # noqa: PLW2901
 
 
 def _without_covered_spaces(chars: list[Char]) -> list[Char]:
     """Without the spaces that run on under the next cell: its digits would be read one by one."""
-    letters: dict[int, list[Char]] = defaultdict(list)
+    letters: dict[int, list[Span]] = defaultdict(list)
     for char in chars:
         if not char.text.isspace():
-            letters[round(char.bottom)].append(char)
-    starts = {}
-    for bottom, line in letters.items():
-        line.sort(key=lambda char: char.x0)
-        starts[bottom] = [char.x0 for char in line]
-    return [char for char in chars if not (char.text.isspace() and _covered(char, letters, starts))]
+            letters[round(char.bottom)].append((char.x0, char.x1))
+    for line in letters.values():
+        line.sort()
+    return [char for char in chars if not (char.text.isspace() and _covered(char, letters))]
 
 
-def _covered(space: Char, letters: dict[int, list[Char]], starts: dict[int, list[float]]) -> bool:
+def _covered(space: Char, letters: Mapping[int, list[Span]]) -> bool:
     least = _COVERED * (space.x1 - space.x0)
-    for bottom in range(round(space.bottom) - 1, round(space.bottom) + 2):
+    bottom = round(space.bottom)
+    for line in (letters.get(bottom + aside, []) for aside in (-1, 0, 1)):
         # Of the letters that begin before the space ends, the last two may cover it.
-        end = bisect_left(starts.get(bottom, ()), space.x1)
-        near = letters.get(bottom, [])[max(end - 2, 0) : end]
-        shared = sum(max(min(char.x1, space.x1) - max(char.x0, space.x0), 0.0) for char in near)
+        end = bisect_left(line, (space.x1,))
+        shared = sum(max(min(x1, space.x1) - max(x0, space.x0), 0.0) for x0, x1 in line[max(end - 2, 0) : end])
         if shared > least > 0:
             return True
     return False
@@ -267,7 +270,7 @@ def pieces_of(row: Sequence[Word], gap: float) -> list[list[Word]]:
 def page_rules(page: DrawnPage, *, joined: float) -> list[Rule]:
     """Horizontal ruled lines, from top to bottom; segments at one height up to ``join_lines`` points apart are one."""
     edges = sorted((edge["top"], edge["x0"], edge["x1"]) for edge in page.horizontal_edges)
-    heights: list[tuple[float, list[tuple[float, float]]]] = []
+    heights: list[tuple[float, list[Span]]] = []
     for y, x0, x1 in edges:
         if not heights or y - heights[-1][0] > 1.5:
             heights.append((y, []))
@@ -275,9 +278,9 @@ def page_rules(page: DrawnPage, *, joined: float) -> list[Rule]:
     return [Rule(x0, x1, y) for y, segments in heights for x0, x1 in merge_spans(segments, joined) if x1 - x0 > 20]
 
 
-def merge_spans(spans: Iterable[tuple[float, float]], gap: float) -> list[tuple[float, float]]:
+def merge_spans(spans: Iterable[Span], gap: float) -> list[Span]:
     """Intervals, sorted, with those joined that are up to ``gap`` apart."""
-    result: list[tuple[float, float]] = []
+    result: list[Span] = []
     for x0, x1 in sorted(spans):
         if result and x0 - result[-1][1] <= gap:
             result[-1] = (result[-1][0], max(x1, result[-1][1]))
