@@ -6,9 +6,9 @@ has more than that (pictures within the operators, damage) `UnusualError` says s
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from pdfminer.pdfinterp import PDFPageInterpreter
@@ -29,15 +29,6 @@ _TOKEN = re.compile(
 )
 _NUMBER, _OPERATOR, _STRING, _HEXADECIMAL, _ARRAY, _ARRAY_END, _NAME, _PROPERTIES, _END = range(1, 10)
 _ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|.)", re.DOTALL)
-_SIGNS = {"_a": "*", "_w": '"', "_q": "'"}
-_METHODS: dict[bytes, tuple[Callable[..., None], int]] = {
-    re.sub("_[awq]", lambda sign: _SIGNS[sign[0]], name.removeprefix("do_")).encode(): (
-        method,
-        len(inspect.signature(method).parameters) - 1,
-    )
-    for name, method in inspect.getmembers(PDFPageInterpreter, inspect.isfunction)
-    if name.startswith("do_")
-}
 _NOT_READ = {b"BI", b"ID", b"EI", b"true", b"false"}
 
 
@@ -78,9 +69,17 @@ class ContentInterpreter(PDFPageInterpreter):
     def _draw(self, operator: bytes) -> None:
         if operator in _NOT_READ:
             raise UnusualError
-        method, count = _METHODS.get(operator, (None, 0))
+        method, count = _method(operator)
         if method is not None and len(operands := self.pop(count)) == count:
             method(self, *operands)
+
+
+@lru_cache(maxsize=256)
+def _method(operator: bytes) -> tuple[Callable[..., None] | None, int]:
+    """What pdfminer does for the operator, if anything, and with how many operands."""
+    name = operator.decode("latin-1").replace("*", "_a").replace('"', "_w").replace("'", "_q")
+    method = getattr(PDFPageInterpreter, f"do_{name}", None)
+    return method, method.__code__.co_argcount - 1 if method else 0
 
 
 def _number(text: bytes) -> float:

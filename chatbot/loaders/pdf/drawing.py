@@ -14,20 +14,21 @@ from typing import Any
 
 from pdfminer.converter import PDFPageAggregator
 from pdfminer.encodingdb import name2unicode
-from pdfminer.layout import LTComponent, LTContainer, LTCurve, LTImage, LTItem, LTLine, LTRect
+from pdfminer.layout import LTChar, LTComponent, LTContainer, LTCurve, LTImage, LTItem, LTLine, LTRect
 from pdfminer.pdfcolor import PDFColorSpace
 from pdfminer.pdffont import PDFFont, PDFUnicodeNotDefined
 from pdfminer.pdfinterp import PDFGraphicState, PDFPageInterpreter, PDFResourceManager
 from pdfminer.pdfpage import PDFPage
 from pdfminer.pdftypes import resolve1
 from pdfminer.psparser import PSLiteral
-from pdfminer.utils import Matrix, apply_matrix_rect
+from pdfminer.utils import Matrix
 from pdfplumber.page import Page
 from pdfplumber.pdf import PDF
 
 from .content import ContentInterpreter, UnusualError
 
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx", re.IGNORECASE)
+_Glyph = tuple[str, bool, float, float]  # its text, whether it is bold, its width and the font's descent
 _KINDS = {LTLine: "line", LTRect: "rect", LTCurve: "curve", LTImage: "image"}
 
 
@@ -43,17 +44,6 @@ class Char:
     size: float
     bold: bool
     turn: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Glyph:
-    """What a font says of a character. ``hangs``: of a font that runs down the page, where it is held."""
-
-    text: str
-    width: float
-    bold: bool
-    descent: float
-    hangs: object
 
 
 def pages_of(pdf: PDF) -> Iterator[DrawnPage]:
@@ -96,6 +86,23 @@ class DrawnPage(Page):
             found["pts"] = list(map(self.point2coord, obj.pts))
         return found
 
+    def upright(self) -> list[Char]:
+        """The characters in the page's main direction; a page printed sideways is turned."""
+        upright = [char for char in self.letters if not char.turn]
+        if 2 * len(upright) >= len(self.letters):
+            return upright
+        sideways = [char for char in self.letters if char.turn]
+        counter_clockwise = sum(char.turn for char in sideways) > 0
+        return [self._turned(char, counter_clockwise) for char in sideways]
+
+    def _turned(self, char: Char, counter_clockwise: bool) -> Char:
+        height, width = float(self.height), float(self.width)
+        if counter_clockwise:
+            x0, x1, top, bottom = height - char.bottom, height - char.top, char.x0, char.x1
+        else:
+            x0, x1, top, bottom = char.top, char.bottom, width - char.x1, width - char.x0
+        return Char(char.text, x0, x1, top, bottom, char.x1 - char.x0, char.bold, 0)
+
     def close(self) -> None:
         super().close()
         self.letters = []
@@ -123,25 +130,21 @@ class _Device(PDFPageAggregator):
         self, matrix: Matrix, font: PDFFont, fontsize: float, scaling: float, rise: float, cid: int,
         ncs: PDFColorSpace, graphicstate: PDFGraphicState,
     ) -> float:  # fmt: skip
-        """Places one glyph as `pdfminer.layout.LTChar` does; how far the next one stands."""
-        glyph = self._glyphs.get((font, cid)) or self._glyph(font, cid)
-        advance = glyph.width * fontsize * scaling
+        """Places one glyph where `LTChar` would, which is asked itself for what is turned; the way to the next one."""
+        text, bold, width, descent = self._glyphs.get((font, cid)) or self._glyph(font, cid)
         a, b, c, d, e, f = matrix
-        left, low, right = 0.0, glyph.descent * fontsize + rise, advance
-        high = low + fontsize
-        if glyph.hangs is not None:
-            left, low = _hung(glyph.hangs, fontsize)
-            right, low, high = left + fontsize, low + rise + advance, low + rise
-        if b or c:
-            x0, y0, x1, y1 = apply_matrix_rect(matrix, (left, low, right, high))
+        turn, advance = 0, width * fontsize * scaling
+        if b or c or min(a, d, scaling) <= 0 or min(advance, fontsize) < 0 or font.is_vertical():
+            at = LTChar(matrix, font, fontsize, scaling, rise, text, width, font.char_disp(cid), ncs, graphicstate)
+            x0, y0, x1, y1, size = *at.bbox, at.size
+            if not at.upright:
+                turn = 1 if b > 0 else -1
         else:
-            x0, x1, y0, y1 = a * left + e, a * right + e, d * low + f, d * high + f
-            x0, x1 = (x0, x1) if x0 <= x1 else (x1, x0)
-            y0, y1 = (y0, y1) if y0 <= y1 else (y1, y0)
-        turn = 0 if a * d * scaling > 0 and b * c <= 0 else (1 if b > 0 else -1)
-        size = y1 - y0 if glyph.hangs is None else x1 - x0
+            low = descent * fontsize + rise
+            x0, y0, x1, y1 = e, d * low + f, a * advance + e, d * (low + fontsize) + f
+            size = y1 - y0
         top, bottom = (self._height - y1) + self._above, (self._height - y0) + self._above
-        self.letters.append(Char(glyph.text, x0 + self._left, x1 + self._left, top, bottom, size, glyph.bold, turn))
+        self.letters.append(Char(text, x0 + self._left, x1 + self._left, top, bottom, size, bold, turn))
         return advance
 
     def _glyph(self, font: PDFFont, cid: int) -> _Glyph:
@@ -150,18 +153,8 @@ class _Device(PDFPageAggregator):
         except PDFUnicodeNotDefined:
             text = self.handle_undefined_char(font, cid)
         bold = _BOLD.search(str(font.fontname)) is not None
-        displaced = font.char_disp(cid) if font.is_vertical() else None
-        glyph = _Glyph(text, font.char_width(cid), bold, font.get_descent(), displaced)
-        self._glyphs[font, cid] = glyph
+        glyph = self._glyphs[font, cid] = (text, bold, font.char_width(cid), font.get_descent())
         return glyph
-
-
-def _hung(place: object, fontsize: float) -> tuple[float, float]:
-    """Where a glyph of a font that runs down the page begins, from the point that it hangs at."""
-    assert isinstance(place, tuple)
-    vx, vy = place
-    left = fontsize * 0.5 if vx is None else vx * fontsize * 0.001
-    return -left, (1000 - vy) * fontsize * 0.001
 
 
 class _MendedFonts(PDFResourceManager):

@@ -79,7 +79,7 @@ def _open_end(last: Rule, page: DrawnPage) -> list[Rule]:
 
 
 def _within(word: Word, top: Rule, bottom: Rule) -> bool:
-    return top.x0 - _SAME < word.x < top.x1 + _SAME and top.y < word.y < bottom.y
+    return top.y < word.y < bottom.y and top.x0 - _SAME < word.x < top.x1 + _SAME
 
 
 def _between(rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]) -> tuple[Table | None, int]:
@@ -219,8 +219,10 @@ def _grid(rows: Sequence[Sequence[Cell | None]], words: Sequence[Word]) -> tuple
     grid: list[list[str]] = []
     taken: set[int] = set()
     for cells in rows:
+        low, high = min(cell[1] for cell in cells if cell), max(cell[3] for cell in cells if cell)
+        beside = [word for word in words if low <= word.y <= high]
         inside = [
-            [w for w in words if cell and cell[0] <= w.x <= cell[2] and cell[1] <= w.y <= cell[3]] for cell in cells
+            [w for w in beside if cell and cell[0] <= w.x <= cell[2] and cell[1] <= w.y <= cell[3]] for cell in cells
         ]
         taken |= {id(word) for cell in inside for word in cell}
         several = _rows_without_rules(cells, inside)

@@ -73,7 +73,7 @@ class Line(Word):
 
 def page_words(page: DrawnPage) -> list[Word]:
     """The page's words, unordered. Text across the reading direction (stamps in a margin) is left out."""
-    chars = _without_covered_spaces(_printed_once(_upright(page)))
+    chars = _without_covered_spaces(_printed_once(page.upright()))
     if any(map(is_right_to_left, {char.text for char in chars})):
         chars = _with_marks(chars)
     spaced = sum(char.text == " " for char in chars) > _SPACES * len(chars)
@@ -131,25 +131,6 @@ def _with_spread_figures(words: list[Word]) -> list[Word]:
     return [word for word in words if id(word) not in taken] + joined
 
 
-def _upright(page: DrawnPage) -> list[Char]:
-    """The characters in the page's main direction; a page printed sideways is turned."""
-    upright = [char for char in page.letters if not char.turn]
-    if 2 * len(upright) >= len(page.letters):
-        return upright
-    sideways = [char for char in page.letters if char.turn]
-    counter_clockwise = sum(char.turn for char in sideways) > 0
-    return [_turned(char, page, counter_clockwise) for char in sideways]
-
-
-def _turned(char: Char, page: DrawnPage, counter_clockwise: bool) -> Char:
-    height, width = float(page.height), float(page.width)
-    if counter_clockwise:
-        x0, x1, top, bottom = height - char.bottom, height - char.top, char.x0, char.x1
-    else:
-        x0, x1, top, bottom = char.top, char.bottom, width - char.x1, width - char.x0
-    return Char(char.text, x0, x1, top, bottom, char.x1 - char.x0, char.bold, 0)
-
-
 def _printed_once(chars: list[Char]) -> list[Char]:
     """Without letters that stand on themselves, a little aside: bold as some printers make it."""
     alike: dict[str, list[Char]] = defaultdict(list)
@@ -164,12 +145,12 @@ def _doubled(alike: Sequence[Char]) -> Iterator[Char]:
     known: set[int] = set()
     for at, char in enumerate(alike, start=1):
         near = max(_DOUBLED * char.size, 0.1)
-        end = char.x0 + near
+        top, end = char.top, char.x0 + near
         while at < len(alike) and (other := alike[at]).x0 < end:
-            if abs(char.top - other.top) < near and abs(char.size - other.size) < near and id(char) not in known:
+            at += 1  # noqa: PLW2901
+            if -near < other.top - top < near and abs(char.size - other.size) < near and id(char) not in known:
                 known.add(id(other))
                 yield other
-            at += 1  # noqa: PLW2901
 
 
 def _without_covered_spaces(chars: list[Char]) -> list[Char]:
