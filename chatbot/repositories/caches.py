@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from typing import Any, Literal
 
 from ..database.core import Database
 from ..request import RequestContext
 
 Level = Literal["embedding", "response", "query"]
-LEVELS: tuple[Level, ...] = ("embedding", "response", "query")
 PRUNE_EVERY = 50
 """Writes between two looks at the number of entries: counting costs more than writing."""
 
 
 class CacheRepository:
-    """Collection `cache`, one row per entry; an entry older than ``seconds`` counts as gone. Thread-safe.
-
-    Statistics are this process's own.
-    """
+    """Collection `cache`, one row per entry; an entry older than ``seconds`` counts as gone. Thread-safe."""
 
     def __init__(self, database: Database, *, seconds: float, entries: int) -> None:
         """``seconds`` or ``entries`` of 0 switch it off."""
@@ -29,8 +24,6 @@ class CacheRepository:
         self._entries = entries
         self._lock = threading.Lock()
         self._writes = 0
-        self.hits: Counter[Level] = Counter()
-        self.misses: Counter[Level] = Counter()
 
     @property
     def enabled(self) -> bool:
@@ -50,8 +43,6 @@ class CacheRepository:
         fresh = found is not None and found["at"] > time.time() - self._seconds
         if request is not None:
             request.meter.count_lookup(level, hit=fresh)
-        with self._lock:
-            (self.hits if fresh else self.misses)[level] += 1
         return found["value"] if found is not None and fresh else None
 
     def put(self, level: Level, key: str, value: Any) -> None:
@@ -77,7 +68,3 @@ class CacheRepository:
     def clear(self) -> None:
         """Forget all entries of all workers."""
         self._cache.delete_many({})
-
-    def statistics(self) -> dict[str, dict[str, int]]:
-        """Hits and misses by level."""
-        return {level: {"hits": self.hits[level], "misses": self.misses[level]} for level in LEVELS}
