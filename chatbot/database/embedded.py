@@ -127,6 +127,10 @@ class EmbeddedBackend:
         """In one transaction."""
         raw.update_each(updates)
 
+    def watch(self, names: Sequence[str], after: Any) -> Any:
+        """Nobody else writes the file."""
+        raise NotImplementedError
+
     def collection_names(self) -> list[str]:
         """In no order."""
         names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
