@@ -210,14 +210,10 @@ def main() -> None:
         for one in libraries:
             print(f"{one.count:,} reports, {PASSAGES * one.count:,} passages: written in {one.seconds:.1f} s")
         print(f"load of the machine: {os.getloadavg()[0]:.1f}\n")
-        print(
-            f"| request | {SMALL} | computed | {asked.large} | computed | ratio of computed |\n|---|---|---|---|---|---|"
-        )
+        print(f"| request | {SMALL}: ms | computed | {asked.large}: ms | computed | ratio |\n|---|---|---|---|---|---|")
         for name, both in measure(libraries, asked.rounds).items():
             (small, own), (large, more) = (map(statistics.median, zip(*found, strict=True)) for found in both)
-            print(
-                f"| {name} | {small:.1f} ms | {own:.1f} | {large:.1f} ms | {more:.1f} | {more / own:.2f} |", flush=True
-            )
+            print(f"| {name} | {small:.1f} | {own:.1f} | {large:.1f} | {more:.1f} | {more / own:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -112,11 +112,9 @@ class ReportIndex:
     def having(self, part: str, field: str, scope: Scope) -> Sequence[Value]:
         """The values of `counts` that have this in them, in any case."""
         values = list(self.counts(field, scope))
-        return (
-            [values[place] for place in _kept(self._texts, (field, scope), self._shown).holding(part)]
-            if part
-            else values
-        )
+        if not part:
+            return values
+        return [values[place] for place in _kept(self._texts, (field, scope), self._shown).holding(part)]
 
     def _names(self, scope: Scope) -> Texts:
         return Texts(f"{record.title}\0{record.source}" for record in self.inside(scope))
