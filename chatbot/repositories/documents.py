@@ -50,6 +50,10 @@ class DocumentRepository:
         """Reports in the scope, by title."""
         return list(self._index().inside(scope or Scope()))
 
+    def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
+        """Those that have this in their title or source, in any case; "" = all. Not to be changed."""
+        return self._index().named(part, scope)
+
     def _index(self) -> ReportIndex:
         known, older = self._read, self._older.records() if self._older else _NONE
         if known.older is older and known.position == self._log.position():
@@ -103,12 +107,12 @@ class DocumentRepository:
         Of each of these ``fields``, of every filter field where none is named, ``limit`` values from ``offset`` on, of
         those that hold ``q``; ``total``: how many there are.
         """
-        index, end, wanted = self._index(), None if limit is None else offset + limit, q.casefold()
+        index, end = self._index(), None if limit is None else offset + limit
         facets: dict[str, Any] = {}
         total: dict[str, int] = {}
         for name in tuple(fields) or self._fields:
             counts = index.counts(name, scope.without(name))
-            found = [value for value in counts if wanted in str(value).casefold()] if wanted else list(counts)
+            found = index.having(q, name, scope.without(name))
             total[name] = len(found)
             facets[name] = [{"value": value, "documents": counts[value]} for value in found[offset:end]]
         held = index.holdings(scope)

@@ -5,8 +5,10 @@ What is kept grows with the reports; the next index is made of this one and of w
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import TypeVar
 
 from ..schema import Condition, DocumentRecord, Holdings, Part, Scope, Value, Values
@@ -20,6 +22,24 @@ K = TypeVar("K")
 T = TypeVar("T")
 Ids = frozenset[str]
 ByValue = Mapping[Value | None, Ids]
+
+
+class Texts:
+    """Short texts that are searched at the speed of one long one."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        folded = [text.casefold().replace("\n", " ") for text in texts]
+        self._all = "\n".join(folded)
+        self._starts = [0, *accumulate(len(text) + 1 for text in folded)]
+
+    def holding(self, part: str) -> list[int]:
+        """The places of those that have ``part`` in them, in any case."""
+        part, places = part.casefold().replace("\n", " "), list[int]()
+        at = self._all.find(part)
+        while at >= 0:
+            places.append(bisect_right(self._starts, at) - 1)
+            at = self._all.find(part, self._starts[places[-1] + 1])
+        return places
 
 
 class ReportIndex:
@@ -37,6 +57,8 @@ class ReportIndex:
         self._inside: dict[Scope, list[DocumentRecord]] = {}
         self._holdings: dict[Scope, Holdings] = {}
         self._counts: dict[tuple[str, Scope], Mapping[Value, int]] = {}
+        self._named: dict[Scope, Texts] = {}
+        self._texts: dict[tuple[str, Scope], Texts] = {}
 
     def changed(self, changes: Mapping[str, DocumentRecord | None]) -> ReportIndex:
         """With these reports as they are now; None = gone."""
@@ -73,14 +95,32 @@ class ReportIndex:
 
     def counts(self, field: str, scope: Scope) -> Mapping[Value, int]:
         """How many reports have each value of a field, sorted by value. One in several parts counts those inside."""
-        if not scope and field in self._ids:
-            return {value: len(self._ids[field][value]) for value in self._values[field]}
         return _kept(self._counts, (field, scope), self._count_values)
 
     def _count_values(self, key: tuple[str, Scope]) -> Mapping[Value, int]:
         field, scope = key
+        if not scope and field in self._ids:
+            return {value: len(self._ids[field][value]) for value in self._values[field]}
         counts = Counter(value for record in self.inside(scope) for value in values_inside(record, field, scope))
         return {value: counts[value] for value in _sorted(counts)}
+
+    def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
+        """Those inside that have this in their title or source, in any case; by title. Not to be changed."""
+        inside = self.inside(scope)
+        return [inside[place] for place in _kept(self._named, scope, self._names).holding(part)] if part else inside
+
+    def having(self, part: str, field: str, scope: Scope) -> Sequence[Value]:
+        """The values of `counts` that have this in them, in any case."""
+        values = list(self.counts(field, scope))
+        if not part:
+            return values
+        return [values[place] for place in _kept(self._texts, (field, scope), self._shown).holding(part)]
+
+    def _names(self, scope: Scope) -> Texts:
+        return Texts(f"{record.title}\0{record.source}" for record in self.inside(scope))
+
+    def _shown(self, key: tuple[str, Scope]) -> Texts:
+        return Texts(map(str, self.counts(*key)))
 
     def _find(self, scope: Scope) -> list[DocumentRecord]:
         looked_up = [(self._ids[name], condition) for name, condition in scope.conditions if name in self._ids]

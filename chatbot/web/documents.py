@@ -61,7 +61,7 @@ EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
 def reports() -> Response:
     """The reports in scope, by title."""
     limit, offset = query_number("limit", MOST_LISTED, least=1, most=MOST_LISTED), query_number("offset", 0)
-    found = services().storage.documents.all(_scope(leave_out=("limit", "offset")))
+    found = services().storage.documents.named("", _scope(leave_out=("limit", "offset")))
     return jsonify({"reports": list(map(report_json, found[offset : offset + limit])), "total": len(found)})
 
 
@@ -118,15 +118,11 @@ def chunk(chunk_id: str) -> Response:
 def list_documents() -> Response:
     """Reports in the scope whose title or name holds ``q``, by title."""
     limit, offset = query_number("limit", 50, least=1, most=200), query_number("offset", 0)
-    status, wanted = request.args.get("status"), request.args.get("q", "").casefold()
+    status, wanted = request.args.get("status"), request.args.get("q", "")
     if status is not None and status not in STATUSES:
         raise InvalidRequestError.for_field("status", f"unknown. Valid: {', '.join(STATUSES)}.", STATUSES)
-    found = [
-        record
-        for record in services().storage.documents.all(_scope(leave_out=("limit", "offset", "status", "q")))
-        if (status is None or record.status == status)
-        and (wanted in record.title.casefold() or wanted in record.source.casefold())
-    ]
+    found = services().storage.documents.named(wanted, _scope(leave_out=("limit", "offset", "status", "q")))
+    found = found if status is None else [record for record in found if record.status == status]
     return jsonify({"documents": [_json(r) for r in found[offset : offset + limit]], "total": len(found)})
 
 
