@@ -38,11 +38,15 @@ class CorpusChanges:
         found = self._meta.find_one({"_id": "corpus"}, {"position": 1})
         return int(found["position"]) if found else 0
 
-    def record(self, document_ids: Iterable[str]) -> int:
-        """Append one entry: call it after the write it speaks of. Returns the new position."""
+    def record(self, document_ids: Iterable[str], *, in_place: bool = False) -> int:
+        """Append one entry: call it after the write it speaks of. Returns the new position.
+
+        ``in_place``: chunks changed, and kept their ids.
+        """
         # One string per entry: NeoSQLite turns lists pushed into a list to text.
         push = {"recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}}
-        found = self._meta.find_one_and_update({"_id": "corpus"}, {"$inc": {"position": 1}, "$push": push}, upsert=True)
+        update = {"$inc": {"position": 1, "epoch": int(in_place)}, "$push": push}
+        found = self._meta.find_one_and_update({"_id": "corpus"}, update, upsert=True)
         assert found is not None
         return int(found["position"])
 
@@ -54,7 +58,7 @@ class CorpusChanges:
         return int(found["position"])
 
     def epoch(self) -> int:
-        """How often `record_everything` was called."""
+        """How often chunks changed and kept their ids."""
         found = self._meta.find_one({"_id": "corpus"}, {"epoch": 1})
         return int(found.get("epoch", 0)) if found else 0
 
