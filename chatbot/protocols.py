@@ -251,7 +251,7 @@ class ChangeLog(Protocol):
         """The current position and the documents changed after ``position``; None = further back than the log."""
 
     def epoch(self) -> int:
-        """Another number means that chunks changed and kept their ids: everything must be read again."""
+        """Another number means that chunks changed and kept their ids: comparing ids is not enough."""
 
 
 class Catalog(Protocol):

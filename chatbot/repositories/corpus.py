@@ -57,24 +57,28 @@ class CorpusChanges:
         found = _looked_at(self._database).get(self._log)
         return int(found["position"]) if found else 0
 
-    def record(self, document_ids: Iterable[str]) -> int:
-        """Append one entry: call it after the write it speaks of. Returns the new position."""
+    def record(self, document_ids: Iterable[str], *, in_place: bool = False) -> int:
+        """Append one entry: call it after the write it speaks of. Returns the new position.
+
+        ``in_place``: chunks changed, and kept their ids.
+        """
         # One string per entry, as every version has written them.
-        return self._move({"$push": {"recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}}})
+        push = {"recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}}
+        return self._move({"$push": push}, in_place=in_place)
 
     def record_everything(self) -> int:
         """An entry that says: anything may have changed, load everything again. Returns the new position."""
-        return self._move({"$inc": {"position": 1, "epoch": 1}, "$set": {"recent": []}})
+        return self._move({"$set": {"recent": []}}, in_place=True)
 
-    def _move(self, update: Json) -> int:
-        update = {"$inc": {"position": 1}, **update}
+    def _move(self, update: Json, *, in_place: bool) -> int:
+        update = {"$inc": {"position": 1, "epoch": int(in_place)}, **update}
         found = self._meta.find_one_and_update({"_id": self._log}, update, upsert=True)
         assert found is not None
         look_again(self._database)
         return int(found["position"])
 
     def epoch(self) -> int:
-        """How often `record_everything` was called."""
+        """How often chunks changed and kept their ids."""
         found = self._meta.find_one({"_id": self._log}, {"epoch": 1})
         return int(found.get("epoch", 0)) if found else 0
 

@@ -42,7 +42,6 @@ class SnapshotKey:
     """What an index depends on besides the passages; another key means another index."""
 
     corpus: str
-    epoch: int
     collections: tuple[str, ...]
     fields: tuple[str, ...]
     embedding_field: str
@@ -53,10 +52,14 @@ class SnapshotKey:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """An index as of ``position`` in the change log; ``marker`` is `Collection.write_marker` of all collections."""
+    """An index as of ``position`` and ``epoch`` of the change log.
+
+    ``marker`` is `Collection.write_marker` of all collections.
+    """
 
     position: int
     marker: int
+    epoch: int
     vocabulary: dict[str, int]
     segments: tuple[Segment, ...]
 
@@ -69,6 +72,7 @@ def write_snapshot(folder: Path, key: SnapshotKey, snapshot: Snapshot) -> tuple[
         "key": asdict(key),
         "position": snapshot.position,
         "marker": snapshot.marker,
+        "epoch": snapshot.epoch,
         "vocabulary": list(snapshot.vocabulary),
         "segments": [segment.file for segment in segments],
     }
@@ -95,7 +99,7 @@ def read_snapshot(folder: Path, key: SnapshotKey) -> Snapshot | None:
         log.warning("The index snapshot %s cannot be read (%s): the index is built from the database.", folder, error)
         return None
     vocabulary = {term: number for number, term in enumerate(header["vocabulary"])}
-    return Snapshot(header["position"], header["marker"], vocabulary, tuple(segments))
+    return Snapshot(header["position"], header["marker"], header["epoch"], vocabulary, tuple(segments))
 
 
 def _delete_strays(folder: Path, named: set[str]) -> None:

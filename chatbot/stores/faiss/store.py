@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...database.core import Database
+from ...database.rows import OLDER_PREFIX
 from ...errors import EmbedderMismatchError
 from ...protocols import ChangeLog
 from ...schema import Match, Scope, Vector
@@ -49,6 +50,7 @@ class FaissStore(MongoChunks):
         self._index = ChunkIndex()
         self._position = -1
         self._marker = self._epoch = -1
+        self._corpus = ""
         self._unsaved_rows = 0
         self._compared_at = self._compare_seconds = 0.0
         self._lock = threading.Lock()
@@ -124,6 +126,9 @@ class FaissStore(MongoChunks):
         self._unsaved_rows += len(self._index)
 
     def _load(self, documents: set[str]) -> None:
+        if any(document_id.startswith(OLDER_PREFIX) for document_id in documents):  # their rows do not name them
+            self._load_all()
+            return
         rows = self._reader(self._index).read(self._collections(), sorted(documents))
         self._index = self._index.replace_documents(documents, rows)
         self._unsaved_rows += len(rows.ids) if rows is not None else 0
@@ -132,19 +137,20 @@ class FaissStore(MongoChunks):
         """Load the documents whose passages have other ids than here; an id changes with what it stands for."""
         started = time.monotonic()
         here, there = self._index.live_ids(), stored_ids(self._collections())
-        if changed := {id for id in here.keys() | there.keys() if here.get(id) != there.get(id)}:
-            self._load(changed)
+        changed = {id for id in here.keys() | there.keys() if here.get(id) != there.get(id)}
+        self._load(changed)
         self._compared_at = time.monotonic()
         self._compare_seconds = self._compared_at - started
 
     def _adopt_snapshot(self) -> bool:
         """Take over the snapshot, where there is one that is further than this index."""
-        epoch = self._changes.epoch()
-        found = read_snapshot(self._snapshot, self._key(epoch))
+        self._corpus = self._changes.corpus_id()
+        found = read_snapshot(self._snapshot, self._key())
         if found is None or found.position <= self._position:
             return False
-        self._index, self._epoch = ChunkIndex(found.segments, found.vocabulary), epoch
-        self._position, self._marker, self._unsaved_rows = found.position, found.marker, 0
+        self._index = ChunkIndex(found.segments, found.vocabulary)
+        self._position, self._marker, self._epoch = found.position, found.marker, found.epoch
+        self._unsaved_rows = 0
         return True
 
     def _reader(self, index: ChunkIndex) -> RowReader:
@@ -170,13 +176,13 @@ class FaissStore(MongoChunks):
         while waiting := [segment for segment in self._index.segments if segment.awaits_clusters]:
             self._exchange([(waiting[0], waiting[0].clustered())])
         with self._lock:
-            index, key, due = self._index, self._key(self._epoch), self._save_is_due()
-            snapshot = Snapshot(self._position, self._marker, dict(index.vocabulary), index.segments)
+            index, due = self._index, self._save_is_due()
+            snapshot = Snapshot(self._position, self._marker, self._epoch, dict(index.vocabulary), index.segments)
             self._unsaved_rows = 0 if due else self._unsaved_rows
         if not due:
             return
         try:
-            written = write_snapshot(self._snapshot, key, snapshot)
+            written = write_snapshot(self._snapshot, self._key(), snapshot)
         except OSError as error:
             log.warning(
                 "The index snapshot %s cannot be written (%s): the next start takes longer.", self._snapshot, error
@@ -190,10 +196,9 @@ class FaissStore(MongoChunks):
             for old, new in pairs:
                 self._index = self._index.exchange(old, new)
 
-    def _key(self, epoch: int) -> SnapshotKey:
+    def _key(self) -> SnapshotKey:
         return SnapshotKey(
-            corpus=self._changes.corpus_id(),
-            epoch=epoch,
+            corpus=self._corpus,
             collections=self._names,
             fields=self._fields,
             embedding_field=self._embedding_field,
