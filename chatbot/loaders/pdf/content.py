@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from pdfminer.pdfinterp import PDFPageInterpreter
+from pdfminer.pdfinterp import PDFPageInterpreter, PDFStackT
 from pdfminer.pdftypes import stream_value
-from pdfminer.psparser import ESC_STRING, LIT
+from pdfminer.psparser import ESC_STRING, LIT, PSLiteral
 
 _TOKEN = re.compile(
     rb"""[\0\s]*+ (?: %[^\r\n]*[\r\n] [\0\s]*+ )*+ (?:
@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     | \( ( [^()\\]*(?: \\.[^()\\]* )* ) \)               # 3: a string
     | < ( (?: [0-9A-Fa-f]{2} | \s )* ) >                 # 4: one in hexadecimal digits
     | (\[) | (\])                                        # 5, 6: an array, nearly always of strings and numbers
-    | / ( [^\#/%\[\]()<>{}\s]* ) (?!\#)                  # 7: a name
+    | / ( [^\#/%\[\]()<>{}\s]*+ ) (?!\#)                 # 7: a name
     | ( <<(?: [^<>()] | \([^()\\]*(?:\\.[^()\\]*)*\) | <[0-9A-Fa-f\s]*> )*>> )  # 8: what marked content is
     | ( \Z ) )""",
     re.VERBOSE | re.DOTALL,
@@ -53,7 +53,7 @@ class ContentInterpreter(PDFPageInterpreter):
             token = match(content, place)
             if token is None:
                 raise UnusualError
-            kind, place = token.lastindex, token.end()
+            kind, place = token.lastindex or _END, token.end()
             if kind == _OPERATOR and array is None:
                 self._draw(token[_OPERATOR])
             elif kind == _ARRAY and array is None:
@@ -91,18 +91,18 @@ def _string(text: bytes) -> bytes:
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
-    code = ESC_STRING.get(match[1], int(match[1], 8) if match[1].isdigit() else None)
+    code = int(match[1], 8) if match[1][0] in b"01234567" else ESC_STRING.get(match[1])
     return b"" if code is None else bytes((code,))
 
 
-def _name(text: bytes) -> object:
+def _name(text: bytes) -> PSLiteral:
     try:
         return LIT(text.decode())
     except UnicodeDecodeError:
-        return LIT(text)  # type: ignore[arg-type]  # as pdfminer has them
+        return LIT(text)
 
 
-_OPERANDS: dict[int | None, Callable[[bytes], object]] = {
+_OPERANDS: dict[int, Callable[[bytes], PDFStackT]] = {
     _NUMBER: _number,
     _STRING: _string,
     _HEXADECIMAL: lambda text: bytes.fromhex(text.decode()),
