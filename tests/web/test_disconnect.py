@@ -130,7 +130,7 @@ class TestRealServers:
             "DATA_DIR": str(folder),
             "HOME": str(folder.parent),  # gunicorn leaves a socket there
             "PORT": "0",
-            "WEB_CONCURRENCY": "1",
+            "WEB_CONCURRENCY": "2",
             "EMBEDDING_PROVIDER": "hashing",
             "SAMPLE_DATA": "off",
             "SUMMARIES": "off",
@@ -142,7 +142,10 @@ class TestRealServers:
             assert get(f"{url}/ready")[0] == 200
             yield url
             process.terminate()
-            process.communicate(timeout=PATIENCE)
+            _, err = process.communicate(timeout=PATIENCE)
+        lines = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+        assert {"/query", "/api/chat"} & {line["path"] for line in lines}
+        assert all(line["request_id"] for line in lines)
 
     @pytest.mark.parametrize("path", ["/query", "/api/chat"])
     def test_who_goes_stops_the_model_and_who_stays_is_answered(
@@ -166,6 +169,8 @@ class TestRealServers:
         connection.close()
         assert response.status == 200, text
         assert json.loads(text.rpartition("data: ")[2])["response"].startswith("The reports say so [1]")
+        for _ in range(4):  # whichever worker is asked
+            assert 'report_chat_answers_total{mode="deep",outcome="answered"} 1.0' in get(f"{url}/metrics")[1]
 
 
 def posted(url: str, path: str) -> http.client.HTTPConnection:
