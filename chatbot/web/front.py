@@ -31,6 +31,8 @@ IN_MEMORY = 1_000_000
 """Bytes of a body or a response that are kept in memory; a larger one goes through a file, or piece by piece."""
 BODY_SECONDS, BODY_RATE = 20.0, 2_000
 """A body may take so long, and a second more for each so many bytes of it that have come."""
+BEGIN_SECONDS = 0.25
+"""A question has its turn for so long at most: the search is over then, or it waits for a model."""
 WRITE_SECONDS = 60.0
 """A client that takes nothing for so long has gone."""
 
@@ -65,6 +67,7 @@ class Front:
         self._asking = ThreadPoolExecutor(questions, thread_name_prefix="question")
         self._alive = ThreadPoolExecutor(1, thread_name_prefix="health")
         self._open = asyncio.Semaphore(questions)
+        self._beginning = asyncio.Semaphore(threads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI, its `http` part."""
@@ -88,17 +91,27 @@ class Front:
         watching = asyncio.create_task(self._watch(receive, client))
         try:
             if environ["PATH_INFO"] in QUESTIONS:
-                with metrics.WAITING.track_inprogress():
-                    await self._open.acquire()
-                try:
-                    await self._respond(environ, self._asking, send)
-                finally:
-                    self._open.release()
+                await self._ask(environ, send)
             else:
                 await self._respond(environ, self._alive if environ["PATH_INFO"] == ALIVE else self._quick, send)
         finally:
             watching.cancel()
             client.cancel()
+
+    async def _ask(self, environ: dict[str, Any], send: Send) -> None:
+        """In turn: ``threads`` questions may be in their first moments at once, so that many do not stop each other."""
+        loop = asyncio.get_running_loop()
+        with metrics.WAITING.track_inprogress():
+            await self._open.acquire()
+            await self._beginning.acquire()
+        turn = loop.call_later(BEGIN_SECONDS, self._beginning.release)
+        try:
+            await self._respond(environ, self._asking, send)
+        finally:
+            self._open.release()
+            if turn.when() > loop.time():  # not over yet
+                turn.cancel()
+                self._beginning.release()
 
     async def _watch(self, receive: Receive, client: Cancellation) -> None:
         while (await receive())["type"] != "http.disconnect":
