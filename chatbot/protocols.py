@@ -68,13 +68,6 @@ class Embedder(Protocol):
         """Shape (len(texts), dimensions). Raises EmbeddingError."""
 
 
-class VectorCache(Protocol):
-    """Vectors already computed, keyed by model and text."""
-
-    def get(self, model_id: str, text: str) -> Vector | None:
-        """None where it has none."""
-
-
 class Cache(Protocol):
     """Values by level and key, for all workers. Errors and abstentions are not for it."""
 

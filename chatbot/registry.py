@@ -1,6 +1,7 @@
 """One mechanism for everything that is chosen by name: a name maps to a module, imported on first use.
 
-To add an adapter: one new file that ends with a ``build`` function, one line in its package's registry.
+To add an adapter: one new file that ends with a ``build`` function, one line in its package's registry. Small ones may
+share a file: "module:Name" is built by what has that name there.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from .errors import MissingPackageError, UnknownNameError
 
@@ -37,9 +38,10 @@ class Registry(Generic[T]):
         return name
 
     def builder(self, name: str) -> Callable[..., T]:
-        """The ``build`` function of the adapter called ``name``. Raises as `module` does."""
-        build: Any = self.module(name).build
-        return build  # type: ignore[no-any-return]  # modules are untyped by nature
+        """What builds the adapter called ``name``. Raises as `module` does."""
+        module = self.module(name)
+        build: Callable[..., T] = getattr(module, self._modules[name].partition(":")[2] or "build")
+        return build
 
     def module(self, name: str) -> ModuleType:
         """The module of the adapter called ``name``: its ``build``, and what it says of itself.
@@ -48,7 +50,7 @@ class Registry(Generic[T]):
             UnknownNameError: no such name.
             MissingPackageError: the adapter needs a package that is not installed.
         """
-        module_name = self._modules[self.check(name)]
+        module_name = self._modules[self.check(name)].partition(":")[0]
         try:
             return import_module(module_name)
         except ModuleNotFoundError as error:

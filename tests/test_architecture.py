@@ -60,7 +60,7 @@ ALLOWED_IN = {
 }
 """Foreign packages, and the only places that may import them."""
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
-_MODULE_NAME = re.compile(r"chatbot(\.\w+)+")
+_MODULE_NAME = re.compile(r"chatbot(\.\w+)+(:\w+)?")
 
 
 def violations(package: Path) -> list[str]:

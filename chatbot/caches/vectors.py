@@ -12,11 +12,11 @@ import json
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from ..protocols import Cache, Embedder, VectorCache
+from ..protocols import Cache, Embedder
 from ..request import RequestContext
 from ..schema import Matrix, Vector
 
@@ -41,7 +41,7 @@ def text_key(text: str) -> bytes:
 
 
 class WarmCache:
-    """Implements `protocols.VectorCache`, read-only. A missing file is an empty cache: vectors are then computed."""
+    """Read-only, by model and text. A missing file is an empty cache: vectors are then computed."""
 
     def __init__(self, path: Path) -> None:
         self.model_id = ""
@@ -81,7 +81,7 @@ def write_warm_cache(path: Path, model_id: str, texts: Sequence[str], vectors: M
 
 
 class StoredVectors:
-    """Implements `protocols.VectorCache`, and keeps what it is given."""
+    """Those in the database, by model and text."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -97,15 +97,6 @@ class StoredVectors:
         self._cache.put("embedding", cache_key(model_id, normalise(text)), encoded)
 
 
-class KeptVectors(VectorCache, Protocol):
-    """A cache that can be written."""
-
-    def get(self, model_id: str, text: str, *, request: RequestContext | None = None) -> Vector | None:
-        """The look is counted for ``request``."""
-
-    def put(self, model_id: str, text: str, vector: Vector) -> None: ...
-
-
 class CachedEmbedder:
     """Wraps any embedder. ``hits`` and ``misses`` count documents since the start.
 
@@ -113,13 +104,7 @@ class CachedEmbedder:
     those of a model behind an API.
     """
 
-    def __init__(
-        self,
-        inner: Embedder,
-        shipped: VectorCache,
-        *,
-        kept: KeptVectors | None = None,
-    ) -> None:
+    def __init__(self, inner: Embedder, shipped: WarmCache, *, kept: StoredVectors | None = None) -> None:
         self._inner = inner
         self._shipped = shipped
         self._kept = kept
@@ -160,7 +145,7 @@ class CachedEmbedder:
             self._latest = {}
         return vector
 
-    def _question(self, text: str, kept: KeptVectors, request: RequestContext | None) -> Vector:
+    def _question(self, text: str, kept: StoredVectors, request: RequestContext | None) -> Vector:
         # Questions and documents may be embedded differently by one model.
         name = f"{self.model_id}:query"
         if (known := kept.get(name, text, request=request)) is not None:

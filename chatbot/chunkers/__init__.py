@@ -10,12 +10,12 @@ from ..registry import Registry
 CHUNKERS: Registry[Chunker] = Registry(
     "chunk strategy",
     {
-        "max_length": "chatbot.chunkers.max_length",
-        "paragraph": "chatbot.chunkers.paragraph",
-        "recursive": "chatbot.chunkers.recursive",
-        "rows": "chatbot.chunkers.rows",
-        "sections": "chatbot.chunkers.sections",
-        "sentence": "chatbot.chunkers.sentence",
-        "sliding_window": "chatbot.chunkers.sliding_window",
+        "max_length": "chatbot.chunkers.strategies:MaxLengthChunker",
+        "paragraph": "chatbot.chunkers.strategies:ParagraphChunker",
+        "recursive": "chatbot.chunkers.strategies:RecursiveChunker",
+        "rows": "chatbot.chunkers.strategies:RowChunker",
+        "sections": "chatbot.chunkers.strategies:SectionChunker",
+        "sentence": "chatbot.chunkers.strategies:SentenceChunker",
+        "sliding_window": "chatbot.chunkers.strategies:SlidingWindowChunker",
     },
 )

@@ -13,12 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import InvalidRequestError, LoadError
 from ..loaders.csv import choose_delimiter
 from ..loaders.text import read_text
 from ..protocols import Catalog
+from ..repositories.documents import DocumentRepository
 from ..retrieval.scope import ScopeResolver
 from ..schema import Chunk, DocumentRecord, Scope, Value, Values
 
@@ -52,14 +53,10 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationQuery:
-    """A question and what answers it. ``scoped_text`` = the question without the names in its filter.
-
-    ``targets`` is empty where the reports do not answer it: then it is right to abstain.
-    """
+    """A question and what answers it. No ``targets``: the reports do not answer it, and it is right to abstain."""
 
     id: str
     text: str
-    scoped_text: str
     scope: Scope
     targets: tuple[Expectation, ...]
 
@@ -99,13 +96,6 @@ class Dataset:
         return [query for query in self.queries if query.answerable]
 
 
-class Documents(Protocol):
-    """What of the repository of documents is needed to register some."""
-
-    def put(self, record: DocumentRecord) -> None:
-        """Add or replace."""
-
-
 def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
     """Read a folder in BEIR layout; questions without judgements are left out.
 
@@ -129,7 +119,7 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
     return Dataset(folder.name, chunks, queries)
 
 
-def register_reports(documents: Documents, chunks: Sequence[Chunk]) -> int:
+def register_reports(documents: DocumentRepository, chunks: Sequence[Chunk]) -> int:
     """Registers one report for each country, year and so on that the passages have in common; returns how many.
 
     So questions are understood as they are over real reports.
@@ -159,7 +149,7 @@ def _query(row: dict[str, Any], relevant: Sequence[str]) -> EvaluationQuery:
     filters: dict[str, Value | list[Value]] = metadata.get("filters") or {}
     scope = Scope.of({name: Values(tuple(v) if isinstance(v, list) else (v,)) for name, v in filters.items()})
     targets = tuple(Expectation(document_id) for document_id in dict.fromkeys(relevant))
-    return EvaluationQuery(row["_id"], row["text"], metadata.get("scoped_text") or row["text"], scope, targets)
+    return EvaluationQuery(row["_id"], row["text"], scope, targets)
 
 
 def _plain(text: str) -> str:
@@ -228,7 +218,7 @@ class QuestionReader:
             raise LoadError(f"page: {page!r} is no page number.")
         answer = row.get("answer", "")
         targets = tuple(Expectation(self._find(name, scope).id, int(page) if page else None, answer) for name in names)
-        return EvaluationQuery(id, text, text, scope, targets)
+        return EvaluationQuery(id, text, scope, targets)
 
     def _find(self, name: str, scope: Scope) -> DocumentRecord:
         """The report with this id, title, name or file name; inside the scope, where several are called so."""

@@ -11,10 +11,11 @@ from typing import Any, Literal
 from ..errors import ChatbotError, LoadError
 from ..grounding.reported_figures import figure_years
 from ..protocols import Chunker, Embedder, Store
+from ..repositories.documents import DocumentRepository
 from ..schema import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Section, Value, lay_out
 from .sources import check_collection
 from .summaries import NONE, Summary
-from .versions import PATIENT, Registrations, VersionWriter
+from .versions import PATIENT, VersionWriter
 from .watch import NO_RETRIES, Retries, Watch
 
 SUMMARY_HEADING = "Summary"
@@ -62,7 +63,7 @@ class Ingestor:
         embedder: Embedder,
         chunker: Chunker,
         chunking: Chunking,
-        documents: Registrations,
+        documents: DocumentRepository,
         collections: Sequence[str],
         settings_key: str,
         require_current: Callable[[], None] = lambda: None,

@@ -8,21 +8,17 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..cancellation import Cancellation
 from ..errors import CancelledError, ConflictError, LoadError
-from ..protocols import Catalog
+from ..repositories.corpus import CorpusFacts
+from ..repositories.documents import DocumentRepository
 from ..schema import Chunking, Document, DocumentRecord, Loaded
 from .pipeline import READING, Ingested, Ingestor, Registration
 from .sources import Source, document_id, make_document
 from .summaries import Summary
-from .versions import Registrations
-from .watch import Leases, Watch, lease
-
-
-class Reports(Catalog, Registrations, Protocol):
-    """The registered reports, to read and to write."""
+from .watch import Watch, lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +34,10 @@ class Planned:
 class IngestionService:
     """``ingestors(overrides)`` gives the ingestor for the chunking that a person or the settings ask for."""
 
-    documents: Reports
+    documents: DocumentRepository
     ingestors: Callable[[Mapping[str, Any]], Ingestor]
     load: Callable[[Path, Cancellation], Loaded]
-    leases: Leases
+    leases: CorpusFacts
     summary: Summary
 
     def ingest(

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,11 @@ from ..errors import (
     StoppedError,
 )
 from ..protocols import Embedder, LateStore, Store
+from ..repositories.corpus import CorpusFacts
+from ..repositories.documents import DocumentRepository
 from ..schema import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Value, Vector
 from .sources import METADATA, typed
-from .watch import Leases, Retries, Watch, lease
+from .watch import Retries, Watch, lease
 
 BATCH = 256
 """Passages embedded and written at a time: what a kill can lose."""
@@ -43,26 +45,13 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 PATIENT = Watch()
 
 
-class Registrations(Protocol):
-    """Where documents are registered."""
-
-    def get(self, document_id: str) -> DocumentRecord | None:
-        """None where there is no such document."""
-
-    def put(self, record: DocumentRecord) -> None:
-        """Write it, over what was registered under its id. Raises DatabaseError."""
-
-    def delete(self, document_id: str) -> bool:
-        """Whether there was one."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class VersionWriter:
     """Replaces what the store has of a document. ``require_current`` raises once the database has another embedder."""
 
     store: Store
     embedder: Embedder
-    documents: Registrations
+    documents: DocumentRepository
     require_current: Callable[[], None]
     retries: Retries
 
@@ -222,8 +211,8 @@ class Editor:
 
     store: Store
     writer: VersionWriter
-    documents: Registrations
-    leases: Leases
+    documents: DocumentRepository
+    leases: CorpusFacts
 
     def edit(self, document_id: str, said: Mapping[str, Any]) -> DocumentRecord:
         """``said``: checked overrides (`check_overrides`), kept with the report.

@@ -9,10 +9,11 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from ..cancellation import Cancellation
 from ..errors import CancelledError, ConflictError, DependencyError, StoppedError
+from ..repositories.corpus import CorpusFacts
 
 T = TypeVar("T")
 LEASE_SECONDS = 30.0
@@ -99,18 +100,8 @@ def heartbeat(name: str, seconds: float, beat: Callable[[], bool]) -> Iterator[N
         thread.join()
 
 
-class Leases(Protocol):
-    """See `repositories.corpus.CorpusFacts`."""
-
-    def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
-        """Take or prolong it; False where another owner has it."""
-
-    def release_lease(self, name: str, owner: str) -> None:
-        """Nothing happens where it is another owner's by now."""
-
-
 @contextmanager
-def lease(leases: Leases, name: str, watch: Watch, *, longest: float | None = None) -> Iterator[Watch]:
+def lease(leases: CorpusFacts, name: str, watch: Watch, *, longest: float | None = None) -> Iterator[Watch]:
     """Wait until nobody else has the lease, ``longest`` seconds where that is given, then keep it for the block.
 
     Raises:

@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,41 +108,19 @@ class _Codes:
         return Column(tuple(self._numbers), np.asarray(self._codes, dtype=np.int32))
 
 
-class _Vectors:
-    """A matrix that grows in place: a million lists or small arrays take several times the memory."""
-
-    def __init__(self, dimensions: int, expected: int) -> None:
-        self._rows = np.empty((max(expected, FEWEST), dimensions), dtype=np.float32)
-        self._count = 0
-
-    def append(self, stored: Any, chunk_id: Any) -> None:
-        """Zeros for a chunk that has none."""
-        if self._count == len(self._rows):
-            self._rows.resize((2 * self._count, self._rows.shape[1]), refcheck=False)
-        vector = decode_vector(stored) if stored is not None else NO_VECTOR
-        if vector is not NO_VECTOR and len(vector) != self._rows.shape[1]:
-            raise EmbedderMismatchError(
-                f"The stored passage {chunk_id} has an embedding of {len(vector)} dimensions, the configured model "
-                f"has {self._rows.shape[1]}. The collection was written with another embedding model: use that model, "
-                "or embed the reports again."
-            )
-        self._rows[self._count] = vector
-        self._count += 1
-
-    def units(self) -> tuple[Matrix, Mask]:
-        """The vectors with length 1, and which rows have one."""
-        self._rows.resize((self._count, self._rows.shape[1]), refcheck=False)
-        has_vector = np.empty(self._count, dtype=np.bool_)
-        for start in range(0, self._count, AT_ONCE):
-            part = self._rows[start : start + AT_ONCE]
-            norms = np.linalg.norm(part, axis=1)
-            has_vector[start : start + AT_ONCE] = norms > 0
-            part /= np.maximum(norms, 1e-12)[:, None]
-        return self._rows, has_vector
+NORMED_AT_ONCE = 10_000
 
 
-FEWEST, AT_ONCE = 64, 10_000
-NO_VECTOR = np.zeros(1, dtype=np.float32)
+def _unit_rows(stored: bytearray, dimensions: int) -> tuple[Matrix, Mask]:
+    """The vectors with length 1, in place, and which rows have one."""
+    rows = np.frombuffer(stored, dtype=np.float32).reshape(-1, dimensions)
+    has_vector = np.empty(len(rows), dtype=np.bool_)
+    for start in range(0, len(rows), NORMED_AT_ONCE):
+        part = rows[start : start + NORMED_AT_ONCE]
+        norms = np.linalg.norm(part, axis=1)
+        has_vector[start : start + NORMED_AT_ONCE] = norms > 0
+        part /= np.maximum(norms, 1e-12)[:, None]
+    return rows, has_vector
 
 
 class _Numbers(dict[str, tuple[int, ...]]):
@@ -186,10 +163,10 @@ class RowReader:
         """
         # One query for each document: only equality uses the index on every database.
         queries: list[Json] = [{}] if document_ids is None else [{"document_id": id} for id in document_ids]
-        expected = sum(c.estimated_count() for c in collections) if document_ids is None else 0
         ids: list[bytes] = []
         documents, values = _Codes(), {name: _Codes() for name in (*self.fields, COLLECTION)}
-        vectors, terms, lengths = _Vectors(self.dimensions, expected), array("i"), array("i")
+        vectors = bytearray()  # a million small arrays take several times the memory
+        terms, lengths = array("i"), array("i")
         numbers = _Numbers(self.terms_of, self.term_ids)
         for collection, row in ((c.name, row) for query in queries for c in collections for row in c.find(query)):
             ids.append(str(row["_id"]).encode())
@@ -197,7 +174,7 @@ class RowReader:
             for name in self.fields:
                 values[name].append(filter_value(name, row.get(name)))
             values[COLLECTION].append(collection)
-            vectors.append(row.get(self.embedding_field), row["_id"])
+            vectors += self._vector(row)
             text = "\n".join(str(row.get(name) or "") for name in TEXT_FIELDS)
             before = len(terms)
             terms.fromlist([*chain.from_iterable(map(numbers.__getitem__, text.split()))])
@@ -208,10 +185,22 @@ class RowReader:
             np.asarray(ids, dtype=np.bytes_),
             documents.column(),
             {name: column.column() for name, column in values.items()},
-            *vectors.units(),
+            *_unit_rows(vectors, self.dimensions),
             np.asarray(terms, dtype=np.int32),
             np.asarray(lengths, dtype=np.int32),
         )
+
+    def _vector(self, row: Json) -> bytes:
+        """Zeros where the chunk has none."""
+        stored = row.get(self.embedding_field)
+        vector = np.zeros(self.dimensions, dtype=np.float32) if stored is None else decode_vector(stored)
+        if len(vector) != self.dimensions:
+            raise EmbedderMismatchError(
+                f"The stored passage {row['_id']} has an embedding of {len(vector)} dimensions, the configured model "
+                f"has {self.dimensions}. The collection was written with another embedding model: use that model, "
+                "or embed the reports again."
+            )
+        return vector.tobytes()
 
 
 TEXT_FIELDS = ("report_title", "document_title", TEXT_FIELD)
