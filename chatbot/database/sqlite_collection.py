@@ -23,6 +23,7 @@ from .sqlite_document import (
     as_bytes,
     check_update,
     projected,
+    quoted,
     to_document,
     to_row,
 )
@@ -246,11 +247,6 @@ class SqliteCollection:
         with turn(updates) as connection:
             connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} ({LAYOUT})")
             return run(connection)
-
-
-def quoted(name: str) -> str:
-    """A name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _no_table(error: sqlite3.OperationalError) -> bool:

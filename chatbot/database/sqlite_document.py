@@ -22,6 +22,11 @@ Json = dict[str, Any]
 Row = tuple[Any, ...]
 
 
+def quoted(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def to_row(document: Mapping[str, Any]) -> Row:
     """The values of COLUMNS.
 

@@ -19,7 +19,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from ..errors import DatabaseError
-from .sqlite_document import COLUMNS, LAYOUT, Row, to_row
+from .sqlite_document import COLUMNS, LAYOUT, Row, quoted, to_row
 
 FORMAT = 1
 """SQLite's user_version of a file that is ready; 0 = new, or NeoSQLite's."""
@@ -84,15 +84,11 @@ def _convert(connection: sqlite3.Connection, path: Path) -> None:
         if name in old:
             _convert_table(connection, name)
         else:
-            connection.execute(f"DROP TABLE {_quoted(name)}")  # NeoSQLite's own notes
+            connection.execute(f"DROP TABLE {quoted(name)}")  # NeoSQLite's own notes
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
-    return {row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")}
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    return {row[1] for row in connection.execute(f"PRAGMA table_info({quoted(table)})")}
 
 
 def _keep_copy(path: Path) -> Path:
@@ -114,7 +110,7 @@ def _keep_copy(path: Path) -> Path:
 
 
 def _convert_table(connection: sqlite3.Connection, name: str) -> None:
-    table, old = _quoted(name), _quoted(f"NeoSQLite's {name}")
+    table, old = quoted(name), quoted(f"NeoSQLite's {name}")
     connection.execute(f"ALTER TABLE {table} RENAME TO {old}")
     connection.execute(f"CREATE TABLE {table} ({LAYOUT})")
     connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(COLUMNS))})", _old_rows(connection, old))

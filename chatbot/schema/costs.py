@@ -120,12 +120,7 @@ class Sums:
         return {**own, "cost": self.full_cost, "unpriced_tokens": self.unpriced_tokens}
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums(
-            self.questions + other.questions,
-            self.usage + other.usage,
-            self.cost + other.cost,
-            self.unpriced_tokens + other.unpriced_tokens,
-        )
+        return Sums(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(Sums)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +135,8 @@ class StageSums:
     ms: float = 0.0
 
     def __add__(self, other: StageSums) -> StageSums:
-        return StageSums(
-            self.stage,
-            self.runs + other.runs,
-            self.calls + other.calls,
-            self.tokens + other.tokens,
-            self.embedding_tokens + other.embedding_tokens,
-            self.ms + other.ms,
-        )
+        _, *parts = fields(StageSums)
+        return StageSums(self.stage, *(getattr(self, part.name) + getattr(other, part.name) for part in parts))
 
 
 @dataclass(frozen=True, slots=True)
