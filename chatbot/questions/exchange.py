@@ -1,15 +1,16 @@
-"""A question asked again with other names: "and in Mali?", "two years earlier?", "the latest report?".
+"""What a follow-up brings: other names ("and in Mali?", "two years earlier?", "the latest report?"), or a topic.
 
 A year takes the place of one of its kind: an edition that of the edition, a figure's year that of the figure's.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from ..protocols import Catalog
 from ..schema import Scope
-from .english import pattern
+from .english import pattern, words
 from .mentions import COUNTRY, Mentions, editions, find_mentions, values_of
 from .names import Named, NamedCountry, NamedYears, find_years
 from .relative_years import find_relative_years
@@ -29,23 +30,23 @@ _NOW = pattern(
 )
 
 
-def exchange_names(query: str, mentions: Mentions, before: str, catalog: Catalog, words: Words) -> str:
+def exchange_names(query: str, mentions: Mentions, before: str, catalog: Catalog, meaning: Words) -> str:
     """``before`` with the names of ``query`` in the place of its own; "" where the query says more than names."""
     countries = [name for name in mentions.countries if not _REPLACED.search(query[: name.start])]
     years = find_years(query)
     named: list[Named] = [*mentions.countries, *years]
-    if not named or words(unnamed(query, named)):
+    if not named or meaning(unnamed(query, named)):
         return ""
     if countries:
-        before = _with_countries(before, query, countries, catalog, words)
+        before = _with_countries(before, query, countries, catalog, meaning)
     if reports := [query[year.start : year.end] for year in years if year.of_report]:
         old, report = find_mentions(before, catalog).years, edition_in_words(reports)
         as_written = old and before[old[0].end - 1].isdigit()
         new = list_in_words(reports) if as_written else report.removeprefix("the ")
-        before = before and _replaced(before, old, new, report, words)
+        before = before and _replaced(before, old, new, report, meaning)
     if figures := list_in_words(query[year.start : year.end] for year in years if not year.of_report):
         asked = find_mentions(before, catalog)
-        before = before and _replaced(before, asked.figure_years or asked.years, figures, figures, words)
+        before = before and _replaced(before, asked.figure_years or asked.years, figures, figures, meaning)
     return before
 
 
@@ -79,26 +80,86 @@ def _without_years(text: str, years: Sequence[NamedYears]) -> str:
     return text
 
 
-def _with_countries(before: str, query: str, countries: Sequence[NamedCountry], catalog: Catalog, words: Words) -> str:
+def _with_countries(
+    before: str, query: str, countries: Sequence[NamedCountry], catalog: Catalog, meaning: Words
+) -> str:
     """What is only related ("and from Germany?") takes the place of what is related."""
     earlier = find_mentions(before, catalog)
     in_passing = [country for country in earlier.countries if country not in earlier.about]
     new = list_in_words(name_in_words(query, name, usual=True) for name in countries)
     if relation := RELATION.search(query[: countries[0].start]):
-        return _replaced(before, in_passing, new, f"{relation[0].split()[0]} {new}", words)
-    return _replaced(before, earlier.about or in_passing, new, new, words)
+        return _replaced(before, in_passing, new, f"{relation[0].split()[0]} {new}", meaning)
+    return _replaced(before, earlier.about or in_passing, new, new, meaning)
 
 
-def _replaced(text: str, old: Sequence[Named], new: str, added: str, words: Words) -> str:
+def _replaced(text: str, old: Sequence[Named], new: str, added: str, meaning: Words) -> str:
     """The text with new names; with ``added`` where it has none, "" where its own stand apart from each other."""
     if not old:
         return add_name(text, added)
     start, end = old[0].start, old[-1].end
     between = remove_names(text, old)[start : end - sum(name.end - name.start - 1 for name in old)]
-    if words(between):
+    if meaning(between):
         return ""
     if isinstance(old[0], NamedCountry):
         start = len(ARTICLE.sub("", text[:start]))
     elif placed(new) == new:
         start = len(_PLACED.sub("", text[:start]).rstrip()) + 1
     return f"{text[:start]}{new}{text[end:]}"
+
+
+POINTS_BACK = pattern(r"\b{points_back}\b")
+FIGURE = pattern(r"\b{figure}")
+COMPARING = pattern(r"\b{comparing}\b")
+"""What was asked before is one side, the names here are the other: "Compare it with Mali"."""
+OF_A_COUNTRY = pattern(r"\b{of_a_country}(?!\w)")
+_THEIR = pattern(r"\b(?:their|they)\b")
+_LEADS_TO_TOPIC = pattern(r"^\W*(?:{leads_to_topic}\b\W*)+")
+_OF_THE_SAME = pattern(r"\s*,?\s*\b{of_the_same}(?=\s*(?:$|[?.!,]))")
+_WHOSE = pattern(r"\b(?:its|their)\s+(?={figure})")
+_OWNED = pattern(r"^(?:its|their)\s+")
+_MORE_OR_LESS = pattern("{more_or_less}")
+_NO_TOPIC = pattern(r"^\W*{no_topic}\b|^\W*$")
+_DEPENDENT_WORDS = words("dependent_words")
+_PLACE = re.compile(r"^(?:[A-Z][a-z]+\s*)+$")
+"""A name behind "and": of a place, whose topic is the one before."""
+
+
+def new_topic(query: str, meaning: Words) -> str:
+    """What a message of a few words asks for, as a noun: "inflation" of "And their inflation?"; "" where it is none.
+
+    ``meaning``: the words of a text that have one of their own; "and the causes?" has one that needs more.
+    """
+    rest = _OF_THE_SAME.sub("", _LEADS_TO_TOPIC.sub("", query, count=1)).strip(" ?.!")
+    rest = _OWNED.sub("", rest)
+    if _NO_TOPIC.search(rest) or POINTS_BACK.search(rest) or any(mark in rest for mark in "?!\n"):
+        return ""
+    if _LEADS_TO_TOPIC.match(query) and _PLACE.match(rest):
+        return ""
+    return "" if all(map(_is_dependent, meaning(rest))) else rest
+
+
+def is_of_figure(query: str) -> bool:
+    """Whether a whole question names the figure that it asks for: "And how high is its inflation?"."""
+    rest = _OF_THE_SAME.sub("", _LEADS_TO_TOPIC.sub("", query, count=1))
+    if POINTS_BACK.search(_WHOSE.sub("", rest)):
+        return False
+    words = {word for figure in FIGURE.findall(rest) for word in figure.lower().split()}
+    return not all(map(_is_dependent, words - {"the", "its", "their"}))
+
+
+def is_of_country(query: str, about: Sequence[NamedCountry], meaning: Words) -> bool:
+    """Whether it says what it asks, and takes nothing but whose it is: "How long is its coast?".
+
+    ``about``: the countries before; of one alone "their" may as well be of the parties or farmers asked about.
+    """
+    rest = OF_A_COUNTRY.sub(" ", query)
+    if rest == query or POINTS_BACK.search(rest):
+        return False
+    is_of_several = len(about) > 1 or any(country.by_people for country in about)
+    asked = meaning(COMPARING.sub(" ", rest))
+    return (is_of_several or not _THEIR.search(query)) and not all(map(_is_dependent, asked))
+
+
+def _is_dependent(word: str) -> bool:
+    """Whether a word says nothing without the thing that it belongs to: "and the causes?", "and for men?"."""
+    return word.lower() in _DEPENDENT_WORDS or _MORE_OR_LESS.fullmatch(word) is not None or not word[0].isalpha()

@@ -16,10 +16,21 @@ from ..schema import Message, Scope
 from ..text import Analyzer
 from .comparisons import COMPARES, compared_countries
 from .english import pattern, words
-from .exchange import RELATION, absolute_years, exchange_names, unnamed
+from .exchange import (
+    COMPARING,
+    FIGURE,
+    OF_A_COUNTRY,
+    POINTS_BACK,
+    RELATION,
+    absolute_years,
+    exchange_names,
+    is_of_country,
+    is_of_figure,
+    new_topic,
+    unnamed,
+)
 from .mentions import COUNTRY, YEAR, Mentions, find_mentions
 from .names import Named, find_years
-from .new_topics import COMPARING, FIGURE, OF_A_COUNTRY, POINTS_BACK, is_of_country, is_of_figure, new_topic
 from .sentences import ALL_COUNTRIES, is_small_talk
 from .wording import (
     add_name,
