@@ -29,7 +29,6 @@ _HEDGES = (
     (pattern(r"(?:^|[\s(]){under}\s*$"), (ROUND_CEILING,)),
     (pattern(r"(?:^|[\s(]){about}\s*$"), _NEAREST),
 )
-_OR_SO = pattern(r"\s*(?:[\w%]+ ){0,2}{or_so}\b")
 _ADDS, _DIVIDES = pattern(r"\b{adds}\b"), pattern(r"(?<!\w){divides}(?!\w)")
 BEFORE = 24
 """Characters in front of a figure in which a word may say that it is rounded."""
@@ -113,7 +112,7 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
         if result and figure.start < result[-1].end:
             continue
         measure, size, end = _unit(same, figure)
-        result.append(Amount(figure, measure, size, years, end, falling, _rounding(same, figure.start, end)))
+        result.append(Amount(figure, measure, size, years, end, falling, _rounding(same, figure.start)))
     for place in range(len(result) - 2, -1, -1):  # 160,000 to 227,000 sq mi
         one, after = result[place], result[place + 1]
         if (
@@ -135,10 +134,9 @@ def _unit(text: str, figure: Figure) -> tuple[str, Decimal, int]:
     return measure, size, match.end()
 
 
-def _rounding(text: str, start: int, end: int) -> tuple[str, ...]:
+def _rounding(text: str, start: int) -> tuple[str, ...]:
     before = text[max(0, start - BEFORE) : start]
-    found = next((modes for words, modes in _HEDGES if words.search(before)), ())
-    return found or (_NEAREST if _OR_SO.match(text, end) else ())
+    return next((modes for words, modes in _HEDGES if words.search(before)), ())
 
 
 def _years(text: str, found: Sequence[Figure]) -> list[frozenset[int]]:

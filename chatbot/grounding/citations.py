@@ -17,9 +17,8 @@ from itertools import accumulate, groupby
 from ..questions.names import find_countries
 from ..schema import Citation, Context, Passage, Question, Range, Unsupported
 from .amounts import MOST_TERMS, Amount, amounts, is_reckoned
-from .cited_places import section_of
 from .claim_words import pattern, stem, stems
-from .clauses import Clause, clauses
+from .clauses import Clause, clauses, section_of
 from .dates import Date, date_stands, dates
 from .evidence import WORD, Evidence, Sentence, evidence_of
 from .figures import comma_decimals, figures, unify_signs

@@ -1,4 +1,7 @@
-"""An answer in clauses, each with the passages it cites: what stands before a [n], a cell of a table, a sentence."""
+"""An answer in clauses, each with the passages it cites: what stands before a [n], a cell of a table, a sentence.
+
+And under which heading of a passage stands what a clause says of it: a passage may span several.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..text import sentences
+from ..chat_models.statements import Statement, statements
+from ..schema import SECTION_SEPARATOR, Passage
+from ..text import analyzer, sentences
 from .dates import MONTHS
 from .tables import without_tables
-from .wording import GROUP, NUMBERS, QUOTATION, cited_numbers, strip_marks
+from .wording import GROUP, NUMBERS, QUOTATION, cited_numbers, is_quoted, normalise, quotations, strip_marks
 
 _LIST_MARK = re.compile(
     r"^[ \t>]*(?:[-*+]|#{1,6}|\(?\d{1,2}[.)])[ \t]+|^[ \t]*\|[ \t]*\d{1,2}[ \t]*(?=\|)", re.MULTILINE
@@ -97,3 +102,30 @@ def _words(text: str) -> str:
 
 def _as_read(text: str) -> str:
     return " ".join(strip_marks(text).replace("|", " ").split())
+
+
+LEAST_SHARED = 2
+"""Words that a clause and a sentence share where it is taken from that."""
+
+
+def section_of(passage: Passage, said: Sequence[Clause]) -> str:
+    """The heading above the sentence that the first clause with this passage's number is taken from.
+
+    The passage's own section, with those above it, where that is under it or cannot be told.
+    """
+    own = passage.hit.chunk.section
+    told = statements([passage])
+    first = next((clause for clause in said if passage.number in clause.numbers), None)
+    if first is None or len({one.heading for one in told}) < 2:
+        return own
+    quoted, terms = quotations(first.words), analyzer("english").terms
+    words = set(terms(first.words))
+
+    def nearness(one: Statement) -> tuple[int, int]:
+        text = normalise(one.text)
+        return sum(is_quoted(quote, text) for quote in quoted), len(words.intersection(terms(one.whole)))
+
+    best = max(told, key=nearness)
+    quotes, shared = nearness(best)
+    is_own = best.heading == own.rpartition(SECTION_SEPARATOR)[2]
+    return own if is_own or not (quotes or shared >= LEAST_SHARED) else best.heading

@@ -26,8 +26,7 @@ BEFORE_FIGURE = 6
 _NEGATORS, _STAND_INS = stems("negators"), stems("stand_in")
 _RISES, _FALLS = stems("rises"), stems("falls")
 _ABOVE, _BELOW = _RISES | stems("above"), _FALLS | stems("below")
-_ARTICLES, _NO_NEGATION = stems("articles"), stems("no_negation")
-"""Behind "not" and "no" it is none: "no less than", "not only"."""
+_ARTICLES = stems("articles")
 
 
 @dataclass(slots=True)
@@ -89,8 +88,8 @@ def _lay(
     if laid.share < CLOSE:
         return laid
     negations = 0
-    for place, (kind, start, end, source_start, source_end) in enumerate(changes):
-        said, there = clause[start:end], source[source_start:source_end]
+    for place, (kind, start, end, *part) in enumerate(changes):
+        said, there = clause[start:end], source[slice(*part)]
         if kind == "equal":
             _compare_amounts(laid, said, there, borne)
             continue
@@ -102,7 +101,7 @@ def _lay(
             _compare_directions(laid, said, there)
             if words >= LEAST:
                 _compare_names(laid, (clause, source), (_names(clause, first, end), there), proper)
-            negations += _negations(said, clause, first) - _negations(there, source, source_start)
+            negations += _negations(said) - _negations(there)
     if negations % 2:
         laid.negated.append(next((t.text for t in (*clause, *source) if t.key in _NEGATORS), ""))
     return laid
@@ -165,11 +164,8 @@ def _sign(token: Token) -> int:
     return (token.key in _ABOVE) - (token.key in _BELOW)
 
 
-def _negations(some: Sequence[Token], of: Sequence[Token], start: int) -> int:
-    return sum(
-        token.key in _NEGATORS and not (place + 1 < len(of) and of[place + 1].key in _NO_NEGATION)
-        for place, token in enumerate(some, start=start)
-    )
+def _negations(tokens: Sequence[Token]) -> int:
+    return sum(token.key in _NEGATORS for token in tokens)
 
 
 def _direction(tokens: Sequence[Token], place: int) -> int:

@@ -57,23 +57,20 @@ def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTabl
     side in its headings, or in a row or column of sources.
     """
     lines, kept, dropped = _unfenced(text.splitlines()), list[str](), list[str]()
-    tables = emptied = place = 0
-    while place < len(lines):
-        if (head := _head(lines, place)) is None:
-            kept.append(lines[place])
-            place += 1
+    tables = emptied = 0
+    for start, end, head, rows in _tables(lines):
+        if not head:
+            kept.append(lines[start])
             continue
-        end = _end(lines, place)
-        table = _Table(head, [_cells(line) for line in lines[place + 2 : end]], sides)
+        table = _Table(head, rows, sides)
         if table.gone and not table.sourced:
             emptied += 1
         else:
             tables += 1
             dropped += table.gone
-            kept += table.lines(lines[place], lines[place + 1])
+            kept += table.lines(lines[start], lines[start + 1])
             # A line that followed at once would be a row of it.
             kept += [""] if end < len(lines) and lines[end].strip() else []
-        place = end
     return CheckedTables("\n".join(kept).strip(), tables, tuple(dropped), emptied)
 
 
@@ -89,15 +86,12 @@ class Cell:
 
 def without_tables(text: str) -> tuple[str, list[Cell]]:
     """The text around its tables, and their cells."""
-    lines, around, cells, place = text.splitlines(), list[str](), list[Cell](), 0
-    while place < len(lines):
-        if (head := _head(lines, place)) is None:
-            around.append(lines[place])
-            place += 1
-            continue
-        end = _end(lines, place)
-        cells += _table_cells(head, [_cells(line)[: len(head)] for line in lines[place + 2 : end]])
-        place = end
+    lines, around, cells = text.splitlines(), list[str](), list[Cell]()
+    for start, _, head, rows in _tables(lines):
+        if head:
+            cells += _table_cells(head, rows)
+        else:
+            around.append(lines[start])
     return "\n".join(around), cells
 
 
@@ -180,7 +174,6 @@ class _Table:
         self._head = head
         self._sides = sides
         self._names = SideNames(sides)
-        rows = [row[: len(head)] for row in rows]
         self._of_rows = [_sources(row[:1], row[1:]) for row in rows]
         self._of_columns = [
             _sources([above], [row[place] for row in rows if place < len(row)]) for place, above in enumerate(head)
@@ -245,12 +238,15 @@ def _head(lines: Sequence[str], place: int) -> list[str] | None:
     return _cells(lines[place]) if _RULE.fullmatch(_inner(lines[place + 1])) else None
 
 
-def _end(lines: Sequence[str], place: int) -> int:
-    """Behind the last row of the table that begins there."""
-    end = place + 2
-    while end < len(lines) and "|" in lines[end]:
-        end += 1
-    return end
+def _tables(lines: Sequence[str]) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
+    """Where each table begins and ends, its head and its rows; each other line by itself, without a head."""
+    place = 0
+    while place < len(lines):
+        head, end = _head(lines, place) or [], place + 1
+        if head:
+            end = next((at for at in range(place + 2, len(lines)) if "|" not in lines[at]), len(lines))
+        yield place, end, head, [_cells(line)[: len(head)] for line in lines[place + 2 : end]]
+        place = end
 
 
 def _cells(line: str) -> list[str]:
