@@ -68,14 +68,11 @@ _STEM_BYTES = 100
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A fetched page. ``url`` is where it was found after redirects, ``name`` its file name for people,
-    ``content_type`` as the server says, without parameters and possibly empty.
-    """
+    """A fetched page. ``url`` is where it was found after redirects, ``name`` its file name for people."""
 
     path: Path
     url: str
     name: str
-    content_type: str
 
 
 def fetch(
@@ -143,7 +140,7 @@ def _saved(reply: PageResponse, url: str, folder: Path, max_bytes: int) -> Fetch
             raise
     except OSError as error:  # the network's errors are FetchProblems by now
         raise FetchProblem(f"it cannot be stored here: {error.strerror}.") from error
-    return Fetched(path, url, f"{stem}{suffix}", kind)
+    return Fetched(path, url, f"{stem}{suffix}")
 
 
 def _created(folder: Path, stem: str, suffix: str) -> tuple[Path, BinaryIO]:

@@ -139,7 +139,7 @@ def editions(scope: Scope, catalog: Catalog) -> list[int]:
 def _mentions(text: str, also: tuple[str, ...], known: frozenset[str]) -> Mentions:
     named = list(islice(find_countries(text, also), MOST))
     found = roles(text, named)
-    about = [country for country, is_subject in zip(named, _subjects(text, named, found), strict=True) if is_subject]
+    about = [country for country, is_subject in zip(named, subjects(text, named, found), strict=True) if is_subject]
     if about and not any(known.intersection(country.keys) for country in about):
         # "How much does Germany buy from Kenya?": of these two the data may answer for the other one.
         about = [c for c, role in zip(named, found, strict=True) if c in about or (role and known.intersection(c.keys))]
@@ -177,11 +177,6 @@ def _by_key(countries: tuple[Value, ...]) -> _Known:
     return _Known(found, tuple(str(value) for value in countries if country_code(str(value)) is None))
 
 
-def subjects(text: str, named: Sequence[NamedCountry]) -> list[bool]:
-    """For each country in text order: whether the question is about it."""
-    return _subjects(text, named, roles(text, named))
-
-
 def roles(text: str, named: Sequence[NamedCountry]) -> list[Role]:
     """For each country in text order what it does in the question."""
     decided: list[Role] = []
@@ -195,7 +190,8 @@ def roles(text: str, named: Sequence[NamedCountry]) -> list[Role]:
     return decided
 
 
-def _subjects(text: str, named: Sequence[NamedCountry], found: Sequence[Role]) -> list[bool]:
+def subjects(text: str, named: Sequence[NamedCountry], found: Sequence[Role]) -> list[bool]:
+    """For each country in text order, with its role: whether the question is about it."""
     sentence = [_sentence(text, country)[0] for country in named]
     plain = {start for start, role in zip(sentence, found, strict=True) if role is Role.SUBJECT}
     most = max(found, default=Role.PASSING)

@@ -24,7 +24,7 @@ class TestPages:
         server.pages["/reports/kenya%202023?lang=en"] = Page(b"<p>Kenya</p>")
         url = server.url("/reports/kenya%202023?lang=en")
         found = fetch(f" {url}#population\n", tmp_path, allow_private=True)
-        assert found == Fetched(tmp_path / "kenya 2023.html", url, "kenya 2023.html", "text/html")
+        assert found == Fetched(tmp_path / "kenya 2023.html", url, "kenya 2023.html")
         assert found.path.read_bytes() == b"<p>Kenya</p>"
 
     def test_what_is_sent_says_who_asks_and_nothing_more(

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.questions.mentions import subjects
+from chatbot.questions.mentions import roles, subjects
 from chatbot.questions.names import find_countries
 
 
 def about(text: str) -> list[str]:
     named = list(find_countries(text))
-    return [country.text for country, is_subject in zip(named, subjects(text, named), strict=True) if is_subject]
+    return [
+        country.text
+        for country, is_subject in zip(named, subjects(text, named, roles(text, named)), strict=True)
+        if is_subject
+    ]
 
 
 @pytest.mark.parametrize(
@@ -117,5 +121,6 @@ def test_both_in_one_question(question: str, expected: str) -> None:
 
 
 def test_a_long_list_is_read_in_linear_time() -> None:
-    named = list(find_countries("in " + "Mali, " * 600))
-    assert len(subjects("in " + "Mali, " * 600, named)) == 600
+    text = "in " + "Mali, " * 600
+    named = list(find_countries(text))
+    assert len(subjects(text, named, roles(text, named))) == 600
