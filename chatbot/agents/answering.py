@@ -273,10 +273,10 @@ def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
     return done if done.text else None
 
 
-def answer_text(run: AgentRun, text: str, scope: ScopeSummary, closest: Sequence[SearchHit] = ()) -> Iterator[Event]:
-    """An answer that is this text, with the passages that came closest in its trace."""
+def answer_text(run: AgentRun, text: str, scope: ScopeSummary) -> Iterator[Event]:
+    """An answer that is this text."""
     yield SourcesEvent((), scope)
-    yield from _said(run, text, scope, closest)
+    yield from _said(run, text, scope, ())
 
 
 def _said(run: AgentRun, text: str, scope: ScopeSummary, closest: Sequence[SearchHit]) -> Iterator[Event]:

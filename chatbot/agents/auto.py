@@ -13,7 +13,7 @@ from ..questions.mentions import COUNTRY, YEAR
 from ..request import RequestContext
 from ..schema import AnswerEvent, Event, Question, StepEvent
 from . import DEFAULT
-from .run import AgentRun, Resources
+from .run import AgentRun, BaseAgent
 
 WAYS = {
     "direct": "one search and one answer: for a question about one fact, one topic or one report",
@@ -25,13 +25,8 @@ WAYS = {
 }
 
 
-class AutoAgent:
+class AutoAgent(BaseAgent):
     """Implements `protocols.Agent`: one call more than the agent it picks; by rule without a language model."""
-
-    needs_language_model = False
-
-    def __init__(self, resources: Resources) -> None:
-        self._resources = resources
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """Choose, then the chosen agent's events; its trace begins with the choice."""

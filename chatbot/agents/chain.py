@@ -11,7 +11,7 @@ from ..model_output.asking import follow_up, prose
 from ..request import RequestContext
 from ..schema import Context, Event, Prompt, Question, SearchHit, StepEvent
 from .answering import WritingPlan, answer_empty, answer_from, is_empty, open_research, quotations
-from .run import AgentRun, Resources
+from .run import AgentRun, BaseAgent
 from .searches import Findings, narrowed_search, new_questions, number_passages
 
 NOT_FOUND = "not found"
@@ -25,16 +25,13 @@ class Link:
     answer: str
 
 
-class ChainAgent:
+class ChainAgent(BaseAgent):
     """Implements `protocols.Agent`. Two generation calls a round and one for the answer, tries to repair apart.
 
     The seed asks a third time which passages support the short answer; here it cites them.
     """
 
     needs_language_model = True
-
-    def __init__(self, resources: Resources) -> None:
-        self._resources = resources
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """Ask on until the model says it is enough, the rounds are over, or the budget is."""

@@ -19,7 +19,7 @@ from ..retrieval.subjects import names_missing, with_figures
 from ..schema import Context, Event, Passage, Prompt, Question, Quotation, SearchHit
 from ..text import count_of, escape_markdown
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_research
-from .run import AgentRun, Resources
+from .run import AgentRun, BaseAgent
 from .searches import Search, alternate, distinct
 
 QUOTES = 2
@@ -32,13 +32,8 @@ NOTHING_TO_COMPARE = (
 )
 
 
-class CompareAgent:
+class CompareAgent(BaseAgent):
     """Implements `protocols.Agent`. One generation call; without a language model, quotations side by side."""
-
-    needs_language_model = False
-
-    def __init__(self, resources: Resources) -> None:
-        self._resources = resources
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """The searches of all sides at once, then one answer from the best of each."""

@@ -11,7 +11,7 @@ from ..request import RequestContext
 from ..schema import Context, Event, Prompt, Question, SearchHit, StepEvent
 from ..text import count_of, escape_markdown
 from .answering import WritingPlan, answer_empty, answer_from, is_empty, open_research, quotations
-from .run import AgentRun, Resources
+from .run import AgentRun, BaseAgent, Resources
 from .searches import Findings, bullet_list, narrowed_search, new_questions, number_passages
 
 TERMS = 6
@@ -20,17 +20,15 @@ JUDGED = 24
 """Passages that one call judges, and so the most that a round brings."""
 
 
-class DeepAgent:
+class DeepAgent(BaseAgent):
     """Implements `protocols.Agent`. With r rounds at most 2 + 2 r generation calls, and tries to repair apart.
 
     The question itself is searched beside its parts. Without a language model: one round, sub-questions by rule,
     and quotations for each.
     """
 
-    needs_language_model = False
-
     def __init__(self, resources: Resources) -> None:
-        self._resources = resources
+        super().__init__(resources)
         self._settings = resources.settings
         self._has_model = resources.chat_models.is_language_model
         self._rounds = self._settings.deep_rounds if self._has_model else 1

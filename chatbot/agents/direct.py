@@ -13,17 +13,12 @@ from ..schema import Event, Question, Scope, ScopeSummary
 from ..text import escape_markdown
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, judged, open_scope
 from .budget import SecondsUsedUpError
-from .run import AgentRun, Resources
+from .run import AgentRun, BaseAgent
 from .searches import whole_search
 
 
-class DirectAgent:
+class DirectAgent(BaseAgent):
     """Implements `protocols.Agent`. A model that fails is an error here: there is nothing that would be lost."""
-
-    needs_language_model = False
-
-    def __init__(self, resources: Resources) -> None:
-        self._resources = resources
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """Raises ChatModelError, DependencyError, IngestingError."""

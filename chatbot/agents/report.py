@@ -49,7 +49,7 @@ from .answering import (
 )
 from .budget import SecondsUsedUpError
 from .repetition import WrittenSentences, has_statements
-from .run import AgentRun, Resources
+from .run import AgentRun, BaseAgent
 from .searches import Findings, distinct, narrowed_search, number_passages
 
 SCOUTED = 10
@@ -77,13 +77,10 @@ class _Found:
     closest: list[SearchHit] = field(default_factory=list)
 
 
-class ReportAgent:
+class ReportAgent(BaseAgent):
     """Implements `protocols.Agent`. One generation call for the outline and one for each section."""
 
     needs_language_model = True
-
-    def __init__(self, resources: Resources) -> None:
-        self._resources = resources
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """An outline, then section by section."""

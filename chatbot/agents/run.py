@@ -61,6 +61,15 @@ class Resources:
     """With the query-time figures of the question's preset."""
 
 
+class BaseAgent:
+    """What agents begin with (`protocols.Agent`)."""
+
+    needs_language_model = False
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+
 class AgentRun:
     """One question, what it may use and what it has done.
 
