@@ -64,6 +64,8 @@ def _start(app: Flask, services: Services) -> None:
     if _wants_samples(services):
         samples = app.extensions["samples"] = services.ingesting.sample_reports()
         samples.start()
+    if (foreign := services.storage.foreign_changes) is not None:
+        app.extensions["startup"].background("foreign-changes", foreign.follow)
 
 
 def _run_worker(app: Flask) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection as AnyOf
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -190,6 +191,33 @@ class CandidateStore(Store, Protocol):
 
     def with_candidates(self, count: int | None) -> Store:
         """The same with always so many, and to the letter: no exact search of few passages, nothing asked for ties."""
+
+
+@runtime_checkable
+class AskedStore(Store, Protocol):
+    """A store that may embed questions itself."""
+
+    def asking(self, question: str) -> Store:
+        """The same, for the searches of one question."""
+
+
+@runtime_checkable
+class TracedStore(Store, Protocol):
+    """A store that asks a search engine what a person may read, and ask again by hand."""
+
+    def traced(self) -> AbstractContextManager[list[tuple[str, list[dict[str, Any]]]]]:
+        """The collections and aggregations that this thread's searches send inside the block, in order."""
+
+
+@runtime_checkable
+class RerankingStore(Store, Protocol):
+    """A store with a reranking model of its own."""
+
+    def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
+        """Of chunks, by id; those that are gone are left out. No chunks: only whether it could be asked.
+
+        Raises SearchEngineError.
+        """
 
 
 @runtime_checkable

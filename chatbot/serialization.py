@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from .schema import (
+    Aggregation,
     Citation,
     Condition,
     DocumentRecord,
@@ -125,6 +127,7 @@ def trace_json(trace: Trace) -> Json:
             "figure_years": years_json(trace.understood.figure_years),
             "editions": years_json(trace.understood.editions),
         },
+        "pipeline": None if trace.pipeline is None else [_aggregation_json(one) for one in trace.pipeline],
         "threshold": asdict(trace.threshold) if trace.threshold else None,
         "hits": [hit_json(hit) for hit in trace.hits],
         "steps": [{"name": step.name, "ms": step.ms} for step in trace.steps],
@@ -138,6 +141,10 @@ def trace_json(trace: Trace) -> Json:
         "ledger": [ledger_json(row) for row in trace.ledger],
         "cost": trace.cost,
     }
+
+
+def _aggregation_json(sent: Aggregation) -> Json:
+    return {"collection": sent.collection, "pipeline": json.loads(sent.stages)}
 
 
 def answer_json(saved: Saved) -> Json:
@@ -162,7 +169,14 @@ def answer_json(saved: Saved) -> Json:
 def search_json(question: Question, retrieval: Retrieval, scope: ScopeSummary) -> Json:
     """The `/api/search` response."""
     method = question.retrieval_method
-    trace = Trace("search", method, question.query, threshold=retrieval.threshold, steps=retrieval.steps)
+    trace = Trace(
+        "search",
+        method,
+        question.query,
+        threshold=retrieval.threshold,
+        steps=retrieval.steps,
+        pipeline=retrieval.pipeline,
+    )
     shown = {name: value for name, value in trace_json(trace).items() if name != "hits"}
     return {"hits": [hit_json(hit) for hit in retrieval.hits], "scope": scope_json(scope), "trace": shown}
 

@@ -152,6 +152,11 @@ class Settings(BaseModel):
     index_options: str = Field(
         "", description="More of the vector index of MongoDB, as JSON: hnswOptions, numPartitions, storedSource."
     )
+    auto_embed: str = Field(
+        "",
+        description="Voyage model (voyage-4) by which MongoDB's search engine embeds passages and questions itself: "
+        "autoEmbed, a preview. Not set: EMBEDDING_MODEL does.",
+    )
     num_candidates: Literal["auto"] | Annotated[int, Field(ge=1, le=10_000)] = Field(
         "auto",
         description="Candidates of an approximate $vectorSearch. auto: 20 x the results, at least 1000, more inside a "
@@ -190,7 +195,9 @@ class Settings(BaseModel):
     )
     bm25_b: Fraction = Field(0.75, description="BM25: how much long passages are held back; not in MongoDB's search.")
     reranker: str = Field(
-        "none", description="none, diversity, mmr, llm, or cross_encoder (package sentence-transformers)."
+        "none",
+        description="none, diversity, mmr, llm, cross_encoder (package sentence-transformers), or mongodb ($rerank, a "
+        "preview of Atlas).",
     )
     rerank_candidates: int | None = Field(
         None, ge=1, le=200, description="Passages that a reranker is given. Not set: as it asks for (diversity: 10)."

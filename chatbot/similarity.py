@@ -11,8 +11,7 @@ from functools import cache
 from typing import Any
 
 from .errors import InvalidRequestError
-from .presets import PRESETS
-from .protocols import CandidateStore
+from .protocols import AskedStore, CandidateStore
 from .retrieval.pipeline import settled_search
 from .schema import Match, Value, Vector
 from .services import Services
@@ -68,7 +67,9 @@ def similarity_search(
     scope = services.storage.scopes.resolve(None, context, collections)
     store = services.vectors.store
     if isinstance(store, CandidateStore):
-        store = store.with_candidates(max(PRESETS["adaptive"]["num_candidates"], candidates(limit)))
+        store = store.with_candidates(candidates(limit))
+    if isinstance(store, AskedStore):
+        store = store.asking(query)
 
     def search(count: int) -> tuple[list[Match], list[Match]]:
         return store.vector_search(vector, top_k=count, scope=scope), []

@@ -1,4 +1,4 @@
-"""Seed 003's two functions, on the embedded database and on MongoDB's search engine (R-D1, R-D3)."""
+"""Seed 003's two functions, on every store (R-D1, R-D3)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from chatbot import create_embedding, similarity, similarity_search
 from chatbot.database.core import Database
 from chatbot.database.mongo import MongoBackend
 from chatbot.errors import InvalidRequestError
+from chatbot.presets import PRESETS
 from chatbot.services import Services
 from chatbot.settings import Settings
 from chatbot.stores.atlas.definitions import index_plans
 from chatbot.stores.atlas.indexes import ensure_indexes
+from tests.fakes import postgres
 from tests.fakes.mongomock_search import SearchClient
 from tests.ingestion.helpers import ingest, passages_of, write
 
@@ -29,13 +31,15 @@ def client() -> SearchClient:
     return SearchClient()
 
 
-@pytest.fixture(params=["faiss", "atlas"])
+@pytest.fixture(params=["faiss", "atlas", "pgvector"])
 def services(
     request: pytest.FixtureRequest, settings: Settings, client: SearchClient, monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> Iterator[Services]:  # fmt: skip
     name = str(request.param)
     changed = settings.override(embedding_model="64", vector_search=name)
+    if name == "pgvector":
+        changed = changed.override(postgres_uri=postgres.empty_database())
     database = Database(MongoBackend(client, "similar")) if name == "atlas" else None
     with Services(changed, database=database) as opened:
         if database is not None:
@@ -81,8 +85,11 @@ def test_a_report_context_is_a_filter(services: Services) -> None:
 @pytest.mark.parametrize("services", ["atlas"], indirect=True)
 def test_on_mongodb_it_is_the_seeds_pipeline(services: Services, client: SearchClient) -> None:
     client.engine.asked.clear()
+    similarity_search("zebra3", limit=100, collection_name="report_chatting")
     similarity_search("zebra3", collection_name="report_chatting")
-    ((collection, pipeline, _),) = client.engine.asked
+    (_, wide, _), (collection, pipeline, _) = client.engine.asked
+    assert wide[0]["$vectorSearch"]["numCandidates"] == 2000
     stage = pipeline[0]["$vectorSearch"]
     assert (collection, stage["numCandidates"], stage["limit"]) == ("report_chatting", 1000, 5)
+    assert stage["numCandidates"] == PRESETS["adaptive"]["num_candidates"]
     assert [next(iter(part)) for part in pipeline] == ["$vectorSearch", "$addFields", "$sort", "$project"]

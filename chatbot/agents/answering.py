@@ -300,7 +300,7 @@ def conclude(
             response,
             scope=scope,
             context=context,
-            retrieval=Retrieval(tuple(hits), run.threshold, ()),
+            retrieval=Retrieval(tuple(hits), run.threshold, (), run.pipeline),
             steps=run.spending.steps,
             path=run.path,
             stopped_by=run.stopped_by,

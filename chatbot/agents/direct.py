@@ -43,7 +43,7 @@ class DirectAgent:
             yield from answer_empty(run, scope, ())
             return
         allowance.settle(*retrieval.steps)
-        run.note_threshold(retrieval)
+        run.note(retrieval)
         if allowance.refused:
             yield from run.stop("calls")
         verdict = judged(run, retrieval.hits)
@@ -69,7 +69,7 @@ class DirectAgent:
             return
         retrieval, chunks = found
         run.spending.add(*retrieval.steps)
-        run.note_threshold(retrieval)
+        run.note(retrieval)
         scope = ScopeSummary(Scope(), len(question.attachments), len(chunks))
         if not retrieval.hits:
             names = ", ".join(document.name for document in question.attachments)

@@ -22,7 +22,7 @@ from ..retrieval.pipeline import Retrieval, Retriever
 from ..retrieval.relevance import Judge
 from ..retrieval.scope import KnowledgeCollection, describe, inventory
 from ..retrieval.summaries import without_summaries
-from ..schema import Message, Question, SearchHit, StepEvent, StepTiming, Stopper, Threshold
+from ..schema import Aggregation, Message, Question, SearchHit, StepEvent, StepTiming, Stopper, Threshold
 from ..settings import Settings
 from ..text import Analyzer, estimate_tokens
 from .budget import (
@@ -80,6 +80,7 @@ class AgentRun:
         self.why_stopped = ""
         self.threshold: Threshold | None = None
         """Of its searches: that of the one that had to descend furthest."""
+        self.pipeline: tuple[Aggregation, ...] | None = None
         self.closest_only = False
         self._found = False
         self._share = PLANNING_SHARE
@@ -222,7 +223,7 @@ class AgentRun:
                 yield self.step("found", f"{label}: {why}", failed=True)
                 continue
             found[outcome.place] = outcome.result
-            self.note_threshold(outcome.result)
+            self.note(outcome.result)
             allowances[outcome.place].settle(*outcome.result.steps)
             yield self.step("found", label, hits=outcome.result.hits)
         if any(allowance.refused for allowance in allowances):
@@ -234,8 +235,10 @@ class AgentRun:
         self._found = self._found or len(failures) < len(searches)
         return found
 
-    def note_threshold(self, found: Retrieval) -> None:
-        """Keep it for the trace."""
+    def note(self, found: Retrieval) -> None:
+        """Keep for the trace how it was found."""
+        if found.pipeline is not None:
+            self.pipeline = (*(self.pipeline or ()), *found.pipeline)
         if found.threshold and (self.threshold is None or found.threshold.used < self.threshold.used):
             self.threshold = found.threshold
 

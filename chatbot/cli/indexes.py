@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import SearchEngineError
+from ..protocols import TracedStore
 from ..schema import Scope
-from ..stores.atlas.definitions import IndexPlan
+from ..stores.atlas.definitions import SearchTarget
 from ..stores.atlas.indexes import IndexStatus, Polling, drop_indexes, ensure_indexes, index_status
-from ..stores.atlas.store import AtlasStore
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -44,7 +44,7 @@ def show_indexes(services: Services) -> None:
 
     Example: python -m chatbot index status
     """
-    statuses = [index_status(services.storage.database, plan.target) for plan in _index_plans(services)]
+    statuses = [index_status(services.storage.database, plan) for plan in _index_plans(services)]
     for status in statuses:
         _print_status(status)
     if not all(status.queryable for status in statuses):
@@ -63,7 +63,7 @@ def remove_indexes(services: Services) -> None:
     click.echo("\n".join(f"dropped {name}" for name in dropped) or "There was no search index to drop.")
 
 
-def _index_plans(services: Services) -> list[IndexPlan]:
+def _index_plans(services: Services) -> list[SearchTarget]:
     if not services.storage.engine.traits.has_search_indexes:
         raise SearchEngineError(
             f"There are no search indexes here: {services.storage.engine.detail}.",
@@ -83,15 +83,18 @@ def _print_status(status: IndexStatus) -> None:
 @click.option("--explain", is_flag=True, help="Also what the server says of it.")
 @click.pass_obj
 def show_pipelines(services: Services, question: str, limit: int | None, explain: bool) -> None:
-    """Print the aggregations that search for a question, ready to be pasted into mongosh.
+    """Search for a question, and print the aggregations that were sent, ready to be pasted into mongosh.
 
     Example: python -m chatbot index pipeline "maize harvest in Kenya" --limit 5
     """
     _index_plans(services)
-    store, vector = services.vectors.store, services.vectors.embedder.embed_query(question)
-    assert isinstance(store, AtlasStore)
-    top_k = limit or services.settings.top_k
-    for collection, pipeline in store.pipelines(question, vector, top_k=top_k, scope=Scope()):
+    store, settings = services.vectors.store, services.settings
+    assert isinstance(store, TracedStore)
+    with store.traced() as sent:
+        services.answering.retriever().retrieve(
+            question, top_k=limit or settings.top_k, scope=Scope(), method=settings.retrieval_method
+        )
+    for collection, pipeline in sent:
         shown: dict[str, Any] = {"collection": collection, "pipeline": pipeline}
         if explain:
             shown["explain"] = services.storage.database[collection].explain(pipeline)

@@ -17,6 +17,9 @@ from ..schema import Vector
 Json = dict[str, Any]
 INDEX_BUILD_MS = 60_000
 """An index of a large collection takes longer than any other call may."""
+NO_CHANGE_STREAMS, TOKEN_LOST = 40573, {136, 260, 280, 286}
+"""A server that is no replica set; and CappedPositionLost, InvalidResumeToken, ChangeStreamFatalError and
+ChangeStreamHistoryLost: there is no going on from where one was (error_codes.yml)."""
 EXPIRES, LONGEST_EXPIRY = "expires", 10 * 365 * 86_400.0
 
 
@@ -27,6 +30,16 @@ class CommandError(DatabaseError):
         super().__init__(f"The database refused a command: {server_message}", retry_after=retry_after)
         self.server_message = server_message
         self.server_code = server_code
+
+
+class ChangeStream(Protocol):
+    """PyMongo's."""
+
+    alive: bool
+    resume_token: Any
+
+    def try_next(self) -> Json | None:
+        """The next change; None where there is none within a moment."""
 
 
 class Backend(Protocol):
@@ -51,6 +64,9 @@ class Backend(Protocol):
 
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
         """One update for each ``_id``."""
+
+    def watch(self, names: Sequence[str], after: Any) -> AbstractContextManager[ChangeStream]:
+        """See `Database.watch`."""
 
     def collection_names(self) -> list[str]:
         """Those that exist, in no order."""
@@ -240,6 +256,16 @@ class Database:
         """The collections that exist, sorted."""
         with self._backend.translate_errors(), self._backend.deadline(None):
             return sorted(self._backend.collection_names())
+
+    @contextmanager
+    def watch(self, names: Sequence[str], after: Any = None) -> Iterator[ChangeStream]:
+        """Changes of rows of these collections in place, by any program: from now on, or after a ``resume_token``.
+
+        Raises:
+            CommandError: NO_CHANGE_STREAMS where the server has none; one of TOKEN_LOST, also while it is read.
+        """
+        with self._backend.translate_errors(), self._backend.watch(names, after) as stream:
+            yield stream
 
     def encode_vector(self, vector: Vector) -> Any:
         """A vector in the form this database stores it; `decode_vector` reads it back."""

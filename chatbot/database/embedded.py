@@ -170,6 +170,10 @@ class EmbeddedBackend:
         """In one transaction."""
         raw.bulk_write([neosqlite.UpdateOne({"_id": id}, update) for id, update in updates], ordered=False)
 
+    def watch(self, names: Sequence[str], after: Any) -> Any:
+        """Nobody else writes the file."""
+        raise NotImplementedError
+
     def collection_names(self) -> list[str]:
         """In no order."""
         return [str(name) for name in self._connection().list_collection_names()]

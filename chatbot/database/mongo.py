@@ -38,6 +38,8 @@ CONNECTIONS_PER_THREAD = 4
 """Upper bound of the pool: streamed answers and ingestion run beside the threads that serve requests."""
 PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds before the third attempt, doubled with each further one; the second is made at once, as PyMongo does."""
+AWAIT_MS = 100
+"""How long a change stream waits for the next change."""
 SOON = 5
 LATER = 30
 """Seconds after which trying again may help: an election or a restart is over, a changed password is rolled out."""
@@ -125,6 +127,12 @@ class MongoBackend:
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
         """In one round trip."""
         raw.bulk_write([UpdateOne({"_id": id}, update) for id, update in updates], ordered=False)
+
+    def watch(self, names: Sequence[str], after: Any) -> Any:
+        """One stream for all of them, without the rows themselves."""
+        wanted = {"ns.coll": {"$in": list(names)}, "operationType": {"$in": ["update", "replace"]}}
+        pipeline = [{"$match": wanted}, {"$project": {"ns": 1, "documentKey": 1}}]
+        return self._database.watch(pipeline, resume_after=after, max_await_time_ms=AWAIT_MS)
 
     def collection_names(self) -> list[str]:
         """In no order."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..database.core import Collection
 from ..database.rows import EMBEDDING_FIELD, decode_vector
-from ..protocols import Quoter
+from ..errors import SearchEngineError
+from ..protocols import Quoter, RerankingStore
 from ..repositories.report_index import SEVERAL
 from ..request import RequestContext
 from ..schema import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
-from ..stores.atlas.definitions import IndexPlan
+from ..stores.atlas.definitions import LEFT_OVER, SearchTarget
 from ..stores.atlas.indexes import IndexStatus, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search
 
@@ -179,17 +180,26 @@ def check_engine(services: Services) -> Iterator[Finding]:
     if engine.traits.has_search_indexes:
         found = probe_search(services.storage.database, services.settings.report_collection)
         if not found.vector:
-            yield Finding(
-                "error",
-                "vector_search",
-                "no_search_engine",
+            raise SearchEngineError(
                 f"VECTOR_SEARCH={engine.store}, but there is {found.detail}.",
-                "Set VECTOR_SEARCH=auto or faiss, or use Atlas or MongoDB Community 8.2+ with mongot.",
+                remedy="Set VECTOR_SEARCH=auto or faiss, or use Atlas or MongoDB Community 8.2+ with mongot.",
+                reason="no_search_engine",
             )
-            return
-        yield Finding("ok", "vector_search", "engine", found.detail)
+        asked = "what a question asks of it: python -m chatbot index pipeline QUESTION"
+        yield Finding("ok", "vector_search", "engine", f"{found.detail}; {asked}")
+        store = services.vectors.store
+        if services.settings.reranker == "mongodb" and isinstance(store, RerankingStore):
+            store.relevance("Does the server rerank?", ())
         return
     yield Finding("ok", "vector_search", "engine", f"{engine.store}: {engine.detail}; {services.vectors.store.ping()}")
+    if (foreign := services.storage.foreign_changes) is not None and not foreign.supported():
+        yield Finding(
+            "warning",
+            "vector_search",
+            "changes_in_place_unseen",
+            "This server has no change streams: what another program changes in a passage is not noticed.",
+            "Where others write: make it a replica set (rs.initiate()), or run after them: python -m chatbot migrate",
+        )
 
 
 def check_indexes(services: Services) -> Iterator[Finding]:
@@ -199,21 +209,28 @@ def check_indexes(services: Services) -> Iterator[Finding]:
     """
     if not services.storage.engine.traits.has_search_indexes:
         return
-    if not probe_search(services.storage.database, services.settings.report_collection).vector:
-        return
     for plan in services.vectors.index_plans:
         findings = list(_check_index(services, plan))
-        yield from findings or [Finding("ok", "indexes", "queryable", plan.target.described)]
+        yield from findings or [Finding("ok", "indexes", "queryable", plan.described)]
+    for name in _collection_names(services):
+        for left in LEFT_OVER & {str(found["name"]) for found in services.storage.database[name].search_indexes()}:
+            yield Finding(
+                "warning",
+                "indexes",
+                "index_left_over",
+                f"The search index {left!r} of {name!r} is used no more, and takes the room of another.",
+                f'In mongosh: db.getCollection("{name}").dropSearchIndex("{left}")',
+            )
 
 
-def _check_index(services: Services, plan: IndexPlan) -> Iterator[Finding]:
-    status = index_status(services.storage.database, plan.target)
+def _check_index(services: Services, plan: SearchTarget) -> Iterator[Finding]:
+    status = index_status(services.storage.database, plan)
     if status.state == "DOES_NOT_EXIST":
         yield _missing(services, plan)
         return
     lacking = "keywords are not searched" if plan.optional else "nothing is found"
     if status.state == "FAILED":
-        failed = f"The {plan.target.described} failed ({status.message}): {lacking}."
+        failed = f"The {plan.described} failed ({status.message}): {lacking}."
         yield Finding(_severity(plan), "indexes", "index_failed", failed, CREATE)
         return
     if not status.queryable:
@@ -221,54 +238,53 @@ def _check_index(services: Services, plan: IndexPlan) -> Iterator[Finding]:
             _severity(plan),
             "indexes",
             "index_building",
-            f"The {plan.target.described} is {status.state}: {lacking} until it is ready.",
+            f"The {plan.described} is {status.state}: {lacking} until it is ready.",
             "Wait, and look again: python -m chatbot index status",
         )
-    if plan.target.kind == "vectorSearch":
+    if plan.kind == "vectorSearch":
         yield from _differences(plan, status)
 
 
-def _missing(services: Services, plan: IndexPlan) -> Finding:
-    target = plan.target
+def _missing(services: Services, plan: SearchTarget) -> Finding:
     others = [
         str(found["name"])
-        for found in services.storage.database[target.collection].search_indexes()
-        if index_kind(found) == target.kind and found.get("name") != target.index
+        for found in services.storage.database[plan.collection].search_indexes()
+        if index_kind(found) == plan.kind and found.get("name") != plan.index
     ]
     if others:
         return _error(
             "index_under_another_name",
-            f"{target.collection!r} has no index {target.index!r}, but one named {others[0]!r}. A search by the wrong "
+            f"{plan.collection!r} has no index {plan.index!r}, but one named {others[0]!r}. A search by the wrong "
             "name finds nothing and says nothing.",
             f"{CREATE}, then drop {others[0]!r} in Atlas",
         )
-    return Finding(_severity(plan), "indexes", "index_missing", f"The {target.described} does not exist.", CREATE)
+    return Finding(_severity(plan), "indexes", "index_missing", f"The {plan.described} does not exist.", CREATE)
 
 
-def _severity(plan: IndexPlan) -> Severity:
+def _severity(plan: SearchTarget) -> Severity:
     """Without a text index questions are answered by their vectors."""
     return "warning" if plan.optional else "error"
 
 
-def _differences(plan: IndexPlan, status: IndexStatus) -> Iterator[Finding]:
-    wanted = _vector(plan.target.definition)
+def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:
+    wanted = _vector(plan.definition)
     found = _vector(status.definition, str(wanted["path"]))
-    described = plan.target.described
+    described = plan.described
     if found.get("path") != wanted["path"]:
         yield _error("wrong_path", f"The {described} is over {found.get('path')!r}, not {wanted['path']!r}.")
-    elif found.get("numDimensions") != wanted["numDimensions"]:
+    elif "numDimensions" in wanted and found.get("numDimensions") != wanted["numDimensions"]:
         yield _error(
             "index_wrong_dimensions",
             f"The {described} has {found.get('numDimensions')} dimensions, the model {wanted['numDimensions']}.",
             f"Set the model the index was made for, or: {CREATE.removeprefix('Run: ')}",
         )
-    elif found.get("similarity") != wanted["similarity"]:
+    elif "similarity" in wanted and found.get("similarity") != wanted["similarity"]:
         yield _error(
             "wrong_similarity",
             f"The {described} compares by {found.get('similarity')}, scores are meant for {wanted['similarity']}.",
         )
     declared = {field["path"] for field in status.definition.get("fields", []) if field.get("type") == "filter"}
-    needed = [field["path"] for field in plan.target.definition["fields"] if field["type"] == "filter"]
+    needed = [field["path"] for field in plan.definition["fields"] if field["type"] == "filter"]
     if undeclared := [path for path in needed if path not in declared]:
         yield _error(
             "filter_field_undeclared",
@@ -278,7 +294,7 @@ def _differences(plan: IndexPlan, status: IndexStatus) -> Iterator[Finding]:
 
 def _vector(definition: Mapping[str, Any], path: str = "") -> Mapping[str, Any]:
     """The vector field at ``path``, else the first."""
-    vectors = [field for field in definition.get("fields", []) if field.get("type") == "vector"]
+    vectors = [field for field in definition.get("fields", []) if field.get("type") in {"vector", "autoEmbed"}]
     return next((field for field in vectors if field.get("path") == path), vectors[0] if vectors else {})
 
 

@@ -24,15 +24,15 @@ ENOUGH = 0.98
 
 def check_recall(services: Services) -> Iterator[Finding]:
     """The smallest NUM_CANDIDATES that is enough, by collection. Raises DependencyError."""
-    if not services.storage.engine.traits.has_search_indexes:
+    if not services.storage.engine.traits.has_search_indexes or services.settings.auto_embed:
         yield Finding("ok", "recall", "exact", f"{services.storage.engine.store} is measured by its own benchmarks")
         return
     embedder = services.vectors.embedder
     vectors = [embedder.embed_query(text) for text in _questions(services)]
     if not vectors:
         yield Finding("warning", "recall", "no_questions", "There is nothing to ask: no question and no heading.")
-    for target in (plan.target for plan in services.vectors.index_plans if plan.target.kind == "vectorSearch"):
-        if vectors and services.storage.database[target.collection].estimated_count():
+    for target in services.vectors.index_plans:
+        if vectors and not target.optional and services.storage.database[target.collection].estimated_count():
             yield _measured(services, target, vectors)
 
 

@@ -158,6 +158,7 @@ def assemble(
         stopped_by=stopped_by,
         truncated=truncated,
         closest_only=closest_only,
+        pipeline=retrieval.pipeline if retrieval else None,
     )
     return Answer(
         response=response,

@@ -301,5 +301,5 @@ class AtlasSlotIndexes:
 
     def _ensure(self, dimensions: Mapping[str, int], dropped: Sequence[str] = ()) -> None:
         plans = index_plans(self._settings, dimensions, dropped=dropped)
-        vectors = [plan for plan in plans if plan.target.kind == "vectorSearch"]
+        vectors = [plan for plan in plans if plan.kind == "vectorSearch"]
         ensure_indexes(self._database, vectors, self._polling)

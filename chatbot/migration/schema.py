@@ -161,8 +161,7 @@ class Mender:
                 report(len(ids))
         if not self._dry_run:
             self._recount()
-            if self._found:
-                CorpusChanges(self._database).record_everything()
+            CorpusChanges(self._database).record_everything()  # others may have changed rows, too
         return self._found
 
     def _mended(self, row: Mapping[str, Any]) -> Json:

@@ -10,7 +10,8 @@ RERANKERS: Registry[Reranker] = Registry(
         "diversity": "chatbot.rerankers.diversity",
         "llm": "chatbot.rerankers.llm",
         "mmr": "chatbot.rerankers.mmr",
+        "mongodb": "chatbot.rerankers.mongodb",
         "none": "chatbot.rerankers.none",
     },
 )
-"""Each ``build(*, chat_model, language)``: a function that gives the chat model, and LANGUAGE."""
+"""Each ``build(*, chat_model, language, store)``: a function that gives the chat model, LANGUAGE, one for the store."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from ..errors import DependencyError, MissingPackageError
-from ..protocols import ChatModel, Reranked
+from ..protocols import ChatModel, Reranked, Store
 from ..request import RequestContext
 from ..schema import SearchHit
 
@@ -50,7 +50,7 @@ class CrossEncoderReranker:
         return Reranked(tuple(hits[n] for n in order[:top_k]))
 
 
-def build(*, chat_model: Callable[[], ChatModel], language: str) -> CrossEncoderReranker:
+def build(*, chat_model: Callable[[], ChatModel], language: str, store: Callable[[], Store]) -> CrossEncoderReranker:
     """Raises MissingPackageError; RerankerError: the weights cannot be loaded."""
     try:
         encoders = import_module("sentence_transformers")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..protocols import ChatModel, Reranked
+from ..protocols import ChatModel, Reranked, Store
 from ..request import RequestContext
 from ..schema import SearchHit
 
@@ -34,6 +34,6 @@ class DiversityReranker:
         return Reranked(tuple(in_turn[:top_k]))
 
 
-def build(*, chat_model: Callable[[], ChatModel], language: str) -> DiversityReranker:
+def build(*, chat_model: Callable[[], ChatModel], language: str, store: Callable[[], Store]) -> DiversityReranker:
     """Asks no model."""
     return DiversityReranker()

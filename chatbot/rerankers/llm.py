@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ..model_output.asking import ask, numbers, shape_prompt
 from ..prompts import inert, render
-from ..protocols import ChatModel, Reranked
+from ..protocols import ChatModel, Reranked, Store
 from ..request import RequestContext
 from ..schema import Message, SearchHit, Usage
 
@@ -67,6 +67,6 @@ def _request(query: str, hits: Sequence[SearchHit]) -> str:
     return render("rerank_user", passages=passages, question=query)
 
 
-def build(*, chat_model: Callable[[], ChatModel], language: str) -> LlmReranker:
+def build(*, chat_model: Callable[[], ChatModel], language: str, store: Callable[[], Store]) -> LlmReranker:
     """``chat_model`` is called at the first question: the model may be set up later."""
     return LlmReranker(chat_model)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 
-from ..protocols import ChatModel, Reranked
+from ..protocols import ChatModel, Reranked, Store
 from ..request import RequestContext
 from ..schema import SearchHit
 from ..text import analyzer
@@ -65,6 +65,6 @@ def _cosine(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     return shared / norms if norms else 0.0
 
 
-def build(*, chat_model: Callable[[], ChatModel], language: str) -> MmrReranker:
+def build(*, chat_model: Callable[[], ChatModel], language: str, store: Callable[[], Store]) -> MmrReranker:
     """``language`` says which words count, and as the same."""
     return MmrReranker(analyzer(language).terms)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..protocols import ChatModel, Reranked
+from ..protocols import ChatModel, Reranked, Store
 from ..request import RequestContext
 from ..schema import SearchHit
 
@@ -23,6 +23,6 @@ class NoReranker:
         return Reranked(tuple(hits[:top_k]))
 
 
-def build(*, chat_model: Callable[[], ChatModel], language: str) -> NoReranker:
+def build(*, chat_model: Callable[[], ChatModel], language: str, store: Callable[[], Store]) -> NoReranker:
     """Asks no model."""
     return NoReranker()

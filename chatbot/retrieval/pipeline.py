@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
-from ..protocols import Embedder, HybridStore, Reranker, Store
+from ..protocols import AskedStore, Embedder, HybridStore, Reranker, Store, TracedStore
 from ..request import RequestContext
-from ..schema import Chunk, Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
+from ..schema import Aggregation, Chunk, Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
 from . import RetrievalMethod
 from .ordering import DEPTH, Refiner
 from .relevance import best_score
@@ -21,8 +22,9 @@ PAGE_CANDIDATES = 1000
 MOST_CANDIDATES = 10_000
 EDITIONS = 3
 """Passages that should pass the threshold for each that is wanted: of those of one line one is used (`by_edition`)."""
-TRIES = 5
-"""Of a search while reports change."""
+TRIES = 20
+"""Of a search while reports change. On a busy machine one takes as long as a step of a replacement (measured: five in a
+row met one, and the answer was empty)."""
 Unsettled = Callable[[], Mapping[str, str]]
 Found = tuple[list[Match], list[Match]]
 
@@ -34,6 +36,7 @@ class Retrieval:
     hits: tuple[SearchHit, ...]
     threshold: Threshold | None
     steps: tuple[StepTiming, ...]
+    pipeline: tuple[Aggregation, ...] | None = None
 
     @property
     def usage(self) -> Usage:
@@ -114,15 +117,18 @@ class Retriever:
         clock = _Clock()
         find = partial(self._found, query, chosen, fetched, page, clock, request)
         own, untagged = parted(scope, self._refiner.catalog) if self._refiner and chosen.refines else (scope, None)
-        hits, threshold = find(own)
-        if untagged:
-            hits = joined(hits, find(untagged)[0], own)[:fetched]
+        store = self._store
+        with store.traced() if isinstance(store, TracedStore) else nullcontext() as sent:
+            hits, threshold = find(own)
+            if untagged:
+                hits = joined(hits, find(untagged)[0], own)[:fetched]
         hits = with_rank(hits)
         if reranker:
             reranked = reranker.rerank(query, hits, top_k=top_k, request=request or RequestContext())
             hits = with_rank(reranked.hits)
             clock.lap("rerank", reranked.usage)
-        return Retrieval(hits, threshold, tuple(clock.laps))
+        pipeline = None if sent is None else tuple(Aggregation.of(*one) for one in sent)
+        return Retrieval(hits, threshold, tuple(clock.laps), pipeline)
 
     def _found(
         self,
@@ -157,7 +163,8 @@ class Retriever:
         self, text: SearchText, vector: Vector, method: RetrievalMethod, scope: Scope, clock: _Clock, count: int
     ) -> Found:
         """What the vectors and what the keywords find: ``count`` matches each, of the searches the method uses."""
-        store, near, worded = self._store, list[Match](), list[Match]()
+        near, worded = list[Match](), list[Match]()
+        store = self._store.asking(text.question) if isinstance(self._store, AskedStore) else self._store
         # Words of another language are in no report but for names, which are what everything else is about, too.
         by_meaning = text.foreign and method.uses_vectors and self._embedder.multilingual
         if method.uses_vectors and method.uses_keywords and isinstance(store, HybridStore):

@@ -5,6 +5,7 @@ Plain frozen dataclasses, no I/O. Scores are on one scale everywhere: ``score`` 
 """
 
 from .chat import (
+    Aggregation,
     Answer,
     AnswerEvent,
     Budget,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, Literal
@@ -200,6 +201,37 @@ class StepEvent:
     failed: bool = False
 
 
+NUMBERS_SHOWN = 3
+"""Of a query vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """What a search engine was asked: a collection, and the ``stages`` as JSON.
+
+    As text, because it is kept with the answer, and not every database takes field names that begin with "$".
+    """
+
+    collection: str
+    stages: str
+
+    @classmethod
+    def of(cls, collection: str, pipeline: Sequence[Mapping[str, Any]]) -> Aggregation:
+        """As it was sent; of query vectors the first numbers, and how many there are."""
+        return cls(collection, json.dumps(_without_vectors(list(pipeline))))
+
+
+def _without_vectors(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_without_vectors(one) for one in part]
+    if not isinstance(part, Mapping):
+        return part
+    return {
+        name: [*value[:NUMBERS_SHOWN], f"{len(value)} numbers"] if name == "queryVector" else _without_vectors(value)
+        for name, value in part.items()
+    }
+
+
 Stopper = Literal["", "calls", "tokens", "seconds", "model"]
 """What ended an answer early: a part of its budget, or a model that failed."""
 
@@ -226,6 +258,8 @@ class Trace:
     closest_only: bool = False
     """What was found may only be near to what was asked."""
     understood: Subjects = field(default_factory=Subjects)
+    pipeline: tuple[Aggregation, ...] | None = None
+    """What MongoDB's search engine was asked, in order; None where another engine searches."""
 
     @property
     def usage(self) -> Usage:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..caches.answers import CachedChatModel, ChatModels
 from ..chat_models import CHAT_MODELS
 from ..chat_models.extractive import ExtractiveChatModel
@@ -99,13 +101,11 @@ class Models:
         name = RERANKERS.check(self.query_settings(preset).reranker, field="RERANKER")
         if name == "none":
             return None
-        build, language = RERANKERS.builder(name), self.settings.language
-        own = self._rerankers.get((name, True), lambda: build(chat_model=lambda: self.chat_model, language=language))
+        build = partial(RERANKERS.builder(name), language=self.settings.language, store=lambda: self._vectors.store)
+        own = self._rerankers.get((name, True), lambda: build(chat_model=lambda: self.chat_model))
         if cached or not own.asks_model:
             return own  # one of each: a cross-encoder is large
-        return self._rerankers.get(
-            (name, False), lambda: build(chat_model=lambda: self.uncached_model, language=language)
-        )
+        return self._rerankers.get((name, False), lambda: build(chat_model=lambda: self.uncached_model))
 
     def close(self) -> None:
         """Close the chat model's connections."""

@@ -10,6 +10,7 @@ from ..repositories.conversations import ConversationRepository, UsageRepository
 from ..repositories.corpus import CorpusChanges, CorpusFacts
 from ..repositories.documents import DocumentRepository, OlderReports
 from ..repositories.files import FileRepository
+from ..repositories.foreign_changes import ForeignChanges
 from ..repositories.ingestions import IngestionRepository
 from ..retrieval.scope import KnowledgeCollection, ScopeResolver, knowledge_collections
 from ..settings import Settings
@@ -41,6 +42,14 @@ class Storage:
     def changes(self) -> CorpusChanges:
         """The log by which other processes notice what was written."""
         return CorpusChanges(self.database)
+
+    @lazy
+    def foreign_changes(self) -> ForeignChanges | None:
+        """What other programs do to the passages; None where no other writes them, or this process does not search."""
+        traits = self.engine.traits
+        if self.database.embedded or traits.has_search_indexes or not traits.in_database:
+            return None
+        return ForeignChanges(self.database, self.settings.chunk_collections)
 
     @lazy
     def documents(self) -> DocumentRepository:

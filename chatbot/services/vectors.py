@@ -19,7 +19,7 @@ from ..repositories.corpus import StoredEmbedder
 from ..repositories.held import look_again
 from ..shipped import WARM_CACHE
 from ..stores import STORES
-from ..stores.atlas.definitions import IndexPlan, index_plans
+from ..stores.atlas.definitions import SearchTarget, index_plans
 from .lifetime import close_lazy, lazy
 from .storage import Storage
 
@@ -185,7 +185,7 @@ class CurrentVectors:
         return self.current().store
 
     @property
-    def index_plans(self) -> list[IndexPlan]:
+    def index_plans(self) -> list[SearchTarget]:
         """The search indexes that MongoDB's engine needs for the vectors in use."""
         stored = self._storage.facts.embedder()
         slot = stored.slot if stored else ""

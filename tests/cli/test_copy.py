@@ -78,7 +78,7 @@ def test_there_and_back_killed_on_both_ways(
 ) -> None:
     source, back, mongodb = tmp_path / "source", tmp_path / "back", f"{server.uri}/copied"
     original = opened(source)
-    write_corpus(original, 2000)
+    write_corpus(original, 1200)
     before, rows = contents(original, EVERYTHING), sum(original[name].count({}) for name in EVERYTHING)
     original.close()
     process_environment.pop("EMBEDDING_PROVIDER", None)

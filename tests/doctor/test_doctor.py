@@ -106,7 +106,7 @@ def plant_undeclared(deployment: Deployment) -> None:
 def plant_building(deployment: Deployment) -> None:
     deployment.client.engine.new_status = "BUILDING"
     for plan in index_plans(deployment.settings, {"": DIMENSIONS}):
-        target = plan.target
+        target = plan
         deployment.database[target.collection].create_search_index(
             target.index, kind=target.kind, definition=target.definition
         )
@@ -190,6 +190,25 @@ def test_recall_is_measured_on_the_installations_own_words(deployment: Deploymen
     stages = [pipeline[0].get("$vectorSearch", {}) for _, pipeline, _ in deployment.client.engine.asked]
     assert any(stage.get("exact") for stage in stages)
     assert any(stage.get("numCandidates") == 100 for stage in stages)
+
+
+def test_an_index_that_an_earlier_reembed_left_is_named_with_what_drops_it(deployment: Deployment) -> None:
+    deployment.index()
+    collection = deployment.database["report_chatting"]
+    definition = collection.search_indexes("vector_index")[0]["latestDefinition"]
+    collection.create_search_index("vector_index_b", kind="vectorSearch", definition=definition)
+
+    (found,) = [finding for finding in deployment.findings() if finding.severity != "ok"]
+
+    assert (found.severity, found.name) == ("warning", "index_left_over")
+    assert found.remedy == 'In mongosh: db.getCollection("report_chatting").dropSearchIndex("vector_index_b")'
+
+
+def test_a_server_that_should_rerank_and_cannot_is_named(deployment: Deployment) -> None:
+    deployment.index()
+    assert problems(deployment.findings(reranker="mongodb")) == {"search_unavailable"}
+    deployment.client.engine.reranks = True
+    assert problems(deployment.findings(reranker="mongodb")) == set()
 
 
 def test_undeclared_field_is_named(deployment: Deployment) -> None:

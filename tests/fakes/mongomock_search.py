@@ -59,6 +59,16 @@ class SearchClient(MockClient):  # type: ignore[misc]
 
 
 class SearchDatabase(MockDatabase):  # type: ignore[misc]
+    def watch(self, *arguments: Any, **options: Any) -> Any:
+        raise failure("The $changeStream stage is only supported on replica sets", 40573, "Location40573")
+
+    def command(self, command: Any, *arguments: Any, **options: Any) -> Any:
+        if "explain" not in command:
+            return super().command(command, *arguments, **options)
+        pipeline = command["explain"]["pipeline"]
+        # as mongod says it of a pipeline: jstests/libs/query/analyze_plan.js reads `stages`
+        return {"explainVersion": "1", "stages": [{**stage, "nReturned": 0} for stage in pipeline], "ok": 1.0}
+
     def get_collection(self, name: str, **options: Any) -> SearchCollection:
         with self._client.lock:
             if name not in self._collection_accesses:
@@ -130,6 +140,8 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
 
     def _run(self, pipeline: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         _check_places(pipeline)
+        if any("$rerank" in part for part in pipeline):
+            return self._reranked(pipeline)
         if not pipeline or next(iter(pipeline[0])) not in SEARCH_STAGES:
             return list(super().aggregate(list(pipeline)))
         ((stage, spec),) = pipeline[0].items()
@@ -142,6 +154,22 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         rest = [_with_meta(part, known) for part in pipeline[1:]]
         found = process_pipeline(rows, self.database, rest, None)
         return [{name: value for name, value in row.items() if name not in (HIDDEN, DETAILS)} for row in found]
+
+    def _reranked(self, pipeline: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """`$match`, `$rerank`, and the score: mongodb.com/docs/vector-search/query/aggregation-stages/rerank."""
+        if not self._engine.reranks:
+            raise location(40324, "Unrecognized pipeline stage name: '$rerank'")
+        matched, reranked, *rest = pipeline
+        spec = reranked["$rerank"]
+        assert set(spec) == {"query", "path", "numDocsToRerank", "model"}
+        assert 1 <= spec["numDocsToRerank"] <= 1000
+        words = set(spec["query"]["text"].casefold().split())
+        rows = [
+            {**row, HIDDEN: {"score": float(len(words & set(row[spec["path"]].casefold().split())))}}
+            for row in list(super().aggregate([matched]))[: spec["numDocsToRerank"]]
+        ]
+        rows.sort(key=lambda row: -row[HIDDEN]["score"])
+        return list(process_pipeline(rows, self.database, [_with_meta(part, {"score"}) for part in rest], None))
 
     def _searched(self, stage: str, spec: Mapping[str, Any]) -> list[Row]:
         engine = self._engine
@@ -180,14 +208,14 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
             raise failure(
                 "The maximum number of FTS indexes has been reached for this instance size.", 8, "UnknownError"
             )
-        check_definition(type, definition)
+        check_definition(type, definition, auto_embed=self._engine.auto_embed)
         indexes[name] = SearchIndex(name, type, definition)
         indexes[name].become(self._engine.new_status)
         return str(name)
 
     def update_search_index(self, name: str, definition: Mapping[str, Any], **options: Any) -> None:
         index = self._existing(name)
-        check_definition(index.type, definition)
+        check_definition(index.type, definition, auto_embed=self._engine.auto_embed)
         index.latest = copy.deepcopy(dict(definition))
         index.become(self._engine.new_status)
 

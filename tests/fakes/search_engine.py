@@ -62,6 +62,8 @@ class Engine:
 
     enabled: bool = True
     rank_fusion: bool = True
+    reranks: bool = False
+    auto_embed: bool = False
     fusion_failure: OperationFailure | None = None
     community: bool = True
     lag: float = 0.0
@@ -89,9 +91,17 @@ class Engine:
         return found.serving
 
 
-def check_definition(type: str, definition: Mapping[str, Any]) -> None:
-    vectors = [one for one in definition.get("fields", []) if one["type"] == "vector"] if type == "vectorSearch" else []
-    if type == "vectorSearch" and not vectors:
+def check_definition(type: str, definition: Mapping[str, Any], *, auto_embed: bool) -> None:
+    fields = definition.get("fields", []) if type == "vectorSearch" else []
+    vectors = [one for one in fields if one["type"] == "vector"]
+    embedded = [one for one in fields if one["type"] == "autoEmbed"]
+    if embedded and not auto_embed:
+        raise refused('"fields[0].type" must be one of [vector, filter]')
+    if embedded and vectors:
+        raise refused("Index cannot mix regular vector fields with auto-embedding fields.")
+    if any(set(one) != {"type", "modality", "path", "model"} or one["modality"] != "text" for one in embedded):
+        raise refused("autoEmbed: type, modality, path and model are required")
+    if type == "vectorSearch" and not (vectors or embedded):
         raise refused('"fields" at least one vector field must be present')
     for one in vectors:
         if not 1 <= one["numDimensions"] <= 8192:

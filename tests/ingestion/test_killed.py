@@ -4,74 +4,26 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatbot.database.rows import decode_vector
-from chatbot.schema import SUMMARY_ORDINAL
 from chatbot.services import Services
 from chatbot.settings import Settings
+from tests.campaigns import times
 
 ROOT = Path(__file__).parents[2]
-LOAD = """
-from chatbot.services import Services
-from chatbot.settings import Settings
-with Services(Settings.from_env()) as services:
-    services.ingesting.sample_reports().load()
-"""
-KILLS = 12
+KILLS = times("KILLS", 6)
 REPORTS = 77
-KILLED_AT = (5, 22, 41)
-"""Reports that are ready when the process is killed: it is then in the middle of a later one."""
-
-
-def start_and_kill(folder: Path, services: Services, ready: int) -> None:
-    environment = {**os.environ, "DATA_DIR": str(folder), "EMBEDDING_PROVIDER": "minilm"}
-    process = subprocess.Popen([sys.executable, "-c", LOAD], cwd=ROOT, env=environment)
-    deadline = time.monotonic() + 60
-    while count_ready(services) < ready:
-        assert process.poll() is None, "the loading ended by itself"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
 
 
 def count_ready(services: Services) -> int:
     return sum(record.status == "ready" for record in services.storage.documents.all())
-
-
-@pytest.mark.slow
-def test_killed_ingestion_leaves_nothing_twice_and_nothing_half(tmp_path: Path) -> None:
-    with Services(Settings(data_dir=tmp_path, embedding_provider="minilm")) as services:
-        for ready in KILLED_AT:
-            start_and_kill(tmp_path, services, ready)
-        assert count_ready(services) < 77, "the kills came too late to test anything"
-        services.ingesting.sample_reports().load()
-        records = services.storage.documents.all()
-        rows = list(services.storage.database["report_chatting"].find({}, {"document_id": 1, "ordinal": 1}))
-
-    assert len(records) == 77
-    assert {record.status for record in records} == {"ready"}
-    places = Counter((row["document_id"], row["ordinal"]) for row in rows)
-    assert max(places.values()) == 1
-    per_document = Counter(row["document_id"] for row in rows)
-    assert per_document == {record.id: record.chunks for record in records}
-    assert all(
-        places[(document_id, ordinal)]
-        for document_id, count in per_document.items()
-        for ordinal in (*range(count - 1), SUMMARY_ORDINAL)
-    )
-
-
-# The command line: what a dozen kills leave is what an undisturbed run leaves
 
 
 def command(folder: Path) -> subprocess.Popen[bytes]:
@@ -92,8 +44,10 @@ def finish(folder: Path) -> None:
 
 def moments(chosen: random.Random) -> list[tuple[int, float]]:
     """(reports that are there, seconds after that): some during the start, the rest all over the run."""
-    starts = [(0, chosen.uniform(0, 1.0)) for _ in range(4)]
-    return starts + [(ready, chosen.uniform(0, 0.1)) for ready in sorted(chosen.sample(range(1, 75), KILLS - 4))]
+    starts = [(0, chosen.uniform(0, 1.0)) for _ in range(KILLS // 3)]
+    return starts + [
+        (ready, chosen.uniform(0, 0.1)) for ready in sorted(chosen.sample(range(1, 75), KILLS - len(starts)))
+    ]
 
 
 def kill_at(folder: Path, services: Services, ready: int, seconds: float) -> bool:
@@ -134,7 +88,7 @@ def contents(settings: Settings) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_what_a_dozen_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Path) -> None:
+def test_what_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Path) -> None:
     disturbed, calm = (
         Settings(data_dir=tmp_path / name, embedding_provider="hashing", chat_model="echo", sample_data="off")
         for name in ("disturbed", "calm")
@@ -146,7 +100,7 @@ def test_what_a_dozen_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Pa
             half += bool(services.storage.documents.unsettled())
             leases += let_leases_end(services)
         assert killed >= KILLS - 2, "the kills came too late to test anything"
-        assert min(leases, half) > KILLS // 4, "no kill met a report in the middle"
+        assert min(leases, half) >= KILLS // 4, "no kill met a report in the middle"
         finish(disturbed.data_dir)
         assert count_ready(services) == REPORTS
         assert services.storage.documents.unsettled() == {}

@@ -6,7 +6,6 @@ mongodb.com/docs/vector-search: results are eventually consistent; mongod drops 
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from chatbot.services import Services
 from chatbot.settings import Settings
 from chatbot.stores.atlas.definitions import index_plans
 from chatbot.stores.atlas.indexes import ensure_indexes
+from tests.campaigns import times
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.search_engine import failure
 from tests.ingestion.helpers import (
@@ -41,7 +41,7 @@ from tests.ingestion.helpers import (
 OLD, NEW, OTHER = [f"zebra{n}" for n in range(6)], [f"lion{n}" for n in range(9)], [f"okapi{n}" for n in range(6)]
 SPEED = 40.0
 """How much faster the engine's clock goes than ours."""
-REPLACEMENTS = int(os.environ.get("REPORT_CHAT_REPLACEMENTS", "8"))
+REPLACEMENTS = times("REPLACEMENTS", 8)
 AWAY = failure("Error connecting to localhost:28000 :: caused by :: Connection refused", 6, "HostUnreachable")
 
 

@@ -12,6 +12,7 @@ from chatbot.request import RequestContext
 from chatbot.rerankers import RERANKERS
 from chatbot.rerankers.cross_encoder import CrossEncoderReranker
 from tests.rerankers.hits import Scripted, hit, ids
+from tests.stores.atlas_setup import Setup
 
 HITS = [hit(f"h{number}", score=1 - number / 20, source=f"s{number % 3}") for number in range(10)]
 
@@ -19,7 +20,11 @@ HITS = [hit(f"h{number}", score=1 - number / 20, source=f"s{number % 3}") for nu
 def reranker(name: str) -> Reranker:
     if name == "cross_encoder":  # its package is optional; what it does with scores needs none
         return CrossEncoderReranker(lambda pairs: [float(len(text)) for _, text in pairs])
-    return RERANKERS.builder(name)(chat_model=lambda: Scripted("[2, 5]"), language="english")
+    served = Setup()
+    served.engine.reranks = True
+    return RERANKERS.builder(name)(
+        chat_model=lambda: Scripted("[2, 5]"), language="english", store=lambda: served.store
+    )
 
 
 @pytest.mark.parametrize("name", RERANKERS.names())
@@ -55,5 +60,5 @@ def test_the_cross_encoder_names_the_package_it_needs() -> None:
     """R-B8."""
     build = RERANKERS.builder("cross_encoder")
     with pytest.raises(MissingPackageError, match="sentence-transformers") as raised:
-        build(chat_model=Scripted, language="english")
+        build(chat_model=Scripted, language="english", store=Setup().open_store)
     assert "pip install sentence-transformers" in raised.value.remedy

@@ -12,7 +12,7 @@ from chatbot.database.mongo import MongoBackend
 from chatbot.repositories.corpus import CorpusChanges
 from chatbot.schema import Chunk
 from chatbot.settings import Settings
-from chatbot.stores.atlas.definitions import IndexPlan, index_plans
+from chatbot.stores.atlas.definitions import SearchTarget, index_plans
 from chatbot.stores.atlas.indexes import ensure_indexes
 from chatbot.stores.atlas.store import AtlasStore
 from chatbot.stores.chunks import ensure_ordinary_indexes
@@ -66,7 +66,9 @@ class Setup:
             clock=self.clock,
         )
 
-    def plans(self, *, fields: Sequence[str] = FIELDS, dimensions: int = DIMENSIONS, **changed: Any) -> list[IndexPlan]:
+    def plans(
+        self, *, fields: Sequence[str] = FIELDS, dimensions: int = DIMENSIONS, **changed: Any
+    ) -> list[SearchTarget]:
         return index_plans(SETTINGS.override(filter_fields=fields, **changed), {"": dimensions})
 
     def write(self, count: int = 3, *, collection: str = "reports", **metadata: Any) -> list[Chunk]:

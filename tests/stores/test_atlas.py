@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -261,7 +262,7 @@ def test_an_empty_collection_needs_no_index() -> None:
 def test_a_missing_index_is_an_error_that_names_it_and_the_others() -> None:
     setup = Setup()
     setup.write()
-    drop_indexes(setup.database, [plan for plan in setup.plans() if plan.target.kind == "vectorSearch"])
+    drop_indexes(setup.database, [plan for plan in setup.plans() if plan.kind == "vectorSearch"])
     missing = r"'reports' has no search index 'vector_index'.*text_index"
     with pytest.raises(SearchEngineError, match=missing):
         setup.store.vector_search(QUERY, top_k=5, scope=Scope())
@@ -280,7 +281,7 @@ def test_an_index_that_is_still_building_is_an_error_that_names_its_state(silent
     setup.write()
     setup.engine.new_status, setup.engine.silent = "BUILDING", silent
     for plan in setup.plans():
-        target = plan.target
+        target = plan
         setup.database[target.collection].create_search_index(
             target.index, kind=target.kind, definition=target.definition
         )
@@ -409,12 +410,19 @@ class TestHybridSearch:
 
     @pytest.mark.parametrize("fused", [True, False])
     def test_the_pipelines_that_are_shown_are_those_that_are_sent(self, setup: Setup, fused: bool) -> None:
+        """Without the probe, and of this thread alone."""
         vector = self.filled(setup)
         setup.engine.rank_fusion = fused
-        shown = setup.store.pipelines(self.QUERY, vector, top_k=4, scope=Scope())
-        setup.engine.asked.clear()
-        setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
-        assert shown == [(collection, pipeline) for collection, pipeline, _ in setup.engine.asked]
+        store = setup.store.with_candidates(None)
+        with setup.store.traced() as outer:
+            with store.traced() as shown:
+                store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
+                with ThreadPoolExecutor() as pool:
+                    pool.submit(store.vector_search, vector, top_k=4, scope=Scope()).result()
+            assert outer == shown
+        asked = [(collection, pipeline) for collection, pipeline, _ in setup.engine.asked]
+        assert shown == asked[-len(shown) - len(COLLECTIONS) : -len(COLLECTIONS)]
+        assert len(shown) == len(COLLECTIONS) * (1 if fused else 2)
 
     def test_two_searches_where_the_server_lacks_it(self, setup: Setup) -> None:
         vector = self.filled(setup)
@@ -454,7 +462,7 @@ class TestHybridSearch:
         before = setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
         setup.engine.silent = silent
         if state == "DOES_NOT_EXIST":
-            drop_indexes(setup.database, [plan for plan in setup.plans() if plan.target.kind == "search"])
+            drop_indexes(setup.database, [plan for plan in setup.plans() if plan.kind == "search"])
         else:
             for name in COLLECTIONS:
                 index = setup.engine.index(name, "text_index")

@@ -80,7 +80,7 @@ def test_text_index_definition() -> None:
 
 def test_plans_put_what_is_needed_most_first(setup: Setup) -> None:
     plans = setup.plans()
-    assert [(plan.target.collection, plan.target.index, plan.optional) for plan in plans] == [
+    assert [(plan.collection, plan.index, plan.optional) for plan in plans] == [
         ("general", "vector_index", False),
         ("reports", "vector_index", False),
         ("reports", "text_index", True),
@@ -91,7 +91,7 @@ def test_plans_put_what_is_needed_most_first(setup: Setup) -> None:
 def test_the_vectors_of_all_collections_come_before_any_text_index() -> None:
     settings = Settings(mongodb_uri="mongodb://localhost", collections={"news": "Daily.", "laws": ""})
     plans = index_plans(settings, {"": 4})
-    assert [(plan.target.collection, plan.target.kind, plan.optional) for plan in plans] == [
+    assert [(plan.collection, plan.kind, plan.optional) for plan in plans] == [
         ("chatbot_data", "vectorSearch", False),
         ("report_chatting", "vectorSearch", False),
         ("news", "vectorSearch", False),
@@ -105,7 +105,7 @@ def test_the_vectors_of_all_collections_come_before_any_text_index() -> None:
 
 def test_a_single_collection_has_one_index_of_each_kind() -> None:
     settings = Settings(mongodb_uri="mongodb://localhost", report_collection="chatbot_data")
-    assert [plan.target.kind for plan in index_plans(settings, {"": 4})] == ["vectorSearch", "search"]
+    assert [plan.kind for plan in index_plans(settings, {"": 4})] == ["vectorSearch", "search"]
 
 
 # Creation
@@ -204,7 +204,7 @@ def test_a_changed_definition_updates_the_index(setup: Setup, plans: Callable[[S
     ensure_indexes(setup.database, setup.plans())
     wanted = plans(setup)
     ensure_indexes(setup.database, wanted)
-    assert setup.engine.index("reports", "vector_index").serving == wanted[1].target.definition
+    assert setup.engine.index("reports", "vector_index").serving == wanted[1].definition
 
 
 def test_another_language_updates_the_text_index(setup: Setup) -> None:
@@ -294,13 +294,13 @@ def test_state_kind_and_message_are_read_from_either_listing(setup: Setup, commu
     ensure_indexes(setup.database, setup.plans())
     setup.engine.community = community
     for plan, kind in zip(setup.plans()[1:3], ("vectorSearch", "search"), strict=True):
-        setup.engine.index("reports", plan.target.index).become("FAILED", "disk full")
-        status = index_status(setup.database, plan.target)
+        setup.engine.index("reports", plan.index).become("FAILED", "disk full")
+        status = index_status(setup.database, plan)
         assert (status.kind, status.state, status.queryable, status.message) == (kind, "FAILED", False, "disk full")
     index = setup.engine.index("general", "vector_index")
     index.latest = vector_index_definition({"": 8}, ())
     index.become("BUILDING", "waiting for memory")
-    status = index_status(setup.database, setup.plans()[0].target)
+    status = index_status(setup.database, setup.plans()[0])
     assert (status.queryable, status.message) == (True, "waiting for memory")
 
 
@@ -339,7 +339,7 @@ def test_an_index_that_is_being_deleted_is_waited_for(setup: Setup) -> None:
 
 
 def test_status(setup: Setup) -> None:
-    target = setup.plans()[0].target
+    target = setup.plans()[0]
     missing = index_status(setup.database, target)
     assert (missing.state, missing.queryable, missing.definition) == ("DOES_NOT_EXIST", False, {})
     ensure_indexes(setup.database, setup.plans())
@@ -377,7 +377,7 @@ def test_no_search_engine(setup: Setup) -> None:
     setup.engine.enabled = False
     for call in (
         lambda: ensure_indexes(setup.database, setup.plans()),
-        lambda: index_status(setup.database, setup.plans()[0].target),
+        lambda: index_status(setup.database, setup.plans()[0]),
         lambda: drop_indexes(setup.database, setup.plans()),
     ):
         with pytest.raises(SearchEngineError, match="has no search engine"):

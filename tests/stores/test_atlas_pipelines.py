@@ -24,6 +24,8 @@ RANKED = [{"$sort": {"score": -1, "_id": 1}}, {"$project": {"data_embedding": 0,
 
 
 def test_approximate_shape_without_a_scope() -> None:
+    """mongodb.com/docs/vector-search/query/aggregation-stages/vector-search-stage: `index`, `path`, `queryVector` and
+    `limit` are required, `numCandidates` too unless `exact`; the score is `{$meta: "vectorSearchScore"}`."""
     stage = ann_stage(index="vector_index", vector=[0.5, 0.25], scope=Scope(), limit=5, num_candidates=1000)
     assert vector_pipeline(stage) == [
         {
@@ -41,6 +43,7 @@ def test_approximate_shape_without_a_scope() -> None:
 
 
 def test_approximate_shape_with_a_scope_in_the_seeds_order() -> None:
+    """The same page: `filter` is MQL over fields that the index declares as filter. The order is seed 003's (R-D3)."""
     stage = ann_stage(index="i", vector=[1.0], scope=SCOPE, limit=5, num_candidates=1000)
     assert list(stage["$vectorSearch"]) == ["index", "path", "queryVector", "filter", "numCandidates", "limit"]
     assert stage["$vectorSearch"]["filter"] == {
@@ -51,6 +54,7 @@ def test_approximate_shape_with_a_scope_in_the_seeds_order() -> None:
 
 
 def test_exact_shape_has_no_candidates() -> None:
+    """The same page; mongot's words otherwise: "numCandidates" must be omitted when "exact" is set to true."""
     stage = exact_stage(index="i", vector=[1.0], scope=SCOPE, limit=5)
     assert list(stage["$vectorSearch"]) == ["index", "path", "queryVector", "filter", "exact", "limit"]
     assert stage["$vectorSearch"]["exact"] is True
@@ -73,10 +77,13 @@ def test_exact_shape_has_no_candidates() -> None:
     ],
 )
 def test_candidates(limit: int, share: float, expected: int) -> None:
+    """The same page: at least 20 x `limit`, more for selective filters, at most 10,000."""
     assert candidates(limit, share) == expected
 
 
 def test_keyword_pipeline() -> None:
+    """mongodb.com/docs/search/operators-collectors/compound: what is in `filter` does not count in the score; `equals`
+    and `in` take token and number fields, `range` number fields; the score is `{$meta: "searchScore"}`."""
     assert keyword_pipeline(index="text_index", query="growth rate", scope=SCOPE, limit=7) == [
         {
             "$search": {
@@ -105,6 +112,8 @@ def test_keyword_pipeline_without_a_scope_has_no_filter() -> None:
 
 
 def test_rank_fusion_carries_the_filter_in_both_legs() -> None:
+    """mongodb.com/docs/manual/reference/operator/aggregation/rankFusion: `input.pipelines` by name, of ranking stages
+    alone, `combination.weights` by the same names, `scoreDetails` for `{$meta: "scoreDetails"}`."""
     vector = ann_stage(index="v", vector=[1.0], scope=SCOPE, limit=5, num_candidates=1000)
     text = text_stage(index="t", query="q", scope=SCOPE)
     pipeline = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=5, vector_weight=0.75)

@@ -25,8 +25,8 @@ USAGE, THRESHOLD, UNSUPPORTED, CHUNKING, STAGE = map(names, (Usage, Threshold, U
 LEDGER = USAGE | {"stage", "runs", "ms", "cost"}
 SUMS = USAGE | {"questions", "cost", "unpriced_tokens"}
 TRACE = {
-    "mode", "retrieval_method", "query", "understood", "threshold", "hits", "steps", "usage", "cached", "caches",
-    "truncated", "closest_only", "stopped_by", "path", "ledger", "cost",
+    "mode", "retrieval_method", "query", "understood", "pipeline", "threshold", "hits", "steps", "usage", "cached",
+    "caches", "truncated", "closest_only", "stopped_by", "path", "ledger", "cost",
 }  # fmt: skip
 ANSWER = {
     "response", "sources", "answered", "citations", "figures", "unsupported", "scope", "suggested_scope", "trace",

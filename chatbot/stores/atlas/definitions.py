@@ -16,6 +16,10 @@ TEXT_PATHS = (TEXT_FIELD, "report_title", "document_title")
 """What the keyword search reads: a passage is found by its report and heading too."""
 VECTOR_INDEX, TEXT_INDEX = "vector_index", "text_index"
 """Their names; both slots of vectors are in the one vector index: a free cluster has room for three in all."""
+AUTO_INDEX = "auto_embed_index"
+"""In place of the vector index: mongot takes no `vector` fields beside `autoEmbed` (AutoEmbeddingIndexValidator)."""
+LEFT_OVER = {f"{VECTOR_INDEX}_b"}
+"""Names that earlier releases gave."""
 FOLLOWED_BY = "document_id"
 """The field by which the store asks what of a document the engine has followed; declared in every index."""
 Quantization = Literal["none", "scalar", "binary"]
@@ -23,7 +27,7 @@ Quantization = Literal["none", "scalar", "binary"]
 
 @dataclass(frozen=True, slots=True)
 class SearchTarget:
-    """What was searched: enough to say what is wrong with it. ``definition`` is how the index should be.
+    """A search index: enough to make it, and to say what is wrong with it. ``definition`` is how it should be.
 
     ``dropped``: paths that are not to be in it any more; others that it has besides stay.
     """
@@ -39,13 +43,10 @@ class SearchTarget:
         """For messages: the index and its collection."""
         return f"search index {self.index!r} of {self.collection!r}"
 
-
-@dataclass(frozen=True, slots=True)
-class IndexPlan:
-    """A search index that should exist. An ``optional`` one may be left out where the tier has no room for it."""
-
-    target: SearchTarget
-    optional: bool = False
+    @property
+    def optional(self) -> bool:
+        """Whether it may be left out where the tier has no room for it."""
+        return self.kind == "search"
 
 
 def vector_index_definition(
@@ -66,8 +67,20 @@ def vector_index_definition(
         {"type": "vector", "path": embedding_field(slot), "numDimensions": size, **shared}
         for slot, size in dimensions.items()
     ]
-    filters = dict.fromkeys((*filter_fields, FOLLOWED_BY))
-    return {"fields": [*vectors, *({"type": "filter", "path": name} for name in filters)], **more}
+    return {"fields": [*vectors, *_filters(filter_fields)], **more}
+
+
+def auto_embed_definition(model: str, filter_fields: Iterable[str]) -> Json:
+    """The index of which the engine makes the vectors itself, of passages and of questions.
+
+    Fields as in mongodb.com/docs/vector-search/crud-embeddings/automated-embedding (a preview, 2026).
+    """
+    embedded = {"type": "autoEmbed", "modality": "text", "path": TEXT_FIELD, "model": model}
+    return {"fields": [embedded, *_filters(filter_fields)]}
+
+
+def _filters(names: Iterable[str]) -> list[Json]:
+    return [{"type": "filter", "path": name} for name in dict.fromkeys((*names, FOLLOWED_BY))]
 
 
 def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
@@ -77,7 +90,9 @@ def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
     return {"mappings": {"dynamic": False, "fields": {**fields, FOLLOWED_BY: {"type": "token"}}}}
 
 
-def index_plans(settings: Settings, dimensions: Mapping[str, int], *, dropped: Iterable[str] = ()) -> list[IndexPlan]:
+def index_plans(
+    settings: Settings, dimensions: Mapping[str, int], *, dropped: Iterable[str] = ()
+) -> list[SearchTarget]:
     """A vector and a text index for each collection of passages, the most needed first.
 
     ``dimensions`` of the vectors by slot; ``dropped``: the slots that are to go. The collections start with the general
@@ -86,15 +101,14 @@ def index_plans(settings: Settings, dimensions: Mapping[str, int], *, dropped: I
     """
     names, fields = list(dict.fromkeys(settings.chunk_collections)), settings.filter_fields
     options = json.loads(settings.index_options or "{}")
-    vector = vector_index_definition(dimensions, fields, settings.quantization, options)
+    vector, index = vector_index_definition(dimensions, fields, settings.quantization, options), VECTOR_INDEX
+    if settings.auto_embed:
+        vector, index = auto_embed_definition(settings.auto_embed, fields), AUTO_INDEX
     text = text_index_definition(fields, settings.language)
     gone = tuple(map(embedding_field, dropped))
     return [
-        *(IndexPlan(SearchTarget(name, VECTOR_INDEX, "vectorSearch", vector, gone)) for name in names),
-        *(
-            IndexPlan(SearchTarget(name, TEXT_INDEX, "search", text), optional=True)
-            for name in dict.fromkeys((*names[1:], names[0]))
-        ),
+        *(SearchTarget(name, index, "vectorSearch", vector, gone) for name in names),
+        *(SearchTarget(name, TEXT_INDEX, "search", text) for name in dict.fromkeys((*names[1:], names[0]))),
     ]
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from ...database.core import CommandError
 from ...errors import SearchEngineError
 from ..chunks import no_direction
-from .definitions import FOLLOWED_BY, SearchTarget
+from .definitions import AUTO_INDEX, FOLLOWED_BY, SearchTarget
 
 OVERLOADED = 489
 NOT_QUERYABLE, UNDECLARED = "index_not_queryable", "field_undeclared"
@@ -74,8 +74,25 @@ def explain(error: CommandError, target: SearchTarget) -> SearchEngineError:
     for pattern, build in _RULES:
         if match := pattern.search(error.server_message):
             return build(match, target)
+    if target.index == AUTO_INDEX:
+        return SearchEngineError(
+            f"The search engine refused what AUTO_EMBED asks for: {error.server_message}",
+            remedy="autoEmbed is a preview of Atlas, and of Community with keys for Voyage; unset AUTO_EMBED.",
+            retry_after=error.retry_after,
+        )
     return SearchEngineError(
         f"The search engine refused a search of {target.collection!r}: {error.server_message}",
+        retry_after=error.retry_after,
+    )
+
+
+def no_reranking(error: CommandError) -> SearchEngineError:
+    """The error for a server that lacks `$rerank`, or refuses it: there are limits of rate, and it can be off."""
+    lacking = error.server_code in NO_ENGINE_CODES
+    return SearchEngineError(
+        "This MongoDB server has no $rerank." if lacking else f"MongoDB refused $rerank: {error.server_message}",
+        remedy="It is a preview of Atlas (MongoDB 8.3+, Native Reranking switched on in the project's settings); "
+        "RERANKER=none does without.",
         retry_after=error.retry_after,
     )
 

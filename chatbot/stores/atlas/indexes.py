@@ -15,7 +15,7 @@ from typing import Any
 
 from ...database.core import CommandError, Database, Json
 from ...errors import SearchEngineError
-from .definitions import IndexPlan, SearchTarget, fits_definition, keep_extras
+from .definitions import SearchTarget, fits_definition, keep_extras
 from .errors import has_no_room, missing, not_queryable, translate_refusals
 
 MISSING = "DOES_NOT_EXIST"
@@ -85,7 +85,7 @@ def _message(described: Mapping[str, Any]) -> str:
     return "; ".join(dict.fromkeys(str(message) for message in said if message))
 
 
-def ensure_indexes(database: Database, plans: Sequence[IndexPlan], polling: Polling = POLLING) -> list[IndexStatus]:
+def ensure_indexes(database: Database, plans: Sequence[SearchTarget], polling: Polling = POLLING) -> list[IndexStatus]:
     """Create what is missing, update what differs, and wait until everything is queryable.
 
     The collections must exist: call `ensure_ordinary_indexes` first, which creates them.
@@ -95,12 +95,11 @@ def ensure_indexes(database: Database, plans: Sequence[IndexPlan], polling: Poll
     """
     waiting: list[tuple[SearchTarget, bool]] = []
     left_out: list[IndexStatus] = []
-    for plan in plans:  # all are requested before any is waited for: the server builds them side by side
-        target = plan.target
+    for target in plans:  # all are requested before any is waited for: the server builds them side by side
         try:
             waiting.append((target, _request(database, target, polling)))
         except CommandError as error:
-            if not (plan.optional and has_no_room(error)):
+            if not (target.optional and has_no_room(error)):
                 with translate_refusals(target):
                     raise
             left_out.append(
@@ -163,14 +162,14 @@ def _poll(
         polling.sleep(polling.interval)
 
 
-def drop_indexes(database: Database, plans: Iterable[IndexPlan]) -> list[str]:
+def drop_indexes(database: Database, plans: Iterable[SearchTarget]) -> list[str]:
     """Ask the server to drop the indexes that exist; returns what goes, as `collection.index`."""
     dropped = []
     for plan in plans:
-        if index_status(database, plan.target).state not in (MISSING, "DELETING"):
-            with translate_refusals(plan.target):
-                database[plan.target.collection].drop_search_index(plan.target.index)
-            dropped.append(f"{plan.target.collection}.{plan.target.index}")
+        if index_status(database, plan).state not in (MISSING, "DELETING"):
+            with translate_refusals(plan):
+                database[plan.collection].drop_search_index(plan.index)
+            dropped.append(f"{plan.collection}.{plan.index}")
     return dropped
 
 

@@ -4,38 +4,44 @@ from __future__ import annotations
 
 import copy
 import logging
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Collection as AnyOf
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
 
 from ...database.core import CommandError, Database, Json
-from ...database.rows import decode_vector, id_forms
+from ...database.rows import TEXT_FIELD, decode_vector, id_forms
 from ...errors import SearchEngineError
 from ...protocols import ChangeLog
-from ...schema import Match, Scope, Vector
+from ...schema import Chunk, Match, Scope, Vector
 from ...settings import Settings
 from .. import StoreTraits
 from ..chunks import MongoChunks, check_query, is_retired, to_score
 from .definitions import SearchTarget, index_plans
-from .errors import NOT_QUERYABLE, OVERLOADED, explain, is_away, translate_refusals
+from .errors import NOT_QUERYABLE, OVERLOADED, explain, is_away, no_reranking, translate_refusals
 from .following import Following
 from .indexes import IndexHealth, index_status
 from .pipelines import (
     MAX_CANDIDATES,
+    Asked,
     ShapeChooser,
     keyword_pipeline,
     leg_scores,
     probe_search,
     rank_fusion_pipeline,
+    rerank_pipeline,
     text_stage,
     vector_pipeline,
 )
 
 log = logging.getLogger(__name__)
 Hybrid = tuple[list[Match], list[Match]]
+Sent = tuple[str, list[Json]]
+"""An aggregation with its collection."""
 WIDER = 4
 """By how much more is asked for where the server dropped rows."""
 
@@ -58,19 +64,19 @@ class AtlasStore(MongoChunks):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(settings=settings, database=database, changes=changes, dimensions=dimensions, slot=slot)
-        plans = {
-            (plan.target.collection, plan.target.kind): plan.target
-            for plan in index_plans(settings, {slot: dimensions})
-        }
+        plans = {(plan.collection, plan.kind): plan for plan in index_plans(settings, {slot: dimensions})}
         self._targets = [(plans[name, "vectorSearch"], plans[name, "search"]) for name in self._names]
         self._max_time_ms = int(settings.mongodb_timeout * 1000)
         self._clock = clock
+        self._path = TEXT_FIELD if settings.auto_embed else self._embedding_field
+        self._question = ""
         self._choose(None if settings.num_candidates == "auto" else settings.num_candidates)
         self._health = IndexHealth(database, clock)
         self._following = Following(
-            database, self._targets, self._health, embedding_field=self._embedding_field, dimensions=dimensions
+            database, self._targets, self._health, embedding_field=self._path, dimensions=dimensions
         )
         self._rank_fusion: bool | None = None
+        self._thread = _Thread()
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
         """Nearest chunks of the scope's collections, best first, ties by id.
@@ -79,8 +85,8 @@ class AtlasStore(MongoChunks):
             SearchEngineError: no engine, an index is missing or not ready, a field is not declared, overload.
             EmbedderMismatchError: the vector is of another model.
         """
-        numbers: list[float] = self._check(vector).tolist()
-        matches = (self._near(target, numbers, top_k, scope) for target, _ in self._inside(scope))
+        asked = self._asked(vector)
+        matches = (self._near(target, asked, top_k, scope) for target, _ in self._inside(scope))
         return _best([match for found in matches for match in found], top_k)
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
@@ -102,13 +108,13 @@ class AtlasStore(MongoChunks):
 
         A text index that cannot answer fails nothing: see `without_keywords`.
         """
-        numbers: list[float] = self._check(vector).tolist()
+        asked = self._asked(vector)
         near: list[Match] = []
         worded: list[Match] = []
         for target, texts in self._inside(scope):
-            found = self._fused(target, texts, query, numbers, top_k, scope)
+            found = self._fused(target, texts, query, asked, top_k, scope)
             if found is None:
-                found = self._near(target, numbers, top_k, scope), self._worded(texts, query, top_k, scope)
+                found = self._near(target, asked, top_k, scope), self._worded(texts, query, top_k, scope)
             near += found[0]
             worded += found[1]
         return _best(near, top_k), _best(worded, top_k)
@@ -117,19 +123,22 @@ class AtlasStore(MongoChunks):
         """See `protocols.HybridStore`."""
         return [texts.collection for _, texts in self._inside(scope) if self._health.known_failure(texts)]
 
-    def pipelines(self, query: str, vector: Vector, *, top_k: int, scope: Scope) -> list[tuple[str, list[Json]]]:
-        """The aggregations of `hybrid_search` with their collections, as they are sent first."""
-        numbers: list[float] = self._check(vector).tolist()
-        shown = []
-        for target, texts in self._inside(scope):
-            if self._has_rank_fusion() and not self._health.failure(texts):
-                shown.append((target.collection, self._fused_pipeline(target, texts, query, numbers, top_k, scope)))
-                continue
-            shown.append((target.collection, self._vector_pipeline(target, numbers, scope, top_k + self._spare)))
-            if not self._health.failure(texts):
-                words = keyword_pipeline(index=texts.index, query=query, scope=scope, limit=top_k + self._spare)
-                shown.append((target.collection, words))
-        return shown
+    @contextmanager
+    def traced(self) -> Iterator[list[Sent]]:
+        """See `protocols.TracedStore`."""
+        outer, mine = self._thread.sent, list[Sent]()
+        self._thread.sent = mine
+        try:
+            yield mine
+        finally:
+            self._thread.sent = outer
+            if outer is not None:
+                outer += mine
+
+    def _send(self, target: SearchTarget, pipeline: list[Json]) -> list[Json]:
+        if self._thread.sent is not None:
+            self._thread.sent.append((target.collection, pipeline))
+        return self._database[target.collection].search(pipeline, max_time_ms=self._max_time_ms)
 
     def with_candidates(self, count: int | None) -> AtlasStore:
         """See `protocols.CandidateStore`."""
@@ -137,9 +146,38 @@ class AtlasStore(MongoChunks):
         other._choose(count)
         return other
 
+    def asking(self, question: str) -> AtlasStore:
+        """See `protocols.AskedStore`."""
+        if self._path != TEXT_FIELD:
+            return self
+        self._has_rank_fusion()  # asked once, not by each copy
+        other = copy.copy(self)
+        other._question = question
+        return other
+
+    def _asked(self, vector: Vector) -> Asked:
+        if self._path != TEXT_FIELD:
+            numbers: list[float] = self._check(vector).tolist()
+            return numbers
+        if not self._question.strip():
+            raise SearchEngineError("With AUTO_EMBED the search needs the words of a question, not its vector.")
+        return self._question
+
     def _choose(self, num_candidates: int | None) -> None:
         self._spare = 1 if num_candidates is None else 0
-        self._shapes = ShapeChooser(path=self._embedding_field, num_candidates=num_candidates, clock=self._clock)
+        self._shapes = ShapeChooser(path=self._path, num_candidates=num_candidates, clock=self._clock)
+
+    def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
+        """See `protocols.RerankingStore`."""
+        found: dict[str, float] = {}
+        for name in dict.fromkeys(chunk.collection for chunk in chunks) if chunks else self._names[:1]:
+            ids = id_forms(chunk.id for chunk in chunks if chunk.collection == name)
+            try:
+                rows = self._database[name].search(rerank_pipeline(query, ids), max_time_ms=self._max_time_ms)
+            except CommandError as error:
+                raise no_reranking(error) from error
+            found |= {str(row["_id"]): float(row["score"]) for row in rows}
+        return found
 
     def retire(self, document_id: str, *, keep: AnyOf[str] = ()) -> list[str]:
         """See `protocols.LateStore`."""
@@ -150,7 +188,12 @@ class AtlasStore(MongoChunks):
         return self._following.unfollowed(document_id, there=there, gone=gone)
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """(1 + cosine) / 2 by chunk id; chunks that are gone or have no embedding of this size are left out."""
+        """(1 + cosine) / 2 by chunk id; chunks that are gone or have no embedding of this size are left out.
+
+        None with AUTO_EMBED: the engine's vectors are of another model.
+        """
+        if self._path == TEXT_FIELD:
+            return {}
         unit = _unit(self._check(vector))
         scores: dict[str, float] = {}
         if chunk_ids:
@@ -175,17 +218,17 @@ class AtlasStore(MongoChunks):
     def _inside(self, scope: Scope) -> list[tuple[SearchTarget, SearchTarget]]:
         return [targets for targets in self._targets if scope.holds(targets[0].collection)]
 
-    def _near(self, target: SearchTarget, numbers: list[float], top_k: int, scope: Scope) -> list[Match]:
+    def _near(self, target: SearchTarget, asked: Asked, top_k: int, scope: Scope) -> list[Match]:
         """At least the ``top_k`` nearest, with all that tie with the last of them."""
-        rows = self._best_rows(target, partial(self._vector_pipeline, target, numbers, scope), top_k, scope)
+        rows = self._best_rows(target, partial(self._vector_pipeline, target, asked, scope), top_k, scope)
         if not rows and top_k > 0 and (failure := self._health.failure(target)):
             raise failure
         return self._matches(rows, target)
 
-    def _vector_pipeline(self, target: SearchTarget, numbers: list[float], scope: Scope, limit: int) -> list[Json]:
+    def _vector_pipeline(self, target: SearchTarget, asked: Asked, scope: Scope, limit: int) -> list[Json]:
         collection = self._database[target.collection]
         return vector_pipeline(
-            self._shapes.stage(collection, index=target.index, vector=numbers, scope=scope, limit=limit)
+            self._shapes.stage(collection, index=target.index, vector=asked, scope=scope, limit=limit)
         )
 
     def _worded(self, target: SearchTarget, query: str, top_k: int, scope: Scope) -> list[Match]:
@@ -207,20 +250,19 @@ class AtlasStore(MongoChunks):
         return self._matches(rows, target)
 
     def _fused(
-        self, target: SearchTarget, texts: SearchTarget, query: str, numbers: list[float], top_k: int, scope: Scope
+        self, target: SearchTarget, texts: SearchTarget, query: str, asked: Asked, top_k: int, scope: Scope
     ) -> Hybrid | None:
         """Both lists from `$rankFusion`; None where they have to be searched for one by one."""
         if not query.strip() or self._health.known_failure(texts) or not self._has_rank_fusion():
             return None
-        collection = self._database[target.collection]
         with translate_refusals(target):
-            pipeline = self._fused_pipeline(target, texts, query, numbers, top_k, scope)
+            pipeline = self._fused_pipeline(target, texts, query, asked, top_k, scope)
         try:
-            rows = collection.search(pipeline, max_time_ms=self._max_time_ms)
+            rows = self._send(target, pipeline)
         except CommandError as error:
             if is_away(error) or error.server_code == OVERLOADED:
                 raise explain(error, target) from error
-            found = self._near(target, numbers, top_k, scope), self._worded(texts, query, top_k, scope)
+            found = self._near(target, asked, top_k, scope), self._worded(texts, query, top_k, scope)
             if not self._health.known_failure(texts):  # so it is the stage that is refused, not an index
                 self._rank_fusion = False
                 log.warning("$rankFusion is refused, both searches run one by one: %s", error.server_message)
@@ -237,13 +279,13 @@ class AtlasStore(MongoChunks):
         if not near and (failure := self._health.failure(target)):
             raise failure
         short = len(near) < top_k and self._is_short(near, target, top_k, scope)
-        return (self._near(target, numbers, top_k, scope) if short else near), worded
+        return (self._near(target, asked, top_k, scope) if short else near), worded
 
     def _fused_pipeline(
-        self, target: SearchTarget, texts: SearchTarget, query: str, numbers: list[float], top_k: int, scope: Scope
+        self, target: SearchTarget, texts: SearchTarget, query: str, asked: Asked, top_k: int, scope: Scope
     ) -> list[Json]:
         collection = self._database[target.collection]
-        stage = self._shapes.stage(collection, index=target.index, vector=numbers, scope=scope, limit=top_k)
+        stage = self._shapes.stage(collection, index=target.index, vector=asked, scope=scope, limit=top_k)
         text = text_stage(index=texts.index, query=query, scope=scope)
         return rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k, vector_weight=0.5)
 
@@ -268,7 +310,7 @@ class AtlasStore(MongoChunks):
         limit = wanted = top_k + self._spare
         while top_k > 0:
             with translate_refusals(target):
-                found = self._database[target.collection].search(pipeline(limit), max_time_ms=self._max_time_ms)
+                found = self._send(target, pipeline(limit))
             rows = [row for row in found if not is_retired(row)]
             full = len(found) >= limit
             tied = full and len(rows) > top_k and rows[-1]["score"] >= rows[top_k - 1]["score"]
@@ -296,6 +338,12 @@ class AtlasStore(MongoChunks):
             f"the collections are set up for {self._dimensions}: use the model they were written with, or embed the "
             "reports again.",
         )
+
+
+class _Thread(threading.local):
+    """What the searches of the running thread send, where somebody wants to know."""
+
+    sent: list[Sent] | None = None
 
 
 def _best(matches: list[Match], top_k: int) -> list[Match]:

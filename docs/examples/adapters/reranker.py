@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..protocols import ChatModel, Reranked
+from ..protocols import ChatModel, Reranked, Store
 from ..request import RequestContext
 from ..schema import SearchHit
 
@@ -28,5 +28,5 @@ def _age(hit: SearchHit) -> int:
     return -year if isinstance(year, int) else 0
 
 
-def build(*, chat_model: Callable[[], ChatModel], language: str) -> NewestReranker:
+def build(*, chat_model: Callable[[], ChatModel], language: str, store: Callable[[], Store]) -> NewestReranker:
     return NewestReranker()

@@ -1,0 +1,10 @@
+"""How often a test that attacks at random does so: little in CI, as often as wished by hand."""
+
+from __future__ import annotations
+
+import os
+
+
+def times(name: str, in_ci: int) -> int:
+    """REPORT_CHAT_KILLS=40 python -m pytest tests/ingestion/test_killed.py."""
+    return int(os.environ.get(f"REPORT_CHAT_{name}", in_ci))
