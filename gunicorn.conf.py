@@ -3,12 +3,35 @@
 WEB_CONCURRENCY (gunicorn's own variable) sets the number of workers.
 """
 
+import os
+import shutil
+import tempfile
+
+from gunicorn.arbiter import Arbiter
+from gunicorn.workers.base import Worker
+
 from chatbot.settings import Settings
 
 _settings = Settings.from_env()
 bind = f"{_settings.host}:{_settings.port}"
-worker_class = "gthread"
-threads = _settings.threads
-# Streaming answers outlive the default; a worker's heartbeat is independent of its requests.
+worker_class = "chatbot.web.gunicorn_worker.LoopWorker"
+backlog = 2048
+# A worker's heartbeat comes from its loop, which no request holds up.
 timeout = 120
 graceful_timeout = 30
+
+# Where the workers count together (/metrics): new at each start, so that no old count is added.
+_counts = tempfile.mkdtemp(prefix="report-chat-metrics-")
+os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts
+
+
+def child_exit(server: Arbiter, worker: Worker) -> None:
+    """What a worker had under way has ended with it."""
+    from prometheus_client.multiprocess import mark_process_dead  # which reads the variable when it is imported
+
+    mark_process_dead(worker.pid)
+
+
+def on_exit(server: Arbiter) -> None:
+    """The counts end with the server."""
+    shutil.rmtree(_counts, ignore_errors=True)

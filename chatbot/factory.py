@@ -19,6 +19,7 @@ from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
 from .web.pages import pages
 from .web.startup import Startup
+from .web.tracing import tracing_of
 
 log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 1_000_000
@@ -36,6 +37,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app = Flask(__name__, template_folder=TEMPLATES, static_folder=STATIC)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     services = app.extensions["services"] = Services(settings)
+    app.extensions["tracing"] = tracing_of(settings)
     for views in (pages, asking, documents, monitoring):
         app.register_blueprint(views)
     app.extensions["run_worker"] = lambda: _run_worker(app)
@@ -83,6 +85,8 @@ def close_app(app: Flask) -> None:
     if samples := app.extensions.get("samples"):
         samples.close()
     services.close()
+    if tracing := app.extensions["tracing"]:
+        tracing.close()
 
 
 def _create_indexes(services: Services, stop: threading.Event) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # every adapter imports this page, which names these in annot
         Document,
         DocumentRecord,
         Event,
+        Holdings,
         Loaded,
         Match,
         Matrix,
@@ -151,8 +152,8 @@ class Store(Protocol):
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
         """All chunks of a document, of any version, in no order, and their vectors; without a vector: left out."""
 
-    def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
-        """The chunk and its neighbours in the document within ``margin`` characters, in reading order."""
+    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
+        """Each chunk with its neighbours in the document within ``margin`` characters, in reading order."""
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
         """Nearest chunks, best first, ties by id; ``Match.score`` = (1 + cosine) / 2."""
@@ -249,6 +250,9 @@ class ChangeLog(Protocol):
     def since(self, position: int) -> tuple[int, set[str] | None]:
         """The current position and the documents changed after ``position``; None = further back than the log."""
 
+    def epoch(self) -> int:
+        """Another number means that chunks changed and kept their ids: comparing ids is not enough."""
+
 
 class Catalog(Protocol):
     """The registered reports, as scopes see them."""
@@ -256,14 +260,15 @@ class Catalog(Protocol):
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
         """Reports in the scope, by title; every one without a scope."""
 
-    def values(self, field: str) -> list[Value]:
-        """Every value the data has for a filter field, sorted."""
+    def values(self, field: str, scope: Scope | None = None) -> list[Value]:
+        """Every value that the data, or what of it is in the scope, has for a filter field; sorted as text."""
 
-    def chunks_inside(self, records: Iterable[DocumentRecord], scope: Scope) -> int:
-        """Passages of these reports that the scope admits: of a table perhaps only some."""
+    def holdings(self, scope: Scope) -> Holdings:
+        """How many reports there are in the scope, and passages that it admits: of a table perhaps only some."""
 
     def unsettled(self) -> dict[str, str]:
-        """Reports that are being written or removed, with the version questions may see ("" = none)."""
+        """Reports that are being written or removed, with the version questions may see ("" = none). As of now, also
+        where the rest is as it was when the request was first asked for it."""
 
 
 class Loader(Protocol):

@@ -53,8 +53,16 @@ class Settings(BaseModel):
     # Server
     host: str = Field("127.0.0.1", description="Address the server listens on.")
     port: int = Field(8000, ge=0, le=65535, description="Port the server listens on.")
-    threads: int = Field(8, ge=1, le=256, description="Requests served at the same time, per worker.")
+    threads: int = Field(
+        8, ge=1, le=256, description="Requests served at the same time, per worker, besides questions."
+    )
+    questions: int = Field(
+        400, ge=1, le=4000, description="Questions and open streams at the same time, per worker; more wait their turn."
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least severe log line.")
+    traces: Literal["off", "otlp"] = Field(
+        "off", description="Send OpenTelemetry traces, to OTEL_EXPORTER_OTLP_ENDPOINT; needs the extra `tracing`."
+    )
     cors_origins: CommaSeparated = Field(
         (), description="Web origins that may call the API from a browser, comma separated. Empty: none."
     )
@@ -323,7 +331,7 @@ class Settings(BaseModel):
         names = [name for name, _ in self.collections]
         if len(set(names)) < len(names):
             raise ValueError("COLLECTIONS names one of them twice")
-        check_names(self.chunk_collections, embedded=self.mongodb_uri is None)
+        check_names(self.chunk_collections)
         for name, _ in self.collection_prompts:
             if name not in self.chunk_collections:
                 valid = ", ".join(self.chunk_collections)
@@ -359,7 +367,18 @@ class Settings(BaseModel):
     def fingerprint(self) -> str:
         """Changes with every setting that may change an answer; holds no secret."""
         shown = self.model_dump(
-            mode="json", exclude={"host", "port", "threads", "log_level", "cors_origins", "data_dir", "model_prices"}
+            mode="json",
+            exclude={
+                "host",
+                "port",
+                "threads",
+                "questions",
+                "log_level",
+                "traces",
+                "cors_origins",
+                "data_dir",
+                "model_prices",
+            },
         )
         return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
 

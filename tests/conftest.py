@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from chatbot.caches.vectors import WarmCache
 from chatbot.ingestion.pipeline import Ingested
@@ -25,6 +27,10 @@ for _name in list(os.environ):
     if _name.lower() in Settings.model_fields or _name.startswith("OPENAI_"):
         os.environ.pop(_name, None)
 os.environ["PYTHON_DOTENV_DISABLED"] = "1"  # also for the processes that tests start
+
+# A busy machine is no fault of what is tested.
+hypothesis_settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("any_speed")
 
 AddReport = Callable[..., Ingested]
 """``add_report(markdown, name="report", **metadata)``: ingests one Markdown report."""

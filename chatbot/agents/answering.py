@@ -25,6 +25,7 @@ from ..schema import (
     Event,
     Prompt,
     Question,
+    Scope,
     ScopeSummary,
     SearchHit,
     SourcesEvent,
@@ -136,7 +137,7 @@ def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
     scope = yield from open_scope(run)
     if scope is None:
         return None
-    if not scope.documents and not run.question.scope and not run.resources.catalog.all():
+    if not scope.documents and not run.question.scope and not run.resources.catalog.holdings(Scope()).documents:
         yield from answer_empty(run, scope, ())  # an empty database: there is nothing to plan for
         return None
     yield from choose_collections(run)
@@ -168,14 +169,14 @@ def choose_collections(run: AgentRun) -> Iterator[StepEvent]:
 
 
 def _summary(question: Question, catalog: Catalog) -> ScopeSummary:
-    records = catalog.all(question.scope)
-    pending = sum(record.status == "pending" for record in records)
-    if pending and (pending == len(records) or any(_just_registered(record) for record in records)):
-        left = f"{pending} of {len(records)} to go"
+    held = catalog.holdings(question.scope)
+    if held.pending and (
+        held.pending == held.documents or any(_just_registered(record) for record in catalog.all(question.scope))
+    ):
+        left = f"{held.pending} of {held.documents} to go"
         which = f"The reports for {describe(question.scope)}" if question.scope else "The reports"
         raise IngestingError(f"{which} are still being indexed: {left}.")
-    ready = [record for record in records if record.status == "ready"]
-    return ScopeSummary(question.scope, len(ready), catalog.chunks_inside(ready, question.scope), question.page)
+    return ScopeSummary(question.scope, held.ready, held.ready_chunks, question.page)
 
 
 def _just_registered(record: DocumentRecord) -> bool:

@@ -54,7 +54,7 @@ class AutoAgent:
                 yield event
 
     def _picked(self, run: AgentRun) -> Generator[StepEvent, None, str]:
-        if not self._resources.catalog.all(run.question.scope):
+        if not self._resources.catalog.holdings(run.question.scope).documents:
             return DEFAULT  # which says so, without a call
         if not self._resources.chat_models.is_language_model:
             mode, why = self._by_rule(run.question)

@@ -71,7 +71,7 @@ def cli(context: click.Context) -> None:
 
     settings = Settings.from_env()
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for noisy in ("httpx", "httpx2", "openai", "waitress.queue", "faiss.loader"):
+    for noisy in ("httpx", "httpx2", "openai", "uvicorn.error", "faiss.loader"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     context.obj = context.with_resource(Services(settings))
 

@@ -125,10 +125,6 @@ class Books:
         self._days.book(rows, questions=1)
         return AnswerEvent(replace(event.answer, trace=replace(trace, ledger=rows)))
 
-    def add(self, conversation_id: str, event: AnswerEvent) -> Sums:
-        """Book an answer to its conversation; returns what that has taken in all."""
-        return self._conversations.book(conversation_id, Sums.of(event.answer.trace.ledger))
-
     def _ledger(self, steps: Sequence[StepTiming]) -> tuple[LedgerRow, ...]:
         chat_model = self._chat_model
         embedder = self._embedder() if any(step.usage.embedding_tokens for step in steps) else None

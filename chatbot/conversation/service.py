@@ -6,13 +6,14 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..agents import CHOOSES, DEFAULT
 from ..agents.budget import PLANNING_SHARE, Spending
 from ..agents.understanding import Understanding
 from ..caches.answers import ChatModels
 from ..cancellation import Cancellation
+from ..database.core import Json
 from ..errors import ChatModelError, NotFoundError
 from ..grounding.answer import latest
 from ..grounding.wording import without_text_of
@@ -20,8 +21,9 @@ from ..model_output.stream import Reply, complete, without_thoughts
 from ..prompts import on_one_line, render
 from ..protocols import Agent
 from ..questions.follow_ups import FollowUps
+from ..repositories.conversations import Added
 from ..request import RequestContext
-from ..schema import Answer, AnswerEvent, Context, Event, Message, Prompt, Question, Role, StepEvent, StepTiming, Usage
+from ..schema import Answer, AnswerEvent, Context, Event, Message, Prompt, Question, StepEvent, StepTiming, Usage
 from ..schema.costs import Sums
 from ..text import Analyzer, escape_markdown
 from .accounting import Books
@@ -118,18 +120,14 @@ MOST_MESSAGES = 40
 class Conversations(Protocol):
     """Where conversations are kept."""
 
-    def create(self, title: str) -> str:
-        """Begin one; returns its id."""
-        ...
-
     def exists(self, conversation_id: str) -> bool: ...
 
     def messages(self, conversation_id: str) -> list[Message]:
         """Oldest first."""
         ...
 
-    def add(self, conversation_id: str, role: Role, content: str, **extra: Any) -> str:
-        """Keep a message, and ``extra`` beside it; returns its id."""
+    def add(self, conversation_id: str | None, said: Sequence[Json], sums: Sums) -> Added:
+        """Keep messages and what they took; None begins a conversation."""
         ...
 
 
@@ -219,26 +217,17 @@ class ChatService:
 
     def _save(self, question: Question, event: AnswerEvent, conversation_id: str | None) -> Saved:
         answer = event.answer
-        kept_in = conversation_id or self._conversations.create(question.query)
-        self._conversations.add(
-            kept_in,
-            "user",
-            question.query,
-            scope=question.scope.to_json(),
-            collections=list(question.scope.collections),
-        )
-        message_id = self._conversations.add(
-            kept_in,
-            "assistant",
-            _kept(question, answer),
-            answered=answer.answered,
-            citations=[
-                {"number": c.number, "chunk_id": c.hit.chunk.id, "supported": c.supported}
-                for c in answer.citations
-                if not question.attachments
-            ],
-        )
-        return Saved(event, kept_in, message_id, self._books.add(kept_in, event))
+        scope: Json = {"scope": question.scope.to_json(), "collections": list(question.scope.collections)}
+        citations = [
+            {"number": c.number, "chunk_id": c.hit.chunk.id, "supported": c.supported}
+            for c in answer.citations
+            if not question.attachments
+        ]
+        asked: Json = {"role": "user", "content": question.query, **scope}
+        said = {"role": "assistant", "content": _kept(question, answer), "answered": answer.answered}
+        sums = Sums.of(answer.trace.ledger)
+        added = self._conversations.add(conversation_id, [asked, {**said, "citations": citations}], sums)
+        return Saved(event, added.conversation_id, added.message_id, added.sums)
 
 
 def _kept(question: Question, answer: Answer) -> str:

@@ -181,12 +181,12 @@ class Collection:
     def search(self, pipeline: Sequence[Json], *, max_time_ms: int | None = None) -> list[Json]:
         """Run a pipeline of the search engine; ``max_time_ms`` bounds it on the server and the whole call here."""
         options = {} if max_time_ms is None else {"maxTimeMS": max_time_ms}
-        with self._driver(max_time_ms) as raw:
+        with self._search_driver(max_time_ms) as raw:
             return list(self._backend.for_search(raw).aggregate(list(pipeline), **options))
 
     def explain(self, pipeline: Sequence[Json]) -> Json:
         """What the server says of a pipeline of the search engine that it runs."""
-        with self._driver() as raw:
+        with self._search_driver() as raw:
             asked = {"aggregate": self.name, "pipeline": list(pipeline), "cursor": {}}
             found = raw.database.command({"explain": asked, "verbosity": "executionStats"})
         return dict(found)
@@ -203,11 +203,11 @@ class Collection:
             with self._driver(INDEX_BUILD_MS) as raw:
                 raw.create_index(EXPIRES, expireAfterSeconds=0)
 
-    def create_index(self, fields: str | Sequence[tuple[str, int]], *, unique: bool = False) -> None:
+    def create_index(self, fields: str | Sequence[tuple[str, int]]) -> None:
         """An ordinary index; creating one that exists does nothing."""
         keys = fields if isinstance(fields, str) else list(fields)
         with self._driver(INDEX_BUILD_MS) as raw:
-            raw.create_index(keys, unique=unique)
+            raw.create_index(keys)
 
     def search_indexes(self, name: str | None = None) -> list[Json]:
         """The collection's search indexes (or the one called ``name``), as `$listSearchIndexes` describes them."""
@@ -229,13 +229,13 @@ class Collection:
         with self._search_driver() as raw:
             raw.drop_search_index(name)
 
-    def _search_driver(self) -> AbstractContextManager[Any]:
+    def _search_driver(self, milliseconds: int | None = None) -> AbstractContextManager[Any]:
         if self._backend.embedded:
             raise DatabaseError(
                 "The embedded database has no search indexes: its search runs in this process.",
                 remedy="Set MONGODB_URI to a MongoDB with a search engine, or leave VECTOR_SEARCH on auto.",
             )
-        return self._driver()
+        return self._driver(milliseconds)
 
 
 class Database:

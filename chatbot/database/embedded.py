@@ -1,96 +1,52 @@
-"""NeoSQLite: PyMongo's API on one SQLite file. The embedded database of a fresh machine."""
+"""The embedded database of a fresh machine: one SQLite file, read by a connection per thread, written by one."""
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import neosqlite
-
 from ..errors import DatabaseError
 from ..schema import Vector
-from ..schema.collections import GRIDFS
 from .core import Json
-from .rows import VECTOR_SUBTYPE, encode_payload
+from .rows import encode_payload
+from .sqlite_collection import SqliteCollection, Writer
+from .sqlite_file import FORMAT, make_ready
 
 BUSY_SECONDS = 10.0
-"""How long a writer waits for another process's write before it fails."""
-OPEN_PAUSE = 0.02
+"""How long a writer waits for the writes of others before it fails."""
+STATEMENTS = 256
+"""Prepared statements that a connection keeps."""
+CLOSE_SECONDS = 5.0
 
 
 class _Handle:
     """One thread's connection, closed when the thread ends or the database is closed."""
 
-    def __init__(self, path: Path) -> None:
-        # A connection is used by its own thread only, but may have to be closed by another one.
-        self.connection = _open(path)
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
 
     def close(self) -> None:
-        if connection := getattr(self, "connection", None):  # not there where opening failed
-            connection.close()
+        self.connection.close()
 
     __del__ = close
 
 
-def _open(path: Path) -> Any:
-    """Setting a new file to WAL does not wait for others that do the same: SQLite refuses at once, so we wait."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            return neosqlite.Connection(str(path), timeout=BUSY_SECONDS, check_same_thread=False)
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(OPEN_PAUSE)
-
-
-class _Atomic:
-    """A collection whose writes are transactions.
-
-    NeoSQLite reads, updates and reads again in three statements: two writers at once got the same counter, both
-    held one lease, or met in an upsert's insert.
-    """
-
-    WRITES = frozenset({"bulk_write", "delete_many", "find_one_and_update", "insert_many", "insert_one", "update_one"})
-
-    def __init__(self, connection: Any, name: str) -> None:
-        self._database = connection.db
-        self._collection = connection[name]
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._collection, name)
-        return partial(self._write, method) if name in self.WRITES else method
-
-    def _write(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            found = method(*arguments, **options)
-        except BaseException:
-            self._database.rollback()
-            raise
-        self._database.commit()
-        return found
-
-
-CLOSE_SECONDS = 5.0
-
-
 class EmbeddedBackend:
-    """One connection per thread: a shared one raises under concurrency (measured)."""
+    """A connection per thread reads while another one writes: nobody waits to read."""
 
     embedded = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self._path = path
+        self._busy_seconds = busy_seconds
         self._local = threading.local()
         self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
+        self._writer: Writer | None = None
         self._lock = threading.Lock()
         self._idle = threading.Condition()
         self._active = 0
@@ -103,22 +59,40 @@ class EmbeddedBackend:
                 remedy="Set DATA_DIR to a folder this user may write to.",
             ) from error
 
-    def raw(self, name: str) -> Any:
-        """Raises DatabaseError: a name that NeoSQLite would take for GridFS."""
-        if name.endswith(GRIDFS):
-            raise DatabaseError(
-                f"The embedded database cannot have a collection {name!r}.",
-                remedy=f"Choose a name that does not end in {' or '.join(GRIDFS)}.",
-            )
-        return _Atomic(self._connection(), name)
+    def raw(self, name: str) -> SqliteCollection:
+        """For the calling thread."""
+        return SqliteCollection(name, self._reader(), self._get_writer)
 
-    def _connection(self) -> Any:
-        handle = getattr(self._local, "handle", None)
+    def _reader(self) -> sqlite3.Connection:
+        handle: _Handle | None = getattr(self._local, "handle", None)
         if handle is None:
             with self._lock:
-                handle = self._local.handle = _Handle(self._path)
+                handle = self._local.handle = _Handle(self._open())
                 self._handles.add(handle)
         return handle.connection
+
+    def _get_writer(self) -> Writer:
+        with self._lock:
+            if self._writer is None:
+                self._writer = Writer(self._open(), seconds=self._busy_seconds)
+            return self._writer
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path,
+            timeout=self._busy_seconds,
+            isolation_level=None,
+            check_same_thread=False,  # used by one thread at a time, but closed by another one
+            cached_statements=STATEMENTS,
+        )
+        try:
+            if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
+                make_ready(self._path)
+            connection.execute("PRAGMA synchronous = NORMAL")  # with a write-ahead log nothing can be left half written
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
@@ -129,12 +103,9 @@ class EmbeddedBackend:
         try:
             yield
         except sqlite3.Error as error:
-            busy = "locked" in str(error)
-            raise DatabaseError(
-                f"The embedded database {self._path} failed: {error}.",
-                remedy="Another process is writing; try again." if busy else "Check the disk and the file's rights.",
-                retry_after=2 if busy else None,
-            ) from error
+            remedy, again = _advice(error)
+            message = f"The embedded database {self._path} failed: {error}."
+            raise DatabaseError(message, remedy=remedy, retry_after=again) from error
         finally:
             with self._idle:
                 self._active -= 1
@@ -148,27 +119,13 @@ class EmbeddedBackend:
         """As it is: nothing searches beside it."""
         return raw
 
-    def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
-        """New ones are inserted, which is three times as fast here as upserting them."""
-        documents = [  # NeoSQLite inserts bytes, but does not replace them
-            {name: neosqlite.Binary(value) if type(value) is bytes else value for name, value in document.items()}
-            for document in documents
-        ]
-        ids = [document["_id"] for document in documents]
-        known = {row["_id"] for row in raw.find({"_id": {"$in": ids}}, {"_id": 1})}
-        new = [document for document in documents if document["_id"] not in known]
-        try:
-            if new:
-                raw.insert_many(new)
-        except sqlite3.IntegrityError:
-            known.update(ids)  # another process wrote one of them just now: upsert them all
-        requests = [neosqlite.ReplaceOne({"_id": d["_id"]}, d, upsert=True) for d in documents if d["_id"] in known]
-        if requests:
-            raw.bulk_write(requests, ordered=False)
-
-    def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
+    def replace_many(self, raw: SqliteCollection, documents: Sequence[Json]) -> None:
         """In one transaction."""
-        raw.bulk_write([neosqlite.UpdateOne({"_id": id}, update) for id, update in updates], ordered=False)
+        raw.replace_many(documents)
+
+    def update_each(self, raw: SqliteCollection, updates: Sequence[tuple[Any, Json]]) -> None:
+        """In one transaction."""
+        raw.update_each(updates)
 
     def watch(self, names: Sequence[str], after: Any) -> Any:
         """Nobody else writes the file."""
@@ -176,11 +133,12 @@ class EmbeddedBackend:
 
     def collection_names(self) -> list[str]:
         """In no order."""
-        return [str(name) for name in self._connection().list_collection_names()]
+        names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
+        return [name for (name,) in self._reader().execute(names)]
 
-    def encode_vector(self, vector: Vector) -> Any:
-        """A blob marked with BSON's subtype 9."""
-        return neosqlite.Binary(encode_payload(vector), VECTOR_SUBTYPE)
+    def encode_vector(self, vector: Vector) -> bytes:
+        """BSON's float32 vector, without its subtype."""
+        return encode_payload(vector)
 
     def ping(self) -> str:
         """Reads from the file."""
@@ -199,6 +157,19 @@ class EmbeddedBackend:
             with self._lock:
                 for handle in list(self._handles):
                     handle.close()
-                self._local = threading.local()
+                if self._writer is not None:
+                    self._writer.connection.close()
+                self._local, self._writer = threading.local(), None
             self._closing = False
             self._idle.notify_all()
+
+
+def _advice(error: sqlite3.Error) -> tuple[str, int | None]:
+    """What to do about it, and after how many seconds trying again may help."""
+    if "locked" in str(error):
+        return "Another process is writing; try again.", 2
+    if "full" in str(error):
+        return "Free some space on the disk of DATA_DIR.", None
+    if isinstance(error, sqlite3.IntegrityError):
+        return "The id is taken: choose another one.", None
+    return "Check the disk and the file's rights.", None

@@ -25,6 +25,8 @@ SLOTS = ("", "_b")
 the field and of the vector index."""
 TEXT_FIELD = "data"
 WITHOUT_EMBEDDING = {f"{EMBEDDING_FIELD}{slot}": 0 for slot in SLOTS}
+BYTE_FIELDS = (*WITHOUT_EMBEDDING, TEXT_FIELD)
+"""Where large values are bytes: vectors, and the ``data`` of a file's piece (of a passage it is text)."""
 
 
 def embedding_field(slot: str) -> str:

@@ -10,7 +10,7 @@ from ..database.core import Collection
 from ..database.rows import EMBEDDING_FIELD, decode_vector
 from ..errors import SearchEngineError
 from ..protocols import Quoter, RerankingStore
-from ..repositories.documents import SEVERAL
+from ..repositories.report_index import SEVERAL
 from ..request import RequestContext
 from ..schema import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
 from ..stores.atlas.definitions import LEFT_OVER, SearchTarget

@@ -21,7 +21,7 @@ from .cited_places import section_of
 from .claim_words import pattern, stem, stems
 from .clauses import Clause, clauses
 from .dates import Date, date_stands, dates
-from .evidence import WORD, Evidence, Sentence
+from .evidence import WORD, Evidence, Sentence, evidence_of
 from .figures import comma_decimals, figures, unify_signs
 from .side_by_side import contradicted
 from .wording import cited_numbers, is_quoted, normalise, quotations, unify_brackets
@@ -72,7 +72,7 @@ def check(response: str, context: Context, question: Question | None = None) -> 
     response = unify_brackets(response, passages)
     cited = [number for number in cited_numbers(response) if number in passages]
     said = list(clauses(response)) if passages else []
-    evidence = {number: Evidence(passages[number]) for number in cited if _is_readable(passages[number])}
+    evidence = {number: evidence_of(passages[number]) for number in cited if _is_readable(passages[number])}
     judge = _Judge(evidence, {*cited} - {*evidence}, question, comma=comma_decimals(response))
     ends = accumulate(len(clause.text) for clause in said)
     checked = [clause for clause, end in zip(said, ends, strict=True) if end <= LONGEST_READ]
@@ -270,7 +270,7 @@ def _is_answered(said: Sequence[Clause], context: Context) -> bool:
         return True
     if any(not numbers.isdisjoint(clause.numbers) for clause in said):
         return False
-    evidence = [Evidence(passage) for passage in context.passages if _is_readable(passage)] if telling else []
+    evidence = [evidence_of(passage) for passage in context.passages if _is_readable(passage)] if telling else []
     return any(_is_told(clause, one) for clause in telling for one in evidence)
 
 

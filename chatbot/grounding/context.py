@@ -26,7 +26,7 @@ WHOLE = 1_000_000
 class Neighbourhood(Protocol):
     """What of a store a context needs."""
 
-    def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]: ...
+    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,9 @@ def build_context(hits: Sequence[SearchHit], store: Neighbourhood, *, budget_tok
         if shown and _tokens(_lay_out([*shown, one])) > budget_tokens:
             break
         shown.append(one)
-    for place, one in enumerate(shown):
-        if neighbours := _neighbours(one.hit.chunk, store, margin):
+    around = store.surroundings([one.hit.chunk for one in shown], margin=margin) if margin else []
+    for place, (one, near) in enumerate(zip(shown, around, strict=False)):  # none without a margin
+        if neighbours := _neighbours(one.hit.chunk, near):
             wider = [*shown[:place], replace(one, neighbours=neighbours, margin=margin), *shown[place + 1 :]]
             shown = wider if _tokens(_lay_out(wider)) <= budget_tokens else shown
     return _lay_out(shown)
@@ -162,9 +163,8 @@ def _part(chunk: Chunk, labelled: bool) -> str:
     return f"{heading}: {chunk.text}" if labelled and heading else chunk.text
 
 
-def _neighbours(chunk: Chunk, store: Neighbourhood, margin: int) -> tuple[Chunk, ...]:
+def _neighbours(chunk: Chunk, near: Sequence[Chunk]) -> tuple[Chunk, ...]:
     """What stands around it; of a table only rows about the same: a scope holds for what is shown around a hit, too."""
-    near = store.surroundings(chunk, margin=margin) if margin else []
     return tuple(other for other in near if other.id != chunk.id and other.metadata == chunk.metadata)
 
 

@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 
 from ..questions.names import find_countries
-from ..schema import Passage
+from ..schema import ATTACHMENTS, Passage
 from ..text import sentences
 from .amounts import CLOSELY, ROUGHLY, Amount, amounts
 from .claim_words import UNITS, stem, words
@@ -22,6 +22,8 @@ from .reported_figures import stated
 from .wording import normalise
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+KEPT = 256
+"""Passages whose dates and figures stay in memory: some 100 KB each."""
 MOST_PLACES = 500
 """At which one amount is looked at, and sentences that have one word."""
 AROUND = 2
@@ -93,10 +95,7 @@ class Sentence:
 class Evidence:
     """Of one passage. ``around``: numbers of its title, section, page and metadata: years and the like, no amounts."""
 
-    def __init__(self, passage: Passage) -> None:
-        chunk = passage.hit.chunk
-        where = " \n".join([chunk.title, chunk.section, str(chunk.page or ""), *map(str, chunk.metadata.values())])
-        text = passage.wider_text if chunk.text in passage.wider_text else f"{passage.wider_text}\n{chunk.text}"
+    def __init__(self, where: str, text: str) -> None:
         self.full = f"{where}\n{text}"
         self.where = where
         self.words = f"{normalise(where)}\n{normalise(text)}"
@@ -179,6 +178,19 @@ class Evidence:
             for place in places[:MOST_PLACES]:
                 scores[place] += 1 / (1 + len(places))  # type: ignore[assignment]  # counts by weight
         return [self.statements[place] for place, _ in scores.most_common(most)]
+
+
+def evidence_of(passage: Passage) -> Evidence:
+    """Read once: the same passages are cited by many answers. Of attachments nothing stays (R-A1)."""
+    chunk = passage.hit.chunk
+    where = " \n".join([chunk.title, chunk.section, str(chunk.page or ""), *map(str, chunk.metadata.values())])
+    text = passage.wider_text if chunk.text in passage.wider_text else f"{passage.wider_text}\n{chunk.text}"
+    return (Evidence if chunk.collection == ATTACHMENTS else _read)(where, text)
+
+
+@lru_cache(maxsize=KEPT)
+def _read(where: str, text: str) -> Evidence:
+    return Evidence(where, text)
 
 
 def _factors(amount: Amount) -> set[Decimal]:

@@ -62,7 +62,7 @@ class FileLoader(Loader, Protocol):
     def fit(self, sample: Sample) -> Fit: ...
 
 
-_FAULTS = (
+FAULTS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RecursionError, RuntimeError,
     TypeError, ValueError, ImportError,
 )  # fmt: skip
@@ -78,7 +78,7 @@ def read_file(loader: Loader, path: Path) -> Loaded:
     """
     try:
         return loader.load(path)
-    except _FAULTS as error:
+    except FAULTS as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} in {PurePath(place.filename).name}, line {place.lineno}"
         raise reader_failed(path, where) from error

@@ -20,7 +20,7 @@ from .formats import read_file, reader_failed
 from .worker import MAX_LOADED, decode
 
 TIME_LIMIT = 300.0
-"""Seconds for one file. A page of a PDF takes .1 to .3 on a busy machine of two cores."""
+"""Seconds for one file. A page of a PDF takes .05 to .25 on a busy machine of two cores."""
 WORKER = "chatbot.loaders.worker"
 IN_PROCESS_BYTES = 256 * 1024
 """Larger files go to the child in any format: 50 MB of JSON fill 2 GB, and a large table takes seconds."""

@@ -11,7 +11,7 @@ from typing import Any
 from ..database.core import Database, Json, Place, id_batches, place, rows_of
 from ..database.rows import SLOTS, content_digest, decode_vector, embedding_field, id_forms, with_string_ids
 from ..errors import DatabaseError, EmbedderMismatchError
-from ..repositories.corpus import CatalogClock, CorpusChanges, CorpusFacts
+from ..repositories.corpus import CATALOG, CorpusChanges, CorpusFacts
 from .schema import require_known, set_version
 
 OTHERS = "file_pieces", "files", "documents", "conversations", "messages", "ingestions", "ingestion_items", "usage"
@@ -148,7 +148,7 @@ class Copier:
         """
         verified = [self._verify(name, report) for name in self.collections]
         CorpusChanges(self._target).record_everything()
-        CatalogClock(self._target).tick()
+        CorpusChanges(self._target, CATALOG).record_everything()
         self._progress.finish()
         return verified
 

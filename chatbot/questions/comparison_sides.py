@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -81,7 +82,7 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
         replace(
             side,
             query=(f"{query.rstrip(' ?')} {side.query}" if side.query else query) if query else side.name,
-            ready=any(record.status == "ready" for record in catalog.all(side.scope)),
+            ready=catalog.holdings(side.scope).ready > 0,
         )
         for side in found[:most]
     )
@@ -106,16 +107,17 @@ def _unasked(scope: Scope, narrowed: Scope, asked: _Asked, catalog: Catalog, mos
         ]
     if len(by_country) > 1:
         return [replace(one, query=" ".join(years)) for one in by_country]
-    found = by_year if len(by_year) > 1 else _by_report(narrowed, catalog)
-    return found if len(by_year) > 1 or len(found) <= most else []
+    return by_year if len(by_year) > 1 else _by_report(narrowed, catalog, most)
 
 
-def _by_report(scope: Scope, catalog: Catalog) -> list[Side]:
+def _by_report(scope: Scope, catalog: Catalog, most: int) -> list[Side]:
     """A side for each name, with the title of its report, unless another has that. Reports of one name are one side."""
     titles = {record.name: record.title for record in catalog.all(scope)}
-    shared = [title for title in titles.values() if list(titles.values()).count(title) > 1]
+    if len(titles) > most:
+        return []
+    counts = Counter(titles.values())
     return [
-        Side(name if not title or title in shared else title, scope.having(DOCUMENT, [name]))
+        Side(name if not title or counts[title] > 1 else title, scope.having(DOCUMENT, [name]))
         for name, title in titles.items()
     ]
 
@@ -136,9 +138,7 @@ def _inside(scope: Scope, field: str, catalog: Catalog) -> list[Value]:
 
 def _present(scope: Scope, field: str, condition: Condition, catalog: Catalog) -> list[Value]:
     """The values inside a condition that the scope's reports have, in order."""
-    about = scope.without(DOCUMENT)
-    parts = (part.metadata for record in catalog.all(scope) for part in record.parts if about.matches(part.metadata))
-    return _sorted({part[field] for part in parts if field in part and condition.matches(part[field])})
+    return _sorted(value for value in catalog.values(field, scope) if condition.matches(value))
 
 
 def _sorted(values: Iterable[Value]) -> list[Value]:

@@ -8,11 +8,12 @@ question that is refused by mistake cannot be answered at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from ..countries import ISO_CODE_LENGTH, country_code, normalise
 from ..protocols import Catalog
@@ -111,9 +112,8 @@ class Mentions:
 
 def find_mentions(text: str, catalog: Catalog, scope: Scope = Scope()) -> Mentions:  # noqa: B008  # frozen and empty
     """Countries as ISO 3166 has them, and those that only the data has. "The latest report": of those in ``scope``."""
-    names = list(map(str, catalog.values(COUNTRY)))
-    also = tuple(name for name in names if country_code(name) is None)
-    found = _mentions(text, also, frozenset(map(country_key, names)))
+    known = _by_key(tuple(catalog.values(COUNTRY)))
+    found = _mentions(text, known.without_code, frozenset(known.values))
     if not find_relative_years(text):
         return found
     others = _relative(text, found, catalog, scope)
@@ -132,9 +132,7 @@ def _relative(text: str, mentions: Mentions, catalog: Catalog, scope: Scope) -> 
 
 def editions(scope: Scope, catalog: Catalog) -> list[int]:
     """The years of the reports inside a scope, in order."""
-    about = scope.without("document_name")
-    parts = (part.metadata for record in catalog.all(scope) for part in record.parts)
-    return sorted({int(part[YEAR]) for part in parts if YEAR in part and about.matches(part)})
+    return sorted(map(int, catalog.values(YEAR, scope)))
 
 
 @lru_cache(maxsize=128)
@@ -159,11 +157,24 @@ def keys_of(scope: Scope) -> set[str]:
 
 def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value]:
     """The data's values for these countries, in text order. The short name of two is both, if both are there."""
-    known: dict[str, list[Value]] = {}
-    for value in catalog.values(COUNTRY):
-        known.setdefault(country_key(str(value)), []).append(value)
+    known = _by_key(tuple(catalog.values(COUNTRY))).values
     found = (value for country in countries for key in country.keys for value in known.get(key, ()))
     return list(dict.fromkeys(found))
+
+
+class _Known(NamedTuple):
+    """The data's countries by their keys; ``without_code``: those that are none for ISO 3166."""
+
+    values: Mapping[str, Sequence[Value]]
+    without_code: tuple[str, ...]
+
+
+@lru_cache(maxsize=16)
+def _by_key(countries: tuple[Value, ...]) -> _Known:
+    found: dict[str, list[Value]] = {}
+    for value in countries:
+        found.setdefault(country_key(str(value)), []).append(value)
+    return _Known(found, tuple(str(value) for value in countries if country_code(str(value)) is None))
 
 
 def subjects(text: str, named: Sequence[NamedCountry]) -> list[bool]:

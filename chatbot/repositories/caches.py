@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from typing import Any, Literal
 
 from ..database.core import Database
 from ..request import RequestContext
 
 Level = Literal["embedding", "response", "query"]
-LEVELS: tuple[Level, ...] = ("embedding", "response", "query")
 PRUNE_EVERY = 50
 """Writes between two looks at the number of entries: counting costs more than writing."""
 
 
 class CacheRepository:
-    """Collection `cache`, one row per entry; an entry older than ``seconds`` counts as gone. Thread-safe.
-
-    Statistics are this process's own.
-    """
+    """Collection `cache`, one row per entry; an entry older than ``seconds`` counts as gone. Thread-safe."""
 
     def __init__(self, database: Database, *, seconds: float, entries: int) -> None:
         """``seconds`` or ``entries`` of 0 switch it off."""
@@ -29,8 +24,6 @@ class CacheRepository:
         self._entries = entries
         self._lock = threading.Lock()
         self._writes = 0
-        self.hits: Counter[Level] = Counter()
-        self.misses: Counter[Level] = Counter()
 
     @property
     def enabled(self) -> bool:
@@ -40,6 +33,7 @@ class CacheRepository:
     def ensure_indexes(self) -> None:
         """Idempotent."""
         self._cache.create_expiry_index()
+        self._cache.create_index("at")
 
     def get(self, level: Level, key: str, *, request: RequestContext | None = None) -> Any:
         """The value; None where there is none, or none that is young enough."""
@@ -49,8 +43,6 @@ class CacheRepository:
         fresh = found is not None and found["at"] > time.time() - self._seconds
         if request is not None:
             request.meter.count_lookup(level, hit=fresh)
-        with self._lock:
-            (self.hits if fresh else self.misses)[level] += 1
         return found["value"] if found is not None and fresh else None
 
     def put(self, level: Level, key: str, value: Any) -> None:
@@ -67,16 +59,12 @@ class CacheRepository:
 
     def prune(self) -> int:
         """Remove what is too old, and the oldest of what is too much; returns how many."""
-        rows = sorted((row["at"], row["_id"]) for row in self._cache.find({}, {"at": 1}))
-        old = time.time() - self._seconds
-        surplus = len(rows) - self._entries
-        doomed = [key for place, (at, key) in enumerate(rows) if at <= old or place < surplus]
-        return self._cache.delete_many({"_id": {"$in": doomed}}) if doomed else 0
+        gone = self._cache.delete_many({"at": {"$lte": time.time() - self._seconds}})
+        if (surplus := self._cache.estimated_count() - self._entries) <= 0:
+            return gone
+        oldest = self._cache.find({}, {"at": 1}, sort=[("at", 1)], limit=surplus)
+        return gone + self._cache.delete_many({"_id": {"$in": [row["_id"] for row in oldest]}})
 
     def clear(self) -> None:
         """Forget all entries of all workers."""
         self._cache.delete_many({})
-
-    def statistics(self) -> dict[str, dict[str, int]]:
-        """Hits and misses by level."""
-        return {level: {"hits": self.hits[level], "misses": self.misses[level]} for level in LEVELS}

@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ..database.core import Database
-from ..schema import LedgerRow, Message, Role, Usage
+from ..database.core import Database, Json
+from ..schema import LedgerRow, Message, Usage
 from ..schema.costs import DayUsage, StageSums, Sums, add_up_stages
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """Where messages were kept, the last of them, and what the conversation has taken in all."""
+
+    conversation_id: str
+    message_id: str
+    sums: Sums
 
 
 class ConversationRepository:
@@ -27,14 +36,6 @@ class ConversationRepository:
         """Idempotent."""
         self._messages.create_index([("conversation_id", 1), ("ordinal", 1)])
 
-    def create(self, title: str) -> str:
-        """Its id; the title is cut at 80 characters."""
-        conversation_id = uuid.uuid4().hex
-        self._conversations.insert_one(
-            {"_id": conversation_id, "title": title[:80], "created_at": _now(), "messages": 0}
-        )
-        return conversation_id
-
     def exists(self, conversation_id: str) -> bool:
         """Whether it was begun."""
         return self._conversations.find_one({"_id": conversation_id}, {"_id": 1}) is not None
@@ -44,16 +45,23 @@ class ConversationRepository:
         found = self._messages.find({"conversation_id": conversation_id}, sort=[("ordinal", 1)])
         return [Message(row["role"], row["content"]) for row in found]
 
-    def add(self, conversation_id: str, role: Role, content: str, **extra: Any) -> str:
-        """Append a message; returns its id. ``extra`` is kept with it (scope, citations, trace)."""
-        updated = self._conversations.find_one_and_update(
-            {"_id": conversation_id}, {"$inc": {"messages": 1}, "$set": {"updated_at": _now()}}
-        )
-        ordinal = int(updated["messages"]) if updated else 0
-        message_id = uuid.uuid4().hex
-        row = {"_id": message_id, "conversation_id": conversation_id, "ordinal": ordinal, "created_at": _now()}
-        self._messages.insert_one({**row, "role": role, "content": content, **extra})
-        return message_id
+    def add(self, conversation_id: str | None, said: Sequence[Json], sums: Sums = Sums()) -> Added:  # noqa: B008
+        """Append messages, and what they took to what the conversation has taken, atomically.
+
+        Of each its ``role`` and ``content``, and whatever is kept with it (scope, citations, trace). None begins a
+        conversation; its title is the first message, cut at 80 characters.
+        """
+        id, now = conversation_id or uuid.uuid4().hex, _now()
+        new = {"title": said[0]["content"][:80], "created_at": now} if conversation_id is None else {}
+        update = {"$inc": {"messages": len(said), **increments(sums)}, "$set": {"updated_at": now, **new}}
+        updated = self._conversations.find_one_and_update({"_id": id}, update, upsert=bool(new))
+        first = int(updated["messages"]) - len(said) + 1 if updated else 0
+        rows = [
+            {"_id": uuid.uuid4().hex, "conversation_id": id, "ordinal": first + n, "created_at": now, **message}
+            for n, message in enumerate(said)
+        ]
+        self._messages.replace_many(rows)
+        return Added(id, rows[-1]["_id"], read_sums(updated) if updated else sums)
 
     def book(self, conversation_id: str, sums: Sums) -> Sums:
         """Add to what the conversation has taken, atomically; returns all of it."""

@@ -11,20 +11,39 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from ..database.core import Database
+from ..database.core import Database, Json
 from ..schema.documents import Calibration, ErrorRates
+from .held import look_again, once
 
 KEPT_CHANGES = 500
-"""Log entries kept; a reader further behind loads everything again."""
+"""Log entries kept; a reader further behind compares all ids."""
 
 FORGOTTEN_SECONDS = 3600.0
 
 
-class CorpusChanges:
-    """Implements `protocols.ChangeLog`. A position is a count of writes; it only grows."""
+CORPUS, CATALOG, EMBEDDER = "corpus", "catalog", "embedder"
 
-    def __init__(self, database: Database) -> None:
+
+def _looked_at(database: Database) -> dict[str, Json]:
+    """The rows that every question asks for, in one look; without the entries of the logs."""
+
+    def read() -> dict[str, Json]:
+        found = database["meta"].find({"_id": {"$in": [CORPUS, CATALOG, EMBEDDER]}}, {"recent": 0})
+        return {row["_id"]: row for row in found}
+
+    return once(database, "meta", read)
+
+
+class CorpusChanges:
+    """Implements `protocols.ChangeLog`. A position is a count of writes; it only grows.
+
+    ``log``: of the passages (CORPUS), or of the registered reports (CATALOG).
+    """
+
+    def __init__(self, database: Database, log: str = CORPUS) -> None:
+        self._database = database
         self._meta = database["meta"]
+        self._log = log
 
     def corpus_id(self) -> str:
         """Made at first use, then kept."""
@@ -34,51 +53,46 @@ class CorpusChanges:
         return str(found["value"])
 
     def position(self) -> int:
-        """0 before the first write."""
-        found = self._meta.find_one({"_id": "corpus"}, {"position": 1})
+        """0 before the first write. Read once for each request (`held`)."""
+        found = _looked_at(self._database).get(self._log)
         return int(found["position"]) if found else 0
 
-    def record(self, document_ids: Iterable[str]) -> int:
-        """Append one entry: call it after the write it speaks of. Returns the new position."""
-        # One string per entry: NeoSQLite turns lists pushed into a list to text.
+    def record(self, document_ids: Iterable[str], *, in_place: bool = False) -> int:
+        """Append one entry: call it after the write it speaks of. Returns the new position.
+
+        ``in_place``: chunks changed, and kept their ids.
+        """
+        # One string per entry, as every version has written them.
         push = {"recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}}
-        found = self._meta.find_one_and_update({"_id": "corpus"}, {"$inc": {"position": 1}, "$push": push}, upsert=True)
-        assert found is not None
-        return int(found["position"])
+        return self._move({"$push": push}, in_place=in_place)
 
     def record_everything(self) -> int:
         """An entry that says: anything may have changed, load everything again. Returns the new position."""
-        update = {"$inc": {"position": 1}, "$set": {"recent": []}}
-        found = self._meta.find_one_and_update({"_id": "corpus"}, update, upsert=True)
+        return self._move({"$set": {"recent": []}}, in_place=True)
+
+    def _move(self, update: Json, *, in_place: bool) -> int:
+        update = {"$inc": {"position": 1, "epoch": int(in_place)}, **update}
+        found = self._meta.find_one_and_update({"_id": self._log}, update, upsert=True)
         assert found is not None
+        look_again(self._database)
         return int(found["position"])
+
+    def epoch(self) -> int:
+        """How often chunks changed and kept their ids."""
+        found = self._meta.find_one({"_id": self._log}, {"epoch": 1})
+        return int(found.get("epoch", 0)) if found else 0
 
     def since(self, position: int) -> tuple[int, set[str] | None]:
         """The current position and the documents changed after ``position``; None = further back than the log."""
-        found = self._meta.find_one({"_id": "corpus"})
+        found = self._meta.find_one({"_id": self._log})
+        look_again(self._database)  # all that follows in this request is of now, too
         if found is None:
             return 0, set() if position == 0 else None
-        current, recent = int(found["position"]), found["recent"]
+        current, recent = int(found["position"]), found.get("recent", [])
         missed = current - position
         if missed < 0 or missed > len(recent):
             return current, None
         return current, {document_id for entry in recent[len(recent) - missed :] for document_id in entry.split()}
-
-
-class CatalogClock:
-    """Counts writes to the registered reports: who holds a copy of them sees at once whether it still holds."""
-
-    def __init__(self, database: Database) -> None:
-        self._meta = database["meta"]
-
-    def position(self) -> int:
-        """Compare it with an earlier one."""
-        found = self._meta.find_one({"_id": "catalog"})
-        return int(found["position"]) if found else 0
-
-    def tick(self) -> None:
-        """Call it after the write it speaks of."""
-        self._meta.update_one({"_id": "catalog"}, {"$inc": {"position": 1}}, upsert=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +114,7 @@ class CorpusFacts:
     """The stored embedder, and leases for work that one process at a time should do."""
 
     def __init__(self, database: Database) -> None:
+        self._database = database
         self._meta = database["meta"]
 
     def ensure_indexes(self) -> None:
@@ -107,8 +122,8 @@ class CorpusFacts:
         self._meta.create_expiry_index()
 
     def embedder(self) -> StoredEmbedder | None:
-        """None before the first write."""
-        found = self._meta.find_one({"_id": "embedder"})
+        """None before the first write. Read once for each request (`held`)."""
+        found = _looked_at(self._database).get(EMBEDDER)
         if found is None:
             return None
         return StoredEmbedder(
@@ -117,17 +132,20 @@ class CorpusFacts:
 
     def remember_embedder(self, embedder: StoredEmbedder) -> None:
         """Set once, by the first write; later calls do not change it."""
-        self._meta.update_one({"_id": "embedder"}, {"$setOnInsert": asdict(embedder)}, upsert=True)
+        self._meta.update_one({"_id": EMBEDDER}, {"$setOnInsert": asdict(embedder)}, upsert=True)
+        look_again(self._database)
 
     def replace_embedder(self, old: StoredEmbedder | None, new: StoredEmbedder) -> bool:
         """Change the stored embedder in one step; False when it is not ``old`` any more."""
         if old is None:
             self.remember_embedder(new)
             return self.embedder() == new
-        held = {"_id": "embedder", "model_id": old.model_id, "dimensions": old.dimensions}
+        known = {"_id": EMBEDDER, "model_id": old.model_id, "dimensions": old.dimensions}
         if old.slot:
-            held["slot"] = old.slot
-        return self._meta.update_one(held, {"$set": asdict(new)}) == 1
+            known["slot"] = old.slot
+        replaced = self._meta.update_one(known, {"$set": asdict(new)}) == 1
+        look_again(self._database)
+        return replaced
 
     def dismiss_sample(self, document_id: str) -> None:
         """A sample report was deleted: it does not come back."""
@@ -142,7 +160,7 @@ class CorpusFacts:
         now = time.time()
         self._meta.update_one({"_id": f"lease:{name}"}, {"$setOnInsert": {"owner": "", "until": now - 1}}, upsert=True)
         mine = {"$set": {"owner": owner, "until": now + seconds, **self._meta.expiry(FORGOTTEN_SECONDS)}}
-        # Not one $or: beside it NeoSQLite's updates and deletions do not look at the _id.
+        # Not one $or: beside it the wire server of the tests does not look at the _id.
         free = {"owner": owner}, {"until": {"$lt": now}}
         return any(self._meta.update_one({"_id": f"lease:{name}", **condition}, mine) for condition in free)
 

@@ -5,128 +5,126 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ..database.core import Database
-from ..database.rows import KEY_FIELDS, UNREGISTERED, document_id_of, row_metadata
-from ..schema import Chunking, DocumentRecord, Part, Scope, Value
-from .corpus import CatalogClock, CorpusChanges
+from ..database.core import Database, Json
+from ..database.rows import KEY_FIELDS, OLDER_PREFIX, UNREGISTERED, document_id_of, row_metadata
+from ..schema import Chunking, DocumentRecord, Holdings, Part, Scope, Value
+from .corpus import CATALOG, CorpusChanges
+from .held import look_again, once
+from .report_index import NAME, SEVERAL, ReportIndex
 
-Records = dict[str, DocumentRecord]
+Records = Mapping[str, DocumentRecord]
+RULES = ("country_name", "year", "type", NAME)
+"""Fields that rules ask for, whichever ones a request may name."""
 _NONE: Records = {}
 
 
-class DocumentRepository:
-    """Collection `documents`. Small enough to be kept whole until it changes: filtering happens here, in one place.
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What is known, the position of the log it was read at, and the reports of older systems in it."""
 
-    Thread-safe. ``older`` are the reports of older systems, which are in the chunk collections only.
+    index: ReportIndex
+    position: int = -1
+    older: Records = field(default_factory=dict)
+
+
+class DocumentRepository:
+    """Collection `documents`: the reports as scopes and rules see them. Thread-safe.
+
+    An index of them is kept in memory; of a change by whatever process only the reports that changed are read again.
+    ``older`` are the reports of older systems, which are in the chunk collections only.
     """
 
     def __init__(self, database: Database, filter_fields: Iterable[str], older: OlderReports | None = None) -> None:
+        self._database = database
         self._documents = database["documents"]
-        self._clock = CatalogClock(database)
-        self._read: tuple[int, Records] = (-1, {})
+        self._log = CorpusChanges(database, CATALOG)
         self._fields = tuple(filter_fields)
         self._older = older
-        self._known: tuple[Records, Records, dict[str, list[Value]]] = (_NONE, _NONE, {})
-        """The values by field of these registered and older reports: asked for several times with each question."""
+        self._read = _Read(ReportIndex())
 
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
         """Reports in the scope, by title."""
-        records = {**self._older_records(), **self._registered()}
-        kept = (record for record in records.values() if scope is None or self._inside(record, scope))
-        return sorted(kept, key=lambda record: (record.title, record.id))
+        return list(self._index().inside(scope or Scope()))
 
-    def _registered(self) -> Records:
-        position = self._clock.position()  # before the rows: what is written meanwhile is read the next time
-        kept_position, records = self._read
-        if position != kept_position:
-            records = {found["_id"]: _from_json(found) for found in self._documents.find()}
-            self._read = (position, records)
-        return records
+    def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
+        """Those that have this in their title or source, in any case; "" = all. Not to be changed."""
+        return self._index().named(part, scope)
+
+    def _index(self) -> ReportIndex:
+        known, older = self._read, self._older.records() if self._older else _NONE
+        if known.older is older and known.position == self._log.position():
+            return known.index
+        # The position before the rows: what is written meanwhile is read the next time.
+        position, ids = self._log.since(known.position)
+        index = known.index
+        if ids is None or known.older is not older:
+            index = ReportIndex((*self._fields, *RULES))
+            found: dict[str, DocumentRecord | None] = {**older, **self._registered({})}
+        else:
+            found = {id: older.get(id) for id in ids} | self._registered({"_id": {"$in": sorted(ids)}})
+        self._read = _Read(index.changed(found), position, older)
+        return self._read.index
+
+    def _registered(self, filter: Json) -> dict[str, DocumentRecord | None]:
+        return {found["_id"]: _from_json(found) for found in self._documents.find(filter)}
 
     def position(self) -> int:
         """Changes whenever a report does."""
-        return self._clock.position()
+        return self._log.position()
 
     def get(self, document_id: str) -> DocumentRecord | None:
         """Also one of an older system; None for an unknown id."""
         found = self._documents.find_one({"_id": document_id})
-        return _from_json(found) if found else self._older_records().get(document_id)
+        return _from_json(found) if found else self._older.records().get(document_id) if self._older else None
 
     def put(self, record: DocumentRecord) -> None:
         """Register, or replace what is registered; stamps the time."""
         stored = asdict(replace(record, updated_at=datetime.now(UTC).isoformat(timespec="seconds")))
         lists = {"labels": list(record.labels), "several": list(stored["several"])}
         self._documents.replace_many([{"_id": stored.pop("id"), **stored, **lists}])
-        self._clock.tick()
+        self._log.record([record.id])
 
     def delete(self, document_id: str) -> bool:
         """Whether it was registered; its passages are the store's."""
         deleted = self._documents.delete_many({"_id": document_id}) > 0
-        self._clock.tick()
+        self._log.record([document_id])
         return deleted
 
     def unsettled(self) -> dict[str, str]:
-        """Reports that are being written or removed, with the version questions may see ("" = none)."""
-        records = self._registered().values()
-        return {r.id: r.visible_version for r in records if r.status != "ready" or r.replacing}
+        """As of now, also inside a request that holds what it read: see `protocols.Catalog`."""
+        look_again(self._database)
+        return dict(self._index().unsettled)
 
-    def facets(self, scope: Scope) -> dict[str, Any]:
-        """Values with report counts, each field counted under the rest of the scope; and the scope's totals."""
-        records = self.all()
+    def facets(
+        self, scope: Scope, *, fields: Iterable[str] = (), q: str = "", limit: int | None = None, offset: int = 0
+    ) -> dict[str, Any]:
+        """Values with report counts, each field counted under the rest of the scope; and the scope's totals.
+
+        Of each of these ``fields``, of every filter field where none is named, ``limit`` values from ``offset`` on, of
+        those that hold ``q``; ``total``: how many there are.
+        """
+        index, end = self._index(), None if limit is None else offset + limit
         facets: dict[str, Any] = {}
-        for field in self._fields:
-            rest = scope.without(field)
-            counts = Counter(value for record in records for value in self._values(record, field, rest))
-            facets[field] = [
-                {"value": value, "documents": count}
-                for value, count in sorted(counts.items(), key=lambda kv: str(kv[0]))
-            ]
-        inside = [record for record in records if self._inside(record, scope)]
-        return {**facets, "documents": len(inside), "chunks": self.chunks_inside(inside, scope)}
+        total: dict[str, int] = {}
+        for name in tuple(fields) or self._fields:
+            counts = index.counts(name, scope.without(name))
+            found = index.having(q, name, scope.without(name))
+            total[name] = len(found)
+            facets[name] = [{"value": value, "documents": counts[value]} for value in found[offset:end]]
+        held = index.holdings(scope)
+        return {**facets, "total": total, "documents": held.documents, "chunks": held.chunks}
 
-    def chunks_inside(self, records: Iterable[DocumentRecord], scope: Scope) -> int:
-        """Passages of these reports that the scope admits."""
-        inside = (record for record in records if _held(record, scope))
-        return sum(part.chunks for record in inside for part in record.parts if scope.matches(_seen(record, part)))
+    def holdings(self, scope: Scope) -> Holdings:
+        """How many reports and passages a scope has."""
+        return self._index().holdings(scope)
 
-    def values(self, field: str) -> list[Value]:
-        """Every value the data has for a filter field, sorted."""
-        registered, older = self._registered(), self._older_records()
-        of_registered, of_older, known = self._known
-        if of_registered is not registered or of_older is not older:
-            known = {}
-            self._known = (registered, older, known)
-        if field not in known:
-            found = (self._values(record, field, Scope()) for record in (older | registered).values())
-            known[field] = sorted(set().union(*found), key=str)
-        return list(known[field])
-
-    def _older_records(self) -> Records:
-        return self._older.records() if self._older else _NONE
-
-    def _inside(self, record: DocumentRecord, scope: Scope) -> bool:
-        return _held(record, scope) and any(scope.matches(_seen(record, part)) for part in record.parts)
-
-    def _values(self, record: DocumentRecord, field: str, scope: Scope) -> set[Value]:
-        """The report's values of a field, of those parts that the scope admits."""
-        if not _held(record, scope):
-            return set()
-        seen = (_seen(record, part) for part in record.parts)
-        return {values[field] for values in seen if values.get(field) is not None and scope.matches(values)}
-
-
-def _held(record: DocumentRecord, scope: Scope) -> bool:
-    """Whether the scope's collections have the report. One in several is in any of them: nobody counted which."""
-    return record.collection == SEVERAL or scope.holds(record.collection)
-
-
-def _seen(record: DocumentRecord, part: Part) -> dict[str, Value]:
-    """What a scope sees of a part: its metadata and the report's name."""
-    return {**part.metadata, "document_name": record.name}
+    def values(self, field: str, scope: Scope | None = None) -> list[Value]:
+        """Every value that the data, or what of it is in the scope, has for a field; sorted as text."""
+        return list(self._index().counts(field, scope) if scope else self._index().values(field))
 
 
 def _from_json(found: Mapping[str, Any]) -> DocumentRecord:
@@ -139,33 +137,40 @@ def _from_json(found: Mapping[str, Any]) -> DocumentRecord:
 
 
 NAMELESS = "Without a name"
-SEVERAL = ""
-"""The collection of a report whose rows are in more than one."""
 
 
 class OlderReports:
     """Derived from the chunk collections, and kept until something in them changes. Thread-safe."""
 
     def __init__(self, database: Database, *, collections: Sequence[str], filter_fields: Sequence[str]) -> None:
+        self._database = database
         self._collections = [database[name] for name in dict.fromkeys(collections)]
         self._changes = CorpusChanges(database)
         self._fields = tuple(filter_fields)
         self._lock = threading.Lock()
-        self._key: tuple[int, ...] | None = None
+        self._position = -1
+        self._markers: tuple[int, ...] = ()
         self._records: Records = {}
 
     def records(self) -> Records:
         """By id; empty where every row belongs to a registered report."""
-        key = (self._changes.position(), *(collection.write_marker() for collection in self._collections))
+        position, markers = self._changes.position(), once(self._database, "markers", self._read_markers)
         with self._lock:
-            if key != self._key:
-                self._records = self._grouped()
-                self._key = key
+            if (position, markers) != (self._position, self._markers):
+                # What is written through the log are registered reports: rows of older ones only go, or are mended.
+                position, changed = self._changes.since(self._position)
+                if changed is None or markers != self._markers or any(id.startswith(OLDER_PREFIX) for id in changed):
+                    found = self._grouped()
+                    self._records = self._records if found == self._records else found
+                self._position, self._markers = position, markers
             return self._records
+
+    def _read_markers(self) -> tuple[int, ...]:
+        return tuple(collection.write_marker() for collection in self._collections)
 
     def _grouped(self) -> Records:
         wanted = dict.fromkeys((*KEY_FIELDS, *self._fields), 1)
-        examples: Records = {}
+        examples: dict[str, DocumentRecord] = {}
         counts = Counter[str]()
         for collection in self._collections:
             for row in collection.find(UNREGISTERED, wanted):

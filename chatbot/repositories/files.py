@@ -77,7 +77,7 @@ class FileRepository:
 
     def _forget(self, row: Json) -> bool:
         """Remove a file, unless it is new or was put again just now."""
-        # Not one $or: beside it NeoSQLite's deletions do not look at the _id.
+        # Not one $or: beside it the wire server of the tests does not look at the _id.
         old = {"used": True}, {"stored": {"$lt": time.time() - GRACE_SECONDS}}
         if not any(self._files.delete_many({"_id": row["_id"], **condition}) for condition in old):
             return False

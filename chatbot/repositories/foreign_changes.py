@@ -89,7 +89,7 @@ class ForeignChanges:
             for row in self._database[name].find({"_id": {"$in": ids}}, named)
         }
         if changed:
-            self._changes.record(changed)
+            self._changes.record(changed, in_place=True)
 
     def _keep(self, stream: ChangeStream) -> None:
         if stream.resume_token is not None:

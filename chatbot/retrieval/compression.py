@@ -83,14 +83,17 @@ class Neighbours:
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = chunks
 
-    def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
+    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
         """See `protocols.Store`."""
         return [
-            other
-            for other in self._chunks
-            if other.document_id == chunk.document_id
-            and other.end >= chunk.start - margin
-            and other.start <= chunk.end + margin
+            [
+                other
+                for other in self._chunks
+                if other.document_id == chunk.document_id
+                and other.end >= chunk.start - margin
+                and other.start <= chunk.end + margin
+            ]
+            for chunk in chunks
         ]
 
 

@@ -99,4 +99,4 @@ class Judge:
         unsaid = [word for word in telling if not said.issuperset(terms(word))]
         if all(self.store.keyword_search(word, top_k=1, scope=Scope()) for word in unsaid):
             return len(unsaid) / max(len(telling), 1)
-        return 1.0 if self.catalog.chunks_inside(self.catalog.all(), Scope()) >= LARGE else 0.5
+        return 1.0 if self.catalog.holdings(Scope()).chunks >= LARGE else 0.5

@@ -168,13 +168,13 @@ def nearest_scope(catalog: Catalog, scope: Scope) -> tuple[Scope, str]:
             return rest, f"{_there_are(len(records))} for {describe(rest)}" + (
                 f", of {_listed(years)}." if years else "."
             )
-    return Scope(), f"{_there_are(len(catalog.all()))} without a scope."
+    return Scope(), f"{_there_are(catalog.holdings(Scope()).documents)} without a scope."
 
 
 def summarise(catalog: Catalog, scope: Scope) -> ScopeSummary:
     """Reports in the scope that can be searched, and their passages in it."""
-    ready = [record for record in catalog.all(scope) if record.status == "ready"]
-    return ScopeSummary(scope, len(ready), catalog.chunks_inside(ready, scope))
+    held = catalog.holdings(scope)
+    return ScopeSummary(scope, held.ready, held.ready_chunks)
 
 
 def _there_are(count: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..countries import normalise, usual_name
@@ -13,7 +13,7 @@ from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions, values_
 from ..questions.names import NamedCountry, NamedYears, keys_in
 from ..questions.sentences import separate_questions
 from ..questions.wording import list_in_words, remove_names
-from ..schema import Condition, Scope, SearchHit, Value, Values
+from ..schema import NO_VALUE, Condition, Scope, SearchHit, Value, Values
 from ..text import Analyzer, escape_markdown
 from .ordering import heading
 from .scope import describe, nearest_scope
@@ -80,7 +80,7 @@ def missing_figures(
     if not asked or not known or any(_says(named.condition, hit) for named in asked for hit in passages):
         return None
     inside = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
-    if any(named.condition.matches(part.get(YEAR)) for named in asked for part in _parts(inside, catalog)):
+    if any(named.condition.matches(year) for named in asked for year in catalog.values(YEAR, inside)):
         return None
     of_scope = f" ({escape_markdown(describe(inside))})" if inside else ""
     has = " to ".join(map(str, dict.fromkeys((known[0], known[-1]))))
@@ -125,9 +125,9 @@ def suggest_scope(mentions: Mentions, scope: Scope, catalog: Catalog) -> Scope |
     narrowed = _narrowed(narrowed, YEAR, years, catalog, or_none=True)
     if narrowed == scope:
         return None
-    before, after = catalog.all(scope), catalog.all(narrowed)
-    narrower = len(after) < len(before) or catalog.chunks_inside(after, narrowed) < catalog.chunks_inside(before, scope)
-    return narrowed if after and narrower else None
+    before, after = catalog.holdings(scope), catalog.holdings(narrowed)
+    narrower = after.documents < before.documents or after.chunks < before.chunks
+    return narrowed if after.documents and narrower else None
 
 
 def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalog, *, or_none: bool = False) -> Scope:
@@ -143,7 +143,7 @@ def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:
         return False
     if not scope.collections:
         return True
-    inside = {part[field] for part in _parts(Scope().within(scope.collections), catalog) if field in part}
+    inside = catalog.values(field, Scope().within(scope.collections))
     return not inside or value in inside  # without any value nobody can say what the collections leave out
 
 
@@ -169,7 +169,9 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Mi
 
 def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
     """Keys of the countries that reports without a country name in title, file name, labels or description."""
-    untagged = (r for r in catalog.all(scope) if any(COUNTRY not in part.metadata for part in r.parts))
+    if (chosen := scope.get(COUNTRY)) is not None and not chosen.or_none:
+        return set()
+    untagged = catalog.all(scope.having(COUNTRY, [NO_VALUE], or_none=True))
     texts = {
         _WORDS.sub(" ", " , ".join((r.title, r.name, r.source.rpartition("/")[2], *r.labels, r.description)))
         for r in untagged
@@ -180,9 +182,7 @@ def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
 def _what_there_is(scope: Scope, catalog: Catalog) -> str:
     if scope.get(COUNTRY) is not None:
         return "Change the scope to ask about another country."
-    names = sorted(
-        {str(part.metadata[COUNTRY]) for r in catalog.all(scope) for part in r.parts if COUNTRY in part.metadata}
-    )
+    names = list(map(str, catalog.values(COUNTRY, scope)))
     if not names:
         return escape_markdown(nearest_scope(catalog, scope)[1])
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
@@ -207,7 +207,7 @@ def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missin
     if len(absent) < len(_wanted_years(mentions, catalog)):
         return Missing(text, everything=False)
     base = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
-    known = sorted({part[YEAR] for part in _parts(base, catalog)}, key=str)
+    known = catalog.values(YEAR, base)
     of_base = f" for {escape_markdown(describe(base))}" if base else ""
     offer = f"The reports{of_base} are of {', '.join(map(str, known))}."
     return Missing(f"{text} {offer}", everything=True)
@@ -217,25 +217,24 @@ def _absent_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> list[tu
     """Of the editions asked about those without a report, each with its country, None = with any."""
     if not mentions.years or scope.get(YEAR) is not None or scope.get("document_name") is not None:
         return []
-    parts = _parts(_narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog), catalog)
-    if any(YEAR not in part for part in parts):
+    base = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
+    undated = base.having(YEAR, [NO_VALUE], or_none=True)
+    if not catalog.holdings(base).documents or catalog.holdings(undated).documents:
         return []
-    there = {(country, part[YEAR]) for part in parts for country in (None, part.get(COUNTRY))}
     return [
         (country, years)
         for country, years in _wanted_years(mentions, catalog)
-        if parts and not any(country == of and years.condition.matches(year) for of, year in there)
+        if not any(map(years.condition.matches, catalog.values(YEAR, _of_country(base, country))))
     ]
+
+
+def _of_country(scope: Scope, country: Value | None) -> Scope:
+    return scope if country is None else scope.having(COUNTRY, [country])
 
 
 def _wanted_years(mentions: Mentions, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
     about: list[Value | None] = list(values_of(mentions.about, catalog)) or [None]
     return [(country, years) for country in about for years in mentions.years]
-
-
-def _parts(scope: Scope, catalog: Catalog) -> list[Mapping[str, Value]]:
-    """The metadata of each part of a report inside the scope."""
-    return [part.metadata for record in catalog.all(scope) for part in record.parts if scope.matches(part.metadata)]
 
 
 def _joined(names: Sequence[Value], last: str = "or") -> str:

@@ -37,6 +37,7 @@ from .documents import (
     Context,
     Document,
     DocumentRecord,
+    Holdings,
     Loaded,
     Match,
     Matrix,

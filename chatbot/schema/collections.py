@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sqlite3
 from collections.abc import Iterable, Mapping
 
 OWN = frozenset(
@@ -21,10 +19,7 @@ OWN = frozenset(
     }
 )
 """Collections of the product itself: passages among them would be taken for something else."""
-GRIDFS = ("_files", "_chunks")
-"""NeoSQLite takes collections with such names for GridFS: an update says that it matched, and changes nothing."""
 LONGEST = 120
-_TABLE = re.compile(r"(?!sqlite_)[A-Za-z_][A-Za-z0-9_]*")
 
 
 def read_collections(value: object) -> object:
@@ -35,19 +30,19 @@ def read_collections(value: object) -> object:
     return tuple(value.items()) if isinstance(value, Mapping) else value
 
 
-def check_names(names: Iterable[str], *, embedded: bool) -> None:
-    """``embedded``: they have to be tables of SQLite. Raises ValueError: names the wrong one and what would be right.
+def check_names(names: Iterable[str]) -> None:
+    """Raises ValueError: names the wrong one and what would be right.
 
     SQLite, and whoever types a name, does not tell capitals apart, so no two names may differ by them only.
     """
     known: dict[str, str] = {}
     for name in names:
-        _check_name(name, embedded=embedded)
+        _check_name(name)
         if known.setdefault(name.casefold(), name) != name:
             raise ValueError(f"the collections {known[name.casefold()]!r} and {name!r} differ in capital letters only")
 
 
-def _check_name(name: str, *, embedded: bool) -> None:
+def _check_name(name: str) -> None:
     what = f"{name!r} cannot be the name of a collection of passages"
     if name.casefold() in OWN:
         raise ValueError(f"{what}: the program keeps its own {name.casefold()} there. Taken: {', '.join(sorted(OWN))}")
@@ -55,21 +50,5 @@ def _check_name(name: str, *, embedded: bool) -> None:
         raise ValueError(f"{what}: it must have 1 to {LONGEST} characters, without spaces around them")
     if "$" in name or name.startswith("system."):
         raise ValueError(f"{what}: MongoDB takes none with a $ or with system. in front")
-    if embedded and not _is_table(name):
-        raise ValueError(
-            f"{what} in the embedded database: letters, digits and _ only, no word of SQL, not ending in "
-            f"{' or '.join(GRIDFS)}"
-        )
-
-
-def _is_table(name: str) -> bool:
-    if not _TABLE.fullmatch(name) or name.endswith(GRIDFS):
-        return False
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.execute(f"CREATE TABLE {name} (id)")  # the pattern lets nothing else through than a word
-    except sqlite3.OperationalError:  # a word of SQL
-        return False
-    finally:
-        connection.close()
-    return True
+    if name.casefold().startswith("sqlite_"):
+        raise ValueError(f"{what}: SQLite takes none with sqlite_ in front")

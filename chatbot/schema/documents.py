@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -163,6 +163,35 @@ class DocumentRecord:
         """Where its passages are, in reading order, the summary last: one id more than there are passages."""
         ordinals = (*range(self.chunks), SUMMARY_ORDINAL)
         return [Chunk.make_id(self.id, self.version, ordinal) for ordinal in ordinals]
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """How many reports there are, by whether they can be searched, and their passages."""
+
+    documents: int = 0
+    pending: int = 0
+    ready: int = 0
+    chunks: int = 0
+    ready_chunks: int = 0
+    """Of the ready ones."""
+
+    @classmethod
+    def of(cls, counted: Iterable[tuple[DocumentRecord, int]]) -> Holdings:
+        """Of reports, each with the number of its passages that count."""
+        documents = pending = ready = chunks = ready_chunks = 0
+        for record, count in counted:
+            documents += 1
+            chunks += count
+            pending += record.status == "pending"
+            if record.status == "ready":
+                ready += 1
+                ready_chunks += count
+        return cls(documents, pending, ready, chunks, ready_chunks)
+
+    def plus(self, other: Holdings, sign: int = 1) -> Holdings:
+        """Both together; with -1 what is left without the others."""
+        return Holdings(*(mine + sign * more for mine, more in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

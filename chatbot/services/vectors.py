@@ -16,6 +16,7 @@ from ..embedders import EMBEDDERS
 from ..errors import EmbedderMismatchError
 from ..protocols import Store
 from ..repositories.corpus import StoredEmbedder
+from ..repositories.held import look_again
 from ..shipped import WARM_CACHE
 from ..stores import STORES
 from ..stores.atlas.definitions import SearchTarget, index_plans
@@ -151,7 +152,8 @@ class CurrentVectors:
         stored = self._storage.facts.embedder()
         with self._lock:
             if self._vectors is None or not self._vectors.serves(stored):
-                stored = self._storage.facts.embedder()  # asked again: another thread may have seen a later answer
+                look_again(self._storage.database)  # another thread may have seen a later answer
+                stored = self._storage.facts.embedder()
             if self._vectors is None or not self._vectors.serves(stored):
                 self._vectors = self._replace(stored)
             self._close_retired(older_than=RETIRED_SECONDS)

@@ -31,8 +31,8 @@ from ..protocols import ChangeLog
 from ..schema import NO_VALUE, Chunk, Matrix, Scope, Vector
 from ..settings import Settings
 
-NEIGHBOURS = 12
-"""How many chunks on each side are looked at for the surroundings of one."""
+NEAR, NEIGHBOURS = 4, 12
+"""How many chunks on each side are looked at for the surroundings of one: first, and where these are all within."""
 
 
 class MongoChunks:
@@ -88,8 +88,11 @@ class MongoChunks:
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
         """In the order asked for; ids of an older system may be ObjectIds."""
+        return self._get(chunk_ids, self._collections())
+
+    def _get(self, chunk_ids: Sequence[str], collections: Iterable[Collection]) -> list[Chunk]:
         found: dict[str, Chunk] = {}
-        for collection in self._collections():
+        for collection in collections:
             if missing := [chunk_id for chunk_id in chunk_ids if chunk_id not in found]:
                 ids = id_forms(missing, embedded=self._database.embedded)
                 for row in collection.find({"_id": {"$in": ids}}, WITHOUT_EMBEDDING):
@@ -108,9 +111,11 @@ class MongoChunks:
                     vectors.append(decode_vector(vector))
         return chunks, np.vstack(vectors) if vectors else np.empty((0, 0), np.float32)
 
-    def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
-        """Looked up by the neighbours' ids."""
-        return read_surroundings(chunk, margin, self.get)
+    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
+        """Looked up by the neighbours' ids, once in each collection that has some of the chunks."""
+        names = dict.fromkeys(chunk.collection for chunk in chunks)
+        collections = [self._database[name] for name in self._names if name in names]
+        return read_surroundings(chunks, margin, lambda ids: self._get(ids, collections))
 
     def count(self, scope: Scope) -> int:
         """Asks each collection of the scope."""
@@ -138,12 +143,30 @@ def ensure_ordinary_indexes(database: Database, collections: Iterable[str], filt
             database[name].create_index(filter_field)
 
 
-def read_surroundings(chunk: Chunk, margin: int, get: Callable[[Sequence[str]], list[Chunk]]) -> list[Chunk]:
-    """`Store.surroundings`, by looking up the chunk's neighbours; the chunk itself where it is gone."""
-    around = range(max(0, chunk.ordinal - NEIGHBOURS), chunk.ordinal + NEIGHBOURS + 1)
-    neighbours = get([chunk.sibling_id(ordinal) for ordinal in around])
-    near = [n for n in neighbours if n.end >= chunk.start - margin and n.start <= chunk.end + margin]
-    return near or [chunk]
+def read_surroundings(
+    chunks: Sequence[Chunk], margin: int, get: Callable[[Sequence[str]], list[Chunk]]
+) -> list[list[Chunk]]:
+    """`Store.surroundings`, by looking up the chunks' neighbours: few of each, more where all of those are within."""
+    known: dict[str, Chunk] = {}
+
+    def near(chunk: Chunk, ordinals: Iterable[int]) -> list[Chunk]:
+        found = (known.get(chunk.sibling_id(ordinal)) for ordinal in ordinals)
+        return [n for n in found if n and n.end >= chunk.start - margin and n.start <= chunk.end + margin]
+
+    further = list(chunks)
+    for reach in (NEAR, NEIGHBOURS):
+        ids = (chunk.sibling_id(ordinal) for chunk in further for ordinal in _around(chunk, reach))
+        known |= {found.id: found for found in get([id for id in dict.fromkeys(ids) if id not in known])}
+        further = [one for one in further if near(one, (one.ordinal - reach, one.ordinal + reach))]
+    return [
+        [*near(one, range(one.ordinal)[-NEIGHBOURS:]), one, *near(one, _around(one, NEIGHBOURS)[-NEIGHBOURS:])]
+        for one in chunks
+    ]
+
+
+def _around(chunk: Chunk, reach: int) -> list[int]:
+    place = chunk.ordinal
+    return [*range(max(0, place - reach), place), *range(place + 1, place + reach + 1)]
 
 
 def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:

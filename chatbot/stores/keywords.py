@@ -14,7 +14,7 @@ nothing. Measured in benchmarks/README.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,12 +35,18 @@ class Postings:
     @classmethod
     def build(cls, terms: Ints, lengths: Ints) -> Postings:
         """``terms``: every row's term ids one after another; ``lengths``: terms per row."""
-        row_of_term = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
-        pairs, counts = np.unique(terms.astype(np.int64) * max(len(lengths), 1) + row_of_term, return_counts=True)
-        term_of_pair, row_of_pair = np.divmod(pairs, max(len(lengths), 1))
-        vocabulary = int(term_of_pair[-1]) + 1 if len(pairs) else 0
-        starts = np.searchsorted(term_of_pair, np.arange(vocabulary + 1))
-        return cls(starts, row_of_pair.astype(np.int32), counts.astype(np.float32))
+        blocks = list(_blocks(terms, lengths))
+        vocabulary = max((int(terms_of[-1]) + 1 for terms_of, _, _ in blocks), default=0)
+        per_term = sum((np.bincount(terms_of, minlength=vocabulary) for terms_of, _, _ in blocks), np.zeros(1, int))
+        starts = np.concatenate(([0], np.cumsum(per_term[:vocabulary])))
+        rows, counts = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=np.float32)
+        free = starts[:-1].copy()
+        for terms_of, rows_of, counts_of in blocks:
+            first = np.searchsorted(terms_of, terms_of)  # of the term in this block
+            places = free[terms_of] + np.arange(len(terms_of)) - first
+            rows[places], counts[places] = rows_of, counts_of
+            free += np.bincount(terms_of, minlength=vocabulary)
+        return cls(starts, rows, counts)
 
     def document_frequency(self, term: int) -> int:
         """How many rows have the term; 0 for one that none has."""
@@ -54,6 +60,23 @@ class Postings:
             return self.rows[:0], self.counts[:0]
         part = slice(self.starts[term], self.starts[term + 1])
         return self.rows[part], self.counts[part]
+
+
+ROWS_AT_ONCE = 50_000
+"""Postings are made block by block: to sort all terms at once takes several times the memory of the result."""
+
+
+def _blocks(terms: Ints, lengths: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """(term, row, count) as arrays, sorted by term and row, of one block of rows after the other."""
+    ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    for start in range(0, len(lengths), ROWS_AT_ONCE):
+        held = lengths[start : start + ROWS_AT_ONCE]
+        row_of_term = np.repeat(np.arange(len(held), dtype=np.int64), held)
+        part = terms[ends[start] : ends[start + len(held)]]
+        pairs, counts = np.unique(part.astype(np.int64) * len(held) + row_of_term, return_counts=True)
+        if len(pairs):
+            term_of_pair, row_of_pair = np.divmod(pairs, len(held))
+            yield term_of_pair.astype(np.int32), (row_of_pair + start).astype(np.int32), counts.astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)

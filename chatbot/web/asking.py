@@ -8,16 +8,18 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from flask import Blueprint, Response, jsonify, request, stream_with_context
+from flask import Blueprint, Response, g, jsonify, request
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
+from ..repositories.held import held
 from ..schema import Document, Event, Question, ScopeSummary, StepEvent
 from ..serialization import answer_json, search_json
+from .observing import observed
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest, parse
 from .request import accept_files, form_json, is_form, json_body, safe_name
 from .services import require_samples, services
-from .streaming import EventStream, client_gone
+from .streaming import HAND_OVER, EventStream, client_of
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -27,19 +29,25 @@ Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
 
 
 @asking.post("/query")
+@held()
 def query() -> Response:
     """Seed 003's endpoint: the whole answer at once."""
     return jsonify(answer_json(_answer().whole()))
 
 
 @asking.post("/api/chat")
+@held()
 def chat() -> Response:
     """The same, as server-sent events."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return Response(stream_with_context(_answer().open()), mimetype="text/event-stream", headers=headers)
+    stream, hand_over = _answer().open(), request.environ.get(HAND_OVER)
+    if hand_over is not None:
+        hand_over(stream)
+    return Response(stream if hand_over is None else iter(()), mimetype="text/event-stream", headers=headers)
 
 
 @asking.post("/api/search")
+@held()
 def search() -> Response:
     """Hits without an answer."""
     require_samples()
@@ -48,8 +56,8 @@ def search() -> Response:
     retrieval = retriever.retrieve(
         question.query, top_k=question.top_k, scope=question.scope, method=method, page=question.page
     )
-    facets = services().storage.documents.facets(question.scope)
-    summary = ScopeSummary(question.scope, facets["documents"], facets["chunks"], question.page)
+    inside = services().storage.documents.holdings(question.scope)
+    summary = ScopeSummary(question.scope, inside.documents, inside.chunks, question.page)
     return jsonify(search_json(question, retrieval, summary))
 
 
@@ -65,7 +73,10 @@ def _answer() -> EventStream:
             asked, conversation_id=body.conversation_id, previous_messages=body.messages(), cancel=cancel
         )
 
-    return EventStream(lambda cancel: attachments.answer(question, answers, cancel), client_gone(request.environ))
+    watched = g.watched
+    return EventStream(
+        lambda cancel: observed(attachments.answer(question, answers, cancel), watched), client_of(request.environ)
+    )
 
 
 class Attachments:

@@ -19,6 +19,7 @@ from ..ingestion.pipeline import passages
 from ..ingestion.watch import Watch
 from ..loaders import suffixes
 from ..presets import CHUNKING
+from ..repositories.held import held
 from ..retrieval.scope import summarise
 from ..schema import Chunk, DocumentRecord, Scope, SearchHit, Status
 from ..schema.ingestions import Ingestion, IngestionFile
@@ -48,21 +49,34 @@ INGESTION_ID = re.compile(r"^[0-9a-f]{20}$")
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 MOST_PARSED = 2_000
 """Passages that one list of figures is made from."""
+MOST_LISTED = 1_000
+MOST_VALUES = 300
+"""Of each field of the facets: all countries there are."""
 STATUSES = get_args(Status)
 EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
 
 
 @documents.get("/api/reports")
+@held()
 def reports() -> Response:
     """The reports in scope, by title."""
-    found = [report_json(record) for record in services().storage.documents.all(_scope())]
-    return jsonify({"reports": found, "total": len(found)})
+    limit, offset = query_number("limit", MOST_LISTED, least=1, most=MOST_LISTED), query_number("offset", 0)
+    found = services().storage.documents.named("", _scope(leave_out=("limit", "offset")))
+    return jsonify({"reports": list(map(report_json, found[offset : offset + limit])), "total": len(found)})
 
 
 @documents.get("/api/facets")
+@held()
 def facets() -> Response:
-    """Values with counts, each field counted under the rest of the scope."""
-    return jsonify(services().storage.documents.facets(_scope()))
+    """Values with counts, each field counted under the rest of the scope; of one ``field``, those that hold ``q``."""
+    limit, offset = query_number("limit", MOST_VALUES, least=1, most=MOST_LISTED), query_number("offset", 0)
+    field, known = request.args.get("field"), services().settings.filter_fields
+    if field is not None and field not in known:
+        raise InvalidRequestError.for_field("field", f"unknown. Valid: {', '.join(known)}.", known)
+    scope = _scope(leave_out=("limit", "offset", "field", "q"))
+    fields, wanted = [field] if field else (), request.args.get("q", "")
+    found = services().storage.documents.facets(scope, fields=fields, q=wanted, limit=limit, offset=offset)
+    return jsonify(found)
 
 
 @documents.get("/api/figures")
@@ -79,6 +93,7 @@ def figures() -> Response:
 
 
 @documents.get("/api/collections")
+@held()
 def collections() -> Response:
     """The knowledge collections, with what can be searched in each."""
     storage = services().storage
@@ -93,23 +108,21 @@ def chunk(chunk_id: str) -> Response:
     found = store.get([chunk_id]) if CHUNK_ID.match(chunk_id) else []
     if not found:
         raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
-    wider = wider_text(found[0], store.surroundings(found[0], margin=margin), margin=margin)
+    (around,) = store.surroundings(found, margin=margin)
+    wider = wider_text(found[0], around, margin=margin)
     return jsonify({**hit_json(SearchHit(found[0])), "wider_text": wider})
 
 
 @documents.get("/api/documents")
+@held()
 def list_documents() -> Response:
     """Reports in the scope whose title or name holds ``q``, by title."""
     limit, offset = query_number("limit", 50, least=1, most=200), query_number("offset", 0)
-    status, wanted = request.args.get("status"), request.args.get("q", "").casefold()
+    status, wanted = request.args.get("status"), request.args.get("q", "")
     if status is not None and status not in STATUSES:
         raise InvalidRequestError.for_field("status", f"unknown. Valid: {', '.join(STATUSES)}.", STATUSES)
-    found = [
-        record
-        for record in services().storage.documents.all(_scope(leave_out=("limit", "offset", "status", "q")))
-        if (status is None or record.status == status)
-        and (wanted in record.title.casefold() or wanted in record.source.casefold())
-    ]
+    found = services().storage.documents.named(wanted, _scope(leave_out=("limit", "offset", "status", "q")))
+    found = found if status is None else [record for record in found if record.status == status]
     return jsonify({"documents": [_json(r) for r in found[offset : offset + limit]], "total": len(found)})
 
 
@@ -236,8 +249,8 @@ def retry_ingestion(ingestion_id: str) -> tuple[Response, int]:
 def _passages_of(scope: Scope, indicator: str) -> list[Chunk]:
     """Every passage in the scope; of a large one those that the indicator's words find. Raises InvalidRequestError."""
     catalog, store = services().storage.documents, services().vectors.store
-    ready = [record for record in catalog.all(scope) if record.status == "ready"]
-    if (size := catalog.chunks_inside(ready, scope)) <= MOST_PARSED:
+    if (size := catalog.holdings(scope).ready_chunks) <= MOST_PARSED:
+        ready = [record for record in catalog.all(scope) if record.status == "ready"]
         every = (chunk for one in ready for chunk in passages(store, one, offset=0, limit=one.chunks + 1))
         return [chunk for chunk in every if scope.matches({**chunk.metadata, "document_name": chunk.document_name})]
     if not indicator.strip():

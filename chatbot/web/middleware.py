@@ -12,7 +12,6 @@ page cannot change that; programs send neither header and pass.
 from __future__ import annotations
 
 import logging
-import time
 import uuid
 from collections.abc import Collection
 from typing import Any
@@ -35,9 +34,9 @@ from ..errors import (
     LoadError,
     NotFoundError,
 )
+from .observing import watch_request
 
 log = logging.getLogger(__name__)
-request_log = logging.getLogger("chatbot.requests")
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
@@ -75,15 +74,14 @@ def register_request_hooks(app: Flask, allowed: Collection[str]) -> None:
     def begin() -> None:
         begin_request()
         g.request_id = uuid.uuid4().hex[:12]
-        g.started = time.perf_counter()
+        g.watched = watch_request(g.request_id)
         refuse_foreign_origins(allowed)
 
     @app.after_request
     def finish(response: Response) -> Response:
         response.headers.update(SECURITY_HEADERS)
         response.headers["X-Request-ID"] = g.request_id
-        ms = (time.perf_counter() - g.started) * 1000
-        request_log.info("%s %s %s %.0f ms %s", request.method, request.path, response.status_code, ms, g.request_id)
+        g.watched.ends_with(response)
         return response
 
     @app.teardown_request

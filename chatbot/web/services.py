@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from flask import current_app
 
 from ..errors import IngestingError
+from ..schema import Scope
 
 if TYPE_CHECKING:
     from ..ingestion.background import SampleReports
@@ -28,7 +29,7 @@ def samples() -> SampleReports | None:
 def require_samples() -> None:
     """In the first moments of a first start nothing is known yet; "not found" would be wrong. Raises IngestingError."""
     found = samples()
-    if found is not None and found.unknown and not services().storage.documents.all():
+    if found is not None and found.unknown and not services().storage.documents.holdings(Scope()).documents:
         raise IngestingError("The sample reports are being read.")
 
 

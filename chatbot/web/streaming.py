@@ -1,17 +1,13 @@
-"""An answer from a worker thread, as server-sent events or whole, so that a closed connection is noticed in silence."""
+"""An answer as server-sent events, written by a thread of its own, or whole; and what both do when the client goes."""
 
 from __future__ import annotations
 
 import contextvars
 import json
-import math
 import queue
-import socket
-import ssl
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from werkzeug.exceptions import HTTPException
@@ -23,13 +19,16 @@ from ..schema import Event, SourcesEvent, StepEvent, TokenEvent
 from ..serialization import answer_json, hit_json, scope_json, step_json
 from .middleware import error_body, unexpected
 
-LOOK_SECONDS = 0.2
-"""How often to look whether the client is still there."""
+CLIENT = "report_chat.client"
+"""In the environ of a request: a `Cancellation` that the server cancels when the client has gone."""
+HAND_OVER = "report_chat.hand_over"
+"""In the environ, where the server sends streams itself: takes an open `EventStream`; the response is then empty."""
 SILENCE_SECONDS = 1.0
 HOLD_SECONDS = 2.0
 """How long the first steps are held back, all of them together, so that an early failure still has its status code."""
 KEEP_ALIVE = ": waiting\n\n"
-_END = object()
+_THREADS = ThreadPoolExecutor(max_workers=4096, thread_name_prefix="answer")
+"""Kept, with their connections to the database. How many are at work at once is the server's to say (QUESTIONS)."""
 
 
 class ClientGoneError(HTTPException):
@@ -40,115 +39,108 @@ class ClientGoneError(HTTPException):
 
 
 class EventStream:
-    """Runs ``events`` in a thread, and cancels them as soon as ``gone`` says that nobody waits for them any more.
+    """What ``events`` say, and that they are cancelled as soon as ``client`` is.
 
-    `open` raises what fails early; iterating sends the rest. `whole` is for a client that takes the answer alone.
+    `open` raises what fails early, then `listen` or iterating gives the events. `whole` is for the answer alone.
     """
 
-    def __init__(self, events: Callable[[Cancellation], Iterator[Event | Saved]], gone: Callable[[], bool]) -> None:
-        self._cancel = Cancellation()
+    def __init__(self, events: Callable[[Cancellation], Iterator[Event | Saved]], client: Cancellation) -> None:
         self._events = events
-        self._gone = gone
-        self._queue: queue.Queue[Any] = queue.Queue()
-        self._held: list[Any] = []
+        self._cancel = Cancellation(client)
+        self._begun = threading.Event()
+        self._lock = threading.Lock()
+        self._is_open = False
+        self._failure: Exception | None = None
+        self._held: list[str | None] = []
+        self._say: Callable[[str | None], object] = self._held.append
 
-    def open(self) -> Iterator[str]:
-        """Start, wait until it is clear whether there will be an answer, and return the encoded stream.
+    def open(self) -> EventStream:
+        """Start, and wait until it is clear whether there will be an answer.
 
         Raises:
             ChatbotError: the question failed before its sources were known.
             ClientGoneError: nobody waits for it any more.
         """
-        self._start()
-        until = time.monotonic() + HOLD_SECONDS
-        while True:
-            try:
-                item = self._next(until)
-            except queue.Empty:
-                break
-            if isinstance(item, BaseException):
-                raise item
-            self._held.append(item)
-            if not isinstance(item, StepEvent):
-                break
-        return self._encoded()
+        # in a copy of this context: the time limits of the request go on in the thread
+        _THREADS.submit(contextvars.copy_context().run, self._work)
+        self._cancel.on_cancel(self._begun.set)
+        self._begun.wait(HOLD_SECONDS)
+        if self._cancel.cancelled:
+            raise ClientGoneError
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            self._is_open = True
+        return self
+
+    def listen(self, say: Callable[[str | None], object]) -> None:
+        """Have ``say`` called with each encoded event, in the answer's thread; with None at the end."""
+        with self._lock:
+            self._say = say
+            for text in self._held:
+                say(text)
+
+    def close(self) -> None:
+        """Nobody listens any more: what is under way is cancelled."""
+        self._cancel.cancel()
+
+    def __iter__(self) -> Iterator[str]:
+        """For a server that takes a stream by iterating: a comment in each second of silence finds a client gone."""
+        said: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self.listen(said.put)
+        try:
+            while True:
+                try:
+                    text = said.get(timeout=SILENCE_SECONDS)
+                except queue.Empty:
+                    text = KEEP_ALIVE
+                if text is None:
+                    return
+                yield text
+        finally:
+            self.close()
 
     def whole(self) -> Saved:
-        """Start, and wait for the answer.
+        """The answer, made in this thread.
 
         Raises:
             ChatbotError: the question failed.
             ClientGoneError: nobody waits for it any more.
         """
-        self._start()
         last = None
-        while (item := self._next(math.inf)) is not _END:
-            if isinstance(item, BaseException):
-                raise item
-            last = item
+        try:
+            for event in self._events(self._cancel):
+                last = event
+        except ChatbotError:
+            if not self._cancel.cancelled:
+                raise
+        if self._cancel.cancelled:
+            raise ClientGoneError
         assert isinstance(last, Saved), "a stream ends with its answer or with an error"
         return last
-
-    def _start(self) -> None:
-        # in a copy of this context: the time limits of the request go on in the thread
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._work,), name="answer", daemon=True).start()
 
     def _work(self) -> None:
         try:
             for event in self._events(self._cancel):
-                self._queue.put(event)
-        except Exception as error:  # noqa: BLE001  # the web layer's border: it goes to the client's thread
-            self._queue.put(error)
-        self._queue.put(_END)
+                self._send(encode(*_payload(event)))
+                if not isinstance(event, StepEvent):
+                    self._begun.set()
+        except Exception as error:  # noqa: BLE001  # the web layer's border: it goes to the client
+            self._fail(error)
+        self._send(None)
+        self._begun.set()
 
-    def _encoded(self) -> Iterator[str]:
-        try:
-            for item in self._items():
-                if item is None:
-                    yield KEEP_ALIVE
-                elif isinstance(item, BaseException):
-                    known = item if isinstance(item, ChatbotError) else unexpected(item)
-                    yield encode("error", error_body(known))
-                else:
-                    yield encode(*_payload(item))
-        except ClientGoneError:
-            return
-        finally:
-            # Reached at the end, and by GeneratorExit when the client has gone.
-            self._cancel.cancel()
+    def _send(self, text: str | None) -> None:
+        with self._lock:
+            self._say(text)
 
-    def _items(self) -> Iterator[Any]:
-        """Held items, then new ones; None for each second of silence. Raises ClientGoneError."""
-        pending = list(self._held)
-        while True:
-            if pending:
-                item = pending.pop(0)
-            else:
-                try:
-                    item = self._next(time.monotonic() + SILENCE_SECONDS)
-                except queue.Empty:
-                    yield None
-                    continue
-            if item is _END:
+    def _fail(self, error: Exception) -> None:
+        with self._lock:
+            if not self._is_open:
+                self._failure = error
                 return
-            yield item
-
-    def _next(self, until: float) -> Any:
-        """The next item, waiting up to this time of the monotonic clock.
-
-        Raises:
-            queue.Empty: there was none.
-            ClientGoneError: nobody waits for it any more; what is under way is cancelled.
-        """
-        while not self._gone():
-            try:
-                return self._queue.get(timeout=max(0.0, min(LOOK_SECONDS, until - time.monotonic())))
-            except queue.Empty:
-                if time.monotonic() >= until:
-                    raise
-        self._cancel.cancel()
-        raise ClientGoneError
+        known = error if isinstance(error, ChatbotError) else unexpected(error)
+        self._send(encode("error", error_body(known)))
 
 
 def encode(name: str, data: dict[str, Any]) -> str:
@@ -167,26 +159,6 @@ def _payload(event: Event | Saved) -> tuple[str, dict[str, Any]]:
     return "done", answer_json(event)
 
 
-def client_gone(environ: Mapping[str, Any]) -> Callable[[], bool]:
-    """What tells, without waiting, whether the connection of this WSGI request was closed; thread-safe.
-
-    waitress says it itself; gunicorn and Werkzeug hand their socket on. Where that cannot be looked into (TLS, Windows)
-    or the server is another one, the answer is always False: it is then noticed when something is written.
-    """
-    told: Callable[[], bool] | None = environ.get("waitress.client_disconnected")
-    if told is not None:
-        return told
-    connection = environ.get("gunicorn.socket", environ.get("werkzeug.socket"))
-    if sys.platform == "win32" or not isinstance(connection, socket.socket) or isinstance(connection, ssl.SSLSocket):
-        return lambda: False
-    return lambda: _ended(connection)
-
-
-def _ended(connection: socket.socket) -> bool:
-    """Peeks only: what the client has sent ahead is the server's to read."""
-    try:
-        return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-    except BlockingIOError:
-        return False
-    except OSError:  # reset by the client, or closed by the server
-        return True
+def client_of(environ: Mapping[str, Any]) -> Cancellation:
+    """Cancelled when the client of this WSGI request goes; never, where another server says nothing of that."""
+    return environ.get(CLIENT) or Cancellation()

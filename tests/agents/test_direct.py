@@ -14,7 +14,7 @@ from chatbot.errors import CancelledError, ChatModelError, IngestingError, Unkno
 from chatbot.ingestion.pipeline import Registration
 from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
-from chatbot.repositories.corpus import CatalogClock
+from chatbot.repositories.corpus import CATALOG, CorpusChanges
 from chatbot.request import RequestContext
 from chatbot.schema import (
     Answer,
@@ -258,7 +258,7 @@ class TestStillIndexing:
 
         old = {"$set": {"updated_at": "2020-01-01T00:00:00+00:00"}}
         services.storage.database["documents"].update_one({"_id": document.id}, old)
-        CatalogClock(services.storage.database).tick()
+        CorpusChanges(services.storage.database, CATALOG).record_everything()
         assert answer(run(services, question())).response == "Hello world."
 
     @pytest.mark.usefixtures("pending", "kenya")

@@ -144,6 +144,7 @@ class TestRepeated:
         """The response level: another top_k may give the same passages, and so the same prompt."""
         server.always(CHAT, Reply("It is 2.09% [1]."))
         ask(services, top_k=10)
-        assert answer(ask(services, top_k=20)).response == "It is 2.09% [1]."
+        again = answer(ask(services, top_k=20))
+        assert again.response == "It is 2.09% [1]."
         assert server.calls(CHAT) == 1
-        assert services.storage.cache.statistics()["response"]["hits"] == 1
+        assert again.trace.caches["response hit"] == 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatbot.chunkers import CHUNKERS
@@ -93,7 +93,7 @@ def without_white_space(text: str) -> str:
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data(), found=DOCUMENTS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 def test_any_text_is_cut_within_the_size_and_nothing_is_lost(
     name: str, unit: Unit, data: st.DataObject, found: Document
 ) -> None:
@@ -117,7 +117,7 @@ def check_overlaps(found: Document, chunks: list[Chunk], *, overlap: int, unit: 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data(), found=DOCUMENTS)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 def test_no_passage_is_longer_than_what_a_real_model_reads(
     minilm: MiniLMEmbedder, name: str, unit: Unit, data: st.DataObject, found: Document
 ) -> None:

@@ -13,10 +13,10 @@ from contextlib import ExitStack
 import pytest
 
 from chatbot.chat_models import CHAT_MODELS
-from chatbot.cli.operation import CONNECTIONS, connection_limit
 from chatbot.embedders import EMBEDDERS
 from chatbot.retrieval import RETRIEVAL_METHODS
 from chatbot.stores import STORES
+from chatbot.web.server import CONNECTIONS, connection_limit
 from tests.cli.conftest import Run
 from tests.cli.processes import PATIENCE, address, get, started
 from tests.fakes.openai_server import PROMPT_TOKENS, FakeOpenAI
@@ -70,13 +70,17 @@ def test_idle_connections_keep_nobody_out(process_environment: dict[str, str]) -
 
 
 @pytest.mark.parametrize(
-    ("files", "expected"), [(1024, CONNECTIONS), (256, 128), (resource.RLIM_INFINITY, CONNECTIONS)]
+    ("files", "expected"), [((20_000, 20_000), CONNECTIONS), ((256, 256), 128), ((256, 1024), 512)]
 )
 def test_connections_leave_files_for_everything_else(
-    monkeypatch: pytest.MonkeyPatch, files: int, expected: int
+    monkeypatch: pytest.MonkeyPatch, files: tuple[int, int], expected: int
 ) -> None:
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
+    """The limit that a process begins with is raised to the one it may have."""
+    raised: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: files)
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: raised.append(limits))
     assert connection_limit() == expected
+    assert raised == [(files[1], files[1])] * (files[0] < files[1])
 
 
 WRONG = {

@@ -61,7 +61,7 @@ def create_indexes(database: Database, settings: Settings) -> None:
     ensure_indexes(database, index_plans(settings, {"": DIMENSIONS}))
 
 
-def neosqlite(name: str, path: Path) -> Iterator[Harness]:
+def embedded(name: str, path: Path) -> Iterator[Harness]:
     """The embedded database: what any store runs on that needs nothing else."""
     settings = settings_of(path)
     database = open_database(settings)
@@ -152,7 +152,7 @@ def _settle(database: Database, store: Store, seconds: float = 60.0) -> None:
 Backend = Callable[[str, Path], Iterator[Harness]]
 PLACES: dict[str, tuple[Backend, ...]] = {
     "atlas": (mongomock, live),
-    "faiss": (neosqlite, mongomock, nx27017),
+    "faiss": (embedded, mongomock, nx27017),
     "pgvector": (postgresql,),
 }
 """Where a store's passages may be, if not in the embedded database alone."""
@@ -160,7 +160,7 @@ NEEDS_SERVER = pytest.mark.skipif(not LIVE_URI, reason="set MONGODB_TEST_URI to 
 BACKENDS = [
     pytest.param((name, place), id=f"{place.__name__}+{name}", marks=[NEEDS_SERVER] if place is live else [])
     for name in STORES.names()
-    for place in PLACES.get(name, (neosqlite,))
+    for place in PLACES.get(name, (embedded,))
 ]
 
 

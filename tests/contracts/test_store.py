@@ -352,9 +352,12 @@ def test_delete_document_spares_what_is_to_be_kept(harness: Harness, store: Stor
 def test_surroundings_are_the_neighbours_within_the_margin(harness: Harness, store: Store) -> None:
     chunks = [chunk("a", ordinal) for ordinal in range(8)] + [chunk("b", ordinal) for ordinal in range(8)]
     fill(harness, store, chunks, vectors(16))
-    assert [near.ordinal for near in store.surroundings(chunks[4], margin=150)] == [2, 3, 4, 5, 6]
-    assert [near.ordinal for near in store.surroundings(chunks[0], margin=50)] == [0, 1]
-    assert {near.document_id for near in store.surroundings(chunks[4], margin=1000)} == {"a"}
+    assert [near.ordinal for near in store.surroundings([chunks[4]], margin=150)[0]] == [2, 3, 4, 5, 6]
+    first, other = store.surroundings([chunks[0], chunks[9]], margin=50)
+    assert [(near.document_id, near.ordinal) for near in first] == [("a", 0), ("a", 1)]
+    assert [(near.document_id, near.ordinal) for near in other] == [("b", 0), ("b", 1), ("b", 2)]
+    assert [near.ordinal for near in store.surroundings([chunks[4]], margin=1000)[0]] == list(range(8))
+    assert store.surroundings([], margin=50) == []
 
 
 def test_vector_scores_by_id(harness: Harness, store: Store) -> None:

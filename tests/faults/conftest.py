@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import waitress
 from flask import Flask
-from waitress import wasyncore
 
 from chatbot.factory import create_app
 from chatbot.ingestion.sources import Source, make_document
@@ -26,6 +22,7 @@ from chatbot.settings import Settings
 from tests.conftest import KENYA_2023, write_report
 from tests.fakes.nx_server import NxThread, wait_until
 from tests.fakes.wire_proxy import WireProxy
+from tests.web.live import served
 
 TIMEOUT = 2.0
 """MONGODB_TIMEOUT in these tests: short, so that they are."""
@@ -53,19 +50,18 @@ class Reply:
 
 
 class Site:
-    """An application served by waitress on a free port."""
+    """An application served on a free port."""
 
-    def __init__(self, app: Flask, *, threads: int) -> None:
+    def __init__(self, app: Flask) -> None:
         self.app = app
         self.services: Services = app.extensions["services"]
-        self._server = waitress.create_server(app, host="127.0.0.1", port=0, threads=threads)
-        self._thread = threading.Thread(target=self._server.run, name="site", daemon=True)
-        self._thread.start()
+        self._served = served(app)
+        self._port = self._served.__enter__()
 
     def ask(self, body: dict[str, Any] | None = None, path: str = "/query", *, within: float = 60.0) -> Reply:
         """POST where there is a body, else GET."""
         began = time.monotonic()
-        connection = http.client.HTTPConnection("127.0.0.1", self._server.effective_port, timeout=within)
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=within)
         try:
             if body is None:
                 connection.request("GET", path)
@@ -80,12 +76,7 @@ class Site:
 
     def close(self) -> None:
         self.app.extensions["startup"].close()
-        # in this order, and the sockets by their own thread: a socket closed under waitress's hands is an error in it
-        self._server.task_dispatcher.shutdown()
-        # It may be done with that before the pull that wakes it: then there is nothing left to wake.
-        with contextlib.suppress(OSError):
-            self._server.trigger.pull_trigger(lambda: wasyncore.close_all(self._server._map))
-        self._thread.join(timeout=30)
+        self._served.__exit__(None, None, None)
         self.services.close()
 
 
@@ -132,7 +123,7 @@ def new_site(tmp_path: Path) -> Iterator[NewSite]:
 
     def start(uri: str, **values: Any) -> Site:
         options = {"vector_search": "faiss", "mongodb_timeout": TIMEOUT, "threads": 8, **values}
-        site = Site(create_app(settings_for(uri, tmp_path, **options)), threads=options["threads"])
+        site = Site(create_app(settings_for(uri, tmp_path, **options)))
         sites.append(site)
         return site
 

@@ -42,7 +42,8 @@ class Shelf:
             self.chunks.append(chunk(ordinal, text, start=start, section=section, document=document))
             start += len(text) + 2
 
-    def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
+    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
         return [
-            other for other in self.chunks if other.end >= chunk.start - margin and other.start <= chunk.end + margin
+            [other for other in self.chunks if other.end >= one.start - margin and other.start <= one.end + margin]
+            for one in chunks
         ]

@@ -42,22 +42,27 @@ def finish(folder: Path) -> None:
     assert command(folder).wait(120) == 0
 
 
-def moments(chosen: random.Random) -> list[tuple[int, float]]:
-    """(reports that are there, seconds after that): some during the start, the rest all over the run."""
+def moments(chosen: random.Random) -> list[tuple[int, float | None]]:
+    """(reports that are there, seconds after that): some during the start, the rest all over the run.
+
+    None: as soon as a report is being written, which takes a few milliseconds.
+    """
     starts = [(0, chosen.uniform(0, 1.0)) for _ in range(KILLS // 3)]
-    return starts + [
-        (ready, chosen.uniform(0, 0.1)) for ready in sorted(chosen.sample(range(1, 75), KILLS - len(starts)))
-    ]
+    later = sorted(chosen.sample(range(1, 75), KILLS - len(starts)))
+    return starts + [(ready, None if place % 4 else chosen.uniform(0, 0.1)) for place, ready in enumerate(later)]
 
 
-def kill_at(folder: Path, services: Services, ready: int, seconds: float) -> bool:
+def kill_at(folder: Path, services: Services, ready: int, seconds: float | None) -> bool:
     """Whether the process was still there to be killed."""
     process = command(folder)
-    deadline = time.monotonic() + 60
+    documents = services.storage.database["documents"]
+    deadline = time.monotonic() + 120
     while count_ready(services) < ready and process.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.005)
-    time.sleep(seconds)
+    while seconds is None and process.poll() is None and not documents.count({"status": {"$ne": "ready"}}):
+        assert time.monotonic() < deadline
+    time.sleep(seconds or 0)
     there = process.poll() is None
     process.kill()
     process.wait()

@@ -79,7 +79,7 @@ def test_it_is_found_by_an_overview_question_in_one_passage(settings: Settings, 
         )
         assert [hit.chunk.section for hit in found.hits] == ["Summary"]
         assert found.hits[0].chunk.id == record.chunk_ids()[-1]
-        assert services.vectors.store.surroundings(found.hits[0].chunk, margin=500) == [found.hits[0].chunk]
+        assert services.vectors.store.surroundings([found.hits[0].chunk], margin=500) == [[found.hits[0].chunk]]
         assert_consistent(services)
 
 

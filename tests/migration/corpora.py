@@ -37,9 +37,9 @@ def write_corpus(database: Database, chunks: int, *, per_document: int = 50, pre
         record = DocumentRecord(name, name, name, "test", collection, "ready", "v1", {"year": 2020}, chunks=count)
         documents.put(record)
     conversations = ConversationRepository(database)
-    conversation = conversations.create("What of Kenya?")
-    conversations.add(conversation, "user", "What of Kenya?", scope={"year": [2020]})
-    conversations.add(conversation, "assistant", "Nothing. ☂", citations=[{"number": 1, "supported": True}])
+    asked = {"role": "user", "content": "What of Kenya?", "scope": {"year": [2020]}}
+    citations = [{"number": 1, "supported": True}]
+    conversations.add(None, [asked, {"role": "assistant", "content": "Nothing. ☂", "citations": citations}])
 
 
 def passage(document: str, ordinal: int, collection: str) -> Chunk:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from chatbot.questions.decomposition import sub_questions
-from chatbot.schema import DocumentRecord, Range, Scope, Value, Values
+from chatbot.schema import DocumentRecord, Holdings, Range, Scope, Value, Values
 
 
 class Reports:
@@ -17,11 +15,11 @@ class Reports:
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
         return [record for record in self._records if scope is None or scope.matches(record.metadata)]
 
-    def values(self, field: str) -> list[Value]:
-        return sorted({record.metadata[field] for record in self._records if field in record.metadata}, key=str)
+    def values(self, field: str, scope: Scope | None = None) -> list[Value]:
+        return sorted({record.metadata[field] for record in self.all(scope) if field in record.metadata}, key=str)
 
-    def chunks_inside(self, records: Iterable[DocumentRecord], scope: Scope) -> int:
-        return sum(record.chunks for record in records)
+    def holdings(self, scope: Scope) -> Holdings:
+        return Holdings.of((record, record.chunks) for record in self.all(scope))
 
     def unsettled(self) -> dict[str, str]:
         return {}

@@ -9,6 +9,7 @@ import pytest
 from chatbot.database.core import Database
 from chatbot.database.mongo import MongoBackend
 from chatbot.repositories.caches import CacheRepository
+from chatbot.request import RequestContext
 from chatbot.services import Services
 from tests.fakes.mongomock_search import SearchClient
 
@@ -19,13 +20,12 @@ def database(services: Services) -> Database:
 
 
 def test_a_value_comes_back_at_its_level_only(database: Database) -> None:
-    cache = CacheRepository(database, seconds=60, entries=10)
+    cache, request = CacheRepository(database, seconds=60, entries=10), RequestContext()
     cache.put("query", "k", {"answer": ["ü", 1]})
-    assert cache.get("query", "k") == {"answer": ["ü", 1]}
-    assert cache.get("response", "k") is None
+    assert cache.get("query", "k", request=request) == {"answer": ["ü", 1]}
+    assert cache.get("response", "k", request=request) is None
+    assert request.meter.lookups == {"query hit": 1, "response miss": 1}
     assert CacheRepository(database, seconds=60, entries=10).get("query", "k") is not None, "another worker sees it"
-    assert cache.statistics()["query"] == {"hits": 1, "misses": 0}
-    assert cache.statistics()["response"] == {"hits": 0, "misses": 1}
 
 
 def test_an_old_value_is_gone(database: Database) -> None:
@@ -47,11 +47,11 @@ def test_the_oldest_make_room(database: Database) -> None:
 
 @pytest.mark.parametrize("off", [{"seconds": 0, "entries": 10}, {"seconds": 60, "entries": 0}])
 def test_switched_off_it_neither_keeps_nor_counts(database: Database, off: dict[str, int]) -> None:
-    cache = CacheRepository(database, **off)
+    cache, request = CacheRepository(database, **off), RequestContext()
     cache.put("query", "k", "v")
-    assert cache.get("query", "k") is None
+    assert cache.get("query", "k", request=request) is None
     assert list(database["cache"].find()) == []
-    assert cache.statistics()["query"] == {"hits": 0, "misses": 0}
+    assert request.meter.lookups == {}
 
 
 def test_on_a_server_rows_have_a_date_after_which_it_deletes_them() -> None:

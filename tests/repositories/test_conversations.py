@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from chatbot.database.core import Database
 from chatbot.repositories.conversations import ConversationRepository, UsageRepository
@@ -13,46 +14,53 @@ from chatbot.services import Services
 from chatbot.settings import Settings
 
 
+def said(content: str, role: str = "user", **extra: Any) -> list[dict[str, Any]]:
+    return [{"role": role, "content": content, **extra}]
+
+
+def begin(repository: ConversationRepository, title: str = "a") -> str:
+    return repository.add(None, said(title)).conversation_id
+
+
 def test_messages_come_back_in_their_order(services: Services) -> None:
     repository = services.storage.conversations
     repository.ensure_indexes()
     repository.ensure_indexes()
-    conversation = repository.create("What is the rate?")
-    assert repository.messages(conversation) == []
-    for number in range(12):
-        repository.add(conversation, "user" if number % 2 == 0 else "assistant", f"message {number}")
+    assert repository.messages("0" * 32) == []
+    conversation = begin(repository, "message 0")
+    repository.add(conversation, said("message 1", "assistant"))
+    for number in range(2, 12, 2):
+        repository.add(conversation, said(f"message {number}") + said(f"message {number + 1}", "assistant"))
     assert repository.messages(conversation) == [
         Message("user" if number % 2 == 0 else "assistant", f"message {number}") for number in range(12)
     ]
 
 
 def test_conversations_are_apart_and_ids_cannot_be_guessed(services: Services) -> None:
-    one, two = services.storage.conversations.create("a"), services.storage.conversations.create("a")
+    one, two = begin(services.storage.conversations), begin(services.storage.conversations)
     assert one != two
     assert len(one) == len(two) == 32
-    services.storage.conversations.add(one, "user", "hello")
-    assert services.storage.conversations.messages(two) == []
+    services.storage.conversations.add(one, said("hello"))
+    assert services.storage.conversations.messages(two) == [Message("user", "a")]
     assert services.storage.conversations.exists(one)
     assert not services.storage.conversations.exists("0" * 32)
 
 
 def test_what_belongs_to_a_message_is_kept_with_it(services: Services) -> None:
-    conversation = services.storage.conversations.create("x" * 200)
-    message = services.storage.conversations.add(
-        conversation, "assistant", "text", citations=[{"number": 1}], answered=True
-    )
-    row = services.storage.database["messages"].find_one({"_id": message})
+    answer = said("text", "assistant", citations=[{"number": 1}], answered=True)
+    added = services.storage.conversations.add(None, said("x" * 200) + answer)
+    row = services.storage.database["messages"].find_one({"_id": added.message_id})
     assert row is not None
-    assert (row["citations"], row["answered"], row["ordinal"]) == ([{"number": 1}], True, 1)
-    stored = services.storage.database["conversations"].find_one({"_id": conversation})
+    assert (row["citations"], row["answered"], row["ordinal"]) == ([{"number": 1}], True, 2)
+    stored = services.storage.database["conversations"].find_one({"_id": added.conversation_id})
     assert stored is not None
-    assert (stored["title"], stored["messages"]) == ("x" * 80, 1)
+    assert (stored["title"], stored["messages"]) == ("x" * 80, 2)
 
 
 def test_concurrent_messages_each_get_a_place(services: Services) -> None:
-    conversation = services.storage.conversations.create("a")
+    conversation = begin(services.storage.conversations, "m0")
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda n: services.storage.conversations.add(conversation, "user", f"m{n}"), range(32)))
+        list(pool.map(lambda n: services.storage.conversations.add(conversation, said(f"m{n}")), range(1, 32)))
     rows = list(services.storage.database["messages"].find({"conversation_id": conversation}))
     assert sorted(row["ordinal"] for row in rows) == list(range(1, 33))
     assert {message.content for message in services.storage.conversations.messages(conversation)} == {
@@ -62,8 +70,7 @@ def test_concurrent_messages_each_get_a_place(services: Services) -> None:
 
 def test_a_conversation_outlives_the_process(settings: Settings, services: Services) -> None:
     """State is only in the database."""
-    conversation = services.storage.conversations.create("a")
-    services.storage.conversations.add(conversation, "user", "hello")
+    conversation = begin(services.storage.conversations, "hello")
     with Services(settings) as other:
         assert ConversationRepository(other.storage.database).messages(conversation) == [Message("user", "hello")]
 
@@ -71,15 +78,15 @@ def test_a_conversation_outlives_the_process(settings: Settings, services: Servi
 def test_what_a_conversation_took_adds_up_whoever_adds_at_the_same_time(database: Database) -> None:
     """R-C7."""
     repository = ConversationRepository(database)
-    conversation, other = repository.create("a"), repository.create("b")
-    repository.add(conversation, "user", "hello")
+    conversation, other = begin(repository, "hello"), begin(repository)
     one = Sums(1, Usage(100, 10, 5, calls=2, cached_calls=1, failed_calls=1), 0.25, 3)
     assert repository.book(other, one) == one
     with ThreadPoolExecutor(8) as pool:
-        sums = list(pool.map(lambda _: repository.book(conversation, one), range(32)))
+        sums = list(pool.map(lambda _: repository.book(conversation, one), range(31)))
+    sums.append(repository.add(conversation, said("and?"), one).sums)
     assert sorted(found.questions for found in sums) == list(range(1, 33))
     assert max(sums, key=lambda found: found.questions) == Sums.total([one] * 32)
-    assert repository.messages(conversation) == [Message("user", "hello")]
+    assert [message.content for message in repository.messages(conversation)] == ["hello", "and?"]
 
 
 def test_a_conversation_that_is_gone_took_what_it_takes_now(database: Database) -> None:

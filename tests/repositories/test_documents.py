@@ -10,7 +10,7 @@ import pytest
 
 from chatbot.database.core import Collection
 from chatbot.repositories.documents import DocumentRepository
-from chatbot.schema import Chunking, DocumentRecord, Part, Range, Scope, Values
+from chatbot.schema import Chunking, DocumentRecord, Holdings, Part, Range, Scope, Values
 from chatbot.services import Services
 from tests.ingestion.helpers import running
 
@@ -116,7 +116,7 @@ def test_collections_narrow_the_list_the_counts_and_the_facets(documents: Docume
     assert counts(facets, "country_name") == {"Mali": 1}
     assert counts(facets, "year") == {2024: 1}
     assert (facets["documents"], facets["chunks"]) == (1, 5)
-    assert documents.chunks_inside(documents.all(), news) == 5
+    assert (documents.holdings(news).documents, documents.holdings(news).chunks) == (1, 5)
     both = documents.facets(Scope.of({"country_name": Values(("Mali",))}).within(["news", "c"]))
     assert (both["documents"], both["chunks"]) == (2, 45)
 
@@ -136,7 +136,20 @@ def test_an_older_report_with_rows_in_two_collections_is_in_both(services: Servi
 
 def test_facets_follow_the_filter_fields(services: Services, documents: DocumentRepository) -> None:
     facets = DocumentRepository(services.storage.database, ("year",)).facets(Scope())
-    assert set(facets) == {"year", "documents", "chunks"}
+    assert set(facets) == {"year", "total", "documents", "chunks"}
+
+
+def test_facets_are_paged_and_searched(documents: DocumentRepository) -> None:
+    first = documents.facets(Scope(), fields=["document_name"], limit=2)
+    assert set(first) == {"document_name", "total", "documents", "chunks"}
+    names = sorted(name for name, _, _ in REPORTS)
+    assert list(counts(first, "document_name")) == names[:2]
+    assert first["total"] == {"document_name": len(names)}
+    second = documents.facets(Scope(), fields=["document_name"], limit=2, offset=2)
+    assert list(counts(second, "document_name")) == names[2:4]
+    kenya = documents.facets(Scope(), fields=["document_name"], q="kENYa")
+    assert list(counts(kenya, "document_name")) == [name for name in names if "Kenya" in name]
+    assert kenya["total"] == {"document_name": 2}
 
 
 def test_values_are_those_the_data_has_sorted(documents: DocumentRepository) -> None:
@@ -211,9 +224,9 @@ def test_facets_count_a_table_once_and_only_its_rows_inside(
 
 def test_passages_inside_a_scope_are_counted_by_part(documents: DocumentRepository, table: DocumentRecord) -> None:
     inside = Scope.of({"year": Values((2022,))})
-    assert documents.chunks_inside([table], inside) == 15
-    assert documents.chunks_inside([table], Scope()) == 36
-    assert documents.chunks_inside([], Scope()) == 0
+    assert documents.holdings(inside).chunks == 15
+    assert documents.holdings(Scope.of({"document_name": Values(("Table",))})).chunks == 36
+    assert documents.holdings(Scope.of({"year": Values((1066,))})) == Holdings()
 
 
 # What questions may see

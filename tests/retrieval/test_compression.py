@@ -184,9 +184,9 @@ class TestNeighbours:
             ASKED, [document(*[0.5] * 5), document(0.5, name="b.md")], top_k=1, request=_NONE
         )
         around = Neighbours(chunks)
-        assert [chunk.ordinal for chunk in around.surroundings(chunks[2], margin=90)] == [1, 2, 3]
-        assert [chunk.ordinal for chunk in around.surroundings(chunks[2], margin=50)] == [2]
-        assert around.surroundings(chunks[5], margin=1000) == [chunks[5]]
+        (near,) = around.surroundings([chunks[2]], margin=90)
+        assert [chunk.ordinal for chunk in near] == [1, 2, 3]
+        assert around.surroundings([chunks[2], chunks[5]], margin=50) == [[chunks[2]], [chunks[5]]]
 
 
 class TestFigures:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatbot.retrieval.relevance import LARGE, Bounds, Judge
-from chatbot.schema import Chunk, Scope, SearchHit, Values
+from chatbot.schema import Chunk, Holdings, Scope, SearchHit, Values
 
 KNOWN = "people births deaths fast population grows growth rate"
 BOUNDS = Bounds(0.6, 0.7)
@@ -28,11 +28,8 @@ class Library:
     def values(self, field: str) -> list[str]:
         return ["Kenya"]
 
-    def all(self, scope: Any = None) -> list[Any]:
-        return []
-
-    def chunks_inside(self, records: Any, scope: Any) -> int:
-        return self.passages
+    def holdings(self, scope: Any) -> Holdings:
+        return Holdings(chunks=self.passages)
 
 
 def judge(bounds: Bounds = BOUNDS, passages: int = LARGE, *, multilingual: bool = False) -> tuple[Judge, Library]:

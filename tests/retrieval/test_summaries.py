@@ -44,6 +44,18 @@ def test_its_sentences_lead_to_their_passages(
             assert [(hit.chunk.section, hit.rank) for hit in cited] == list(zip(sections, (1, 2), strict=True))[:top_k]
 
 
+def test_the_report_is_read_once_for_its_summary(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Services(settings.override(summaries="extractive")) as services:
+        ingest(services, write(tmp_path, REPORT))
+        store, retriever = services.vectors.store, services.answering.retriever()
+        found = retriever.retrieve("overview of the report", top_k=5, scope=Scope(), method="bm25").hits
+        first = without_summaries(found, "overview", store, analyzer("english"), top_k=2)
+        monkeypatch.setattr(store, "stored", None)
+        assert without_summaries(found, "overview", store, analyzer("english"), top_k=2) == first
+
+
 def test_a_table_is_counted_by_its_summary_alone(settings: Settings, tmp_path: Path) -> None:
     with Services(settings.override(summaries="extractive")) as services:
         table = tmp_path / "table.csv"

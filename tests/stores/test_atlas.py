@@ -220,7 +220,7 @@ def test_object_ids_arrays_and_string_years(setup: Setup) -> None:
     assert match.chunk.id == str(old)
     assert [chunk.text for chunk in setup.store.get([str(old)])] == ["Coffee"]
     assert setup.store.vector_scores(QUERY, [str(old)]) == {str(old): pytest.approx(1.0)}
-    assert setup.store.surroundings(match.chunk, margin=100) == [match.chunk]
+    assert setup.store.surroundings([match.chunk], margin=100) == [[match.chunk]]
     assert setup.store.vector_search(QUERY, top_k=5, scope=Scope.of({"year": Values((2023,))})) == []
 
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import threading
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from chatbot.database import open_database
-from chatbot.database.core import Database
+from chatbot.database.core import Collection, Database
+from chatbot.repositories import corpus
 from chatbot.repositories.corpus import CorpusChanges
-from chatbot.schema import Chunk, Match, Scope, Values
+from chatbot.schema import Chunk, Match, Matrix, Scope, Values
 from chatbot.settings import Settings
+from chatbot.stores.faiss import segment
 from chatbot.stores.faiss import store as faiss_store
+from chatbot.stores.faiss.clusters import Clusters
+from chatbot.stores.faiss.rows import RowReader
+from chatbot.stores.faiss.snapshot import CURRENT, STRAY_SECONDS
 from chatbot.stores.faiss.store import FaissStore, build
 from tests.fakes.vectors import vectors
 
@@ -56,7 +66,7 @@ def saved(tmp_path: Path, database: Database) -> Path:
     fill(store)
     store.count(Scope())
     store.close()
-    return tmp_path / "index.npz"
+    return tmp_path / "index"
 
 
 def answers(store: FaissStore) -> list[list[Match]]:
@@ -75,7 +85,7 @@ def answers(store: FaissStore) -> list[list[Match]]:
 def test_answers_from_a_snapshot_are_those_of_the_database(tmp_path: Path, database: Database) -> None:
     path = saved(tmp_path, database)
     from_snapshot = answers(open_store(tmp_path, database))
-    path.unlink()
+    shutil.rmtree(path)
 
     assert from_snapshot == answers(open_store(tmp_path, database))
     assert from_snapshot[1] == from_snapshot[-2]
@@ -107,26 +117,164 @@ def test_a_snapshot_of_another_corpus_is_ignored(tmp_path: Path, database: Datab
     path = saved(tmp_path, database)
     other = tmp_path / "other"
     other_database = open_database(Settings(data_dir=other))
-    (other / "index.npz").write_bytes(path.read_bytes())
+    shutil.copytree(path, other / "index")
 
     assert open_store(other, other_database).count(Scope()) == 0
 
 
-@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 not a zip", None])
-def test_a_damaged_snapshot_is_as_good_as_none(
-    tmp_path: Path, database: Database, damage: bytes | None, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("damage", [b"", b"not a header\n", None])
+@pytest.mark.parametrize("of", ["current", "segment"])
+def test_a_damaged_snapshot_is_as_good_as_none_and_is_made_again(
+    tmp_path: Path, database: Database, damage: bytes | None, of: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = saved(tmp_path, database)
+    folder = saved(tmp_path, database)
+    path = next(path for path in folder.iterdir() if (path.name == CURRENT) == (of == "current"))
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2] if damage is None else damage)
+    store = open_store(tmp_path, database)
 
-    assert open_store(tmp_path, database).count(Scope()) == ROWS
+    assert store.count(Scope()) == ROWS
     assert "snapshot" in caplog.text
+    store.close()
+    caplog.clear()
+    assert open_store(tmp_path, database).count(Scope()) == ROWS
+    assert not caplog.text
 
 
 def test_an_interrupted_write_leaves_the_old_snapshot(tmp_path: Path, database: Database) -> None:
-    path = saved(tmp_path, database)
-    (tmp_path / "index.npz.1.tmp").write_bytes(b"half")
+    folder = saved(tmp_path, database)
+    before = (folder / CURRENT).read_bytes()
+    (folder / f"{CURRENT}.1.tmp").write_bytes(b"half")
 
     assert open_store(tmp_path, database).count(Scope()) == ROWS
-    assert path.is_file()
+    assert (folder / CURRENT).read_bytes() == before
+
+
+def test_a_change_writes_only_what_is_new(tmp_path: Path, database: Database) -> None:
+    folder = saved(tmp_path, database)
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.name != CURRENT}
+    store = open_store(tmp_path, database)
+    store.delete_document("d001")
+    store.upsert([Chunk(f"new-v-{n:05d}", "new", "n", "t", "novelty") for n in range(60)], vectors(60, seed=3))
+    store.count(Scope())
+    store.close()
+    after = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.name != CURRENT}
+    reader = open_store(tmp_path, database)
+
+    assert before.items() <= after.items()
+    assert len(after) == len(before) + 1
+    assert reader.count(Scope()) == ROWS - 10 + 60
+    assert reader.keyword_search("word17", top_k=5, scope=Scope()) == []
+
+
+def test_files_that_nothing_names_are_deleted_when_they_are_old(tmp_path: Path, database: Database) -> None:
+    folder = saved(tmp_path, database)
+    for name, age in (("old", STRAY_SECONDS + 60), ("young", 60)):
+        (folder / name).write_bytes(b"")
+        os.utime(folder / name, (time.time() - age,) * 2)
+    store = open_store(tmp_path, database)
+    store.upsert([Chunk(f"new-v-{n:05d}", "new", "n", "t", "novelty") for n in range(60)], vectors(60, seed=3))
+    store.count(Scope())
+    store.close()
+
+    assert not (folder / "old").exists()
+    assert (folder / "young").exists()
+
+
+class Reads:
+    """What was read from the database: None for everything, else the documents."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.made: list[set[str] | None] = []
+        read = RowReader.read
+
+        def noted(
+            reader: RowReader, collections: Sequence[Collection], documents: Sequence[str] | None = None
+        ) -> object:
+            self.made.append(None if documents is None else set(documents))
+            return read(reader, collections, documents)
+
+        monkeypatch.setattr(RowReader, "read", noted)
+
+
+def test_a_reader_far_behind_reads_only_what_differs(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus, "KEPT_CHANGES", 2)
+    reader = open_store(tmp_path, database)
+    fill(reader)
+    assert reader.count(Scope()) == ROWS
+    writer = open_store(tmp_path / "other", database)
+    for number in range(3):
+        writer.upsert([Chunk(f"new{number}-v-00000", f"new{number}", "n", "t", "novelty")], vectors(1, seed=number))
+    writer.delete_document("d004")
+    reads = Reads(monkeypatch)
+
+    assert reader.count(Scope()) == ROWS + 3 - 10
+    assert reads.made == [{"new0", "new1", "new2", "d004"}]
+    assert len(reader.keyword_search("novelty", top_k=5, scope=Scope())) == 3
+
+
+def test_a_reader_far_behind_takes_a_newer_snapshot(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus, "KEPT_CHANGES", 2)
+    reader = open_store(tmp_path, database)
+    assert reader.count(Scope()) == 0
+    writer = open_store(tmp_path, database)
+    for number in range(4):
+        writer.upsert([Chunk(f"d{number}-v-{n:05d}", f"d{number}", "n", "t", "x") for n in range(60)], vectors(60))
+        writer.count(Scope())
+        writer.close()
+    reads = Reads(monkeypatch)
+
+    assert reader.count(Scope()) == 240
+    assert reads.made == []
+
+
+def test_after_a_change_of_everything_all_is_read(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved(tmp_path, database)
+    reader = open_store(tmp_path, database)
+    reader.count(Scope())
+    database["chatbot_data"].update_each([("d000-v-00000", {"$set": {"data": "mended"}})])
+    CorpusChanges(database).record_everything()
+    reads = Reads(monkeypatch)
+
+    assert len(reader.keyword_search("mended", top_k=5, scope=Scope())) == 1
+    reader.close()
+    assert len(open_store(tmp_path, database).keyword_search("mended", top_k=5, scope=Scope())) == 1
+    assert reads.made == [None]
+
+
+def test_clusters_are_made_beside_the_searches(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until they are there the search is exact; what is deleted meanwhile stays deleted; the snapshot has them."""
+    monkeypatch.setattr(segment, "APPROXIMATE_ROWS", 100)
+    begun, go_on = threading.Event(), threading.Event()
+    build_clusters = Clusters.build
+
+    def slow(rows: Matrix) -> Clusters | None:
+        begun.set()
+        assert go_on.wait(30)
+        return build_clusters(rows)
+
+    monkeypatch.setattr(Clusters, "build", slow)
+    store = open_store(tmp_path, database)
+    fill(store)
+    question = vectors(1, seed=9)[0]
+    exact = store.vector_search(question, top_k=5, scope=Scope())
+    assert begun.wait(30)
+    assert store.vector_search(question, top_k=5, scope=Scope()) == exact
+    store.delete_document(exact[0].chunk_id[:4])
+    left = store.vector_search(question, top_k=5, scope=Scope())
+    go_on.set()
+    store.close()
+
+    assert exact[0] not in left
+    assert store.count(Scope()) == ROWS - 10
+    assert exact[0] not in store.vector_search(question, top_k=5, scope=Scope())
+    stored = b"".join(path.read_bytes() for path in (tmp_path / "index").iterdir())
+    assert b'"clusters"' in stored

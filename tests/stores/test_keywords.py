@@ -87,10 +87,12 @@ WORDS = ["coffee", "tea", "maize", "exports", "of", "the", "year", "rose", "fell
 
 def rows(texts: dict[str, str], index: ChunkIndex) -> Rows:
     terms = [np.asarray(index.term_ids(text.split()), np.int32) for text in texts.values()]
-    ids = np.asarray(list(texts), dtype=object)
+    ids = np.asarray([id.encode() for id in texts], dtype=np.bytes_)
+    documents = Column(tuple(texts), np.arange(len(texts), dtype=np.int32))
+    there = np.ones(len(texts), dtype=np.bool_)
     vectors = np.eye(len(texts), 8, dtype=np.float32)
     lengths = np.asarray([len(row) for row in terms], np.int32)
-    return Rows.concat([Rows(ids, Column.of(list(texts)), {}, vectors, np.concatenate(terms), lengths)])
+    return Rows(ids, documents, {}, vectors, there, np.concatenate(terms), lengths)
 
 
 def search(index: ChunkIndex, question: str, top_k: int = 5) -> list[tuple[str, float]]:

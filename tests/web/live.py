@@ -7,14 +7,14 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Flask
 
-from chatbot.cli.operation import http_server
+from chatbot.web.server import Server, listen
 
 
 @dataclass
@@ -27,42 +27,18 @@ class Event:
 
 
 @contextmanager
-def served(app: Flask, *, threads: int = 4) -> Iterator[int]:
-    """The port. Closed with the server are its connections and its threads."""
-    server = http_server(app, "127.0.0.1", 0, threads=threads)
-    thread = threading.Thread(target=server.run, name="waitress")
+def served(app: Flask) -> Iterator[int]:
+    """The port. Closed with the server are its connections."""
+    listening = listen("127.0.0.1", 0)
+    server = Server(app, app.extensions["services"].settings)
+    thread = threading.Thread(target=server.run, args=([listening],), name="server")
     thread.start()
     try:
-        yield server.effective_port
+        yield listening.getsockname()[1]
     finally:
-        # Connections first, so that no task waits for one; each step in the loop's own thread.
-        _in_loop(server, lambda: _close_channels(server))
-        assert server.task_dispatcher.shutdown(timeout=30) is not None
-        # A browser may have connected again since: what came with the last turn of the loop goes with the server.
-        _in_loop(server, lambda: _close(server))
+        server.should_exit = server.force_exit = True
         thread.join(30)
         assert not thread.is_alive()
-
-
-def _close_channels(server: Any) -> None:
-    for channel in list(server.active_channels.values()):
-        channel.handle_close()
-
-
-def _close(server: Any) -> None:
-    server.close()
-    _close_channels(server)
-
-
-def _in_loop(server: Any, act: Callable[[], object]) -> None:
-    done = threading.Event()
-
-    def run() -> None:
-        act()
-        done.set()
-
-    server.trigger.pull_trigger(run)
-    assert done.wait(30)
 
 
 class Connection:

@@ -6,15 +6,19 @@ import json
 import re
 import threading
 import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
+from prometheus_client.parser import text_string_to_metric_families
 
 from chatbot.errors import SettingsError, UnknownNameError
 from chatbot.factory import create_app
-from chatbot.schema import LedgerRow, Usage
+from chatbot.schema import Answer, LedgerRow, Scope, ScopeSummary, Threshold, Trace, Unsupported, Usage
 from chatbot.services import Services
 from chatbot.settings import Settings
+from chatbot.web.metrics import count_answer
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 from tests.web.conftest import QUESTION, Post, error_of, fields_of
 from tests.web.contract import STAGE, SUMS
@@ -107,40 +111,98 @@ def test_a_wrong_setting_stops_the_start_and_is_named(settings: Settings, wrong,
     assert time.monotonic() - started < 30
 
 
-LINE = re.compile(r'[a-z_]+(\{[a-z]+="[a-z]+"\})? -?\d+(\.\d+)?(e-\d+)?')
+def counted(client: FlaskClient) -> dict[str, float]:
+    """The exposition, as Prometheus' own parser reads it: values by name and labels."""
+    response = client.get("/metrics")
+    assert response.content_type == "text/plain; version=0.0.4; charset=utf-8"
+    families = list(text_string_to_metric_families(response.text))
+    assert len({family.name for family in families}) == len(families)
+    return {
+        " ".join([sample.name, *sorted(sample.labels.values())]): sample.value
+        for family in families
+        for sample in family.samples
+    }
 
 
 @pytest.mark.usefixtures("kenya")
-def test_counters_and_gauges(client: FlaskClient) -> None:
-    response = client.get("/metrics")
-    assert response.content_type == "text/plain; version=0.0.4; charset=utf-8"
-    lines = response.text.splitlines()
-    assert all(LINE.fullmatch(line) for line in lines if not line.startswith("# "))
-    assert 'report_chat_documents{status="ready"} 1' in lines
-    assert "report_chat_passages 3" in lines
-    assert 'report_chat_cache_hits_total{level="query"} 0' in lines
-    kinds = [line for line in lines if line.startswith("# TYPE")]
-    assert len(set(kinds)) == len(kinds)
+def test_an_answer_is_counted_with_all_that_it_tells(client: FlaskClient, query: Post) -> None:
+    before = counted(client)
+    with query(limit=2) as response, query(limit=2):  # a request is counted when its response is closed
+        answer = response.get_json()
+    query(query="Who won the chess championship on the moon?", filters={"country_name": "Kenya", "year": 1999})
+    after = counted(client)
+    added = {name: value - before.get(name, 0.0) for name, value in after.items()}
+    assert added["report_chat_requests_total /query 200 POST"] == 2
+    assert added["report_chat_request_seconds_count /query"] == 2
+    assert added["report_chat_answers_total answered direct"] == 2
+    assert added["report_chat_tokens_total prompt"] == 2 * answer["trace"]["usage"]["prompt_tokens"]
+    assert added["report_chat_model_calls_total ok"] == 2 * answer["trace"]["usage"]["calls"]
+    assert {f"report_chat_stage_seconds_count {step['name']}" for step in answer["trace"]["steps"]} <= added.keys()
+    assert after["report_chat_questions_open"] == after["report_chat_questions_waiting"] == 0
 
 
-def test_what_the_questions_of_today_took(client: FlaskClient, services: Services) -> None:
+def test_marks_lookups_and_a_lowered_threshold_are_counted(client: FlaskClient) -> None:
+    marks = (Unsupported("It is 3 %.", (1,), figures=("3 %",), names=("Mali",)), Unsupported("So.", (), no_source=True))
+    trace = Trace(
+        "direct", "hybrid", "q", Threshold(0.7, 0.5, relaxed=True), caches={"embedding hit": 2, "query miss": 1}
+    )
+    before = counted(client)
+    count_answer(Answer("It is 3 % [1].", False, (), ScopeSummary(Scope(), 0, 0), trace, unsupported=marks))
+    added = {name: value - before.get(name, 0.0) for name, value in counted(client).items()}
+    assert {
+        "report_chat_answers_total abstained direct": 1,
+        "report_chat_unsupported_marks_total figures": 1,
+        "report_chat_unsupported_marks_total names": 1,
+        "report_chat_unsupported_marks_total no_source": 1,
+        "report_chat_cache_hits_total embedding": 2,
+        "report_chat_cache_misses_total query": 1,
+        "report_chat_threshold_relaxations_total": 1,
+    }.items() <= added.items()
+
+
+def test_a_failed_question_is_counted_by_its_code(client: FlaskClient, query: Post) -> None:
+    name = "report_chat_question_failures_total not_found"
+    before = counted(client).get(name, 0.0)
+    assert query(conversation_id="nope").status_code == 404
+    assert counted(client)[name] == before + 1
+
+
+@pytest.mark.usefixtures("kenya")
+def test_gauges_are_what_the_database_has(client: FlaskClient, services: Services) -> None:
     usage = Usage(100, 10, 5, calls=3, cached_calls=1, failed_calls=1)
     services.storage.usage.book([LedgerRow("generate", 1, 5.0, usage, 0.0000275)], questions=1)
     services.storage.usage.add(110)
-    lines = client.get("/metrics").text.splitlines()
-    assert all(LINE.fullmatch(line) for line in lines if not line.startswith("# "))
     assert {
-        "report_chat_tokens_today 110",
-        "report_chat_questions_today 1",
-        'report_chat_model_calls_today{result="ok"} 2',
-        'report_chat_model_calls_today{result="failed"} 1',
-        'report_chat_model_calls_today{result="cached"} 1',
-        'report_chat_question_tokens_today{kind="prompt"} 100',
-        'report_chat_question_tokens_today{kind="completion"} 10',
-        'report_chat_question_tokens_today{kind="embedding"} 5',
-        "report_chat_cost_today 2.75e-05",
-        "report_chat_unpriced_tokens_today 0",
-    } <= set(lines)
+        "report_chat_documents ready": 1,
+        "report_chat_passages": 3,
+        "report_chat_index_lag_seconds": 0,
+        "report_chat_ingestion_files": 0,
+        "report_chat_tokens_today": 110,
+        "report_chat_questions_today": 1,
+        "report_chat_model_calls_today ok": 2,
+        "report_chat_model_calls_today failed": 1,
+        "report_chat_model_calls_today cached": 1,
+        "report_chat_cost_today": 2.75e-05,
+        "report_chat_unpriced_tokens_today": 0,
+    }.items() <= counted(client).items()
+
+
+def test_a_report_that_waits_is_the_lag(client: FlaskClient, services: Services, kenya) -> None:
+    services.storage.database["documents"].update_one(
+        {}, {"$set": {"status": "pending", "updated_at": (datetime.now(UTC) - timedelta(minutes=5)).isoformat()}}
+    )
+    assert 300 <= counted(client)["report_chat_index_lag_seconds"] < 400
+
+
+def test_each_request_is_one_line_of_json(client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "chatbot.requests")
+    with client.get("/health?secret=1") as response:
+        pass
+    (line,) = [json.loads(each.message) for each in caplog.records if each.name == "chatbot.requests"]
+    assert (line["method"], line["path"], line["status"]) == ("GET", "/health", 200)
+    assert line["request_id"] == response.headers["X-Request-ID"]
+    assert line["ms"] >= 0
+    assert set(line) == {"time", "request_id", "method", "path", "status", "ms"}
 
 
 def test_before_the_first_question_there_is_no_day(client: FlaskClient) -> None:
@@ -193,3 +255,19 @@ def test_the_stream_says_the_same(client: FlaskClient) -> None:
     stream = client.post("/api/chat", json={"query": QUESTION}).get_data(as_text=True)
     done = stream.split("event: done\ndata: ")[1].split("\n")[0]
     assert set(json.loads(done)["conversation_usage"]) == SUMS
+
+
+def test_the_dashboard_and_the_page_name_metrics_that_exist(client: FlaskClient) -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    there = {
+        name
+        for family in text_string_to_metric_families(client.get("/metrics").text)
+        for name in (family.name, *(f"{family.name}_{end}" for end in ("total", "bucket")))
+    }
+    named = {
+        name
+        for page in ("grafana.json", "deploy.md")
+        for name in re.findall(r"report_chat_\w+[a-z]\b", (docs / page).read_text(encoding="utf-8"))
+    }
+    assert named
+    assert named <= there

@@ -94,9 +94,19 @@ class TestFacets:
                 {"value": "Mali: Country Report 2021", "documents": 1},
             ],
             "type": [{"value": "country_report", "documents": 2}],
+            "total": {"country_name": 2, "year": 2, "document_name": 2, "type": 1},
             "documents": 2,
             "chunks": 5,
         }
+
+    def test_the_values_of_one_field_are_paged_and_searched(self, client: FlaskClient) -> None:
+        found = client.get("/api/facets?field=document_name&q=mali&year=2021").get_json()
+        assert [row["value"] for row in found["document_name"]] == ["Mali: Country Report 2021"]
+        assert (found["total"], found["documents"]) == ({"document_name": 1}, 1)
+        second = client.get("/api/facets?limit=1&offset=1").get_json()
+        assert [row["value"] for row in second["country_name"]] == ["Mali"]
+        assert second["total"]["country_name"] == 2
+        assert fields_of(client.get("/api/facets?field=planet")) == ["field"]
 
     def test_a_field_is_counted_under_the_rest_of_the_scope(self, client: FlaskClient) -> None:
         facets = client.get("/api/facets?country_name=Kenya").get_json()

@@ -1,4 +1,4 @@
-"""POST /api/chat over real sockets: waitress in front, an OpenAI-compatible server behind."""
+"""POST /api/chat over real sockets: `serve` in front, an OpenAI-compatible server behind."""
 
 from __future__ import annotations
 

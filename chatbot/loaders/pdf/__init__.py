@@ -1,7 +1,8 @@
 """PDF: the text of each page in reading order, headings as section paths, tables as lines.
 
-Read from here down: `document` opens the file, `page` reads one page (its `words`, `columns` and `tables`), `outline`
-makes sections of all. No permissively licensed library kept as many table rows whole (benchmarks/table_structure.py).
+Read from here down: `document` opens the file, `page` reads one page (its `words`, `columns` and `tables`, from what
+`drawing` takes of its `content`), `outline` makes sections of all. No permissively licensed library kept as many table
+rows whole (benchmarks/table_structure.py).
 """
 
 from __future__ import annotations

@@ -101,13 +101,15 @@ class Columns:
         return [_without_centred(gutter, rows) for gutter in chosen]
 
     def _supported(self, gutter: Gutter, rows: Sequence[_ColumnRow]) -> Gutter | None:
-        lefts, rights = list[int](), list[int]()
-        for row in rows:
-            if gutter.top - 1 <= row.top and row.bottom <= gutter.bottom + 1:
-                _count(row, gutter, lefts, rights)
         x = (gutter.x0 + gutter.x1) / 2
         known = any(abs(x - other) < _NEAR for other in self._known)
         least = _KNOWN_LINES if known else _LINES
+        beside = [row for row in rows if gutter.top - 1 <= row.top and row.bottom <= gutter.bottom + 1]
+        if len(beside) < least:
+            return None
+        lefts, rights = list[int](), list[int]()
+        for row in beside:
+            _count(row, gutter, lefts, rights)
         if min(len(lefts), len(rights)) < least or min(_mean(lefts), _mean(rights)) < _PROSE:
             return None
         if not known and min(len(lefts), len(rights)) >= 3 * _LINES:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
+import struct
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import SEEK_END, BufferedReader
@@ -12,25 +14,25 @@ from pathlib import Path
 import pdfplumber
 from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect, PDFXRefFallback
 from pdfminer.psexceptions import PSException
-from pdfplumber.page import Page
 from pdfplumber.pdf import PDF
 from pdfplumber.utils.exceptions import MalformedPDFException, PdfminerException
 
 from ...errors import LoadError
 from ...schema import Loaded, lay_out
+from ..formats import FAULTS
 from ..text import unreadable
+from .drawing import DrawnPage, pages_of
 from .outline import sections_of
 from .page import PageText, PdfPageReader, without_running_lines
-from .spelling import MendedFonts
 from .words import Line
 
 # pdfminer reports each oddity of a file, thousands for some; what matters of it arrives as an exception.
 logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
 logging.getLogger("pdfplumber").setLevel(logging.CRITICAL)
 
-# pdfplumber wraps what pdfminer raises when it opens a file or lays out a page. What else is raised is no verdict on
-# the file: `formats.read_file` calls that what it is, a fault of the reader.
-_DAMAGE = (PdfminerException, MalformedPDFException, PSException)
+# What pdfminer raises over a damaged file; pdfplumber wraps it when it opens one. What the reader itself raises is no
+# verdict on the file: `formats.read_file` calls that what it is, a fault of the reader.
+_DAMAGE = (PdfminerException, MalformedPDFException, PSException, struct.error, zlib.error, *FAULTS)
 _TAIL = 4096  # bytes in which a complete file has its end mark
 _FEW_LETTERS = 25  # a page with fewer has no text layer worth the name
 _PICTURE = 0.3  # of a page: with a picture so large and few letters it is a scan
@@ -69,20 +71,20 @@ def _read(file: BufferedReader, path: Path) -> tuple[str, list[PageText]]:
     """
     with _damage_named(path):
         pdf = pdfplumber.open(file)
-        pdf.rsrcmgr = MendedFonts()
-        whole = bool(pdf.pages) and not _cut_short(pdf, file)
+        drawn = list(pages_of(pdf))
+        whole = bool(drawn) and not _cut_short(pdf, file)
     if not whole:
         raise LoadError(_damaged(path))
     reader = PdfPageReader()
     pages = []
-    for page in pdf.pages:
+    for page in drawn:
         with _damage_named(path):  # only while pdfminer works: a mistake of ours must not look like a damaged file
             _parse(page)
         pages.append(reader.read(page))
     return str(pdf.metadata.get("Title") or ""), pages
 
 
-def _parse(page: Page) -> None:
+def _parse(page: DrawnPage) -> None:
     """Has pdfminer read the page; pdfplumber keeps the result until the page is closed."""
     assert page.objects is not None
     assert page.edges is not None

@@ -7,9 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pdfplumber.page import Page
-
 from .columns import Box, Columns, Gutter, order_columns
+from .drawing import DrawnPage
 from .grid import Table
 from .spelling import is_right_to_left
 from .tables import aligned_tables, bordered_tables, ruled_tables
@@ -37,7 +36,7 @@ class PdfPageReader:
         self._columns = Columns()
         self._open_table: Table | None = None
 
-    def read(self, page: Page) -> PageText:
+    def read(self, page: DrawnPage) -> PageText:
         """The page's text; releases what pdfplumber keeps of the page."""
         height = float(page.height)
         bordered, words = bordered_tables(page, page_words(page), self._open_table)
@@ -51,14 +50,14 @@ class PdfPageReader:
         return PageText(page.page_number, height, columns, pictured)
 
 
-def _walls(page: Page, words: Sequence[Word]) -> list[float]:
+def _walls(page: DrawnPage, words: Sequence[Word]) -> list[float]:
     if not words:
         return []
     width = max(word.x1 for word in words) - min(word.x0 for word in words)
     return [rule.y for rule in page_rules(page, joined=1.5) if rule.x1 - rule.x0 >= _ACROSS * width]
 
 
-def _pictures(page: Page, words: Sequence[Word]) -> list[Box]:
+def _pictures(page: DrawnPage, words: Sequence[Word]) -> list[Box]:
     """Pictures that stand among the text, not behind it."""
     boxes = (Gutter(image["x0"], image["x1"], image["top"], image["bottom"]) for image in page.images)
     return [box for box in boxes if not any(_holds(box, word) for word in words)]
@@ -106,7 +105,7 @@ def _by_size(row: Sequence[Word]) -> list[list[Word]]:
     return lines
 
 
-def _pictured(page: Page) -> float:
+def _pictured(page: DrawnPage) -> float:
     """The share of the page under its largest image, 0 to 1."""
     areas = [float(image["width"]) * float(image["height"]) for image in page.images]
     return min(max(areas, default=0.0) / float(page.width * page.height), 1.0)

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
-
-from pdfminer.encodingdb import name2unicode
-from pdfminer.pdffont import PDFFont
-from pdfminer.pdfinterp import PDFResourceManager
-from pdfminer.pdftypes import resolve1
-from pdfminer.psparser import PSLiteral
+from collections.abc import Collection, Iterable
 
 _SOFT_HYPHEN = "\xad"
 _CUT = re.compile(r"([^\W\d_]+)[-‐]$")
@@ -47,7 +40,7 @@ def logical(text: str) -> str:
     By the Unicode bidirectional algorithm, which undoes itself but for rare mixtures of numbers and signs. Arabic
     letters in the shapes that they were printed in become plain ones: nobody types the others into a search.
     """
-    if not any(unicodedata.bidirectional(char) in {"R", "AL"} for char in text):
+    if text.isascii() or not any(unicodedata.bidirectional(char) in {"R", "AL"} for char in text):
         return text
     from bidi import get_display
 
@@ -75,39 +68,3 @@ def join_lines(before: str, after: str, hyphenated: Collection[str] = ()) -> str
     if (_DASHED.search(before) and after[0].isalnum()) or _ADDRESS.search(before):
         return before + after
     return f"{before} {after}"
-
-
-class MendedFonts(PDFResourceManager):
-    """pdfminer's font cache; what a glyph is called has the last word over a map that lost letters of it."""
-
-    def get_font(self, objid: object, spec: Mapping[str, object]) -> PDFFont:
-        font = super().get_font(objid, spec)
-        letters = getattr(getattr(font, "unicode_map", None), "cid2unichr", None)
-        if letters:
-            for code, text in _ligatures(spec).items():
-                if letters.get(code, text[-1]) == text[-1]:
-                    letters[code] = text
-        return font
-
-
-def _ligatures(spec: Mapping[str, object]) -> dict[int, str]:
-    """Codes of the font's ligature glyphs, by their names (``fi``, ``f_f_i``, ``T_h``)."""
-    encoding = resolve1(spec.get("Encoding"))
-    differences: Any = resolve1(encoding.get("Differences")) if isinstance(encoding, dict) else None
-    found: dict[int, str] = {}
-    code = 0
-    for entry in differences if isinstance(differences, list) else []:
-        if isinstance(entry, int):
-            code = entry
-        elif isinstance(entry, PSLiteral):
-            if len(text := _letters(str(entry.name))) > 1:
-                found[code] = text
-            code += 1
-    return found
-
-
-def _letters(glyph: str) -> str:
-    try:
-        return unicodedata.normalize("NFKC", name2unicode(glyph))
-    except (KeyError, ValueError):  # a name of the font maker's own
-        return ""

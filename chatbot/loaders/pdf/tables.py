@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import chain, pairwise
 
-from pdfplumber.page import Page
-
+from .drawing import DrawnPage
 from .grid import WIDE, Span, Table, body_of, cells_of, columns_of, header_of, is_number, is_year, row_lines
 from .spelling import join_lines
 from .words import Rule, Word, line_of, page_rules, pieces_of, rows_of, text_of
@@ -25,7 +24,7 @@ _MANY_LINES = 3  # baselines in one row of borders: rows without rules between t
 _PROSE = 4  # words a line in a first column: text in two columns between two rules, not a table
 
 
-def ruled_tables(page: Page, words: list[Word]) -> tuple[list[Table], list[Word]]:
+def ruled_tables(page: DrawnPage, words: list[Word]) -> tuple[list[Table], list[Word]]:
     """Tables between horizontal rules of one width, and the words outside them."""
     tables: list[Table] = []
     broken, exact = page_rules(page, joined=_BROKEN), page_rules(page, joined=1.5)
@@ -40,7 +39,7 @@ def ruled_tables(page: Page, words: list[Word]) -> tuple[list[Table], list[Word]
     return tables, words
 
 
-def _chains(rules: Sequence[Rule], page: Page) -> list[list[Rule]]:
+def _chains(rules: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
     """Rules of the same left and right ends, from top to bottom; a double rule counts once."""
     chains: list[list[Rule]] = []
     for rule in rules:
@@ -70,7 +69,7 @@ def _widened(chains: Sequence[list[Rule]]) -> list[list[Rule]]:
     return list(chains)
 
 
-def _open_end(last: Rule, page: Page) -> list[Rule]:
+def _open_end(last: Rule, page: DrawnPage) -> list[Rule]:
     """A table that only its column borders close ends where they end."""
     end = last.y
     for edge in sorted(page.vertical_edges, key=lambda edge: edge["top"]):
@@ -80,7 +79,7 @@ def _open_end(last: Rule, page: Page) -> list[Rule]:
 
 
 def _within(word: Word, top: Rule, bottom: Rule) -> bool:
-    return top.x0 - _SAME < word.x < top.x1 + _SAME and top.y < word.y < bottom.y
+    return top.y < word.y < bottom.y and top.x0 - _SAME < word.x < top.x1 + _SAME
 
 
 def _between(rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]) -> tuple[Table | None, int]:
@@ -188,7 +187,7 @@ def _aligned_table(rows: Sequence[Sequence[Word]]) -> Table | None:
     return Table(row_lines(header, body_of(body, columns)), x0, x1, top, bottom, header, columns)
 
 
-def bordered_tables(page: Page, words: list[Word], before: Table | None) -> tuple[list[Table], list[Word]]:
+def bordered_tables(page: DrawnPage, words: list[Word], before: Table | None) -> tuple[list[Table], list[Word]]:
     """Tables whose cells have borders, and the words outside them.
 
     ``before``: the table at the foot of the page before; a first table of the same columns continues it.
@@ -220,8 +219,10 @@ def _grid(rows: Sequence[Sequence[Cell | None]], words: Sequence[Word]) -> tuple
     grid: list[list[str]] = []
     taken: set[int] = set()
     for cells in rows:
+        low, high = min(cell[1] for cell in cells if cell), max(cell[3] for cell in cells if cell)
+        beside = [word for word in words if low <= word.y <= high]
         inside = [
-            [w for w in words if cell and cell[0] <= w.x <= cell[2] and cell[1] <= w.y <= cell[3]] for cell in cells
+            [w for w in beside if cell and cell[0] <= w.x <= cell[2] and cell[1] <= w.y <= cell[3]] for cell in cells
         ]
         taken |= {id(word) for cell in inside for word in cell}
         several = _rows_without_rules(cells, inside)

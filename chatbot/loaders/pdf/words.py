@@ -6,21 +6,20 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from math import inf
+from operator import attrgetter
 
-from pdfplumber.page import Page
-from pdfplumber.utils.text import extract_words
-
+from .drawing import Char, DrawnPage
 from .spelling import is_right_to_left, logical, mend_word
 
-_BOLD = re.compile(r"bold|black|heavy|demi|cmbx", re.IGNORECASE)
 _UNREADABLE = re.compile(r"(?:\(cid:\d+\))+|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffd]+")
 _SPACE = 0.15  # of the font size: narrower gaps are kerning
 _SPREAD = 0.3  # the same on a page whose words are parted by space characters: there, letters may be spread
 _SPACES = 0.08  # of a page's characters
+_LINE = 3.0  # points: tops of one line lie no further apart
 _SHARE = 0.15  # of a line's letters: so many in a size make it the line's; small capitals do not
 _DOUBLED = 0.1  # of the font size: the same letter so near is printed twice, to look bold
 _COVERED = 0.6  # of a space's width: one that letters cover parts nothing, it fills up the cell before
@@ -29,8 +28,8 @@ _EVEN = 0.05  # of the font size: gaps that differ less are the same letter-spac
 _MOST_MARKS = 5_000  # on a page; a page of vowelled text has some 2,000
 
 
-Char = dict[str, Any]
-"""As pdfplumber has it: ``text``, ``x0``, ``x1``, ``top``, ``bottom``, ``size``, ``fontname``, ``upright``."""
+Span = tuple[float, float]
+"""From left to right, in points."""
 
 
 @dataclass(slots=True)
@@ -72,15 +71,44 @@ class Line(Word):
     right: float = 0.0
 
 
-def page_words(page: Page) -> list[Word]:
+def page_words(page: DrawnPage) -> list[Word]:
     """The page's words, unordered. Text across the reading direction (stamps in a margin) is left out."""
-    chars = _without_covered_spaces(_printed_once(_upright(page)))
-    if any(is_right_to_left(char["text"]) for char in chars):
+    chars = _without_covered_spaces(_printed_once(page.upright()))
+    if any(map(is_right_to_left, {char.text for char in chars})):
         chars = _with_marks(chars)
-    spaced = sum(char["text"] == " " for char in chars) > _SPACES * len(chars)
-    found = extract_words(chars, x_tolerance_ratio=_SPREAD if spaced else _SPACE, return_chars=True)
-    words = (_word(word) for word in found)
+    spaced = sum(char.text == " " for char in chars) > _SPACES * len(chars)
+    gap = _SPREAD if spaced else _SPACE
+    words = [_word(letters) for line in _char_lines(chars) for letters in _parted(line, gap)]
     return _with_spread_figures([word for word in words if word.text])
+
+
+def _char_lines(chars: Sequence[Char]) -> list[list[Char]]:
+    """Lines from top to bottom, each from left to right: a line's characters have their tops on a few points."""
+    line_at: dict[float, int] = {}
+    last = -inf
+    for top in sorted({char.top for char in chars}):
+        line_at[top] = len(line_at) and line_at[last] + (top > last + _LINE)
+        last = top
+    lines: list[list[Char]] = [[] for _ in range(line_at[last] + 1)] if chars else []
+    for char in chars:
+        lines[line_at[char.top]].append(char)
+    for line in lines:
+        line.sort(key=attrgetter("x0"))
+    return lines
+
+
+def _parted(line: Sequence[Char], gap: float) -> Iterator[list[Char]]:
+    """The line's words: white space parts them, or ``gap`` times the font size, or a step up or down."""
+    word: list[Char] = []
+    for char in line:
+        blank = not char.text or char.text.isspace()
+        if word and (blank or char.x0 > (last := word[-1]).x1 + gap * last.size or abs(char.top - last.top) > _LINE):
+            yield word
+            word = []
+        if not blank:
+            word.append(char)
+    if word:
+        yield word
 
 
 def _with_spread_figures(words: list[Word]) -> list[Word]:
@@ -103,68 +131,46 @@ def _with_spread_figures(words: list[Word]) -> list[Word]:
     return [word for word in words if id(word) not in taken] + joined
 
 
-def _upright(page: Page) -> list[Char]:
-    """The characters in the page's main direction; a page printed sideways is turned."""
-    chars: list[Char] = page.chars
-    upright = [char for char in chars if char["upright"]]
-    if 2 * len(upright) >= len(chars):
-        return upright
-    counter_clockwise = sum(1 if char["matrix"][1] > 0 else -1 for char in chars if not char["upright"]) > 0
-    return [_turned(char, page, counter_clockwise) for char in chars if not char["upright"]]
-
-
-def _turned(char: Char, page: Page, counter_clockwise: bool) -> Char:
-    height, width = float(page.height), float(page.width)
-    if counter_clockwise:
-        x0, x1, top, bottom = height - char["bottom"], height - char["top"], char["x0"], char["x1"]
-    else:
-        x0, x1, top, bottom = char["top"], char["bottom"], width - char["x1"], width - char["x0"]
-    size = char["x1"] - char["x0"]
-    return char | {"size": size, "x0": x0, "x1": x1, "top": top, "bottom": bottom, "doctop": top, "upright": True}
-
-
 def _printed_once(chars: list[Char]) -> list[Char]:
     """Without letters that stand on themselves, a little aside: bold as some printers make it."""
-    seen: dict[tuple[str, int, int], list[Char]] = defaultdict(list)
-    kept = []
+    alike: dict[str, list[Char]] = defaultdict(list)
     for char in chars:
-        near = max(_DOUBLED * char["size"], 0.1)
-        column, line = int(char["x0"] / near), int(char["top"] / near)
-        around = (seen.get((char["text"], x, y), ()) for x in _by_one(column) for y in _by_one(line))
-        if not any(_at_one_place(char, other, near) for group in around for other in group):
-            seen[char["text"], column, line].append(char)
-            kept.append(char)
-    return kept
+        alike[char.text].append(char)
+    doubled = {id(char) for group in alike.values() for char in _doubled(sorted(group, key=attrgetter("x0")))}
+    return [char for char in chars if id(char) not in doubled] if doubled else chars
 
 
-def _by_one(place: int) -> tuple[int, int, int]:
-    return place - 1, place, place + 1
-
-
-def _at_one_place(char: Char, other: Char, near: float) -> bool:
-    return all(abs(char[side] - other[side]) < near for side in ("x0", "top", "size"))
+def _doubled(alike: Sequence[Char]) -> Iterator[Char]:
+    """Of the same letter, from left to right, those that stand on one before."""
+    known: set[int] = set()
+    for at, char in enumerate(alike, start=1):
+        near = max(_DOUBLED * char.size, 0.1)
+        top, end = char.top, char.x0 + near
+        while at < len(alike) and (other := alike[at]).x0 < end:
+            at += 1  # noqa: PLW2901
+            if -near < other.top - top < near and abs(char.size - other.size) < near and id(char) not in known:
+                known.add(id(other))
+                yield other
 
 
 def _without_covered_spaces(chars: list[Char]) -> list[Char]:
     """Without the spaces that run on under the next cell: its digits would be read one by one."""
-    letters: dict[int, list[Char]] = defaultdict(list)
+    letters: dict[int, list[Span]] = defaultdict(list)
     for char in chars:
-        if not char["text"].isspace():
-            letters[round(char["bottom"])].append(char)
-    starts = {}
-    for bottom, line in letters.items():
-        line.sort(key=lambda char: char["x0"])
-        starts[bottom] = [char["x0"] for char in line]
-    return [char for char in chars if not (char["text"].isspace() and _covered(char, letters, starts))]
+        if not char.text.isspace():
+            letters[round(char.bottom)].append((char.x0, char.x1))
+    for line in letters.values():
+        line.sort()
+    return [char for char in chars if not (char.text.isspace() and _covered(char, letters))]
 
 
-def _covered(space: Char, letters: dict[int, list[Char]], starts: dict[int, list[float]]) -> bool:
-    least = _COVERED * (space["x1"] - space["x0"])
-    for bottom in _by_one(round(space["bottom"])):
+def _covered(space: Char, letters: Mapping[int, list[Span]]) -> bool:
+    least = _COVERED * (space.x1 - space.x0)
+    bottom = round(space.bottom)
+    for line in (letters.get(bottom + aside, []) for aside in (-1, 0, 1)):
         # Of the letters that begin before the space ends, the last two may cover it.
-        end = bisect_left(starts.get(bottom, ()), space["x1"])
-        near = letters.get(bottom, [])[max(end - 2, 0) : end]
-        shared = sum(max(min(char["x1"], space["x1"]) - max(char["x0"], space["x0"]), 0.0) for char in near)
+        end = bisect_left(line, (space.x1,))
+        shared = sum(max(min(x1, space.x1) - max(x0, space.x0), 0.0) for x0, x1 in line[max(end - 2, 0) : end])
         if shared > least > 0:
             return True
     return False
@@ -172,26 +178,26 @@ def _covered(space: Char, letters: dict[int, list[Char]], starts: dict[int, list
 
 def _with_marks(chars: list[Char]) -> list[Char]:
     """Vowel signs on their letters, and letters of one sign turned round: all is turned back in `logical`."""
-    marks = [char for char in chars if all(map(unicodedata.combining, char["text"]))]
+    marks = [char for char in chars if all(map(unicodedata.combining, char.text))]
     if len(marks) > _MOST_MARKS:
         return chars
     marked = {id(mark) for mark in marks}
-    letters = [char | {"text": char["text"][::-1]} for char in chars if id(char) not in marked]
+    letters = [replace(char, text=char.text[::-1]) for char in chars if id(char) not in marked]
     for mark in marks:
-        near = (char for char in letters if char["x0"] - 1 < mark["x0"] < char["x1"] and not char["text"].isspace())
-        below = [char for char in near if abs(char["bottom"] - mark["bottom"]) < 0.6 * char["size"]]
+        near = (char for char in letters if char.x0 - 1 < mark.x0 < char.x1 and not char.text.isspace())
+        below = [char for char in near if abs(char.bottom - mark.bottom) < 0.6 * char.size]
         if below:
-            letter = min(below, key=lambda char: abs(char["x0"] + char["x1"] - mark["x0"] - mark["x1"]))
-            letter["text"] = mark["text"] + letter["text"]
+            letter = min(below, key=lambda char: abs(char.x0 + char.x1 - mark.x0 - mark.x1))
+            letter.text = mark.text + letter.text
     return letters
 
 
-def _word(found: dict[str, Any]) -> Word:
-    chars = found["chars"]
-    bold = sum(_BOLD.search(char["fontname"]) is not None for char in chars)
-    size = max(char["size"] for char in chars)
-    text = mend_word(_UNREADABLE.sub("", found["text"]))
-    return Word(text, found["x0"], found["x1"], found["top"], found["bottom"], size, 2 * bold > len(chars))
+def _word(chars: Sequence[Char]) -> Word:
+    text = mend_word(_UNREADABLE.sub("", "".join(char.text for char in chars)))
+    x0, x1 = min(char.x0 for char in chars), max(char.x1 for char in chars)
+    top, bottom = min(char.top for char in chars), max(char.bottom for char in chars)
+    bold = 2 * sum(char.bold for char in chars) > len(chars)
+    return Word(text, x0, x1, top, bottom, max(char.size for char in chars), bold)
 
 
 def rows_of(words: Iterable[Word]) -> list[list[Word]]:
@@ -242,10 +248,10 @@ def pieces_of(row: Sequence[Word], gap: float) -> list[list[Word]]:
     return pieces
 
 
-def page_rules(page: Page, *, joined: float) -> list[Rule]:
+def page_rules(page: DrawnPage, *, joined: float) -> list[Rule]:
     """Horizontal ruled lines, from top to bottom; segments at one height up to ``join_lines`` points apart are one."""
     edges = sorted((edge["top"], edge["x0"], edge["x1"]) for edge in page.horizontal_edges)
-    heights: list[tuple[float, list[tuple[float, float]]]] = []
+    heights: list[tuple[float, list[Span]]] = []
     for y, x0, x1 in edges:
         if not heights or y - heights[-1][0] > 1.5:
             heights.append((y, []))
@@ -253,9 +259,9 @@ def page_rules(page: Page, *, joined: float) -> list[Rule]:
     return [Rule(x0, x1, y) for y, segments in heights for x0, x1 in merge_spans(segments, joined) if x1 - x0 > 20]
 
 
-def merge_spans(spans: Iterable[tuple[float, float]], gap: float) -> list[tuple[float, float]]:
+def merge_spans(spans: Iterable[Span], gap: float) -> list[Span]:
     """Intervals, sorted, with those joined that are up to ``gap`` apart."""
-    result: list[tuple[float, float]] = []
+    result: list[Span] = []
     for x0, x1 in sorted(spans):
         if result and x0 - result[-1][1] <= gap:
             result[-1] = (result[-1][0], max(x1, result[-1][1]))

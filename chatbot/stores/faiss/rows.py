@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...database.core import Collection, Json
-from ...database.rows import TEXT_FIELD, decode_vector, document_id_of, filter_value
+from ...database.rows import KEY_FIELDS, TEXT_FIELD, decode_vector, document_id_of, filter_value
 from ...errors import EmbedderMismatchError
-from ...schema import Matrix, Value, Vector
+from ...schema import Matrix, Value
 from ..keywords import Ints
 
 Codes = NDArray[np.int32]
+Ids = NDArray[np.bytes_]
+"""Chunk ids in UTF-8, which sorts like the text."""
 Mask = NDArray[np.bool_]
 COLLECTION = "$collection"
 """The column beside those of the filter fields, none of which can have this name: where the row was read from."""
@@ -29,13 +33,6 @@ class Column:
     codes: Codes
 
     @classmethod
-    def of(cls, rows: Iterable[Value | None]) -> Column:
-        """Values are numbered as they come."""
-        numbers: dict[Value | None, int] = {}
-        codes = [numbers.setdefault(value, len(numbers)) for value in rows]
-        return cls(tuple(numbers), np.asarray(codes, dtype=np.int32))
-
-    @classmethod
     def concat(cls, parts: Sequence[Column]) -> Column:
         """One after the other, numbered anew."""
         numbers: dict[Value | None, int] = {}
@@ -44,10 +41,6 @@ class Column:
             table = np.asarray([numbers.setdefault(value, len(numbers)) for value in part.values], dtype=np.int32)
             recoded.append(table[part.codes] if len(table) else part.codes)
         return cls(tuple(numbers), np.concatenate(recoded))
-
-    def take(self, rows: NDArray[np.int64]) -> Column:
-        """The column of these rows, in this order."""
-        return Column(self.values, self.codes[rows])
 
     def where(self, wanted: Callable[[Value | None], bool]) -> Mask:
         """Rows whose value is wanted, shape (rows,)."""
@@ -60,45 +53,119 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a segment is made of, one entry per chunk, ordered by chunk id.
+    """What a segment is made of, one entry per chunk, in any order.
 
     ``values`` holds the filter fields and COLLECTION. ``terms`` holds every row's term ids one after another,
-    ``lengths`` how many belong to each row. A row of zeros in ``vectors`` means that the chunk has no embedding.
+    ``lengths`` how many belong to each row. ``vectors`` have length 1, or are zeros: ``has_vector`` is False.
     """
 
-    ids: NDArray[np.object_]
+    ids: Ids
     documents: Column
     values: Mapping[str, Column]
     vectors: Matrix
+    has_vector: Mask
     terms: Ints
     lengths: Ints
 
-    def take(self, order: NDArray[np.int64]) -> Rows:
-        """The rows at these positions, in that order."""
-        starts = np.concatenate(([0], np.cumsum(self.lengths)))
-        pieces = [self.terms[starts[row] : starts[row + 1]] for row in order]
+    def kept(self, mask: Mask) -> Rows:
+        """The rows where ``mask`` is True."""
         return Rows(
-            self.ids[order],
-            self.documents.take(order),
-            {name: column.take(order) for name, column in self.values.items()},
-            self.vectors[order],
-            np.concatenate(pieces) if pieces else self.terms[:0],
-            self.lengths[order],
+            self.ids[mask],
+            Column(self.documents.values, self.documents.codes[mask]),
+            {name: Column(column.values, column.codes[mask]) for name, column in self.values.items()},
+            self.vectors[mask],
+            self.has_vector[mask],
+            self.terms[np.repeat(mask, self.lengths)],
+            self.lengths[mask],
         )
 
     @staticmethod
     def concat(parts: Sequence[Rows]) -> Rows:
-        """All rows of the parts, ordered by id."""
-        joined = Rows(
+        """All rows of the parts, one part after the other; a single part is not copied."""
+        if len(parts) == 1:
+            return parts[0]
+        return Rows(
             np.concatenate([part.ids for part in parts]),
             Column.concat([part.documents for part in parts]),
             {name: Column.concat([part.values[name] for part in parts]) for name in parts[0].values},
             np.concatenate([part.vectors for part in parts]),
+            np.concatenate([part.has_vector for part in parts]),
             np.concatenate([part.terms for part in parts]),
             np.concatenate([part.lengths for part in parts]),
         )
-        order = np.argsort(joined.ids, kind="stable")
-        return joined if bool((order[1:] > order[:-1]).all()) else joined.take(order)
+
+
+class _Codes:
+    """A column that grows. Values are numbered as they come."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Value | None, int] = {}
+        self._codes = array("i")
+
+    def append(self, value: Value | None) -> None:
+        self._codes.append(self._numbers.setdefault(value, len(self._numbers)))
+
+    def column(self) -> Column:
+        return Column(tuple(self._numbers), np.asarray(self._codes, dtype=np.int32))
+
+
+class _Vectors:
+    """A matrix that grows in place: a million lists or small arrays take several times the memory."""
+
+    def __init__(self, dimensions: int, expected: int) -> None:
+        self._rows = np.empty((max(expected, FEWEST), dimensions), dtype=np.float32)
+        self._count = 0
+
+    def append(self, stored: Any, chunk_id: Any) -> None:
+        """Zeros for a chunk that has none."""
+        if self._count == len(self._rows):
+            self._rows.resize((2 * self._count, self._rows.shape[1]), refcheck=False)
+        vector = decode_vector(stored) if stored is not None else NO_VECTOR
+        if vector is not NO_VECTOR and len(vector) != self._rows.shape[1]:
+            raise EmbedderMismatchError(
+                f"The stored passage {chunk_id} has an embedding of {len(vector)} dimensions, the configured model "
+                f"has {self._rows.shape[1]}. The collection was written with another embedding model: use that model, "
+                "or embed the reports again."
+            )
+        self._rows[self._count] = vector
+        self._count += 1
+
+    def units(self) -> tuple[Matrix, Mask]:
+        """The vectors with length 1, and which rows have one."""
+        self._rows.resize((self._count, self._rows.shape[1]), refcheck=False)
+        has_vector = np.empty(self._count, dtype=np.bool_)
+        for start in range(0, self._count, AT_ONCE):
+            part = self._rows[start : start + AT_ONCE]
+            norms = np.linalg.norm(part, axis=1)
+            has_vector[start : start + AT_ONCE] = norms > 0
+            part /= np.maximum(norms, 1e-12)[:, None]
+        return self._rows, has_vector
+
+
+FEWEST, AT_ONCE = 64, 10_000
+NO_VECTOR = np.zeros(1, dtype=np.float32)
+
+
+class _Numbers(dict[str, tuple[int, ...]]):
+    """What stands between two blanks -> the numbers of its index terms: analysed once, however often it stands.
+
+    No term, compound or accent reaches across a blank, so a text has the terms of its parts.
+    """
+
+    def __init__(self, terms_of: Callable[[str], list[str]], term_ids: Callable[[Iterable[str]], list[int]]) -> None:
+        super().__init__()
+        self._terms_of = terms_of
+        self._term_ids = term_ids
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        if len(self) >= WORDS_KEPT:
+            self.clear()
+        numbers = self[word] = tuple(self._term_ids(self._terms_of(word)))
+        return numbers
+
+
+WORDS_KEPT = 200_000
+"""More are hardly words but figures, and take memory without an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,49 +179,48 @@ class RowReader:
     term_ids: Callable[[Iterable[str]], list[int]]
 
     def read(self, collections: Sequence[Collection], document_ids: Sequence[str] | None = None) -> Rows | None:
-        """The chunks (of some documents), ordered by id; None when there are none.
+        """The chunks (of some documents); None when there are none.
 
         Raises:
             EmbedderMismatchError: a stored vector has other dimensions than the configured model.
         """
         # One query for each document: only equality uses the index on every database.
         queries: list[Json] = [{}] if document_ids is None else [{"document_id": id} for id in document_ids]
-        ids: list[str] = []
-        documents: list[Value | None] = []
-        values: dict[str, list[Value | None]] = {name: [] for name in (*self.fields, COLLECTION)}
-        vectors: list[Vector] = []
-        terms: list[Ints] = []
+        expected = sum(c.estimated_count() for c in collections) if document_ids is None else 0
+        ids: list[bytes] = []
+        documents, values = _Codes(), {name: _Codes() for name in (*self.fields, COLLECTION)}
+        vectors, terms, lengths = _Vectors(self.dimensions, expected), array("i"), array("i")
+        numbers = _Numbers(self.terms_of, self.term_ids)
         for collection, row in ((c.name, row) for query in queries for c in collections for row in c.find(query)):
-            ids.append(str(row["_id"]))
+            ids.append(str(row["_id"]).encode())
             documents.append(document_id_of(row))
             for name in self.fields:
                 values[name].append(filter_value(name, row.get(name)))
             values[COLLECTION].append(collection)
-            vectors.append(self._vector(row))
-            text = "\n".join(str(row.get(name) or "") for name in ("report_title", "document_title", TEXT_FIELD))
-            terms.append(np.asarray(self.term_ids(self.terms_of(text)), dtype=np.int32))
+            vectors.append(row.get(self.embedding_field), row["_id"])
+            text = "\n".join(str(row.get(name) or "") for name in TEXT_FIELDS)
+            before = len(terms)
+            terms.fromlist([*chain.from_iterable(map(numbers.__getitem__, text.split()))])
+            lengths.append(len(terms) - before)
         if not ids:
             return None
-        rows = Rows(
-            np.asarray(ids, dtype=object),
-            Column.of(documents),
-            {name: Column.of(column) for name, column in values.items()},
-            np.vstack(vectors),
-            np.concatenate(terms),
-            np.asarray([len(part) for part in terms], dtype=np.int32),
+        return Rows(
+            np.asarray(ids, dtype=np.bytes_),
+            documents.column(),
+            {name: column.column() for name, column in values.items()},
+            *vectors.units(),
+            np.asarray(terms, dtype=np.int32),
+            np.asarray(lengths, dtype=np.int32),
         )
-        return Rows.concat([rows])
 
-    def _vector(self, row: Mapping[str, Any]) -> Vector:
-        """The unit vector; zeros for a chunk that has none."""
-        stored = row.get(self.embedding_field)
-        if stored is None:
-            return np.zeros(self.dimensions, dtype=np.float32)
-        vector = decode_vector(stored)
-        if len(vector) != self.dimensions:
-            raise EmbedderMismatchError(
-                f"The stored passage {row['_id']} has an embedding of {len(vector)} dimensions, the configured model "
-                f"has {self.dimensions}. The collection was written with another embedding model: use that model, or "
-                "embed the reports again."
-            )
-        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), dtype=np.float32)
+
+TEXT_FIELDS = ("report_title", "document_title", TEXT_FIELD)
+
+
+def stored_ids(collections: Sequence[Collection]) -> dict[str, set[bytes]]:
+    """The ids of all chunks by document, without reading the chunks."""
+    found: dict[str, set[bytes]] = {}
+    named = dict.fromkeys(("document_id", *KEY_FIELDS), 1)
+    for row in (row for collection in collections for row in collection.find({}, named)):
+        found.setdefault(document_id_of(row), set()).add(str(row["_id"]).encode())
+    return found

@@ -1,8 +1,11 @@
 """The in-process index on disk, so that a start need not read every passage again.
 
 Derived and disposable: the database stays the truth. A snapshot says which corpus it was made from and at which
-position of the change log; what happened since is loaded from the database. A file that does not fit, or cannot be
-read, is as good as none.
+position of the change log; what happened since is loaded from the database. What does not fit, or cannot be read, is
+as good as none.
+
+A folder: a file for each segment, which never changes and is mapped, so that the workers share its memory and a start
+reads nothing; and the file `current`, which names them and says what was deleted. So a change writes what is new only.
 """
 
 from __future__ import annotations
@@ -10,9 +13,10 @@ from __future__ import annotations
 import json
 import logging
 import os
-import zipfile
+import time
+import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..keywords import Postings
-from .index import Clusters, Segment
+from .clusters import Clusters, faiss
 from .rows import Column, Rows
+from .segment import Segment
 
 log = logging.getLogger(__name__)
-FORMAT = 4
+FORMAT = 5
+CURRENT = "current"
+ALIGNMENT = 64
+STRAY_SECONDS = 3600.0
+"""A segment's file that nothing names is deleted when it is so old: another process may be about to name it."""
+Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,85 +52,143 @@ class SnapshotKey:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """An index as of ``position`` in the change log; ``marker`` is `Collection.write_marker` of all collections."""
+    """An index as of ``position`` and ``epoch`` of the change log.
+
+    ``marker`` is `Collection.write_marker` of all collections.
+    """
 
     position: int
     marker: int
+    epoch: int
     vocabulary: dict[str, int]
     segments: tuple[Segment, ...]
 
 
-def write_snapshot(path: Path, key: SnapshotKey, snapshot: Snapshot) -> None:
-    """Write the file in one step: a reader sees the old one or the new one."""
-    arrays: dict[str, NDArray[Any]] = {}
-    values = []
-    for number, segment in enumerate(snapshot.segments):
-        arrays |= {f"{number}/{name}": array for name, array in _arrays(segment).items()}
-        columns = {name: column.values for name, column in segment.values.items()}
-        values.append({"documents": segment.documents.values, "columns": columns})
+def write_snapshot(folder: Path, key: SnapshotKey, snapshot: Snapshot) -> tuple[Segment, ...]:
+    """Returns the segments as they are in the files. A reader sees the old snapshot or the new one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    segments = tuple(segment if segment.file else _written(folder, segment) for segment in snapshot.segments)
     header = {
         "key": asdict(key),
         "position": snapshot.position,
         "marker": snapshot.marker,
+        "epoch": snapshot.epoch,
         "vocabulary": list(snapshot.vocabulary),
-        "segments": values,
+        "segments": [segment.file for segment in segments],
     }
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
-        np.savez(file, header=_text(json.dumps(header)), **arrays)  # type: ignore[arg-type]  # names are free
-    temporary.replace(path)
+    _write(folder / CURRENT, header, {segment.file: np.packbits(segment.alive) for segment in segments})
+    _delete_strays(folder, {CURRENT, *(segment.file for segment in segments)})
+    folder.with_suffix(".npz").unlink(missing_ok=True)  # of an older version
+    return segments
 
 
-def read_snapshot(path: Path, key: SnapshotKey) -> Snapshot | None:
+def read_snapshot(folder: Path, key: SnapshotKey) -> Snapshot | None:
     """The snapshot, or None where there is none that fits."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            header = json.loads(stored["header"].tobytes())
-            if header["key"] != json.loads(json.dumps(asdict(key))):
-                return None
-            segments = [_segment(stored, number, values) for number, values in enumerate(header["segments"])]
+        header, alive = _map(folder / CURRENT)
+        if header["key"] != json.loads(json.dumps(asdict(key))):
+            return None
+        segments = []
+        for file in header["segments"]:
+            segment = _read_segment(folder, file)
+            bits = np.unpackbits(alive[file], count=len(segment)).astype(np.bool_)
+            segments.append(replace(segment, alive=bits))
     except FileNotFoundError:
         return None
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        log.warning("The index snapshot %s cannot be read (%s): the index is built from the database.", path, error)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:  # RuntimeError: FAISS's
+        log.warning("The index snapshot %s cannot be read (%s): the index is built from the database.", folder, error)
         return None
     vocabulary = {term: number for number, term in enumerate(header["vocabulary"])}
-    return Snapshot(header["position"], header["marker"], vocabulary, tuple(segments))
+    return Snapshot(header["position"], header["marker"], header["epoch"], vocabulary, tuple(segments))
 
 
-def _arrays(segment: Segment) -> dict[str, NDArray[Any]]:
-    rows = segment.all_rows()
-    return {
-        "ids": _text("\n".join(rows.ids)),
+def _delete_strays(folder: Path, named: set[str]) -> None:
+    for path in folder.iterdir():
+        if path.name not in named and time.time() - path.stat().st_mtime > STRAY_SECONDS:
+            path.unlink(missing_ok=True)
+
+
+def _written(folder: Path, segment: Segment) -> Segment:
+    rows, file = segment.rows, uuid.uuid4().hex
+    clusters = segment.clusters
+    arrays: Arrays = {
+        "ids": rows.ids,
         "documents": rows.documents.codes,
         "vectors": rows.vectors,
+        "has_vector": rows.has_vector,
         "terms": rows.terms,
         "lengths": rows.lengths,
+        "by_id": segment.by_id,
         "starts": segment.postings.starts,
         "rows": segment.postings.rows,
         "counts": segment.postings.counts,
-        "alive": segment.alive,
-        **({"centroids": segment.clusters.centroids, "clusters": segment.clusters.codes} if segment.clusters else {}),
         **{f"column/{name}": column.codes for name, column in rows.values.items()},
+        **({"clusters": faiss.serialize_index(clusters.index)} if clusters else {}),
     }
+    header = {
+        "documents": rows.documents.values,
+        "columns": {name: column.values for name, column in rows.values.items()},
+        "share": clusters.share if clusters else 0,
+        "unclustered": segment.unclustered,
+    }
+    _write(folder / file, header, arrays)
+    return replace(_read_segment(folder, file), alive=segment.alive)
 
 
-def _segment(stored: Mapping[str, NDArray[Any]], number: int, values: Mapping[str, Any]) -> Segment:
-    def array(name: str) -> NDArray[Any]:
-        return stored[f"{number}/{name}"]
-
+def _read_segment(folder: Path, file: str) -> Segment:
+    """With no row deleted."""
+    header, arrays = _map(folder / file)
     rows = Rows(
-        np.asarray(array("ids").tobytes().decode().split("\n"), dtype=object),
-        Column(tuple(values["documents"]), array("documents")),
-        {name: Column(tuple(found), array(f"column/{name}")) for name, found in values["columns"].items()},
-        array("vectors"),
-        array("terms"),
-        array("lengths"),
+        arrays["ids"],
+        Column(tuple(header["documents"]), arrays["documents"]),
+        {name: Column(tuple(values), arrays[f"column/{name}"]) for name, values in header["columns"].items()},
+        arrays["vectors"],
+        arrays["has_vector"],
+        arrays["terms"],
+        arrays["lengths"],
     )
-    postings = Postings(array("starts"), array("rows"), array("counts"))
-    clusters = Clusters(array("centroids"), array("clusters")) if f"{number}/clusters" in stored else None
-    return Segment.build(rows, postings, array("alive"), clusters)
+    codes = arrays.get("clusters")
+    return Segment(
+        rows,
+        arrays["by_id"],
+        Postings(arrays["starts"], arrays["rows"], arrays["counts"]),
+        np.ones(len(rows.ids), dtype=np.bool_),
+        Clusters(faiss.deserialize_index(np.array(codes)), header["share"]) if codes is not None else None,
+        header["unclustered"],
+        file,
+    )
 
 
-def _text(text: str) -> NDArray[np.uint8]:
-    return np.frombuffer(text.encode(), dtype=np.uint8)
+def _write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
+    """A line of JSON with the header and the arrays' shapes, then the arrays; in one step."""
+    shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
+    first = json.dumps({"header": header, "arrays": shapes}).encode() + b"\n"
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
+    with temporary.open("wb") as file:
+        file.write(first)
+        for array in arrays.values():
+            file.write(bytes(-file.tell() % ALIGNMENT))
+            file.write(np.ascontiguousarray(array).data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _map(path: Path) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a file; the arrays are read when they are looked at.
+
+    Raises:
+        OSError, ValueError: it is damaged.
+    """
+    with path.open("rb") as file:
+        first = file.readline()
+    content, found, place = np.memmap(path, mode="r") if first else np.empty(0, np.uint8), {}, len(first)
+    described = json.loads(first)
+    for name, (dtype, shape) in described["arrays"].items():
+        place += -place % ALIGNMENT
+        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        if place + size > len(content):
+            raise ValueError("it ends too early")
+        found[name] = np.ndarray(shape, dtype, content, place)
+        place += size
+    return described["header"], found

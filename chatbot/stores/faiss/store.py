@@ -1,11 +1,14 @@
-"""In-process search over the database's chunks: exact vectors in FAISS, keywords in BM25 postings.
+"""In-process search over the database's chunks: vectors compared by FAISS, keywords in BM25 postings.
 
 The index is derived: the database stays the truth. Before each search the change log is read (one small
-document), and only the documents that changed are loaded again, whoever changed them.
+document), and only the documents that changed are loaded again, whoever changed them. What takes longer happens in a
+thread of its own, beside the searches: clusters for large segments, which are searched exactly until then, and the
+snapshot, whose mapped files then take the place of what is in memory.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Sequence
@@ -13,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...database.core import Database
+from ...database.rows import OLDER_PREFIX
 from ...errors import EmbedderMismatchError
 from ...protocols import ChangeLog
 from ...schema import Match, Scope, Vector
@@ -22,19 +26,19 @@ from .. import StoreTraits
 from ..chunks import MongoChunks
 from ..keywords import Bm25
 from .index import ChunkIndex
-from .rows import RowReader
+from .rows import RowReader, stored_ids
+from .segment import Segment
 from .snapshot import Snapshot, SnapshotKey, read_snapshot, write_snapshot
 
+log = logging.getLogger(__name__)
 SNAPSHOT_ROWS = 2_000
 """Rows loaded since the last snapshot that make a new one worth writing."""
-
-
 RELOAD_PAUSE = 5.0
-"""Pause between two full reloads, in multiples of what one takes."""
+"""Pause between two comparisons with the database, in multiples of what one takes."""
 
 
 class FaissStore(MongoChunks):
-    """Exact search; filters are masks applied before the search, so a filter never shortens a result."""
+    """Exact in small scopes; filters are masks applied before the search, so a filter never shortens a result."""
 
     def __init__(
         self, *, settings: Settings, database: Database, changes: ChangeLog, dimensions: int, slot: str = ""
@@ -42,14 +46,15 @@ class FaissStore(MongoChunks):
         super().__init__(settings=settings, database=database, changes=changes, dimensions=dimensions, slot=slot)
         self._language = settings.language
         self._bm25 = Bm25(settings.bm25_k1, settings.bm25_b)
-        self._snapshot = settings.data_dir / f"index{slot}.npz"
+        self._snapshot = settings.data_dir / f"index{slot}"
         self._index = ChunkIndex()
         self._position = -1
-        self._marker = -1
+        self._marker = self._epoch = -1
+        self._corpus = ""
         self._unsaved_rows = 0
-        self._reloaded_at = self._reload_seconds = 0.0
+        self._compared_at = self._compare_seconds = 0.0
         self._lock = threading.Lock()
-        self._saving: threading.Thread | None = None
+        self._upkeep: threading.Thread | None = None
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
         """Raises EmbedderMismatchError: the vector is of another model."""
@@ -79,9 +84,9 @@ class FaissStore(MongoChunks):
         return f"in-process FAISS and BM25, {rows} passages in the database"
 
     def close(self) -> None:
-        """Waits for a snapshot that is being written."""
-        if self._saving is not None:
-            self._saving.join()
+        """Waits for clusters and a snapshot that are being made."""
+        if self._upkeep is not None:
+            self._upkeep.join()
 
     def _fresh(self) -> ChunkIndex:
         """The index as of now: follows the change log, and foreign writes as far as their marker betrays them."""
@@ -93,36 +98,60 @@ class FaissStore(MongoChunks):
             marker, position = self._read_marker(), self._changes.position()
             if (marker, position) == (self._marker, self._position):
                 return self._index  # another search was faster
-            if self._position < 0 and (found := read_snapshot(self._snapshot, self._key())) is not None:
-                self._index = ChunkIndex(found.segments, found.vocabulary)
-                self._position, self._marker = found.position, found.marker
+            if self._position < 0:
+                self._adopt_snapshot()
             position, changed = self._changes.since(self._position)
-            if self._position < 0 or changed is None:
-                self._reload()
+            if changed is None and self._adopt_snapshot():  # of a process that is not so far behind
+                position, changed = self._changes.since(self._position)
+            if self._position < 0 or (changed is None and self._changes.epoch() != self._epoch):
+                self._load_all()
             elif changed:
-                rows = self._reader(self._index).read(self._collections(), sorted(changed))
-                self._index = self._index.replace_documents(changed, rows)
-                self._unsaved_rows += len(rows.ids) if rows is not None else 0
-            elif marker != self._marker:
+                self._load(changed)
+            elif changed is None or marker != self._marker:
                 # A count that changed without the log is a foreign write, or one of ours that is not logged yet:
-                # under a stream of those a large index must not be read again for every question.
-                if time.monotonic() - self._reloaded_at < RELOAD_PAUSE * self._reload_seconds:
+                # under a stream of those a large collection must not be walked through for every question.
+                if changed is not None and time.monotonic() - self._compared_at < RELOAD_PAUSE * self._compare_seconds:
                     return self._index
-                self._reload()
+                self._compare()
             self._position, self._marker = position, marker
-            self._save_when_due()
+            self._keep_up()
             return self._index
 
     def _read_marker(self) -> int:
         return sum(collection.write_marker() for collection in self._collections())
 
-    def _reload(self) -> None:
-        started = time.monotonic()
-        index = ChunkIndex()
+    def _load_all(self) -> None:
+        index, self._epoch = ChunkIndex(), self._changes.epoch()
         self._index = index.replace_documents(set(), self._reader(index).read(self._collections()))
         self._unsaved_rows += len(self._index)
-        self._reloaded_at = time.monotonic()
-        self._reload_seconds = self._reloaded_at - started
+
+    def _load(self, documents: set[str]) -> None:
+        if any(document_id.startswith(OLDER_PREFIX) for document_id in documents):  # their rows do not name them
+            self._load_all()
+            return
+        rows = self._reader(self._index).read(self._collections(), sorted(documents))
+        self._index = self._index.replace_documents(documents, rows)
+        self._unsaved_rows += len(rows.ids) if rows is not None else 0
+
+    def _compare(self) -> None:
+        """Load the documents whose passages have other ids than here; an id changes with what it stands for."""
+        started = time.monotonic()
+        here, there = self._index.live_ids(), stored_ids(self._collections())
+        changed = {id for id in here.keys() | there.keys() if here.get(id) != there.get(id)}
+        self._load(changed)
+        self._compared_at = time.monotonic()
+        self._compare_seconds = self._compared_at - started
+
+    def _adopt_snapshot(self) -> bool:
+        """Take over the snapshot, where there is one that is further than this index."""
+        self._corpus = self._changes.corpus_id()
+        found = read_snapshot(self._snapshot, self._key())
+        if found is None or found.position <= self._position:
+            return False
+        self._index = ChunkIndex(found.segments, found.vocabulary)
+        self._position, self._marker, self._epoch = found.position, found.marker, found.epoch
+        self._unsaved_rows = 0
+        return True
 
     def _reader(self, index: ChunkIndex) -> RowReader:
         return RowReader(
@@ -133,20 +162,43 @@ class FaissStore(MongoChunks):
             term_ids=index.term_ids,
         )
 
-    def _save_when_due(self) -> None:
-        """Write a snapshot beside the searches; at most one at a time."""
-        index, saving = self._index, self._saving is not None and self._saving.is_alive()
-        if saving or self._unsaved_rows < max(SNAPSHOT_ROWS, len(index) // 10):
+    def _keep_up(self) -> None:
+        """Make what is due beside the searches, one thing after the other."""
+        running = self._upkeep is not None and self._upkeep.is_alive()
+        if not running and (self._save_is_due() or any(s.awaits_clusters for s in self._index.segments)):
+            self._upkeep = threading.Thread(target=self._make_what_is_due, name="index upkeep", daemon=True)
+            self._upkeep.start()
+
+    def _save_is_due(self) -> bool:
+        return self._unsaved_rows >= SNAPSHOT_ROWS
+
+    def _make_what_is_due(self) -> None:
+        while waiting := [segment for segment in self._index.segments if segment.awaits_clusters]:
+            self._exchange([(waiting[0], waiting[0].clustered())])
+        with self._lock:
+            index, due = self._index, self._save_is_due()
+            snapshot = Snapshot(self._position, self._marker, self._epoch, dict(index.vocabulary), index.segments)
+            self._unsaved_rows = 0 if due else self._unsaved_rows
+        if not due:
             return
-        snapshot = Snapshot(self._position, self._marker, dict(index.vocabulary), index.segments)
-        self._unsaved_rows = 0
-        arguments = (self._snapshot, self._key(), snapshot)
-        self._saving = threading.Thread(target=write_snapshot, args=arguments, name="snapshot", daemon=True)
-        self._saving.start()
+        try:
+            written = write_snapshot(self._snapshot, self._key(), snapshot)
+        except OSError as error:
+            log.warning(
+                "The index snapshot %s cannot be written (%s): the next start takes longer.", self._snapshot, error
+            )
+            return
+        self._exchange(list(zip(index.segments, written, strict=True)))
+
+    def _exchange(self, pairs: list[tuple[Segment, Segment]]) -> None:
+        """Old for new; what was deleted meanwhile stays deleted."""
+        with self._lock:
+            for old, new in pairs:
+                self._index = self._index.exchange(old, new)
 
     def _key(self) -> SnapshotKey:
         return SnapshotKey(
-            corpus=self._changes.corpus_id(),
+            corpus=self._corpus,
             collections=self._names,
             fields=self._fields,
             embedding_field=self._embedding_field,

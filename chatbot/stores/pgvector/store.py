@@ -118,9 +118,9 @@ class PgvectorStore:
         vectors = [row[-1].to_numpy() for row in rows]
         return [to_chunk(row[:-1]) for row in rows], np.vstack(vectors) if rows else np.empty((0, 0), np.float32)
 
-    def surroundings(self, chunk: Chunk, *, margin: int) -> list[Chunk]:
+    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
         """Looked up by the neighbours' ids."""
-        return read_surroundings(chunk, margin, self.get)
+        return read_surroundings(chunks, margin, self.get)
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
         """Raises EmbedderMismatchError; SearchEngineError also for a vector that points nowhere."""

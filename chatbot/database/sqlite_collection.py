@@ -1,0 +1,263 @@
+"""The operations of a collection on a table of SQLite: PyMongo's names and arguments, one statement each.
+
+Updates are Python functions that the statement calls (`mend`), so that reading, changing and writing a row is one
+atomic step whoever else writes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar
+
+from ..errors import DatabaseError
+from .rows import BYTE_FIELDS
+from .sqlite_document import (
+    COLUMNS,
+    LAYOUT,
+    Json,
+    Update,
+    apply,
+    as_bytes,
+    check_update,
+    projected,
+    to_document,
+    to_row,
+)
+from .sqlite_filter import field, where
+
+NAMES = ", ".join(f'"{name}"' for name in COLUMNS)
+PLACES = ", ".join("?" * len(COLUMNS))
+REPLACED = ", ".join(f'"{name}" = excluded."{name}"' for name in COLUMNS[1:])
+Parameters = Sequence[Any]
+Found = TypeVar("Found")
+
+
+class Updated(NamedTuple):
+    """PyMongo's result of an update."""
+
+    matched_count: int
+    upserted_id: Any = None
+
+
+class Deleted(NamedTuple):
+    """PyMongo's result of a deletion."""
+
+    deleted_count: int
+
+
+class Writer:
+    """The one connection of this process that writes; its threads take turns."""
+
+    def __init__(self, connection: sqlite3.Connection, *, seconds: float) -> None:
+        """``seconds``: how long a thread waits for its turn."""
+        self.connection = connection
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._updates: Sequence[Update] = ()
+        self.latest: Json = {}
+        """The document that was updated last."""
+        connection.create_function("mend", -1, self._mend)
+
+    def _mend(self, number: int, *row: Any) -> str:
+        """In SQL: the JSON of a row of COLUMNS after the update with this number."""
+        self.latest = apply(to_document(row), self._updates[number])
+        return str(to_row(self.latest)[1])
+
+    @contextmanager
+    def turn(self, updates: Sequence[Update] = ()) -> Iterator[sqlite3.Connection]:
+        """Raises sqlite3.OperationalError: others write for too long."""
+        if not self._lock.acquire(timeout=self._seconds):
+            raise sqlite3.OperationalError("database is locked by another thread")
+        try:
+            self._updates = updates
+            yield self.connection
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def transaction(self, updates: Sequence[Update] = ()) -> Iterator[sqlite3.Connection]:
+        """All of the statements or none."""
+        with self.turn(updates) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:  # SQLite itself takes it back where the disk is full
+                    connection.execute("ROLLBACK")
+                raise
+
+
+class SqliteCollection:
+    """One table. Reads through ``reader``, the calling thread's own connection; a table is made by the first write."""
+
+    def __init__(self, name: str, reader: sqlite3.Connection, writer: Callable[[], Writer]) -> None:
+        self._table = quoted(name)
+        self._name = name
+        self._reader = reader
+        self._writer = writer
+        self._insert = f"INSERT INTO {self._table} ({NAMES}) VALUES ({PLACES})"
+
+    def find(
+        self,
+        filter: Mapping[str, Any],
+        projection: Mapping[str, int] | None = None,
+        *,
+        sort: Sequence[tuple[str, int]] = (),
+        limit: int = 0,
+    ) -> Iterator[Json]:
+        """One by one, as they were when the first was read."""
+        columns, finish = projected(projection)
+        condition, values = where(filter)
+        order = ", ".join(f"{field(name).value} {'DESC' if way < 0 else 'ASC'}" for name, way in sort)
+        text = f"SELECT {columns} FROM {self._table} WHERE {condition}"
+        text += (f" ORDER BY {order}" if order else "") + (" LIMIT ?" if limit else "")
+        for row in self._read(text, [*values, limit] if limit else values):
+            yield finish(to_document(row))
+
+    def _read(self, text: str, values: Parameters = ()) -> Iterator[Any]:
+        try:
+            return self._reader.execute(text, values)
+        except sqlite3.OperationalError as error:
+            if not _no_table(error):
+                raise
+            return iter(())
+
+    def find_one(self, filter: Mapping[str, Any], projection: Mapping[str, int] | None = None) -> Json | None:
+        """The first that matches."""
+        return next(self.find(filter, projection, limit=1), None)
+
+    def count_documents(self, filter: Mapping[str, Any]) -> int:
+        """How many match."""
+        condition, values = where(filter)
+        return next((row[0] for row in self._read(f"SELECT count(*) FROM {self._table} WHERE {condition}", values)), 0)
+
+    def estimated_document_count(self) -> int:
+        """Exact."""
+        return self.count_documents({})
+
+    def distinct(self, name: str) -> list[Any]:
+        """The values of a field; of lists their elements."""
+        values = f"SELECT DISTINCT part.value FROM {self._table}, json_each(doc, {field(name).path}) AS part"
+        return [row[0] for row in self._read(values)]
+
+    def insert_one(self, document: Json) -> None:
+        """Raises sqlite3.IntegrityError: the id is taken."""
+        self._write(lambda db: db.execute(self._insert, to_row(document)))
+
+    def replace_many(self, documents: Sequence[Json]) -> None:
+        """Upsert whole documents, all or none."""
+        rows = [to_row(document) for document in documents]
+        text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACED}"
+        self._write(lambda db: db.executemany(text, rows), several=len(rows) > 1)
+
+    def update_one(self, filter: Mapping[str, Any], update: Update, *, upsert: bool = False) -> Updated:
+        """The first that matches."""
+        return self._update(filter, update, upsert=upsert)[0]
+
+    def find_one_and_update(
+        self, filter: Mapping[str, Any], update: Update, *, upsert: bool = False, return_document: bool = True
+    ) -> Json | None:
+        """The document afterwards; what it was before is not to be had."""
+        assert return_document
+        return self._update(filter, update, upsert=upsert)[1]
+
+    def _update(self, filter: Mapping[str, Any], update: Update, *, upsert: bool) -> tuple[Updated, Json | None]:
+        check_update(update)
+        columns, blobs = self._assignments(update)
+        condition, values = where(filter)
+        if upsert:
+            new = apply({"_id": _only_id(filter)}, update, inserting=True)
+            text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {columns}"
+            values = [*to_row(new), 0, *blobs]
+        else:
+            first = f"SELECT rowid FROM {self._table} WHERE {condition} LIMIT 1"
+            text = f"UPDATE {self._table} SET {columns} WHERE rowid = ({first})"
+            values = [0, *blobs, *values]
+
+        def run(db: sqlite3.Connection) -> tuple[Updated, Json | None]:
+            writer.latest = {}
+            count = db.execute(text, values).rowcount
+            if upsert and not writer.latest:
+                return Updated(0, new["_id"]), new
+            return Updated(count), (writer.latest if count else None)
+
+        writer = self._writer()
+        return self._write(run, updates=[update])
+
+    def _assignments(self, update: Update) -> tuple[str, list[Any]]:
+        """Of the columns that an update changes, and the parameters after the update's number."""
+        named = {
+            name: value
+            for operator, fields in update.items()
+            for name, value in fields.items()
+            if name in BYTE_FIELDS and operator != "$setOnInsert"
+        }
+        blobs = [as_bytes(value) for value in named.values()]
+        mend = f"doc = mend(?, {NAMES})"
+        return ", ".join((mend, *(f'"{name}" = ?' for name in named))), blobs
+
+    def update_each(self, updates: Sequence[tuple[Any, Update]]) -> None:
+        """One update for each ``_id``, all or none; an id that is gone is left out."""
+        for _, update in updates:
+            check_update(update)
+
+        def run(db: sqlite3.Connection) -> None:
+            for number, (id, update) in enumerate(updates):
+                columns, blobs = self._assignments(update)
+                db.execute(f"UPDATE {self._table} SET {columns} WHERE _id = ?", [number, *blobs, id])
+
+        self._write(run, updates=[update for _, update in updates], several=True)
+
+    def delete_many(self, filter: Mapping[str, Any]) -> Deleted:
+        """All that match."""
+        condition, values = where(filter)
+        text = f"DELETE FROM {self._table} WHERE {condition}"
+        return Deleted(self._write(lambda db: db.execute(text, values).rowcount))
+
+    def create_index(self, keys: str | Sequence[tuple[str, int]]) -> None:
+        """By the fields' values, and one of the rows that have a list in the first field."""
+        fields = [keys] if isinstance(keys, str) else [name for name, _ in keys]
+        values = ", ".join(field(name).value for name in fields)
+        name, arrays = quoted(f"{self._name} by {', '.join(fields)}"), quoted(f"{self._name} with lists of {fields[0]}")
+        first = field(fields[0])
+
+        def run(db: sqlite3.Connection) -> None:
+            db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {self._table} ({values})")
+            db.execute(f"CREATE INDEX IF NOT EXISTS {arrays} ON {self._table} ({first.kind}) WHERE {first.arrays}")
+
+        self._write(run, several=True)
+
+    def _write(
+        self, run: Callable[[sqlite3.Connection], Found], *, updates: Sequence[Update] = (), several: bool = False
+    ) -> Found:
+        """In a transaction where it takes ``several`` statements."""
+        writer = self._writer()
+        turn = writer.transaction if several else writer.turn
+        try:
+            with turn(updates) as connection:
+                return run(connection)
+        except sqlite3.OperationalError as error:
+            if not _no_table(error):
+                raise
+        with turn(updates) as connection:
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} ({LAYOUT})")
+            return run(connection)
+
+
+def quoted(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _no_table(error: sqlite3.OperationalError) -> bool:
+    return str(error).startswith("no such table")
+
+
+def _only_id(filter: Mapping[str, Any]) -> Any:
+    if set(filter) != {"_id"}:
+        raise DatabaseError("The embedded database upserts by the _id alone.")
+    return filter["_id"]

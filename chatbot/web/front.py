@@ -1,0 +1,232 @@
+"""The front: an event loop that owns every connection; the application's threads see whole requests only.
+
+ASGI on one side, the application (WSGI) on the other. The loop reads head and body, with a least speed; a thread makes
+the response; the loop writes it out, however slowly it is read. A stream (`streaming.EventStream`) is handed over to
+the loop as soon as it is open. So neither a slow client nor an open stream holds a thread that answers others, and
+`/health` has a thread to itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+from ..cancellation import Cancellation
+from . import metrics
+from .streaming import CLIENT, HAND_OVER, KEEP_ALIVE, SILENCE_SECONDS, EventStream
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+QUESTIONS = frozenset({"/query", "/api/chat"})
+"""Paths whose requests wait for a model."""
+ALIVE = "/health"
+IN_MEMORY = 1_000_000
+"""Bytes of a body or a response that are kept in memory; a larger one goes through a file, or piece by piece."""
+BODY_SECONDS, BODY_RATE = 20.0, 2_000
+"""A body may take so long, and a second more for each so many bytes of it that have come."""
+BEGIN_SECONDS = 0.25
+"""A question has its turn for so long at most: the search is over then, or it waits for a model."""
+WRITE_SECONDS = 60.0
+"""A client that takes nothing for so long has gone."""
+
+
+class GoneError(Exception):
+    """The client closed the connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A response of the application: its ``body``, or ``pieces`` that are made as they are asked for, then `close`."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    pieces: Iterator[bytes] | None
+    close: Callable[[], None]
+
+
+class Front:
+    """Serves ``app`` by ``threads``, and ``questions`` at once by threads of their own; more of either wait.
+
+    ``largest``, ``largest_form``: bytes of the longest body that is read, and of the longest that brings files; of a
+    longer one the application sees the length only.
+    """
+
+    def __init__(self, app: Application, *, threads: int, questions: int, largest: int, largest_form: int) -> None:
+        self._app = app
+        self._largest = largest
+        self._largest_form = largest_form
+        self._quick = ThreadPoolExecutor(threads, thread_name_prefix="request")
+        self._asking = ThreadPoolExecutor(questions, thread_name_prefix="question")
+        self._alive = ThreadPoolExecutor(1, thread_name_prefix="health")
+        self._open = asyncio.Semaphore(questions)
+        self._beginning = asyncio.Semaphore(threads)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI, its `http` part."""
+        with SpooledTemporaryFile(max_size=IN_MEMORY) as body:
+            try:
+                length = await read_body(scope, receive, body, most=self._most(scope))
+            except GoneError:
+                return
+            except TimeoutError:
+                await send({"type": "http.response.start", "status": 408, "headers": [(b"connection", b"close")]})
+                await send({"type": "http.response.body"})
+                return
+            await self._serve(environ_of(scope, body, length), receive, send)
+
+    def _most(self, scope: Scope) -> int:
+        forms = (name == b"content-type" and value.startswith(b"multipart/") for name, value in scope["headers"])
+        return self._largest_form if any(forms) else self._largest
+
+    async def _serve(self, environ: dict[str, Any], receive: Receive, send: Send) -> None:
+        client = environ[CLIENT] = Cancellation()
+        watching = asyncio.create_task(self._watch(receive, client))
+        try:
+            if environ["PATH_INFO"] in QUESTIONS:
+                await self._ask(environ, send)
+            else:
+                await self._respond(environ, self._alive if environ["PATH_INFO"] == ALIVE else self._quick, send)
+        finally:
+            watching.cancel()
+            client.cancel()
+
+    async def _ask(self, environ: dict[str, Any], send: Send) -> None:
+        """In turn: ``threads`` questions may be in their first moments at once, so that many do not stop each other."""
+        loop = asyncio.get_running_loop()
+        with metrics.WAITING.track_inprogress():
+            await self._open.acquire()
+            await self._beginning.acquire()
+        turn = loop.call_later(BEGIN_SECONDS, self._beginning.release)
+        try:
+            await self._respond(environ, self._asking, send)
+        finally:
+            self._open.release()
+            if turn.when() > loop.time():  # not over yet
+                turn.cancel()
+                self._beginning.release()
+
+    async def _watch(self, receive: Receive, client: Cancellation) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        # In a thread: what is broken off by it may have to wait for a lock.
+        await asyncio.get_running_loop().run_in_executor(None, client.cancel)
+
+    async def _respond(self, environ: dict[str, Any], pool: ThreadPoolExecutor, send: Send) -> None:
+        loop, streams = asyncio.get_running_loop(), list[EventStream]()
+        environ[HAND_OVER] = streams.append
+        if environ[CLIENT].cancelled:
+            return
+        started = await loop.run_in_executor(pool, start, self._app, environ)
+        await send({"type": "http.response.start", "status": started.status, "headers": started.headers})
+        if started.pieces is None:
+            await send({"type": "http.response.body", "body": started.body})
+            return
+        try:
+            for stream in streams:
+                await send_stream(stream, send)
+            while (piece := await loop.run_in_executor(pool, next, started.pieces, None)) is not None:
+                await _write(send, piece)
+            await send({"type": "http.response.body"})
+        except TimeoutError:
+            return  # the server closes a connection whose response is not complete
+        finally:
+            await loop.run_in_executor(pool, started.close)
+
+
+async def read_body(scope: Scope, receive: Receive, body: SpooledTemporaryFile[bytes], *, most: int) -> int | None:
+    """Into ``body``; its length, None where there is none. Nothing is read of one that says it is longer than ``most``.
+
+    Raises:
+        TimeoutError: it came slower than `BODY_RATE`.
+        GoneError: the client closed the connection before its end.
+    """
+    declared = next((int(value) for name, value in scope["headers"] if name == b"content-length"), None)
+    if declared is not None and declared > most:
+        return declared
+    loop, read, more = asyncio.get_running_loop(), 0, True
+    began = loop.time()
+    while more and read <= most:
+        async with asyncio.timeout_at(began + BODY_SECONDS + read / BODY_RATE):
+            message = await receive()
+        if message["type"] == "http.disconnect":
+            raise GoneError
+        piece, more = message.get("body", b""), message.get("more_body", False)
+        read += body.write(piece)
+    body.seek(0)
+    return read if read or declared is not None else None
+
+
+def environ_of(scope: Scope, body: SpooledTemporaryFile[bytes], length: int | None) -> dict[str, Any]:
+    """The request as PEP 3333 wants it."""
+    server, client = scope.get("server") or ("localhost", None), scope.get("client") or ("", None)
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": scope["path"].encode().decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "SERVER_NAME": server[0],
+        "SERVER_PORT": str(server[1] or 80),
+        "REMOTE_ADDR": client[0],
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.input": body,
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    for raw, value in scope["headers"]:
+        # An underscore would be taken for a hyphen; the body is here, with its length, however it was sent.
+        if b"_" in raw or raw == b"transfer-encoding":
+            continue
+        name = raw.decode("latin-1").upper().replace("-", "_")
+        name = name if name in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{name}"
+        text = value.decode("latin-1")
+        environ[name] = f"{environ[name]},{text}" if name in environ else text
+    if length is not None:
+        environ["CONTENT_LENGTH"] = str(length)
+    return environ
+
+
+def start(app: Application, environ: dict[str, Any]) -> Started:
+    """Call the application, in a thread for that. A response of known and small length is made whole here."""
+    said: list[Any] = []
+    response = app(environ, lambda *given: said.extend(given[:2]))
+    close = getattr(response, "close", lambda: None)
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in said[1]]
+    status, length = int(said[0].split()[0]), int(dict(headers).get(b"content-length", IN_MEMORY))
+    if length >= IN_MEMORY:
+        return Started(status, headers, b"", iter(response), close)
+    try:
+        return Started(status, headers, b"".join(response), None, close)
+    finally:
+        close()
+
+
+async def send_stream(stream: EventStream, send: Send) -> None:
+    """Write its events as they come, and a comment in each second of silence."""
+    loop, said = asyncio.get_running_loop(), asyncio.Queue[str | None]()
+    stream.listen(lambda text: loop.call_soon_threadsafe(said.put_nowait, text))
+    while True:
+        try:
+            async with asyncio.timeout(SILENCE_SECONDS):
+                text = await said.get()
+        except TimeoutError:
+            text = KEEP_ALIVE
+        if text is None:
+            return
+        await _write(send, text.encode())
+
+
+async def _write(send: Send, body: bytes) -> None:
+    async with asyncio.timeout(WRITE_SECONDS):
+        await send({"type": "http.response.body", "body": body, "more_body": True})

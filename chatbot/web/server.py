@@ -1,0 +1,112 @@
+"""The HTTP server under `serve`, `python app.py` and gunicorn: uvicorn's loop with the `Front`, and its limits.
+
+gunicorn takes it as a worker class, `chatbot.web.gunicorn_worker.LoopWorker` (gunicorn.conf.py).
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from flask import Flask
+
+from ..settings import Settings
+from .front import Front
+from .request import FORM_BYTES, MEGABYTE, MOST_FILES
+
+CONNECTIONS = 4000
+"""Open at once, idle ones too. Where there are more, those that have waited longest without a request are closed."""
+FILES = 65_536
+IDLE_SECONDS = 20.0
+"""A connection may be without a whole request head for so long, from its beginning or its last response."""
+STOP_SECONDS = 3
+"""What is under way at the end of `serve` may take so long."""
+BACKLOG = 2048
+SWITCH_SECONDS = 0.0005
+"""A thread that computes gives way so soon. At Python's own 5 ms the loop waits half a second for a hundred of them."""
+
+
+class Server(uvicorn.Server):
+    """Serves one application on sockets that listen already, until it is told to stop."""
+
+    def __init__(self, app: Flask, settings: Settings, *, stop_seconds: int = STOP_SECONDS) -> None:
+        front = Front(
+            app.wsgi_app,
+            threads=settings.threads,
+            questions=settings.questions,
+            largest=app.config["MAX_CONTENT_LENGTH"],
+            largest_form=FORM_BYTES + MOST_FILES * settings.max_upload_mb * MEGABYTE,
+        )
+        super().__init__(
+            uvicorn.Config(
+                front, http="h11", ws="none", lifespan="off", interface="asgi3", log_config=None, access_log=False,
+                proxy_headers=False, server_header=False, backlog=BACKLOG, timeout_graceful_shutdown=stop_seconds,
+                timeout_keep_alive=int(IDLE_SECONDS),
+            )
+        )  # fmt: skip
+        sys.setswitchinterval(SWITCH_SECONDS)
+        self._limit = connection_limit()
+        self._waiting: dict[Any, tuple[object, float]] = {}
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Ctrl-C and SIGTERM end the server, and nothing else; a second one does not wait."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second."""
+        if counter % 10 == 0:
+            self._close_waiting(time.monotonic())
+        return await super().on_tick(counter)
+
+    def _close_waiting(self, now: float) -> None:
+        """Where nothing has changed for too long; and the oldest, where there are too many."""
+        before, self._waiting = self._waiting, {}
+        for connection in self.server_state.connections:
+            cycle, transport = connection.cycle, connection.transport  # type: ignore[union-attr]
+            if cycle is not None and not cycle.response_complete and not transport.is_closing():
+                continue
+            state = (cycle, transport.get_write_buffer_size())
+            since = before.get(connection, (None, now))
+            self._waiting[connection] = since if since[0] == state else (state, now)
+        oldest = sorted(self._waiting, key=lambda connection: self._waiting[connection][1])
+        too_many = len(self.server_state.connections) - self._limit
+        for place, connection in enumerate(oldest):
+            if place < too_many or now - self._waiting[connection][1] > IDLE_SECONDS:
+                connection.transport.abort()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens, not yet served. Raises OSError: the address is taken or not ours."""
+    family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listening = socket.socket(family, kind)
+    try:
+        if sys.platform != "win32":  # there it would let two servers have one port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError:
+        listening.close()
+        raise
+    listening.listen(BACKLOG)
+    return listening
+
+
+def connection_limit() -> int:
+    """As many as half the files that this process may open leave room for: the rest is for databases and models.
+
+    What is allowed is taken: the limit that a process begins with is often a low one, for old programs.
+    """
+    if sys.platform == "win32":
+        return CONNECTIONS
+    import resource  # there is none on Windows
+
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
+    if files != resource.RLIM_INFINITY and files < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+        files = wanted
+    return CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, files // 2)
