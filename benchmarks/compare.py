@@ -129,7 +129,7 @@ def search(peers: Sequence[str], rounds: int, size: int) -> list[Row]:
                     if found["rows"]:
                         key = worker.peer, name
                         times.setdefault(key, []).append(found["ms"])
-                        pairs = zip(found["rows"], right[name], strict=True)
+                        pairs = zip(found["rows"], right[name], strict=False)  # slow peers answer fewer
                         recall[key] = statistics.mean(len(set(a) & set(b)) / TOP_K for a, b in pairs)
     return [
         {"peer": worker.peer, "build, s": round(worker.built["seconds"], 1), "memory, MB": worker.built["mb"]}
