@@ -47,7 +47,7 @@ FILTERS: dict[str, tuple[str, int] | None] = {"none": None, "50 %": ("half", 0),
 MODULO = {"half": 2, "country": 50}
 TOP_K, QUESTIONS, CLIENTS, SECONDS = 10, 20, 8, 5.0
 TOPICS = ("population", "inflation rate", "life expectancy", "area", "literacy", "exports", "climate", "median age")
-COUNTRIES = ("Kenya", "Mali", "Chad", "Peru", "Nepal", "Fiji", "Spain", "Japan", "Egypt", "Ghana")
+COUNTRIES = ("Afghanistan", "Bangladesh", "Colombia", "Egypt", "Kenya")
 Row = dict[str, Any]
 
 
@@ -72,8 +72,9 @@ class Worker:
         self.peer = peer
         command = [python_of(peer), str(PEERS / f"{kind}.py"), peer.replace("-", "_"), str(data)]
         environment = {**os.environ, "MINILM": str(MODEL), "PYTHONPATH": str(ROOT), "TOKENIZERS_PARALLELISM": "false"}
+        self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115  # not a pipe: some warn until it is full
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True, env=environment
         )
         self.built = self._read()
 
@@ -85,15 +86,17 @@ class Worker:
 
     def _read(self) -> Any:
         assert self._process.stdout is not None
-        assert self._process.stderr is not None
         for line in self._process.stdout:
             with suppress(json.JSONDecodeError):  # some peers print
                 return json.loads(line)
-        raise OSError(self._process.stderr.read()[-500:])
+        self._process.wait()
+        self._said.seek(0)
+        raise OSError(self._said.read()[-500:])
 
     def close(self) -> None:
         self._process.kill()
         self._process.communicate()
+        self._said.close()
 
 
 def workers(stack: ExitStack, peers: Sequence[str], kind: str, data: Path) -> Iterator[Worker]:
