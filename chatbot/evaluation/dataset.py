@@ -53,10 +53,14 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationQuery:
-    """A question and what answers it. No ``targets``: the reports do not answer it, and it is right to abstain."""
+    """A question and what answers it. ``scoped_text`` = the question without the names in its filter.
+
+    ``targets`` is empty where the reports do not answer it: then it is right to abstain.
+    """
 
     id: str
     text: str
+    scoped_text: str
     scope: Scope
     targets: tuple[Expectation, ...]
 
@@ -149,7 +153,7 @@ def _query(row: dict[str, Any], relevant: Sequence[str]) -> EvaluationQuery:
     filters: dict[str, Value | list[Value]] = metadata.get("filters") or {}
     scope = Scope.of({name: Values(tuple(v) if isinstance(v, list) else (v,)) for name, v in filters.items()})
     targets = tuple(Expectation(document_id) for document_id in dict.fromkeys(relevant))
-    return EvaluationQuery(row["_id"], row["text"], scope, targets)
+    return EvaluationQuery(row["_id"], row["text"], metadata.get("scoped_text") or row["text"], scope, targets)
 
 
 def _plain(text: str) -> str:
@@ -218,7 +222,7 @@ class QuestionReader:
             raise LoadError(f"page: {page!r} is no page number.")
         answer = row.get("answer", "")
         targets = tuple(Expectation(self._find(name, scope).id, int(page) if page else None, answer) for name in names)
-        return EvaluationQuery(id, text, scope, targets)
+        return EvaluationQuery(id, text, text, scope, targets)
 
     def _find(self, name: str, scope: Scope) -> DocumentRecord:
         """The report with this id, title, name or file name; inside the scope, where several are called so."""

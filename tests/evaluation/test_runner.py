@@ -156,7 +156,7 @@ def test_recall_at_20_sees_what_lies_behind_the_tenth(services: Services) -> Non
     """Fourteen passages alike, told apart by their ids: the last but one is asked for."""
     chunks = [Chunk(f"c{n:02}", f"c{n:02}", "n", "t", "zebra growth") for n in range(14)]
     load_chunks(services.vectors.store, services.vectors.embedder, chunks, lambda n: None)
-    query = EvaluationQuery("q", "zebra growth", Scope(), (Expectation("c12"),))
+    query = EvaluationQuery("q", "zebra growth", "zebra growth", Scope(), (Expectation("c12"),))
     result = run(services, Dataset("d", chunks, [query]), method="vector")
     assert (result["recall@10"], result["recall@20"], result["mrr@10"]) == (0.0, 1.0, 0.0)
 
@@ -172,8 +172,8 @@ def test_chunks_are_loaded_in_batches(services: Services) -> None:
 
 def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked(services: Services, kenya) -> None:
     """R: abstention through the real agent. The echo model answers whatever is found."""
-    population = EvaluationQuery("1", "population", Scope(), (Expectation(kenya.document_id),))
-    nonsense = EvaluationQuery("2", "zzz", Scope(), ())
+    population = EvaluationQuery("1", "population", "population", Scope(), (Expectation(kenya.document_id),))
+    nonsense = EvaluationQuery("2", "zzz", "zzz", Scope(), ())
     data = Dataset("own", [], [population, nonsense])
     assert run(services, data)["questions"] == 1
     seen: list[str] = []
