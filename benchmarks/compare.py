@@ -207,7 +207,7 @@ def questions(number: int) -> Iterator[str]:
     for turn in range(QUESTIONS):
         place = number * QUESTIONS + turn
         topic, country = TOPICS[place % len(TOPICS)], COUNTRIES[place // len(TOPICS) % len(COUNTRIES)]
-        yield f"What is the {topic} of {country}, as reported{' again' * (place // 80)} (question {place})?"
+        yield f"What is the {topic} of {country} (question q{place})?"
 
 
 def throughput(url: str, number: int) -> float:
