@@ -213,18 +213,27 @@ def start(app: Application, environ: dict[str, Any]) -> Started:
 
 
 async def send_stream(stream: EventStream, send: Send) -> None:
-    """Write its events as they come, and a comment in each second of silence."""
-    loop, said = asyncio.get_running_loop(), asyncio.Queue[str | None]()
-    stream.listen(lambda text: loop.call_soon_threadsafe(said.put_nowait, text))
+    """Write its events as they come, those that wait already at once; and a comment in each second of silence."""
+    loop, said, more = asyncio.get_running_loop(), list[str | None](), asyncio.Event()
+
+    def say(text: str | None) -> None:
+        said.append(text)
+        if len(said) == 1:  # else the loop knows already
+            loop.call_soon_threadsafe(more.set)
+
+    stream.listen(say)
     while True:
         try:
             async with asyncio.timeout(SILENCE_SECONDS):
-                text = await said.get()
+                await more.wait()
         except TimeoutError:
-            text = KEEP_ALIVE
-        if text is None:
+            await _write(send, KEEP_ALIVE.encode())
+            continue
+        more.clear()
+        waiting = [said.pop(0) for _ in range(len(said))]
+        await _write(send, "".join(text for text in waiting if text is not None).encode())
+        if None in waiting:
             return
-        await _write(send, text.encode())
 
 
 async def _write(send: Send, body: bytes) -> None:
