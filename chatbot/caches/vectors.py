@@ -21,8 +21,6 @@ from ..request import RequestContext
 from ..schema import Matrix, Vector
 
 DIGEST_BYTES = 16
-LATEST = 100
-"""Questions whose vectors stay in memory."""
 
 
 def normalise(text: str) -> str:
@@ -129,7 +127,6 @@ class CachedEmbedder:
         self.multilingual = inner.multilingual
         self.dimensions = inner.dimensions
         self.max_tokens = inner.max_tokens
-        self._latest: dict[str, Vector] = {}
         self.hits = 0
         self.misses = 0
 
@@ -151,22 +148,12 @@ class CachedEmbedder:
         """Raises EmbeddingError."""
         if self._kept is None:
             return self._inner.embed_query(text, request=request)
-        if (latest := self._latest.get(text)) is not None:  # a question is embedded for its search and for its quotes
-            if request is not None:
-                request.meter.count_lookup("embedding", hit=True)
-            return latest
-        vector = self._latest[text] = self._question(text, self._kept, request)
-        if len(self._latest) > LATEST:
-            self._latest = {}
-        return vector
-
-    def _question(self, text: str, kept: KeptVectors, request: RequestContext | None) -> Vector:
         # Questions and documents may be embedded differently by one model.
         name = f"{self.model_id}:query"
-        if (known := kept.get(name, text, request=request)) is not None:
+        if (known := self._kept.get(name, text, request=request)) is not None:
             return known
         vector = self._inner.embed_query(text, request=request)
-        kept.put(name, text, vector)
+        self._kept.put(name, text, vector)
         return vector
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:

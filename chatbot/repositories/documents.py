@@ -157,9 +157,10 @@ class OlderReports:
         position, markers = self._changes.position(), once(self._database, "markers", self._read_markers)
         with self._lock:
             if (position, markers) != (self._position, self._markers):
-                # What is written through the log are registered reports: rows of older ones only go, or are mended.
                 position, changed = self._changes.since(self._position)
-                if changed is None or markers != self._markers or any(id.startswith(OLDER_PREFIX) for id in changed):
+                # Of registered reports the log names the ids; rows of older ones have theirs, or nobody's.
+                named = changed if changed or position == self._position else None
+                if named is None or markers != self._markers or any(id.startswith(OLDER_PREFIX) for id in named):
                     found = self._grouped()
                     self._records = self._records if found == self._records else found
                 self._position, self._markers = position, markers
