@@ -18,7 +18,7 @@ from typing import Any
 
 from ..cancellation import Cancellation
 from . import metrics
-from .streaming import CLIENT, HAND_OVER, KEEP_ALIVE, SILENCE_SECONDS, EventStream
+from .streaming import CLIENT, FULL, HAND_OVER, KEEP_ALIVE, SILENCE_SECONDS, EventStream
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -53,7 +53,9 @@ class Started:
 
 
 class Front:
-    """Serves ``app`` by ``threads``, and ``questions`` at once by threads of their own; more of either wait.
+    """Serves ``app`` by ``threads``, and ``questions`` at once by threads of their own.
+
+    More requests wait; of more questions the application is told that they are too many (`streaming.FULL`).
 
     ``largest``, ``largest_form``: bytes of the longest body that is read, and of the longest that brings files; of a
     longer one the application sees the length only.
@@ -66,7 +68,7 @@ class Front:
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="request")
         self._asking = ThreadPoolExecutor(questions, thread_name_prefix="question")
         self._alive = ThreadPoolExecutor(1, thread_name_prefix="health")
-        self._open = asyncio.Semaphore(questions)
+        self._free = questions
         self._beginning = asyncio.Semaphore(threads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,16 +101,25 @@ class Front:
             client.cancel()
 
     async def _ask(self, environ: dict[str, Any], send: Send) -> None:
-        """In turn: ``threads`` questions may be in their first moments at once, so that many do not stop each other."""
+        if not self._free:
+            environ[FULL] = True
+            await self._respond(environ, self._quick, send)
+            return
+        self._free -= 1
+        try:
+            await self._take_turn(environ, send)
+        finally:
+            self._free += 1
+
+    async def _take_turn(self, environ: dict[str, Any], send: Send) -> None:
+        """``threads`` questions may be in their first moments at once, so that many do not stop each other."""
         loop = asyncio.get_running_loop()
         with metrics.WAITING.track_inprogress():
-            await self._open.acquire()
             await self._beginning.acquire()
         turn = loop.call_later(BEGIN_SECONDS, self._beginning.release)
         try:
             await self._respond(environ, self._asking, send)
         finally:
-            self._open.release()
             if turn.when() > loop.time():  # not over yet
                 turn.cancel()
                 self._beginning.release()

@@ -23,6 +23,8 @@ CLIENT = "report_chat.client"
 """In the environ of a request: a `Cancellation` that the server cancels when the client has gone."""
 HAND_OVER = "report_chat.hand_over"
 """In the environ, where the server sends streams itself: takes an open `EventStream`; the response is then empty."""
+FULL = "report_chat.full"
+"""In the environ of a question: the server has QUESTIONS of them already, so that this one is to be refused."""
 SILENCE_SECONDS = 1.0
 HOLD_SECONDS = 2.0
 """How long the first steps are held back, all of them together, so that an early failure still has its status code."""
