@@ -20,7 +20,7 @@ from .observing import observed
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest, parse
 from .request import accept_files, form_json, is_form, json_body, safe_name
 from .services import require_samples, services
-from .streaming import FULL, HAND_OVER, EventStream, client_of
+from .streaming import BEGUN, FULL, HAND_OVER, EventStream, client_of
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -83,7 +83,9 @@ def _answer() -> EventStream:
 
     watched = g.watched
     return EventStream(
-        lambda cancel: observed(attachments.answer(question, answers, cancel), watched), client_of(request.environ)
+        lambda cancel: observed(attachments.answer(question, answers, cancel), watched),
+        client_of(request.environ),
+        tell_begun=request.environ.get(BEGUN, lambda: None),
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..cancellation import Cancellation
 from . import metrics
-from .streaming import CLIENT, FULL, HAND_OVER, KEEP_ALIVE, SILENCE_SECONDS, EventStream
+from .streaming import BEGUN, CLIENT, FULL, HAND_OVER, KEEP_ALIVE, SILENCE_SECONDS, EventStream
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -31,8 +31,8 @@ IN_MEMORY = 1_000_000
 """Bytes of a body or a response that are kept in memory; a larger one goes through a file, or piece by piece."""
 BODY_SECONDS, BODY_RATE = 20.0, 2_000
 """A body may take so long, and a second more for each so many bytes of it that have come."""
-BEGIN_SECONDS = 0.25
-"""A question has its turn for so long at most: the search is over then, or it waits for a model."""
+BEGIN_SECONDS = 2.0
+"""A question has its turn until its search is over, for so long at most: else it may wait for a model, to plan."""
 WRITE_SECONDS = 60.0
 """A client that takes nothing for so long has gone."""
 
@@ -116,13 +116,21 @@ class Front:
         loop = asyncio.get_running_loop()
         with metrics.WAITING.track_inprogress():
             await self._beginning.acquire()
-        turn = loop.call_later(BEGIN_SECONDS, self._beginning.release)
+        turn: asyncio.TimerHandle | None = None
+
+        def end() -> None:
+            nonlocal turn
+            if turn is not None:
+                turn.cancel()
+                turn = None
+                self._beginning.release()
+
+        turn = loop.call_later(BEGIN_SECONDS, end)
+        environ[BEGUN] = lambda: loop.call_soon_threadsafe(end)
         try:
             await self._respond(environ, self._asking, send)
         finally:
-            if turn.when() > loop.time():  # not over yet
-                turn.cancel()
-                self._beginning.release()
+            end()
 
     async def _watch(self, receive: Receive, client: Cancellation) -> None:
         while (await receive())["type"] != "http.disconnect":
