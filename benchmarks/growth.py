@@ -27,11 +27,11 @@ from pathlib import Path
 
 import pycountry
 
-from chatbot.cli.operation import http_server
 from chatbot.factory import close_app, create_app
 from chatbot.schema import Chunk, DocumentRecord
 from chatbot.services import Services
 from chatbot.settings import Settings
+from chatbot.web.server import Server, listen
 
 SMALL, PASSAGES, COUNTRIES = 100, 10, 200
 BATCH = 200
@@ -152,11 +152,13 @@ def library(folder: Path, count: int) -> Iterator[Library]:
     if services.storage.documents.all() == []:
         fill(services, count)
     seconds = time.perf_counter() - started
-    server = http_server(app, "127.0.0.1", 0, threads=4)
-    thread = threading.Thread(target=server.run, daemon=True)
+    listening = listen("127.0.0.1", 0)
+    server = Server(app, settings)
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
-    yield Library(count, services, f"http://127.0.0.1:{server.effective_port}", seconds)
-    server.close()
+    yield Library(count, services, f"http://127.0.0.1:{listening.getsockname()[1]}", seconds)
+    server.should_exit = server.force_exit = True
+    thread.join()
     close_app(app)
 
 

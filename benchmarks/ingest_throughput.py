@@ -78,14 +78,13 @@ def bare(texts: Sequence[str], embedder: Embedder) -> tuple[float, float]:
     return seconds.stop()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folders", nargs="*", type=Path)
-    sources = sources_of(parser.parse_args().folders)
+def measure(rounds: int, sources: Sequence[Source] = ()) -> float:
+    """The median of bare embedder to ingestion, by the clock; says each round."""
+    sources = sources or sources_of([])
     model = EMBEDDERS.builder("minilm")(Settings(), model="all-minilm-l6-v2")
     model.embed_documents(["warm up"] * 64)
     ratios = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         with tempfile.TemporaryDirectory() as data:
             embedder = Counted(model)
             whole, whole_cpu = ingest(sources, embedder, Path(data))
@@ -100,8 +99,15 @@ def main() -> None:
             f"ratio {alone / whole:.2f} (processor time {alone_cpu / whole_cpu:.2f}); "
             f"again {second / whole:.3f} of the time, {len(again.texts)} embedded"
         )
-    clock, cpu = (sorted(values)[ROUNDS // 2] for values in zip(*ratios, strict=True))
+    clock, cpu = (sorted(values)[rounds // 2] for values in zip(*ratios, strict=True))
     print(f"median ratio {clock:.2f}, of processor time {cpu:.2f}")
+    return clock
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folders", nargs="*", type=Path)
+    measure(ROUNDS, sources_of(parser.parse_args().folders))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ class Judging(ScriptedModel):
 def test_a_search_whose_reranker_fails_has_made_its_call(
     tmp_path_factory: pytest.TempPathFactory, reply: Reply
 ) -> None:
-    with bench(tmp_path_factory.mktemp("r"), reranker="llm", search_seconds=4.0, model_retries=0) as opened:
+    with bench(tmp_path_factory.mktemp("r"), reranker="llm", search_seconds=6.0, model_retries=0) as opened:
         told = opened.ask("compare", Judging(reply, only_of="52,428"))
     assert Usage(calls=1, failed_calls=1) in [step.usage for step in told.answer.trace.steps if step.name == "rerank"]
 

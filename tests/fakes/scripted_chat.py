@@ -12,8 +12,10 @@ from typing import Any
 
 from flask import Flask, Response, jsonify, request
 
+from chatbot.settings import Settings
 from chatbot.web.middleware import SECURITY_HEADERS
 from chatbot.web.pages import pages
+from chatbot.web.request import MEGABYTE
 from tests.web.live import served
 
 Json = dict[str, Any]
@@ -109,8 +111,9 @@ class ScriptedChat:
     def app(self) -> Flask:
         app = Flask("chatbot", template_folder="../templates", static_folder="../static")
         answering = SimpleNamespace(modes=lambda: self.modes, default_mode=lambda: self.mode)
-        services = SimpleNamespace(settings=self, answering=answering)
+        services = SimpleNamespace(settings=Settings(), answering=answering)
         app.extensions["services"] = services
+        app.config["MAX_CONTENT_LENGTH"] = MEGABYTE
         app.register_blueprint(pages)
 
         @app.post("/api/chat")

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ SECRET = "s3cret-pw"
 @dataclass(frozen=True)
 class Reply:
     status: int
-    headers: dict[str, str]
+    headers: Message
     body: dict[str, Any]
     seconds: float
 
@@ -70,7 +71,7 @@ class Site:
             response = connection.getresponse()
             text = response.read().decode()
             assert SECRET not in text
-            return Reply(response.status, dict(response.headers), _content(text), time.monotonic() - began)
+            return Reply(response.status, response.headers, _content(text), time.monotonic() - began)
         finally:
             connection.close()
 

@@ -52,7 +52,7 @@ def test_a_lasting_fault_is_a_503_and_mends_itself(site: Site, proxy: WireProxy,
     [
         ("find", wire_faults.NOT_PRIMARY),
         ("count", Drop()),
-        ("insert", wire_faults.STEPPED_DOWN),
+        ("update", wire_faults.STEPPED_DOWN),
         ("findAndModify", wire_faults.SHUTTING_DOWN),
         ("findAndModify", Drop()),
     ],

@@ -1,0 +1,203 @@
+"""Mixed traffic for minutes against a server started as a person starts it: errors, latency, growth of memory.
+
+    python -m benchmarks compare soak [--minutes 30] [--server app.py|gunicorn] [--people 8]
+
+The sample reports, the built-in model and quotes instead of a language model. Each person asks with and without a
+scope, reads streams or closes them early, searches, looks at facets and lists; one uploads reports, changes and
+deletes them. Fails on an error, and where the memory of all processes of the server grew by more than 5 % from the
+first half's highest to the second's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.compare import COUNTRIES, RESULTS, TOPICS, is_ready, keep
+
+SERVERS = {"app.py": ["app.py"], "gunicorn": ["-m", "gunicorn", "app:app"]}
+LOOK_SECONDS, PATIENCE, GROWTH = 5.0, 60.0, 1.05
+BOUNDARY = "report-chat-soak"
+KINDS, SHARES = ("ask", "scoped", "stream", "closed", "search", "facets", "list"), (4, 4, 3, 2, 3, 2, 1)
+
+
+class Traffic:
+    """What some people do, and how it went. Thread-safe."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._lock = threading.Lock()
+        self.times: dict[str, list[float]] = defaultdict(list)
+        self.errors: list[str] = []
+        self.stop = threading.Event()
+
+    def person(self, seed: int) -> None:
+        """Until ``stop``."""
+        rng = random.Random(seed)
+        while not self.stop.is_set():
+            country, topic, number = rng.choice(COUNTRIES), rng.choice(TOPICS), rng.randrange(10**6)
+            body: dict[str, Any] = {"query": f"What is the {topic} of {country}, {number}?"}
+            scoped = {**body, "filters": {"country_name": [country]}}
+            kind = rng.choices(
+                ("ask", "scoped", "stream", "closed", "search", "facets", "pages"), (4, 4, 3, 2, 3, 2, 1)
+            )
+            match kind[0]:
+                case "ask":
+                    self.request("question", "POST", "/query", body)
+                case "scoped":
+                    self.request("question in a scope", "POST", "/query", scoped)
+                case "stream":
+                    self.request("stream", "POST", "/api/chat", body)
+                case "closed":
+                    self.request("closed stream", "POST", "/api/chat", body, read=rng.randrange(200))
+                case "search":
+                    self.request("search", "POST", "/api/search", scoped)
+                case "facets":
+                    self.request("facets", "GET", f"/api/facets?{urllib.parse.urlencode({'country_name': country})}")
+                case _:
+                    self.request("list", "GET", "/api/documents")
+
+    def librarian(self) -> None:
+        """Adds a report, changes it, deletes it, and so on."""
+        number = 0
+        while not self.stop.is_set():
+            for text in ("first", "second"):
+                self.take_in(
+                    f"soak-{number % 5}.md", f"# Soak {number}\n\n{text} text {number}. " + "More words. " * 99
+                )
+            listed = json.loads(self.request("list", "GET", "/api/documents") or '{"documents": []}')["documents"]
+            for document in listed:
+                if document["title"].startswith("Soak"):
+                    self.request("delete", "DELETE", f"/api/documents/{document['document_id']}")
+            number += 1
+
+    def take_in(self, name: str, text: str) -> None:
+        """Upload, and wait until it is there."""
+        head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'
+        body = f"{head}{text}\r\n--{BOUNDARY}--\r\n".encode()
+        began = time.perf_counter()
+        job = json.loads(self.request("upload", "POST", "/api/documents", body) or "{}").get("ingestion_id")
+        while job and not self.stop.is_set():
+            found = json.loads(self.request("job", "GET", f"/api/ingestions/{job}") or "{}")
+            if found.get("state") in {"done", "failed", "cancelled"}:
+                if found["state"] != "done":
+                    self.errors.append(f"{name}: {found['files'][0]['error']}")
+                with self._lock:
+                    self.times["report taken in"].append((time.perf_counter() - began) * 1000)
+                return
+            self.stop.wait(0.2)
+
+    def request(self, kind: str, method: str, path: str, body: Any = None, *, read: int | None = None) -> bytes:
+        """The response, or as many bytes as are ``read`` of it; empty where it failed."""
+        is_form = isinstance(body, bytes)
+        headers = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}" if is_form else "application/json"}
+        data = body if is_form or body is None else json.dumps(body)
+        began = time.perf_counter()
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, data, headers)
+            response = connection.getresponse()
+            text = response.read(read)
+            problem = f"{response.status} {text[:200]!r}" if response.status >= 400 or b"event: error" in text else ""
+        except (OSError, http.client.HTTPException) as error:
+            text, problem = b"", repr(error)
+        finally:
+            connection.close()
+        with self._lock:
+            self.times[kind].append((time.perf_counter() - began) * 1000)
+            if problem:
+                self.errors.append(f"{kind}: {problem}")
+        return b"" if problem else text
+
+
+def resident_mb(root: int) -> float:
+    """Of a process and all below it; pages that they share count once in each (proportional set size)."""
+    parents: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    family, sizes = {root}, 0
+    while more := {child for child, parent in parents.items() if parent in family} - family:
+        family |= more
+    for process in family:
+        try:
+            lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        sizes += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return sizes / 1024
+
+
+def soak(server: str, minutes: float, people: int, port: int) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "DATA_DIR": folder, "PORT": str(port), "SAMPLE_DATA": "on"}
+        environment |= {"EMBEDDING_PROVIDER": "minilm", "CHAT_MODEL": "extractive"}
+        command = [sys.executable, *SERVERS[server]]
+        with (Path(folder) / "log.txt").open("w") as log:
+            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        try:
+            while not is_ready(f"http://127.0.0.1:{port}"):
+                time.sleep(0.5)
+            return play(server, Traffic(port), process.pid, minutes, people)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def play(server: str, traffic: Traffic, process: int, minutes: float, people: int) -> int:
+    load = os.getloadavg()[0]
+    threads = [threading.Thread(target=traffic.person, args=(seed,)) for seed in range(people)]
+    threads.append(threading.Thread(target=traffic.librarian))
+    for thread in threads:
+        thread.start()
+    end, memory = time.monotonic() + 60 * minutes, []
+    while time.monotonic() < end:
+        time.sleep(LOOK_SECONDS)
+        memory.append(round(resident_mb(process)))
+    traffic.stop.set()
+    for thread in threads:
+        thread.join()
+    half = len(memory) // 2
+    growth = max(memory[half:]) / max(memory[:half])
+    rows = [
+        {"kind": kind, "requests": len(times), "p50, ms": round(statistics.median(times)),
+         "p99, ms": round(sorted(times)[int(0.99 * (len(times) - 1))])}
+        for kind, times in sorted(traffic.times.items())
+    ]  # fmt: skip
+    total = {
+        "kind": f"{server}, {minutes:g} min, {people} people: {len(traffic.errors)} errors; memory {memory[0]} MB, "
+        f"highest {max(memory[:half])} in the first half, {max(memory[half:])} in the second ({growth:.3f})"
+    }
+    keep(f"soak-{server.removesuffix('.py')}", [*rows, total], (load, os.getloadavg()[0]))
+    (RESULTS / f"soak-{server.removesuffix('.py')}-memory.json").write_text(json.dumps(memory) + "\n")
+    print(*traffic.errors[:20], sep="\n")
+    return 1 if traffic.errors or growth > GROWTH else 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--server", choices=SERVERS, default="app.py")
+    parser.add_argument("--people", type=int, default=8)
+    parser.add_argument("--port", type=int, default=8765)
+    asked = parser.parse_args()
+    sys.exit(soak(asked.server, asked.minutes, asked.people, asked.port))
+
+
+if __name__ == "__main__":
+    main()
