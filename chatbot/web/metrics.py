@@ -91,7 +91,7 @@ class _Database(Collector):
 
     def collect(self) -> Iterator[Metric]:
         held, unready = self._storage.documents.holdings(Scope()), self._storage.documents.unready()
-        by_status = {"ready": held.ready, **Tally(record.status for record in unready)}
+        by_status: dict[str, float] = {"ready": held.ready, **Tally(record.status for record in unready)}
         yield _gauge("documents", "Reports by status.", by_status, "status")
         yield _gauge("passages", "Passages of all reports.", {"": held.chunks})
         coming = [_age(record.updated_at) for record in unready if record.status in {"pending", "deleting"}]
