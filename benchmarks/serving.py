@@ -4,15 +4,20 @@
 
 COMMAND starts a server on the address of HOST and PORT; without one both of this product are measured, `gunicorn
 app:app` and `python app.py`. `-- gunicorn -k gthread --threads 8 app:app` measures another worker. The sample reports,
-minilm, no caches. The model is a server in this process: it writes a word each 250 ms for two minutes, or, asked
-"promptly", two words at once. What is measured, in this order, each on the same running server:
+minilm, no caches. The model is a server in this process: it writes a word each 250 ms for two minutes, asked "at
+length" each 50 ms, asked "silently" one and no more, or, asked "promptly", two at once. What is measured, in this
+order, each on the same running server:
 
 - alone: prompt questions one after the other (`/query`), then by 8 clients at once for 8 s (requests a second).
 - first token: from sending the question to the first `token` event of `/api/chat`; `model` is the part from the model
   having sent its first word, `before` that until the model was asked (the search among it).
 - streams: the same under 100 open streams; a `GET /health` each 100 ms meanwhile, its longest.
-- attack: 200 connections that send a header a second, 200 that send a body byte a second and 300 open streams at once.
+- attack: 200 connections that send a header a second, 200 that send a body byte a second and 300 open streams, which
+  came at once; `begun`: when all of these had their first word.
 - after: everything closed, the same questions again, and errors.
+- silent 300: so many streams of a model that says nothing.
+- talking N: so many streams at 20 words a second. `begun` is until each of them had its first word, `late` how long a
+  word takes from the model to the client, `words` the share of those written that came.
 """
 
 from __future__ import annotations
@@ -39,15 +44,25 @@ PATIENCE = 10.0
 ENOUGH = 3
 """Failures after which a measurement ends."""
 SLOW = "What is the population growth rate?"
+LONG, SILENT = "What is the population growth rate, at length?", "What is the population growth rate, silently?"
+TALKING = (50, 100, 200, 300)
 PROMPT = "What is the population growth rate, promptly?"
+PACE = {b"at length": 0.05, b"silently": 600.0}
+"""Seconds between words, by what a question says."""
+MARK = "w="
+"""Before the time of each word."""
 FILTERS = {"country_name": ["Kenya"], "year": [2023]}
 SERVERS = {"gunicorn": ["-m", "gunicorn", "app:app"], "app.py": ["app.py"]}
 
 
 class Model:
-    """An OpenAI-compatible server. ``asked``, ``began``: when the last prompt request came and had its first word."""
+    """An OpenAI-compatible server. ``asked``, ``began``: when the last prompt request came and had its first word.
+
+    ``words``: how many it has written.
+    """
 
     asked = began = 0.0
+    words = 0
 
     async def serve(self) -> int:
         self._server = await asyncio.start_server(self._answer, "127.0.0.1", 0, limit=2**20, backlog=1024)
@@ -59,20 +74,22 @@ class Model:
                 head = await reader.readuntil(b"\r\n\r\n")
                 length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
                 body = await reader.readexactly(length)
-                await self._write(writer, prompt=b"promptly" in body)
+                pause = next((seconds for word, seconds in PACE.items() if word in body), 0.25)
+                await self._write(writer, pause, prompt=b"promptly" in body)
         writer.close()
 
-    async def _write(self, writer: asyncio.StreamWriter, *, prompt: bool) -> None:
+    async def _write(self, writer: asyncio.StreamWriter, pause: float, *, prompt: bool) -> None:
         if prompt:
             self.asked = time.perf_counter()
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-        for number in range(2 if prompt else 480):
-            writer.write(_chunk({"content": f"word{number} "}))
+        for number in range(2 if prompt else max(1, int(120 / pause))):
+            writer.write(_chunk({"content": f"{MARK}{time.perf_counter():.3f} "}))
+            self.words += 1
             if prompt and not number:
                 self.began = time.perf_counter()
             await writer.drain()
             if not prompt:
-                await asyncio.sleep(0.25)
+                await asyncio.sleep(pause)
         end = b"data: [DONE]\n\n"
         writer.write(_chunk({}, "stop") + b"%x\r\n%b\r\n0\r\n\r\n" % (len(end), end))
         await writer.drain()
@@ -90,6 +107,8 @@ class Client:
 
     port: int
     failed: int = 0
+    begun: int = 0
+    late: list[float] = field(default_factory=list)
     held: list[asyncio.StreamWriter] = field(default_factory=list)
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
@@ -124,13 +143,16 @@ class Client:
         writer.write(head.encode() + body)
         return reader, writer
 
-    async def stream(self) -> None:
+    async def stream(self, query: str = SLOW) -> None:
         """Open one and read it until it ends."""
-        reader, writer = await self._send("/api/chat", json.dumps({"query": SLOW, "filters": FILTERS}).encode())
+        reader, writer = await self._send("/api/chat", json.dumps({"query": query, "filters": FILTERS}).encode())
         self.held.append(writer)
+        begun = 0
         with contextlib.suppress(OSError):
-            while await reader.read(65536):
-                pass
+            while piece := await reader.read(65536):
+                words = [float(word.split()[0]) for word in piece.decode(errors="replace").split(MARK)[1:]]
+                self.late += [time.perf_counter() - word for word in words]
+                self.begun, begun = self.begun + (not begun and bool(words)), begun + len(words)
 
     async def trickle(self, start: bytes, each: bytes) -> None:
         """Hold a connection by little."""
@@ -177,13 +199,41 @@ async def measured(client: Client, model: Model) -> dict[str, float]:
     client.begin(200, client.stream)
     client.begin(200, lambda: client.trickle(head, b"X-A: b\r\n"))
     client.begin(200, lambda: client.trickle(body, b" "))
-    await asyncio.sleep(10)
+    found["attack begun"] = await opened(client, 300)
     found |= await under(client, "attack")
     await client.end()
     await asyncio.sleep(3)
     client.failed = 0
-    found |= named("after", [await client.ask() for _ in range(20)])
-    return found | {"after failed": client.failed}
+    found |= named("after", [await client.ask() for _ in range(20)]) | {"after failed": client.failed}
+    told(found)
+    for name, count, query in [("silent", 300, SILENT), *(("talking", count, LONG) for count in TALKING)]:
+        found |= await bearing(client, model, f"{name} {count}", count, query)
+        told(found)
+    return found
+
+
+async def bearing(client: Client, model: Model, name: str, count: int, query: str) -> dict[str, float]:
+    """Of so many streams at once: how long they took to begin, and what they leave of the server."""
+    client.begun = 0
+    client.begin(count, lambda: client.stream(query))
+    found = {f"{name} begun": await opened(client, count)}
+    client.late, written = [], model.words
+    asked = await under(client, name)
+    came, late = len(client.late), sorted(client.late)
+    if late:
+        found[f"{name} late p50"], found[f"{name} late p99"] = ms(statistics.median(late)), ms(late[int(0.99 * came)])
+        found[f"{name} words"] = round(came / (model.words - written), 2)
+    await client.end()
+    await asyncio.sleep(3)
+    return found | asked
+
+
+async def opened(client: Client, count: int) -> float:
+    """Milliseconds until so many streams have had their first word; a minute at most."""
+    began = time.perf_counter()
+    while client.begun < count and time.perf_counter() - began < 60:
+        await asyncio.sleep(0.1)
+    return ms(time.perf_counter() - began)
 
 
 async def first_tokens(client: Client, model: Model) -> dict[str, float]:

@@ -57,7 +57,10 @@ class Settings(BaseModel):
         8, ge=1, le=256, description="Requests served at the same time, per worker, besides questions."
     )
     questions: int = Field(
-        400, ge=1, le=4000, description="Questions and open streams at the same time, per worker; more wait their turn."
+        400,
+        ge=1,
+        le=4000,
+        description="Questions and open streams, per worker, those that wait for their turn too; more are refused.",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least severe log line.")
     traces: Literal["off", "otlp"] = Field(

@@ -99,6 +99,12 @@ class DocumentRepository:
         look_again(self._database)
         return dict(self._index().unsettled)
 
+    def unready(self) -> list[DocumentRecord]:
+        """Those of any other status than ready."""
+        index = self._index()
+        records = (index.records[id] for id in index.unsettled)
+        return [record for record in records if record.status != "ready"]
+
     def facets(
         self, scope: Scope, *, fields: Iterable[str] = (), q: str = "", limit: int | None = None, offset: int = 0
     ) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, g, jsonify, request
+from werkzeug.exceptions import ServiceUnavailable
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
@@ -19,12 +20,13 @@ from .observing import observed
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest, parse
 from .request import accept_files, form_json, is_form, json_body, safe_name
 from .services import require_samples, services
-from .streaming import HAND_OVER, EventStream, client_of
+from .streaming import BEGUN, FULL, HAND_OVER, EventStream, client_of
 
 if TYPE_CHECKING:
     from ..services import Services
 
 asking = Blueprint("asking", __name__)
+RETRY_SECONDS = 5
 Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
 
 
@@ -62,7 +64,13 @@ def search() -> Response:
 
 
 def _answer() -> EventStream:
-    """The checked request, ready to be answered: what runs needs no request context any more."""
+    """The checked request, ready to be answered: what runs needs no request context any more.
+
+    Raises:
+        ServiceUnavailable: too many questions are under way.
+    """
+    if FULL in request.environ:
+        raise ServiceUnavailable("Too many questions are being answered (QUESTIONS).", retry_after=RETRY_SECONDS)
     body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else json_body())
     require_samples()
     question, chat_service = body.to_question(services()), services().answering.chat
@@ -75,7 +83,9 @@ def _answer() -> EventStream:
 
     watched = g.watched
     return EventStream(
-        lambda cancel: observed(attachments.answer(question, answers, cancel), watched), client_of(request.environ)
+        lambda cancel: observed(attachments.answer(question, answers, cancel), watched),
+        client_of(request.environ),
+        tell_begun=request.environ.get(BEGUN, lambda: None),
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..cancellation import Cancellation
 from . import metrics
-from .streaming import CLIENT, HAND_OVER, KEEP_ALIVE, SILENCE_SECONDS, EventStream
+from .streaming import BEGUN, CLIENT, FULL, HAND_OVER, KEEP_ALIVE, SILENCE_SECONDS, EventStream
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -31,8 +31,8 @@ IN_MEMORY = 1_000_000
 """Bytes of a body or a response that are kept in memory; a larger one goes through a file, or piece by piece."""
 BODY_SECONDS, BODY_RATE = 20.0, 2_000
 """A body may take so long, and a second more for each so many bytes of it that have come."""
-BEGIN_SECONDS = 0.25
-"""A question has its turn for so long at most: the search is over then, or it waits for a model."""
+BEGIN_SECONDS = 2.0
+"""A question has its turn until its search is over, for so long at most: else it may wait for a model, to plan."""
 WRITE_SECONDS = 60.0
 """A client that takes nothing for so long has gone."""
 
@@ -53,7 +53,9 @@ class Started:
 
 
 class Front:
-    """Serves ``app`` by ``threads``, and ``questions`` at once by threads of their own; more of either wait.
+    """Serves ``app`` by ``threads``, and ``questions`` at once by threads of their own.
+
+    More requests wait; of more questions the application is told that they are too many (`streaming.FULL`).
 
     ``largest``, ``largest_form``: bytes of the longest body that is read, and of the longest that brings files; of a
     longer one the application sees the length only.
@@ -66,7 +68,7 @@ class Front:
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="request")
         self._asking = ThreadPoolExecutor(questions, thread_name_prefix="question")
         self._alive = ThreadPoolExecutor(1, thread_name_prefix="health")
-        self._open = asyncio.Semaphore(questions)
+        self._free = questions
         self._beginning = asyncio.Semaphore(threads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,19 +101,36 @@ class Front:
             client.cancel()
 
     async def _ask(self, environ: dict[str, Any], send: Send) -> None:
-        """In turn: ``threads`` questions may be in their first moments at once, so that many do not stop each other."""
+        if not self._free:
+            environ[FULL] = True
+            await self._respond(environ, self._quick, send)
+            return
+        self._free -= 1
+        try:
+            await self._take_turn(environ, send)
+        finally:
+            self._free += 1
+
+    async def _take_turn(self, environ: dict[str, Any], send: Send) -> None:
+        """``threads`` questions may be in their first moments at once, so that many do not stop each other."""
         loop = asyncio.get_running_loop()
         with metrics.WAITING.track_inprogress():
-            await self._open.acquire()
             await self._beginning.acquire()
-        turn = loop.call_later(BEGIN_SECONDS, self._beginning.release)
+        turn: asyncio.TimerHandle | None = None
+
+        def end() -> None:
+            nonlocal turn
+            if turn is not None:
+                turn.cancel()
+                turn = None
+                self._beginning.release()
+
+        turn = loop.call_later(BEGIN_SECONDS, end)
+        environ[BEGUN] = lambda: loop.call_soon_threadsafe(end)
         try:
             await self._respond(environ, self._asking, send)
         finally:
-            self._open.release()
-            if turn.when() > loop.time():  # not over yet
-                turn.cancel()
-                self._beginning.release()
+            end()
 
     async def _watch(self, receive: Receive, client: Cancellation) -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -213,18 +232,27 @@ def start(app: Application, environ: dict[str, Any]) -> Started:
 
 
 async def send_stream(stream: EventStream, send: Send) -> None:
-    """Write its events as they come, and a comment in each second of silence."""
-    loop, said = asyncio.get_running_loop(), asyncio.Queue[str | None]()
-    stream.listen(lambda text: loop.call_soon_threadsafe(said.put_nowait, text))
+    """Write its events as they come, those that wait already at once; and a comment in each second of silence."""
+    loop, said, more = asyncio.get_running_loop(), list[str | None](), asyncio.Event()
+
+    def say(text: str | None) -> None:
+        said.append(text)
+        if len(said) == 1:  # else the loop knows already
+            loop.call_soon_threadsafe(more.set)
+
+    stream.listen(say)
     while True:
         try:
             async with asyncio.timeout(SILENCE_SECONDS):
-                text = await said.get()
+                await more.wait()
         except TimeoutError:
-            text = KEEP_ALIVE
-        if text is None:
+            await _write(send, KEEP_ALIVE.encode())
+            continue
+        more.clear()
+        waiting = [said.pop(0) for _ in range(len(said))]
+        await _write(send, "".join(text for text in waiting if text is not None).encode())
+        if None in waiting:
             return
-        await _write(send, text.encode())
 
 
 async def _write(send: Send, body: bytes) -> None:

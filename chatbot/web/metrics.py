@@ -18,7 +18,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from prometheus_client.values import MutexValue, ValueClass
 
-from ..schema import Answer, Unsupported
+from ..schema import Answer, Scope, Unsupported
 from ..schema.costs import DayUsage, Sums, Usage
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ QUICK = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180)
 REQUESTS = Counter("report_chat_requests", "Requests that have ended.", ("method", "route", "status"))
 SECONDS = Histogram("report_chat_request_seconds", "From a request to its response's end.", ("route",), buckets=QUICK)
 OPEN = Gauge("report_chat_questions_open", "Questions under way or streaming.", multiprocess_mode="livesum")
-WAITING = Gauge("report_chat_questions_waiting", "Questions that wait for QUESTIONS.", multiprocess_mode="livesum")
+WAITING = Gauge("report_chat_questions_waiting", "Questions that wait for their turn.", multiprocess_mode="livesum")
 ANSWERS = Counter("report_chat_answers", "Finished answers.", ("mode", "outcome"))
 FAILURES = Counter("report_chat_question_failures", "Questions that ended in an error.", ("code",))
 STAGES = Histogram("report_chat_stage_seconds", "Steps of answers.", ("stage",), buckets=QUICK)
@@ -90,10 +90,11 @@ class _Database(Collector):
         self._storage = services.storage
 
     def collect(self) -> Iterator[Metric]:
-        records = self._storage.documents.all()
-        yield _gauge("documents", "Reports by status.", Tally(record.status for record in records), "status")
-        yield _gauge("passages", "Passages of all reports.", {"": sum(record.chunks for record in records)})
-        coming = [_age(record.updated_at) for record in records if record.status in {"pending", "deleting"}]
+        held, unready = self._storage.documents.holdings(Scope()), self._storage.documents.unready()
+        by_status: dict[str, float] = {"ready": held.ready, **Tally(record.status for record in unready)}
+        yield _gauge("documents", "Reports by status.", by_status, "status")
+        yield _gauge("passages", "Passages of all reports.", {"": held.chunks})
+        coming = [_age(record.updated_at) for record in unready if record.status in {"pending", "deleting"}]
         text = "How long the oldest report has waited to be searchable, or gone."
         yield _gauge("index_lag_seconds", text, {"": max(coming, default=0.0)})
         yield _gauge("ingestion_files", "Files to be read.", {"": self._storage.ingestions.active()})

@@ -64,6 +64,7 @@ HTTP_CODES = {
     413: "too_large",
     415: "unsupported_media_type",
     429: "too_many_requests",
+    503: "overloaded",
 }
 
 

@@ -23,6 +23,10 @@ CLIENT = "report_chat.client"
 """In the environ of a request: a `Cancellation` that the server cancels when the client has gone."""
 HAND_OVER = "report_chat.hand_over"
 """In the environ, where the server sends streams itself: takes an open `EventStream`; the response is then empty."""
+FULL = "report_chat.full"
+"""In the environ of a question: the server has QUESTIONS of them already, so that this one is to be refused."""
+BEGUN = "report_chat.begun"
+"""In the environ of a question: called, in any thread, when its search is over; the rest is mostly waiting."""
 SILENCE_SECONDS = 1.0
 HOLD_SECONDS = 2.0
 """How long the first steps are held back, all of them together, so that an early failure still has its status code."""
@@ -44,8 +48,16 @@ class EventStream:
     `open` raises what fails early, then `listen` or iterating gives the events. `whole` is for the answer alone.
     """
 
-    def __init__(self, events: Callable[[Cancellation], Iterator[Event | Saved]], client: Cancellation) -> None:
+    def __init__(
+        self,
+        events: Callable[[Cancellation], Iterator[Event | Saved]],
+        client: Cancellation,
+        *,
+        tell_begun: Callable[[], object] = lambda: None,
+    ) -> None:
+        """``tell_begun`` is called once, before the first event that is no step."""
         self._events = events
+        self._tell_begun = tell_begun
         self._cancel = Cancellation(client)
         self._begun = threading.Event()
         self._lock = threading.Lock()
@@ -109,7 +121,7 @@ class EventStream:
         """
         last = None
         try:
-            for event in self._events(self._cancel):
+            for event in self._heard():
                 last = event
         except ChatbotError:
             if not self._cancel.cancelled:
@@ -121,14 +133,19 @@ class EventStream:
 
     def _work(self) -> None:
         try:
-            for event in self._events(self._cancel):
+            for event in self._heard():
                 self._send(encode(*_payload(event)))
-                if not isinstance(event, StepEvent):
-                    self._begun.set()
         except Exception as error:  # noqa: BLE001  # the web layer's border: it goes to the client
             self._fail(error)
         self._send(None)
         self._begun.set()
+
+    def _heard(self) -> Iterator[Event | Saved]:
+        for event in self._events(self._cancel):
+            if not isinstance(event, StepEvent) and not self._begun.is_set():
+                self._begun.set()
+                self._tell_begun()
+            yield event
 
     def _send(self, text: str | None) -> None:
         with self._lock:

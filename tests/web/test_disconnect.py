@@ -25,7 +25,6 @@ from tests.cli.processes import PATIENCE, address, get, started
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
 
-SERVERS = {"serve": ("-m", "chatbot", "serve"), "gunicorn": ("-m", "gunicorn", "app:app")}
 HANG = 60.0
 """Seconds, at most, that a question here waits for being cancelled."""
 
@@ -117,12 +116,11 @@ class TestWhole:
 
 
 @pytest.mark.usefixtures("kenya", "mali")
-class TestRealServers:
-    @pytest.fixture(params=SERVERS)
-    def url(self, request: pytest.FixtureRequest, server: FakeOpenAI, services: Services) -> Iterator[str]:
-        """A process of its own, over the reports that are already there."""
-        if request.param == "gunicorn" and sys.platform == "win32":
-            pytest.skip("gunicorn does not run on Windows")
+@pytest.mark.skipif(sys.platform == "win32", reason="gunicorn does not run on Windows")
+class TestSeveralProcesses:
+    @pytest.fixture
+    def url(self, server: FakeOpenAI, services: Services) -> Iterator[str]:
+        """gunicorn with two workers, over the reports that are already there."""
         folder = Path(services.settings.data_dir)
         environment = {
             **os.environ,
@@ -137,33 +135,33 @@ class TestRealServers:
             "CACHE_SECONDS": "0",
             "PYTHONUNBUFFERED": "1",
         }
-        with started(environment, *SERVERS[request.param]) as process:
-            url = address(process.stderr if request.param == "gunicorn" else process.stdout)
+        with started(environment, "-m", "gunicorn", "app:app") as process:
+            url = address(process.stderr)
             assert get(f"{url}/ready")[0] == 200
             yield url
             process.terminate()
             _, err = process.communicate(timeout=PATIENCE)
         lines = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
-        assert {"/query", "/api/chat"} & {line["path"] for line in lines}
+        assert {"/query", "/api/chat"} <= {line["path"] for line in lines}
         assert all(line["request_id"] for line in lines)
 
-    @pytest.mark.parametrize("path", ["/query", "/api/chat"])
     def test_who_goes_stops_the_model_and_who_stays_is_answered(
-        self, url: str, server: FakeOpenAI, services: Services, path: str
+        self, url: str, server: FakeOpenAI, services: Services
     ) -> None:
-        model = stalls("plan")
-        server.always(CHAT, model)
-        connection = posted(url, path)
-        server.wait_until(lambda: model.stages == ["plan"], PATIENCE)
-        (planning,) = server.received(CHAT)
-        assert not planning.finished.wait(0.5), "nobody has gone yet"
-        connection.close()
-        assert planning.finished.wait(10.0)
-        assert planning.disconnected_at is not None
+        for path in ("/query", "/api/chat"):
+            model = stalls("plan")
+            server.always(CHAT, model)
+            connection = posted(url, path)
+            server.wait_until(lambda model=model: model.stages == ["plan"], PATIENCE)
+            planning = server.received(CHAT)[-1]
+            assert not planning.finished.wait(0.5), "nobody has gone yet"
+            connection.close()
+            assert planning.finished.wait(10.0)
+            assert planning.disconnected_at is not None
         assert services.storage.database["messages"].count({}) == 0
 
         server.always(CHAT, ScriptedModel())
-        connection = posted(url, path)
+        connection = posted(url, "/api/chat")
         response = connection.getresponse()
         text = response.read().decode()
         connection.close()

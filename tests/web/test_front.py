@@ -65,6 +65,27 @@ def test_slow_clients_and_open_streams_keep_nobody_waiting(port: int, server: Fa
         assert server.wait_for(CHAT, count).finished.wait(15.0)
 
 
+@pytest.mark.usefixtures("kenya")
+@pytest.mark.parametrize("path", ["/query", "/api/chat"])
+def test_more_questions_than_set_are_refused_at_once_and_not_for_long(
+    app: Flask, services: Services, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(services, "settings", services.settings.override(questions=1))
+    server.chat(Reply(["half"], silent_after=60.0), Reply(["whole"]))
+    with served(app) as port:
+        with Connection(port, "/api/chat", {"query": QUESTION}) as stream:
+            assert next(event for event in stream.events() if event.name == "token")
+            with Connection(port, path, {"query": QUESTION}) as refused:
+                assert (refused.response.status, refused.response.headers["Retry-After"]) == (503, "5")
+                assert refused.json()["error"]["code"] == "overloaded"
+
+        def is_answered() -> bool:
+            with Connection(port, path, {"query": QUESTION}) as again:
+                return again.response.status == 200
+
+        server.wait_until(is_answered, 15.0)
+
+
 @pytest.mark.parametrize(
     "sent", ["", "GET /health HTTP/1.1\r\nHost: x\r\n", "POST /query HTTP/1.1\r\nX: " + "y" * 70_000]
 )
