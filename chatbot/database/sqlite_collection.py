@@ -147,13 +147,13 @@ class SqliteCollection:
 
     def insert_one(self, document: Json) -> None:
         """Raises sqlite3.IntegrityError: the id is taken."""
-        self._write(lambda db: db.execute(self._insert, to_row(document)))
+        self._write(lambda db: db.execute(self._insert, to_row(document)).rowcount)
 
     def replace_many(self, documents: Sequence[Json]) -> None:
         """Upsert whole documents, all or none."""
         rows = [to_row(document) for document in documents]
         text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACED}"
-        self._write(lambda db: db.executemany(text, rows), several=len(rows) > 1)
+        self._write(lambda db: db.executemany(text, rows).rowcount, several=len(rows) > 1)
 
     def update_one(self, filter: Mapping[str, Any], update: Update, *, upsert: bool = False) -> Updated:
         """The first that matches."""
@@ -235,7 +235,11 @@ class SqliteCollection:
     def _write(
         self, run: Callable[[sqlite3.Connection], Found], *, updates: Sequence[Update] = (), several: bool = False
     ) -> Found:
-        """In a transaction where it takes ``several`` statements."""
+        """In a transaction where it takes ``several`` statements.
+
+        ``run`` gives no cursor away: one that goes out of use behind the lock resets a statement that another thread
+        runs by then (SQLITE_MISUSE).
+        """
         writer = self._writer()
         turn = writer.transaction if several else writer.turn
         try:

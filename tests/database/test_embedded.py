@@ -6,10 +6,12 @@ import gc
 import multiprocessing
 import os
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,20 @@ def open_files(path: Path) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+def test_a_thread_leaves_nothing_of_its_write_to_the_next(database: Database, request: pytest.FixtureRequest) -> None:
+    """A cursor that ended behind the writer's lock reset what another thread was running (SQLITE_MISUSE)."""
+    request.addfinalizer(partial(sys.setswitchinterval, sys.getswitchinterval()))
+    sys.setswitchinterval(1e-6)
+
+    def write(number: int) -> None:
+        for turn in range(1500):
+            database["pieces"].replace_many([{"_id": f"{turn % 20}", "data": b"x" * 1000}])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    assert database["pieces"].count({}) == 20
+
+
 def test_connections_of_ended_threads_are_closed(settings: Settings) -> None:
     """SQLite keeps a closed file's descriptor for the next connection, so what must not happen is growth."""
     database = open_database(settings)
