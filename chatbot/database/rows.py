@@ -113,6 +113,8 @@ UNREGISTERED = {"document_id": {"$exists": False}}
 """The filter for rows that belong to no registered report."""
 KEY_FIELDS = ("document_name", "country_name", "year")
 """What such rows have in common when they belong to one report."""
+NAMING = dict.fromkeys(("document_id", *KEY_FIELDS), 1)
+"""A projection: all that `document_id_of` reads."""
 
 
 def document_id_of(row: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from ..database.core import NO_CHANGE_STREAMS, TOKEN_LOST, ChangeStream, CommandError, Database, Json
-from ..database.rows import KEY_FIELDS, document_id_of
+from ..database.rows import NAMING, document_id_of
 from ..errors import DatabaseError
 from .corpus import CorpusChanges
 
@@ -82,11 +82,10 @@ class ForeignChanges:
         rows = defaultdict(list)
         for event in events:
             rows[event["ns"]["coll"]].append(event["documentKey"]["_id"])
-        named = dict.fromkeys(("document_id", *KEY_FIELDS), 1)
         changed = {
             document_id_of(row)
             for name, ids in rows.items()
-            for row in self._database[name].find({"_id": {"$in": ids}}, named)
+            for row in self._database[name].find({"_id": {"$in": ids}}, NAMING)
         }
         if changed:
             self._changes.record(changed, in_place=True)

@@ -31,7 +31,7 @@ class Watched:
         self._id = request_id
         self._began = time.perf_counter()
         self._method, self._path = request.method, request.path
-        self._route = request.url_rule.rule if request.url_rule is not None else NOWHERE
+        self._route = _route()
 
     def ends_with(self, response: Response) -> None:
         """Log and count it when ``response`` is sent, or given up."""
@@ -57,8 +57,12 @@ class Watched:
 def watch_request(request_id: str) -> Watched:
     """The current request, from now on."""
     tracing: Tracing | None = current_app.extensions["tracing"]
-    name = f"{request.method} {request.url_rule.rule if request.url_rule is not None else NOWHERE}"
+    name = f"{request.method} {_route()}"
     return Watched(request_id, tracing.begin(name, dict(request.headers), request_id=request_id) if tracing else None)
+
+
+def _route() -> str:
+    return request.url_rule.rule if request.url_rule is not None else NOWHERE
 
 
 def observed(events: Iterator[Event | Saved], watched: Watched) -> Iterator[Event | Saved]:

@@ -33,8 +33,8 @@ _KINDS = {LTLine: "line", LTRect: "rect", LTCurve: "curve", LTImage: "image"}
 
 
 @dataclass(slots=True)
-class Char:
-    """``turn``: 0 = upright, 1 = it runs up the page, -1 = down or as in a mirror."""
+class Placed:
+    """Text at its place on the page, in points; ``top`` and ``bottom`` from the page's top."""
 
     text: str
     x0: float
@@ -43,6 +43,12 @@ class Char:
     bottom: float
     size: float
     bold: bool
+
+
+@dataclass(slots=True)
+class Char(Placed):
+    """``turn``: 0 = upright, 1 = it runs up the page, -1 = down or as in a mirror."""
+
     turn: int
 
 

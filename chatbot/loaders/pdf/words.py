@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import inf
 from operator import attrgetter
 
-from .drawing import Char, DrawnPage
+from .drawing import Char, DrawnPage, Placed
 from .spelling import is_right_to_left, logical, mend_word
 
 _UNREADABLE = re.compile(r"(?:\(cid:\d+\))+|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffd]+")
@@ -33,16 +33,8 @@ Span = tuple[float, float]
 
 
 @dataclass(slots=True)
-class Word:
+class Word(Placed):
     """``text`` is as it stands on the page, from left to right, also where it is read the other way (`text_of`)."""
-
-    text: str
-    x0: float
-    x1: float
-    top: float
-    bottom: float
-    size: float
-    bold: bool
 
     @property
     def x(self) -> float:

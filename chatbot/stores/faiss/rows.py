@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...database.core import Collection, Json
-from ...database.rows import KEY_FIELDS, TEXT_FIELD, decode_vector, document_id_of, filter_value
+from ...database.rows import NAMING, TEXT_FIELD, decode_vector, document_id_of, filter_value
 from ...errors import EmbedderMismatchError
 from ...schema import Matrix, Value
 from ..keywords import Ints
@@ -209,7 +209,6 @@ TEXT_FIELDS = ("report_title", "document_title", TEXT_FIELD)
 def stored_ids(collections: Sequence[Collection]) -> dict[str, set[bytes]]:
     """The ids of all chunks by document, without reading the chunks."""
     found: dict[str, set[bytes]] = {}
-    named = dict.fromkeys(("document_id", *KEY_FIELDS), 1)
-    for row in (row for collection in collections for row in collection.find({}, named)):
+    for row in (row for collection in collections for row in collection.find({}, NAMING)):
         found.setdefault(document_id_of(row), set()).add(str(row["_id"]).encode())
     return found
