@@ -11,7 +11,7 @@ from typing import Any, get_args
 from flask import Blueprint, Response, jsonify, request, url_for
 
 from ..chunkers import CHUNKERS
-from ..errors import InvalidRequestError, NotFoundError
+from ..errors import ForbiddenError, InvalidRequestError, NotFoundError
 from ..grounding.context import wider_text
 from ..grounding.figure_list import listed_figures
 from ..ingestion.originals import UPLOADS
@@ -20,10 +20,12 @@ from ..ingestion.watch import Watch
 from ..loaders import suffixes
 from ..presets import CHUNKING
 from ..repositories.held import held
+from ..repositories.report_index import is_inside
 from ..retrieval.scope import summarise
 from ..schema import Chunk, DocumentRecord, Scope, SearchHit, Status
 from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import collection_json, document_json, figure_json, hit_json, ingestion_json, report_json
+from .access import caller
 from .request import (
     MEGABYTE,
     MOST_FILES,
@@ -45,7 +47,7 @@ documents = Blueprint("documents", __name__)
 DELETE_PATIENCE = 2.0
 """Seconds that a request waits for the search engine; then the worker finishes it."""
 DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
-INGESTION_ID = re.compile(r"^[0-9a-f]{20}$")
+INGESTION_ID = re.compile(r"^[0-9a-f]{20,32}$")
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 MOST_PARSED = 2_000
 """Passages that one list of figures is made from."""
@@ -96,8 +98,9 @@ def figures() -> Response:
 @held()
 def collections() -> Response:
     """The knowledge collections, with what can be searched in each."""
-    storage = services().storage
-    holds = [(one, summarise(storage.documents, Scope().within([one.name]))) for one in storage.collections]
+    storage, limit = services().storage, caller().limit
+    seen = [one for one in storage.collections if limit.holds(one.name)]
+    holds = [(one, summarise(storage.documents, limit.within([one.name]))) for one in seen]
     return jsonify({"collections": [collection_json(one, summary) for one, summary in holds]})
 
 
@@ -106,7 +109,7 @@ def chunk(chunk_id: str) -> Response:
     """One passage with the text around it."""
     store, margin = services().vectors.store, services().settings.context_margin
     found = store.get([chunk_id]) if CHUNK_ID.match(chunk_id) else []
-    if not found:
+    if not found or not _may_see(found[0]):
         raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
     (around,) = store.surroundings(found, margin=margin)
     wider = wider_text(found[0], around, margin=margin)
@@ -175,7 +178,7 @@ def edit(document_id: str) -> Response:
     """Change what is said of a report; passages are embedded again only where that changes their text."""
     body = json_object()
     _require_known(body, EDITABLE)
-    record, ingesting = _record(document_id), services().ingesting
+    record, ingesting = _own_record(document_id), services().ingesting
     return jsonify(_json(ingesting.editor.edit(record.id, ingesting.check_overrides(body))))
 
 
@@ -183,7 +186,7 @@ def edit(document_id: str) -> Response:
 def delete(document_id: str) -> tuple[str, int]:
     """A report with its passages and its original: no question sees it from now on."""
     ingesting = services().ingesting
-    ingesting.delete_document(_record(document_id), Watch(patience=DELETE_PATIENCE))
+    ingesting.delete_document(_own_record(document_id), Watch(patience=DELETE_PATIENCE))
     if services().storage.documents.get(document_id) is not None:  # the search engine has not let go of it yet
         wake_worker()
     return "", 204
@@ -192,7 +195,7 @@ def delete(document_id: str) -> tuple[str, int]:
 @documents.post("/api/documents/<document_id>/reingest")
 def reingest(document_id: str) -> tuple[Response, int, dict[str, str]]:
     """Read the original again, perhaps cut in another way."""
-    record = _record(document_id)
+    record = _own_record(document_id)
     about = _overrides(json_object() if request.get_data() else {}, single=False, fields=CHUNKING)
     file = services().ingesting.originals.job_file(record)
     if file is None:
@@ -212,28 +215,28 @@ def formats() -> Response:
             "chunk_strategy": settings.chunk_strategy,
             "chunk_size": settings.chunk_size,
             "chunk_overlap": settings.chunk_overlap,
-            "types": services().storage.documents.values("type"),
+            "types": services().storage.documents.values("type", caller().limit or None),
         }
     )
 
 
 @documents.get("/api/ingestions")
 def list_ingestions() -> Response:
-    """The latest ones."""
-    found = services().storage.ingestions.latest(query_number("limit", 10, least=1, most=100))
+    """The caller's latest ones."""
+    found = services().storage.ingestions.latest(query_number("limit", 10, least=1, most=100), _whose_jobs())
     return jsonify({"ingestions": [ingestion_json(job) for job in found]})
 
 
 @documents.get("/api/ingestions/<ingestion_id>")
 def get_ingestion(ingestion_id: str) -> Response:
     """How a job is doing. Raises NotFoundError."""
-    return jsonify(ingestion_json(_job(ingestion_id)))
+    return jsonify(ingestion_json(services().storage.ingestions.get(_job_id(ingestion_id), _whose_jobs())))
 
 
 @documents.delete("/api/ingestions/<ingestion_id>")
 def cancel_ingestion(ingestion_id: str) -> tuple[Response, int]:
     """End what is not finished; files that are stay."""
-    job = services().storage.ingestions.cancel(_job(ingestion_id).id)
+    job = services().storage.ingestions.cancel(_job_id(ingestion_id), _whose_jobs())
     wake_worker()
     return jsonify(ingestion_json(job)), 202
 
@@ -241,7 +244,7 @@ def cancel_ingestion(ingestion_id: str) -> tuple[Response, int]:
 @documents.post("/api/ingestions/<ingestion_id>/retry")
 def retry_ingestion(ingestion_id: str) -> tuple[Response, int]:
     """Failed and cancelled files again."""
-    job = services().storage.ingestions.retry(_job(ingestion_id).id)
+    job = services().storage.ingestions.retry(_job_id(ingestion_id), _whose_jobs())
     wake_worker()
     return jsonify(ingestion_json(job)), 202
 
@@ -264,11 +267,12 @@ def _passages_of(scope: Scope, indicator: str) -> list[Chunk]:
 
 def _scope(*, leave_out: Collection[str] = ()) -> Scope:
     """The query string's. Raises InvalidRequestError."""
-    return services().storage.scopes.resolve(query_filters(leave_out=leave_out), collections=query_collections())
+    scopes = services().storage.scopes.inside(caller().limit)
+    return scopes.resolve(query_filters(leave_out=leave_out), collections=query_collections())
 
 
 def _started(files: list[IngestionFile]) -> tuple[Response, int, dict[str, str]]:
-    job: Ingestion = services().storage.ingestions.create(files)
+    job: Ingestion = services().storage.ingestions.create(files, caller().owner)
     wake_worker()
     return jsonify(ingestion_json(job)), 202, {"Location": url_for(".get_ingestion", ingestion_id=job.id)}
 
@@ -280,9 +284,27 @@ def _json(record: DocumentRecord) -> dict[str, Any]:
 
 def _record(document_id: str) -> DocumentRecord:
     found = services().storage.documents.get(document_id) if DOCUMENT_ID.match(document_id) else None
-    if found is None:
+    if found is None or not is_inside(found, caller().limit):
         raise NotFoundError(f"There is no report {document_id[:64]!r}.")
     return found
+
+
+def _own_record(document_id: str) -> DocumentRecord:
+    """One that the caller may change. Raises NotFoundError, ForbiddenError."""
+    found = _record(document_id)
+    if not _may_change(found):
+        raise ForbiddenError("Only who added this report may change it, and administrators.")
+    return found
+
+
+def _may_change(record: DocumentRecord) -> bool:
+    who = caller()
+    return who.may("admin") or (bool(who.owner) and record.owner == who.owner)
+
+
+def _may_see(chunk: Chunk) -> bool:
+    about = {**chunk.metadata, "document_name": chunk.document_name}
+    return caller().limit.holds(chunk.collection) and caller().limit.matches(about)
 
 
 def _require_known(values: Mapping[str, Any], fields: tuple[str, ...]) -> None:
@@ -300,7 +322,12 @@ def _overrides(values: Mapping[str, Any], *, single: bool, fields: tuple[str, ..
     return services().ingesting.check_overrides(values)
 
 
-def _job(ingestion_id: str) -> Ingestion:
+def _job_id(ingestion_id: str) -> str:
     if not INGESTION_ID.match(ingestion_id):
         raise NotFoundError(f"There is no ingestion {ingestion_id[:40]!r}.")
-    return services().storage.ingestions.get(ingestion_id)
+    return ingestion_id
+
+
+def _whose_jobs() -> str | None:
+    """None: everybody's."""
+    return None if caller().oversees else caller().owner

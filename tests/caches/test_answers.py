@@ -29,7 +29,7 @@ class Memory:
     def get(self, level: str, key: str, *, request: RequestContext | None = None) -> Any:
         return self._kept.get((level, key))
 
-    def put(self, level: str, key: str, value: Any) -> None:
+    def put(self, level: str, key: str, value: Any, *, owner: str = "") -> None:
         self._kept[level, key] = value
 
 

@@ -73,6 +73,7 @@ class TestFiles:
         assert len(set(ids)) == 2
 
     def test_jobs_are_listed_newest_first(self, client: FlaskClient) -> None:
+        client.get("/")  # whose cookie says whose jobs they are
         ids = []
         for number in range(3):
             ids.append(ended(client, upload(client, (f"{number}.md", "text")))["ingestion_id"])

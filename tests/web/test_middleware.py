@@ -16,6 +16,7 @@ FOREIGN = [
     {"Origin": "https://evil.example"},
     {"Origin": "https://localhost.evil.example"},
     {"Origin": "http://localhost:3000"},
+    {"Origin": "https://localhost"},
     {"Origin": "null"},
     {"Origin": ""},
     {"Origin": "http://[::1"},
@@ -80,6 +81,64 @@ def test_every_way_to_change_something_is_closed(client: FlaskClient, method: st
 def test_reading_is_the_browsers_business(client: FlaskClient, path: str, headers: dict[str, str]) -> None:
     assert client.get(path, headers=headers).status_code == 200
     assert client.head(path, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:8000", "localhost.", "127.0.0.1", "192.168.3.4:80", "[::1]:8000", "[fe80::1]"]
+)
+def test_it_answers_to_its_own_names_and_to_addresses(client: FlaskClient, host: str) -> None:
+    assert client.get("/api/reports", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "localhost.evil.example", "evil.example:8000", "127.0.0.1.nip.io", "[::1", "0x7f000001", "a@b"],
+)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/"), ("GET", "/api/documents"), ("POST", "/query"), ("GET", "/static/js/x.js"), ("GET", "/no")],
+)
+def test_a_page_whose_name_leads_here_gets_nothing(client: FlaskClient, host: str, method: str, path: str) -> None:
+    response = client.open(
+        path, method=method, headers={"Host": host}, json={"query": "x"} if method == "POST" else None
+    )
+    assert response.status_code in {400, 403}, response.get_data(as_text=True)
+    if response.status_code == 403:
+        assert "ALLOWED_HOSTS" in error_of(response, 403, "forbidden_host")["message"]
+    assert "Set-Cookie" not in response.headers
+    assert client.get("/health", headers={"Host": host}).status_code == 200
+
+
+class TestNames:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.override(
+            host="0.0.0.0", allowed_hosts=("reports.example.org", "*.example.net"), trusted_proxies=("10.0.0.0/8",)
+        )
+
+    @pytest.mark.parametrize(
+        ("host", "status"),
+        [
+            ("reports.example.org", 200), ("REPORTS.example.org:443", 200), ("example.org", 403),
+            ("a.reports.example.org", 403), ("a.b.example.net", 200), ("example.net", 403),
+        ],
+    )  # fmt: skip
+    def test_the_names_of_the_setting(self, client: FlaskClient, host: str, status: int) -> None:
+        assert client.get("/api/reports", headers={"Host": host}).status_code == status
+
+    @pytest.mark.parametrize(
+        ("peer", "forwarded", "secure"),
+        [("10.1.2.3", "https", True), ("10.1.2.3", "gopher", False), ("192.0.2.7", "https", False)],
+    )
+    def test_a_proxy_is_believed_where_it_is_ours(
+        self, client: FlaskClient, peer: str, forwarded: str, secure: bool
+    ) -> None:
+        headers = {"X-Forwarded-Proto": forwarded, "X-Forwarded-For": "198.51.100.9, 10.9.9.9"}
+        response = client.get("/", headers=headers, environ_base={"REMOTE_ADDR": peer})
+        assert ("Secure" in response.headers["Set-Cookie"]) == secure
+
+    def test_strangers_may_read_and_not_write(self, client: FlaskClient) -> None:
+        assert client.get("/api/session").get_json()["may"] == ["read"]
 
 
 class TestAllowed:
