@@ -140,10 +140,10 @@ class BudgetExhaustedError(ChatbotError):
 
     code = "budget_exhausted"
 
-    def __init__(self, *, used: int, limit: int, retry_after: int) -> None:
+    def __init__(self, *, used: int, limit: int, retry_after: int, whose: str = "Today's") -> None:
         hours = f"{retry_after // 3600} h {retry_after % 3600 // 60} min"
         super().__init__(
-            f"Today's budget of {limit:,} tokens is used up ({used:,}); it begins anew in {hours}, at midnight UTC. "
+            f"{whose} budget of {limit:,} tokens is used up ({used:,}); it begins anew in {hours}, at midnight UTC. "
             "Passages can still be searched.",
             retry_after=retry_after,
         )

@@ -50,7 +50,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         app,
         origins=list(settings.cors_origins),
         methods=["GET", "POST", "PATCH", "DELETE"],
-        expose_headers=["Retry-After", "Location"],
+        expose_headers=["Retry-After", "Location", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],
     )
     register_request_hooks(app, settings)
     if settings.trusted_proxies:

@@ -40,6 +40,7 @@ class Forgetting:
             self.conversations(before=since.isoformat(timespec="milliseconds"))
         self._storage.audit.prune(self._settings.keep_audit_days)
         self._storage.cache.prune()
+        self._storage.counters.prune()
 
     def run(self, stop: threading.Event) -> None:
         """Delete what is old each hour, until told to stop."""

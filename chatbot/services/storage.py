@@ -9,6 +9,7 @@ from ..repositories.audit import AuditLog
 from ..repositories.caches import CacheRepository
 from ..repositories.conversations import ConversationRepository, UsageRepository
 from ..repositories.corpus import CorpusChanges, CorpusFacts
+from ..repositories.counters import Counters
 from ..repositories.documents import DocumentRepository, OlderReports
 from ..repositories.files import FileRepository
 from ..repositories.foreign_changes import ForeignChanges
@@ -96,6 +97,11 @@ class Storage:
         return AuditLog(self.database)
 
     @lazy
+    def counters(self) -> Counters:
+        """Each caller's share, of all workers."""
+        return Counters(self.database)
+
+    @lazy
     def cookie_secret(self) -> bytes:
         """By which the cookies of those without a key are signed; SECRET_KEY, or the database's own."""
         key = self.settings.secret_key
@@ -131,6 +137,7 @@ class Storage:
         self.ingestions.ensure_indexes()
         self.cache.ensure_indexes()
         self.keys.ensure_indexes()
+        self.counters.ensure_indexes()
         self.facts.ensure_indexes()
 
     def close(self) -> None:

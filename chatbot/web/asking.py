@@ -17,6 +17,7 @@ from ..repositories.held import held
 from ..schema import Document, Event, Question, ScopeSummary, StepEvent
 from ..serialization import answer_json, search_json
 from .access import caller
+from .limits import one_at_a_time
 from .observing import observed
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest, parse
 from .request import accept_files, form_json, is_form, json_body, safe_name
@@ -74,7 +75,7 @@ def _answer() -> EventStream:
         raise ServiceUnavailable("Too many questions are being answered (QUESTIONS).", retry_after=RETRY_SECONDS)
     body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else json_body())
     require_samples()
-    who = caller()
+    who, found = caller(), services()
     question, chat_service = body.to_question(services(), who.limit), services().answering.chat
     attachments = Attachments(services(), body.attachments)
 
@@ -89,7 +90,9 @@ def _answer() -> EventStream:
 
     watched = g.watched
     return EventStream(
-        lambda cancel: observed(attachments.answer(question, answers, cancel), watched),
+        lambda cancel: one_at_a_time(
+            found, who, lambda: observed(attachments.answer(question, answers, cancel), watched)
+        ),
         client_of(request.environ),
         tell_begun=request.environ.get(BEGUN, lambda: None),
     )

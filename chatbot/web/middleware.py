@@ -44,6 +44,7 @@ from ..errors import (
 )
 from ..settings import Settings
 from .access import admit, note_change
+from .limits import count_request, tell_share
 from .observing import watch_request
 
 log = logging.getLogger(__name__)
@@ -97,6 +98,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
         if request.endpoint != ALIVE:
             refuse_foreign_hosts(names)
         refuse_foreign_origins(settings.cors_origins)
+        count_request()
         admit()
 
     @app.after_request
@@ -104,6 +106,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
         response.headers.update(SECURITY_HEADERS)
         response.headers["X-Request-ID"] = g.request_id
         note_change(response)
+        tell_share(response)
         g.watched.ends_with(response)
         return response
 
