@@ -14,7 +14,6 @@ from ..chunkers import CHUNKERS
 from ..errors import ForbiddenError, InvalidRequestError, NotFoundError
 from ..grounding.context import wider_text
 from ..grounding.figure_list import listed_figures
-from ..ingestion.originals import UPLOADS
 from ..ingestion.pipeline import passages
 from ..ingestion.watch import Watch
 from ..loaders import suffixes
@@ -22,15 +21,17 @@ from ..presets import CHUNKING
 from ..repositories.held import held
 from ..repositories.report_index import is_inside
 from ..retrieval.scope import summarise
-from ..schema import Chunk, DocumentRecord, Scope, SearchHit, Status
+from ..schema import Chunk, DocumentRecord, Scope, SearchHit, Status, Values
 from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import collection_json, document_json, figure_json, hit_json, ingestion_json, report_json
 from .access import caller
+from .naming import Naming, conflict_choice
 from .request import (
     MEGABYTE,
     MOST_FILES,
     accept_files,
     as_attachment,
+    digest_of,
     form_fields,
     is_form,
     json_object,
@@ -156,21 +157,24 @@ def original(document_id: str) -> Response:
 @documents.post("/api/documents")
 def add_documents() -> tuple[Response, int, dict[str, str]]:
     """Files (multipart) or web addresses (JSON) as one background job; nothing is stored where one is refused."""
+    naming = Naming(services().storage.documents, caller().owner, _may_change)
     if is_form(most=MOST_FILES):
-        files = accept_files()
-        about = _overrides(form_fields(), single=len(files) == 1)
+        files, fields = accept_files(), form_fields()
+        choice = conflict_choice(fields.pop("on_conflict", None))
+        about = _inside(_overrides(fields, single=len(files) == 1), new=True)
+        named = [(safe_name(file.filename), digest_of(file)) for file in files]
         queued = []
-        for file in files:
-            name = safe_name(file.filename)
+        for file, (name, _), identity in zip(files, named, naming.identities(named, choice), strict=True):
             with on_disk(file) as path:
                 file_id = services().storage.files.put(path)
-            identity, name = f"{UPLOADS}{name}", PurePosixPath(name).name
-            queued.append(IngestionFile("", "", name, identity, file_id=file_id, overrides=about))
+            queued.append(IngestionFile("", "", PurePosixPath(name).name, identity, file_id=file_id, overrides=about))
         return _started(queued)
     body = json_object()
     pages = web_pages(body.pop("url", None), body.pop("urls", None))
-    about = _overrides(body, single=len(pages) == 1)
-    return _started([IngestionFile("", "", url, page, url=url, overrides=about) for page, url in pages.items()])
+    about = _inside(_overrides(body, single=len(pages) == 1), new=True)
+    return _started(
+        [IngestionFile("", "", url, naming.page(page), url=url, overrides=about) for page, url in pages.items()]
+    )
 
 
 @documents.patch("/api/documents/<document_id>")
@@ -179,7 +183,7 @@ def edit(document_id: str) -> Response:
     body = json_object()
     _require_known(body, EDITABLE)
     record, ingesting = _own_record(document_id), services().ingesting
-    return jsonify(_json(ingesting.editor.edit(record.id, ingesting.check_overrides(body))))
+    return jsonify(_json(ingesting.editor.edit(record.id, _inside(ingesting.check_overrides(body)))))
 
 
 @documents.delete("/api/documents/<document_id>")
@@ -300,6 +304,23 @@ def _own_record(document_id: str) -> DocumentRecord:
 def _may_change(record: DocumentRecord) -> bool:
     who = caller()
     return who.may("admin") or (bool(who.owner) and record.owner == who.owner)
+
+
+def _inside(about: dict[str, Any], *, new: bool = False) -> dict[str, Any]:
+    """What is said of a report, so that it stays within what the caller's key may see. Raises ForbiddenError.
+
+    Of a ``new`` one what the key leaves no choice of need not be said.
+    """
+    limit = caller().limit
+    wanted = dict(limit.conditions) | ({"collection": Values(limit.collections)} if limit.collections else {})
+    for field, condition in wanted.items():
+        only = condition.values if isinstance(condition, Values) else ()
+        if new and field not in about and len(only) == 1:
+            about = {**about, field: only[0]}
+        if (new or field in about) and not condition.matches(about.get(field)):
+            valid = ", ".join(map(str, only)) or str(condition.to_json())
+            raise ForbiddenError(f"This key is for {field} {valid} only: say it of what you add.")
+    return about
 
 
 def _may_see(chunk: Chunk) -> bool:

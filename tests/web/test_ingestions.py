@@ -64,7 +64,7 @@ class TestFiles:
         """R-E6."""
         (first,) = added(client, (KENYA, KENYA_2023))
         for content, outcome in ((KENYA_2023, "unchanged"), (KENYA_2023 + "\n\nNew words.\n", "replaced")):
-            (file,) = ended(client, upload(client, (KENYA, content)))["files"]
+            (file,) = ended(client, upload(client, (KENYA, content), on_conflict="replace"))["files"]
             assert (file["outcome"], file["document_id"]) == (outcome, first)
         assert client.get("/api/documents").get_json()["total"] == 1
 
