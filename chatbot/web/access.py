@@ -89,6 +89,12 @@ def caller() -> Caller:
     return found
 
 
+def known_owner() -> str:
+    """Of the current request, where somebody has asked; "" = none."""
+    found: Caller | None = g.get("caller")
+    return found.owner if found else ""
+
+
 def caller_with(key: ApiKey) -> Caller:
     """Where ACCESS lets strangers do more, they may with a key, too."""
     role = max(STRANGERS[services().settings.rule], key.role, key=NEEDS.index)

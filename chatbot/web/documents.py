@@ -283,7 +283,12 @@ def _started(files: list[IngestionFile]) -> tuple[Response, int, dict[str, str]]
 
 def _json(record: DocumentRecord) -> dict[str, Any]:
     originals = services().ingesting.originals
-    return document_json(record, has_file=originals.has(record), can_reingest=originals.job_file(record) is not None)
+    return document_json(
+        record,
+        has_file=originals.has(record),
+        can_reingest=originals.job_file(record) is not None,
+        may_change=_may_change(record),
+    )
 
 
 def _record(document_id: str) -> DocumentRecord:

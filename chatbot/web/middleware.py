@@ -43,7 +43,7 @@ from ..errors import (
     UnauthorizedError,
 )
 from ..settings import Settings
-from .access import admit, note_change
+from .access import admit, known_owner, note_change
 from .limits import count_request, tell_share
 from .observing import watch_request
 
@@ -107,7 +107,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
         response.headers["X-Request-ID"] = g.request_id
         note_change(response)
         tell_share(response)
-        g.watched.ends_with(response)
+        g.watched.ends_with(response, known_owner())
         return response
 
     @app.teardown_request
