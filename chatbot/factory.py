@@ -16,6 +16,7 @@ from .stores.atlas.indexes import Polling, ensure_indexes
 from .web.access import check_rules
 from .web.asking import asking
 from .web.documents import documents
+from .web.jobs import jobs
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
 from .web.pages import pages
@@ -41,7 +42,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracing_of(settings)
-    for views in (pages, sessions, asking, documents, monitoring):
+    for views in (pages, sessions, asking, documents, jobs, monitoring):
         app.register_blueprint(views)
     check_rules(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)

@@ -31,9 +31,9 @@ RULES: Mapping[str, Need] = {
     "documents.reports": "read", "documents.facets": "read", "documents.figures": "read",
     "documents.collections": "read", "documents.chunk": "read", "documents.formats": "read",
     "documents.list_documents": "read", "documents.get_document": "read", "documents.preview": "read",
-    "documents.original": "read", "documents.list_ingestions": "read", "documents.get_ingestion": "read",
-    "documents.add_documents": "write", "documents.edit": "write", "documents.delete": "write",
-    "documents.reingest": "write", "documents.cancel_ingestion": "write", "documents.retry_ingestion": "write",
+    "documents.original": "read", "jobs.list_ingestions": "read", "jobs.get_ingestion": "read",
+    "jobs.add_documents": "write", "documents.edit": "write", "documents.delete": "write",
+    "jobs.reingest": "write", "jobs.cancel_ingestion": "write", "jobs.retry_ingestion": "write",
     "monitoring.usage": "admin", "monitoring.metrics": "admin",
 }  # fmt: skip
 """By endpoint. Whose a thing is, is in the query that looks for it."""
@@ -57,7 +57,7 @@ def admit() -> None:
         UnauthorizedError: it needs a key.
         ForbiddenError: its key has too small a role.
     """
-    need = RULES[request.endpoint] if request.endpoint else "nothing"
+    need = needed()
     if need == "nothing" or request.method == "OPTIONS":
         return
     who = caller()
@@ -68,9 +68,14 @@ def admit() -> None:
     raise ForbiddenError(f"This key may {who.role}; this needs one that may {need}.")
 
 
+def needed() -> Need:
+    """By the current request; what is nowhere is for nobody, and needs nothing to be told so."""
+    return RULES.get(request.endpoint, "admin") if request.endpoint else "nothing"
+
+
 def note_change(response: Response) -> None:
     """Into the audit log, where the current request has changed something of the library."""
-    if RULES.get(request.endpoint or "") != "write" or response.status_code >= 400:
+    if needed() != "write" or response.status_code >= 400:
         return
     ids, who, rule = (request.view_args or {}).values(), caller(), request.url_rule
     what = " ".join(ids) or (response.location or "").rpartition("/")[2]

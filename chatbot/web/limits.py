@@ -10,7 +10,7 @@ from flask import Response, g, request
 from ..errors import TooManyRequestsError, UnauthorizedError
 from ..schema.access import Caller
 from ..services import Services
-from .access import RULES, address, caller
+from .access import address, caller, needed
 from .services import services
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ def _counted() -> Caller:
     """Signing in, and a key that is none, are counted by the address."""
     by_address = Caller(account=address())
     try:
-        return by_address if RULES[request.endpoint or ""] == "nothing" else caller()
+        return by_address if needed() == "nothing" else caller()
     except UnauthorizedError:
         return by_address
 
