@@ -21,7 +21,7 @@ function show() {
   byId("session-text").textContent = key ? `This key (${key.id}…) may ${key.role}.` : STRANGERS[access];
   byId("session-field").hidden = Boolean(key);
   byId("session-submit").textContent = key ? "Sign out" : "Sign in";
-  showText(byId("session-owner"), owner && `${KEPT} ${owner}: name this to have it deleted.`);
+  showText(byId("session-owner"), owner && may.length && `${KEPT} ${owner}: name this to have it deleted.`);
 }
 
 function open() {
