@@ -88,6 +88,7 @@ class EmbeddedBackend:
         try:
             if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
                 make_ready(self._path)
+            connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
             connection.execute("PRAGMA synchronous = NORMAL")  # with a write-ahead log nothing can be left half written
         except BaseException:
             connection.close()
@@ -118,6 +119,11 @@ class EmbeddedBackend:
     def for_search(self, raw: Any) -> Any:
         """As it is: nothing searches beside it."""
         return raw
+
+    def empty_log(self) -> None:
+        """Write what is in the write-ahead log to the file, and cut it off, unless somebody is reading in it."""
+        with self._get_writer().turn() as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def replace_many(self, raw: SqliteCollection, documents: Sequence[Json]) -> None:
         """In one transaction."""

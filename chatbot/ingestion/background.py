@@ -140,7 +140,9 @@ class IngestionWorker:
                 path, file_id = self._fetch(file, Path(folder), cancel)
                 source = Source(path, file.identity, **file.about)
                 watch = self._watch(file, cancel, stopping)
-                found = self._service().ingest(source, overrides=file.overrides, file_id=file_id, watch=watch)
+                found = self._service().ingest(
+                    source, overrides=file.overrides, file_id=file_id, owner=file.uploader, watch=watch
+                )
         except ChatbotError as error:
             # What is interrupted may fail in its own way.
             if isinstance(error, StoppedError) or (cancel.cancelled and stopping()):

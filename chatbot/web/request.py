@@ -145,6 +145,15 @@ def on_disk(file: FileStorage) -> Iterator[Path]:
         yield path
 
 
+def digest_of(file: FileStorage) -> str:
+    """SHA-256 of the content: its id where it is stored."""
+    digest = hashlib.sha256()
+    while piece := file.stream.read(MEGABYTE):
+        digest.update(piece)
+    file.stream.seek(0)
+    return digest.hexdigest()
+
+
 def form_fields() -> dict[str, Any]:
     """The text fields of the form; an empty one counts as not given."""
     return {name: value.strip() for name, value in request.form.items() if value.strip()}

@@ -35,8 +35,12 @@ export class ApiError extends Error {
 export const unreachable = () =>
   new ApiError({ code: "network", message: "The server could not be reached. Check the connection, then try again." });
 
+/** An event of the document: a request was refused for want of a key. */
+export const KEY_NEEDED = "key-needed";
+
 /** The error that a body tells of; a proxy in between may answer without one, or with one of its own kind. */
 export function errorOf(body, status) {
+  if (status === 401) document.dispatchEvent(new Event(KEY_NEEDED));
   const fallback = { code: "unknown", message: `The server answered with an error (${status}).` };
   return new ApiError(body?.error?.message ? body.error : fallback, status);
 }
