@@ -73,7 +73,7 @@ STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
     (EmbedderMismatchError, 503),
     (DependencyError, 503),
 )
-ALIVE = "monitoring.alive"
+ALIVE = "/health"
 LONGEST_SHOWN = 100
 HTTP_CODES = {
     400: "invalid_request",
@@ -95,7 +95,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
         begin_request()
         g.request_id = uuid.uuid4().hex[:12]
         g.watched = watch_request(g.request_id)
-        if request.endpoint != ALIVE:
+        if request.path != ALIVE:
             refuse_foreign_hosts(names)
         refuse_foreign_origins(settings.cors_origins)
         count_request()

@@ -34,7 +34,7 @@ FIRST_CALLS = math.ceil(PASSAGES_AT_A_TIME / 100)
 
 def many_passages(client: FlaskClient) -> TestResponse:
     """400 of them, more than are embedded and stored at a time."""
-    return upload(client, ("long.md", LONG), chunk_size="100")
+    return upload(client, ("long.md", LONG), chunk_size="100", on_conflict="replace")
 
 
 class TestFiles:
