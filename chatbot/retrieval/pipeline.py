@@ -247,7 +247,8 @@ def settled_search(search: Callable[[int], Found], count: int, unsettled: Unsett
     for _ in range(TRIES):
         visible = unsettled()
         found = _widened(search, count, visible) if visible else search(count)
-        seen = {Chunk.version_of(match.chunk_id) for matches in found for match in matches}
+        of_versions = {match.chunk_id.rpartition("-")[0]: match.chunk_id for matches in found for match in matches}
+        seen = set(map(Chunk.version_of, of_versions.values()))
         # Two versions of one: it was replaced between the two searches, so quickly that it is settled again.
         if unsettled() == visible and len(seen) == len({document_id for document_id, _ in seen}):
             return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from operator import add, attrgetter
 from typing import Any
 
 FORM = "must be provider:model=PROMPT/COMPLETION or provider:model=PRICE, in numbers from 0"
@@ -30,12 +31,15 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(Usage)))
+        return Usage(*map(add, _FIGURES(self), _FIGURES(other)))
 
     @classmethod
     def total(cls, usages: Iterable[Usage]) -> Usage:
         """Zero for none."""
         return sum(usages, cls())
+
+
+_FIGURES = attrgetter(*(part.name for part in fields(Usage)))
 
 
 @dataclass(frozen=True, slots=True)
