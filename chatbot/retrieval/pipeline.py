@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ..protocols import AskedStore, Embedder, HybridStore, Reranker, Store, TracedStore
@@ -199,9 +199,10 @@ class Retriever:
         scores |= self._store.vector_scores(vector, [one.chunk_id for one in worded if one.chunk_id not in scores])
         threshold = None
         if method.uses_vectors:
-            figures = asdict(self._threshold)
-            figures["keep"] = figures["keep"] or (EDITIONS * keep if self._refiner and method.refines else 1)
-            threshold = adaptive_threshold((match.score for match in near), **figures)
+            own = self._threshold
+            keep = own.keep or (EDITIONS * keep if self._refiner and method.refines else 1)
+            scored = (match.score for match in near)
+            threshold = adaptive_threshold(scored, start=own.start, step=own.step, floor=own.floor, keep=keep)
         stays = _survivors(threshold, worded, scores, self._exempt)
         # The verdict is the threshold's, before fusion; but the scores are normalised over all that both searches
         # found: over the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).

@@ -33,13 +33,18 @@ class Usage:
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(add, _FIGURES(self), _FIGURES(other)))
 
+    def to_json(self) -> dict[str, int]:
+        """Every figure by its name."""
+        return dict(zip(_NAMES, _FIGURES(self), strict=True))
+
     @classmethod
     def total(cls, usages: Iterable[Usage]) -> Usage:
         """Zero for none."""
         return sum(usages, cls())
 
 
-_FIGURES = attrgetter(*(part.name for part in fields(Usage)))
+_NAMES = tuple(part.name for part in fields(Usage))
+_FIGURES = attrgetter(*_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,7 @@ class Sums:
 
     def to_json(self) -> dict[str, Any]:
         """``cost`` is null where a price is missing."""
-        own = {"questions": self.questions, **asdict(self.usage)}
+        own = {"questions": self.questions, **self.usage.to_json()}
         return {**own, "cost": self.full_cost, "unpriced_tokens": self.unpriced_tokens}
 
     def __add__(self, other: Sums) -> Sums:
