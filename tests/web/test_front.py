@@ -131,6 +131,19 @@ def test_requests_on_one_connection_keep_apart(app: Flask) -> None:
     assert [part for part in (b"one", b"nothing", b"two") if part in text] == [b"one", b"nothing", b"two"]
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_health_is_answered_as_by_the_application(app: Flask, method: str) -> None:
+    with (
+        served(app) as port,
+        raw(port, f"{method} /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") as connection,
+    ):
+        head, _, body = b"".join(iter(lambda: connection.recv(10_000), b"")).partition(b"\r\n\r\n")
+    own = app.test_client().open("/health", method=method)
+    assert head.startswith(f"HTTP/1.1 {own.status_code} ".encode())
+    if method != "POST":
+        assert (body, b"nosniff" in head) == (own.get_data(), True)
+
+
 SCOPE = {
     "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": "/d/é",
     "query_string": b"q=%C3%A9", "server": ("127.0.0.1", 80), "client": ("10.0.0.1", 5),
