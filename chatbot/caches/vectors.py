@@ -134,16 +134,15 @@ class CachedEmbedder:
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
         """Raises EmbeddingError."""
-        if self._kept is None:
-            return self._inner.embed_query(text, request=request)
         if (recent := self._recent.get(text)) is not None:
             return recent
         # Questions and documents may be embedded differently by one model.
         name = f"{self.model_id}:query"
-        vector = self._kept.get(name, text, request=request)
+        vector = self._kept.get(name, text, request=request) if self._kept else None
         if vector is None:
             vector = self._inner.embed_query(text, request=request)
-            self._kept.put(name, text, vector)
+            if self._kept:
+                self._kept.put(name, text, vector)
         self._recent = dict([*[*self._recent.items()][1 - RECENT :], (text, vector)])
         return vector
 

@@ -42,6 +42,10 @@ FOREIGN_PLACE = 4.0
 LATER_LINES = 10
 FURTHER = 3.0
 """As far behind the best one a statement is quoted, too."""
+PARTS, AHEAD = 2, 0.001
+"""Lines below a total that are its parts, and how far it then stands before them."""
+_TOTAL = re.compile(r"\W*total\b", re.IGNORECASE)
+_PART = re.compile(r"\W*([^\W\d][\w -]{1,30}):")
 _FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
 _NOTE = re.compile(r"\W*note\b", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
@@ -92,8 +96,23 @@ class ExtractiveChatModel:
         found, words = [found[place] for place in chosen], words[chosen]
         similar = _standard(self._similar(embedder, question, found, request)) + WORDS * _standard(words)
         scores = _scores(question, found, similar, FOREIGN_PLACE if by_vectors else PLACE)
+        scores = self._totals_first(question, found, scores)
         best = _distinct([found[n] for n in np.argsort(-scores, kind="stable") if scores[n] >= scores.max() - FURTHER])
         return [_quotation(one) for one in best[:MOST]]
+
+    def _totals_first(self, question: str, found: Sequence[Statement], scores: _Scores) -> _Scores:
+        """A total before the parts below it ("total: 24.4 years", "male: 24.3 years"), unless one of these is asked."""
+        asked = set(self._analyzer.terms(question))
+        for place, total in enumerate(found):
+            if not _TOTAL.match(total.text):
+                continue
+            for below, one in list(enumerate(found))[place + 1 : place + 1 + PARTS]:
+                part = _PART.match(one.text)
+                if part is None or (one.passage.number, one.heading) != (total.passage.number, total.heading):
+                    break
+                if not asked.issuperset(self._analyzer.terms(part[1])):
+                    scores[place] = max(scores[place], scores[below] + AHEAD)
+        return scores
 
     def _by_words(self, question: str, found: Sequence[Statement]) -> _Scores:
         """The question's words in each, rare ones more; not those that only name the country of the passage."""
