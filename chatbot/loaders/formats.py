@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path, PurePath
 from typing import Protocol
 
-from ..errors import ReaderFailedError
+from ..errors import LoadError, ReaderFailedError
 from ..protocols import Loader
-from ..schema import Loaded
+from ..schema import Loaded, lay_out
+from ..unseen import visible
 
 
 class Fit(IntEnum):
@@ -70,18 +71,35 @@ FAULTS = (
 
 
 def read_file(loader: Loader, path: Path) -> Loaded:
-    """What the loader makes of the file.
+    """What the loader makes of the file, without characters that are not seen.
 
     Raises:
         LoadError: as the loader says it.
         ReaderFailedError: the reader did not expect what it met. The file may be sound.
     """
     try:
-        return loader.load(path)
+        loaded = _visible(loader.load(path))
     except FAULTS as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} in {PurePath(place.filename).name}, line {place.lineno}"
         raise reader_failed(path, where) from error
+    if not loaded.sections:
+        raise LoadError(f"{path.name} has no text that can be seen.")
+    return loaded
+
+
+def _visible(loaded: Loaded) -> Loaded:
+    sections = tuple(
+        replace(section, path=tuple(map(visible, section.path)), text=visible(section.text))
+        for section in loaded.sections
+    )
+    return replace(
+        loaded,
+        title=visible(loaded.title),
+        sections=loaded.sections if sections == loaded.sections else lay_out(sections),
+        description=visible(loaded.description),
+        labels=tuple(map(visible, loaded.labels)),
+    )
 
 
 def reader_failed(path: Path, what: str) -> ReaderFailedError:
