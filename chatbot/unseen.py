@@ -1,4 +1,4 @@
-"""Characters that a reader does not see, and a model reads all the same: they hide words, and split those looked for."""
+"""Characters that a reader does not see, and a model reads all the same: they hide words, and split what is sought."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from chatbot.grounding.answer import (
     prompt_for,
     write,
 )
-from chatbot.prompts import render
+from chatbot.prompts import render, unmarked
 from chatbot.request import RequestContext
 from chatbot.schema import (
     Context,
