@@ -11,8 +11,9 @@ from typing import Protocol
 
 from ..errors import LoadError, ReaderFailedError
 from ..protocols import Loader
-from ..schema import Loaded, lay_out
+from ..schema import Loaded, Section, lay_out
 from ..unseen import visible
+from .sections import WidthError
 
 
 class Fit(IntEnum):
@@ -78,7 +79,9 @@ def read_file(loader: Loader, path: Path) -> Loaded:
         ReaderFailedError: the reader did not expect what it met. The file may be sound.
     """
     try:
-        loaded = _visible(loader.load(path))
+        loaded = _shown(loader.load(path))
+    except WidthError as error:
+        raise LoadError(f"{path.name} {error}.") from error
     except FAULTS as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} in {PurePath(place.filename).name}, line {place.lineno}"
@@ -88,18 +91,34 @@ def read_file(loader: Loader, path: Path) -> Loaded:
     return loaded
 
 
-def _visible(loaded: Loaded) -> Loaded:
-    sections = tuple(
-        replace(section, path=tuple(map(visible, section.path)), text=visible(section.text))
-        for section in loaded.sections
-    )
+LONGEST_NAME = 300
+"""Characters of a title or heading: each stands above every passage below it, and is embedded with all of them."""
+DEEPEST = 12
+"""Headings above a passage."""
+
+
+def _shown(loaded: Loaded) -> Loaded:
+    """What is not seen is left out; a heading that is too long for one is the beginning of its section's text."""
+    sections: list[Section] = []
+    before: tuple[str, ...] = ()
+    for section in loaded.sections:
+        path, text = tuple(map(visible, section.path)), visible(section.text)
+        # Where it is new, all of it is kept.
+        new = [name for at, name in enumerate(path) if path[: at + 1] != before[: at + 1] and len(name) > LONGEST_NAME]
+        kept = tuple(map(_shortened, path if len(path) <= DEEPEST else (*path[: DEEPEST - 1], path[-1])))
+        sections.append(replace(section, path=kept, text="\n\n".join([*new, text])))
+        before = path
     return replace(
         loaded,
-        title=visible(loaded.title),
-        sections=loaded.sections if sections == loaded.sections else lay_out(sections),
+        title=_shortened(visible(loaded.title)),
+        sections=loaded.sections if tuple(sections) == loaded.sections else lay_out(sections),
         description=visible(loaded.description),
         labels=tuple(map(visible, loaded.labels)),
     )
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME].rstrip()} …"
 
 
 def reader_failed(path: Path, what: str) -> ReaderFailedError:
