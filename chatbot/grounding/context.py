@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
 
-from ..prompts import inert, on_one_line
+from ..prompts import inert, on_one_line, passage_fence
 from ..schema import ATTACHMENTS, SECTION_SEPARATOR, Chunk, Context, Passage, SearchHit
 from ..text import estimate_tokens, sentences
 
@@ -88,7 +88,7 @@ def render_passage(passage: Passage, *, metadata: bool = True) -> str:
     """Source lines with edition and page, then the text; the text alone without ``metadata``."""
     chunk = passage.hit.chunk
     if not metadata:
-        return f'<passage number="{passage.number}">\n{inert(passage.wider_text)}\n</passage>'
+        return passage_fence(passage.number, inert(passage.wider_text))
     page = f", page {chunk.page}" if chunk.page is not None else ""
     if chunk.collection == ATTACHMENTS:  # three labelled lines, as seed 000 has them (R-A3)
         lines = [f"Source: {on_one_line(chunk.document_name)}{page}", f"Title: {on_one_line(chunk.title)}"]
@@ -98,7 +98,7 @@ def render_passage(passage: Passage, *, metadata: bool = True) -> str:
         edition = f", edition {on_one_line(str(year))}" if year is not None else ""
         lines = [f"Report: {on_one_line(chunk.title)}{edition}{page}", f"Section: {on_one_line(chunk.section)}"]
         text = inert(passage.wider_text)
-    return "\n".join([f'<passage number="{passage.number}">', *lines, text, "</passage>"])
+    return passage_fence(passage.number, "\n".join([*lines, text]))
 
 
 def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
