@@ -14,7 +14,7 @@ WORDS = 25
 """Of each passage that is quoted in an answer."""
 QUOTED = 6
 """Passages that an answer quotes."""
-_PASSAGE = re.compile(r'<passage number="(\d+)">\nReport: [^\n]*\nSection: [^\n]*\n(.*?)\n</passage>', re.DOTALL)
+_PASSAGE = re.compile(r'<passage-\w+ number="(\d+)">\nReport: [^\n]*\nSection: [^\n]*\n(.*?)\n</passage-', re.DOTALL)
 _SIDE = re.compile(r"^- (.+): ([\d, ]+|none)$", re.MULTILINE)
 
 

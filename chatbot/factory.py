@@ -82,7 +82,8 @@ def _run_worker(app: Flask) -> None:
     """Work through the queued ingestions, from now on; called again, it does nothing."""
     startup: Startup = app.extensions["startup"]
     services: Services = app.extensions["services"]
-    startup.supervise("ingestion", services.ingesting.worker.run)
+    for number in range(services.settings.ingestion_workers):
+        startup.supervise(f"ingestion-{number}", services.ingesting.worker.run)
 
 
 def close_app(app: Flask) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Collection as AnyOf
-from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -304,7 +304,9 @@ class Chunker(Protocol):
     def joins_sections(self) -> bool:
         """Whether a passage may span sections, whose headings then stand in its text."""
 
-    def chunk(self, document: Document, *, version: str, collection: str) -> list[Chunk]:
+    def chunk(
+        self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
+    ) -> list[Chunk]:
         """In reading order; ids and ordinals as `Chunk.make_id` has them."""
 
 

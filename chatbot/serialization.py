@@ -114,7 +114,7 @@ def step_json(step: StepEvent) -> Json:
 
 def ledger_json(row: LedgerRow) -> Json:
     """The sums of one stage; ``cost`` is null without a price."""
-    return {"stage": row.stage, "runs": row.runs, "ms": row.ms, **asdict(row.usage), "cost": row.cost}
+    return {"stage": row.stage, "runs": row.runs, "ms": row.ms, **row.usage.to_json(), "cost": row.cost}
 
 
 def trace_json(trace: Trace) -> Json:
@@ -132,7 +132,7 @@ def trace_json(trace: Trace) -> Json:
         "threshold": asdict(trace.threshold) if trace.threshold else None,
         "hits": [hit_json(hit) for hit in trace.hits],
         "steps": [{"name": step.name, "ms": step.ms} for step in trace.steps],
-        "usage": asdict(trace.usage),
+        "usage": trace.usage.to_json(),
         "cached": trace.cached,
         "caches": dict(trace.caches),
         "truncated": trace.truncated,

@@ -344,6 +344,7 @@ class Settings(BaseModel):
         description="One summary per report: by the chat model, or of its own sentences. auto: model with a key.",
     )
     max_upload_mb: int = Field(50, ge=1, le=2000, description="Largest file that is read, in megabytes.")
+    ingestion_workers: int = Field(2, ge=1, le=16, description="Files that one process takes in at the same time.")
     load_timeout: float = Field(300.0, gt=0, description="Seconds that reading one file may take.")
     keep_files: bool = Field(
         True, description="Keep the originals in the database, to open them and ingest them again."

@@ -25,6 +25,7 @@ LAYERS = (
         "shipped",
         "model_output",
         "known_vectors",
+        "unseen",
     ),
     ("database", "openai_client"),
     (

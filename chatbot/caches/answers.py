@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter
 
+from ..prompts import unmarked
 from ..protocols import Agent, Cache, ChatModel
 from ..request import RequestContext
 from ..schema import (
@@ -48,7 +49,7 @@ class CachedChatModel:
         if any(passage.hit.chunk.collection == ATTACHMENTS for passage in prompt.context.passages):
             yield from self._inner.stream(prompt, request=request)
             return
-        messages = [[message.role, message.content] for message in prompt.messages]
+        messages = [[message.role, unmarked(message.content)] for message in prompt.messages]
         owner = request.cached_for
         key = cache_key(self.model_id, self._parameters, messages, prompt.json_schema, owner)
         if (text := self._cache.get("response", key, request=request)) is not None:

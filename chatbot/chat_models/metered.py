@@ -1,12 +1,14 @@
-"""A chat model under a daily budget (R-D9), counted for one question, too (R-C7)."""
+"""A chat model under a daily budget (R-D9), counted for one question, too (R-C7); each prompt has a mark of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Protocol
 
 from ..errors import BudgetExhaustedError, ChatModelError
 from ..model_output.stream import Reply
+from ..prompts import sealed
 from ..protocols import ChatModel
 from ..request import RequestContext
 from ..schema import Delta, Prompt
@@ -59,7 +61,7 @@ class MeteredChatModel:
             raise BudgetExhaustedError(used=used, limit=most, retry_after=self._reset(), whose="Your")
         heard, failed = Reply(prompt), None
         try:
-            for delta in self._inner.stream(prompt, request=request):
+            for delta in self._inner.stream(replace(prompt, messages=sealed(prompt.messages)), request=request):
                 heard.hear(delta)
                 yield delta
         except ChatModelError as error:

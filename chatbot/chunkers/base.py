@@ -6,7 +6,7 @@ Strategies differ in the borders they cut at, and in what a passage may not leav
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -197,7 +197,9 @@ class BaseChunker:
         """The size asked for, and the size used where the embedder reads less."""
         return self._limits
 
-    def chunk(self, document: Document, *, version: str, collection: str) -> list[Chunk]:
+    def chunk(
+        self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
+    ) -> list[Chunk]:
         """All passages in reading order; ids are a function of document, version and position.
 
         Page, section and metadata are those of the place where a passage starts.
@@ -208,6 +210,7 @@ class BaseChunker:
             templates = [_template(document, section, collection) for section in stretch.sections]
             for start, end in self._spans(stretch, [template.search_text for template in templates]):
                 ordinal = len(chunks)
+                check(ordinal)
                 chunks.append(
                     replace(
                         templates[stretch.section_at(start)],

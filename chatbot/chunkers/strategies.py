@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..errors import LoadError
 from ..schema import Chunk, Document
 from .base import BaseChunker
@@ -59,9 +61,11 @@ class RowChunker(SectionChunker):
     The loader has made a section of each row; a table without a column of text is refused.
     """
 
-    def chunk(self, document: Document, *, version: str, collection: str) -> list[Chunk]:
+    def chunk(
+        self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
+    ) -> list[Chunk]:
         """Raises LoadError: the table has no such column; the columns it has are named."""
         if document.columns:
             found = ", ".join(document.columns)
             raise LoadError(f'{document.name} has no column "Text". Columns found: {found}.')
-        return super().chunk(document, version=version, collection=collection)
+        return super().chunk(document, version=version, collection=collection, check=check)

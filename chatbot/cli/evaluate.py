@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from ..evaluation.comparison import (
     track,
 )
 from ..evaluation.dataset import Dataset
+from ..evaluation.injections import broken
+from ..evaluation.injections import injections as cases_of
 from ..evaluation.plots import quality_plot as draw
 from ..evaluation.runner import (
     Answering,
@@ -63,7 +66,7 @@ def list_of(kind: Callable[[str], T]) -> Callable[[click.Context, click.Paramete
 
 
 @click.command()
-@click.argument("dataset", type=click.Path(exists=True, path_type=Path))
+@click.argument("dataset", type=click.Path(exists=True, path_type=Path), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.option("--no-filters", is_flag=True, help="Ignore the filters of the questions.")
 @click.option("--auto-scope", is_flag=True, help="Take the scope from the names in a question, not from its filters.")
@@ -78,9 +81,10 @@ def list_of(kind: Callable[[str], T]) -> Callable[[click.Context, click.Paramete
 @click.option("--save-baseline", type=FILE, help="Keep the figures in a file, to compare later runs with.")
 @click.option("--baseline", type=FILE, help="Compare with such a file; exit status 1 when a figure fell.")
 @click.option("--tolerance", type=click.FloatRange(0, 1), default=0.01, show_default=True, help="How far it may fall.")
+@click.option("--injections", is_flag=True, help="Instead: can documents that we ship leave their place in a prompt?")
 @click.option("--answers", is_flag=True, help="Generate answers with CHAT_MODEL (this may cost); else they are quoted.")
 @click.pass_obj
-def evaluate(services: Services, /, dataset: Path, **options: Any) -> None:
+def evaluate(services: Services, /, dataset: Path | None, *, injections: bool, **options: Any) -> None:
     """Measure retrieval on DATASET: your own questions in a CSV file, or a folder in BEIR layout.
 
     The CSV has the columns question and expected_document (title, name, file name or id); page, answer (words that
@@ -93,6 +97,11 @@ def evaluate(services: Services, /, dataset: Path, **options: Any) -> None:
 
     Example: python -m chatbot evaluate sample_data/questions.csv --weights .4,.6 --picture quality.svg
     """
+    if injections == (dataset is not None):
+        raise click.UsageError("Name a DATASET, or --injections.")
+    if dataset is None:
+        _try_injections(as_json=options["as_json"])
+        return
     settings = services.settings
     chosen = EvaluateOptions(**options)
     if chosen.answers and dataset.is_dir():
@@ -117,6 +126,20 @@ def evaluate(services: Services, /, dataset: Path, **options: Any) -> None:
     if baseline is not None and (sentences := regressions(report, baseline, tolerance=chosen.tolerance)):
         for sentence in sentences:
             click.secho(sentence, fg="red", err=True)
+        raise SystemExit(1)
+
+
+def _try_injections(*, as_json: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        failed = broken(Path(folder))
+    count = len(cases_of("text"))
+    if as_json:
+        print_json({"cases": count, "held": count - len(failed), "broken": failed})
+    else:
+        click.echo(f"{count - len(failed)} of {count} cases held.")
+        for name, problems in failed.items():
+            click.secho(f"{name}: {'; '.join(problems)}", fg="red", err=True)
+    if failed:
         raise SystemExit(1)
 
 

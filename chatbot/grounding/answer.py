@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +9,7 @@ from typing import Literal
 
 from ..errors import ChatModelError, ContextLengthError
 from ..model_output.stream import Reply, completion, without_thoughts
-from ..prompts import on_one_line, render
+from ..prompts import PASSAGE, on_one_line, render
 from ..protocols import ChatModel
 from ..request import RequestContext
 from ..retrieval.pipeline import Retrieval
@@ -69,7 +68,7 @@ def as_set(prompt: Prompt, settings: Settings) -> Prompt:
     parts = [*filter(None, [settings.system_prompt, *own]), rules.content]
     text, shown = _rendered(prompt.context), _rendered(prompt.context, metadata=settings.context_metadata)
     if settings.context_role == "system" and text:
-        parts += [CONTEXT_HEADING, re.sub(r'^(?=<passage number="(\d+)">)', r"[\1]\n", shown, flags=re.MULTILINE)]
+        parts += [CONTEXT_HEADING, PASSAGE.sub(r"[\1]\n", shown)]
         shown = ""
     asked = replace(asked, content=asked.content.replace(text, shown, 1).strip())
     return replace(prompt, messages=(replace(rules, content="\n\n".join(parts)), *said, asked))

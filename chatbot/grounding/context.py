@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
 
-from ..prompts import inert, on_one_line
+from ..prompts import inert, on_one_line, passage_fence
 from ..schema import ATTACHMENTS, SECTION_SEPARATOR, Chunk, Context, Passage, SearchHit
 from ..text import estimate_tokens, sentences
 
@@ -45,17 +45,18 @@ def build_context(hits: Sequence[SearchHit], store: Neighbourhood, *, budget_tok
     The first always fits. What is left of the budget shows the ``margin`` characters around each, the best first:
     another hit is worth more than surroundings.
     """
-    shown: list[_Shown] = []
-    for number, hit in enumerate(hits, start=1):
-        one = _Shown(number, hit, (), 0)
-        if shown and _tokens(_lay_out([*shown, one])) > budget_tokens:
-            break
-        shown.append(one)
-    around = store.surroundings([one.hit.chunk for one in shown], margin=margin) if margin else []
-    for place, (one, near) in enumerate(zip(shown, around, strict=False)):  # none without a margin
-        if neighbours := _neighbours(one.hit.chunk, near):
-            wider = [*shown[:place], replace(one, neighbours=neighbours, margin=margin), *shown[place + 1 :]]
-            shown = wider if _tokens(_lay_out(wider)) <= budget_tokens else shown
+    shown = [_Shown(number, hit, (), 0) for number, hit in enumerate(hits, start=1)]
+    if not _fits(shown, budget_tokens):
+        fewer = (count for count in range(2, len(shown)) if not _fits(shown[:count], budget_tokens))
+        shown = shown[: max(1, next(fewer, len(shown)) - 1)]
+    around = store.surroundings([one.hit.chunk for one in shown], margin=margin) if margin else [[]] * len(shown)
+    near = [_neighbours(one.hit.chunk, found) for one, found in zip(shown, around, strict=True)]
+    wide = [replace(one, neighbours=own, margin=margin) if own else one for one, own in zip(shown, near, strict=True)]
+    if _tokens(whole := _lay_out(wide)) <= budget_tokens:  # mostly: one layout instead of one for each
+        return whole
+    for place, one in enumerate(wide):
+        wider = [*shown[:place], one, *shown[place + 1 :]]
+        shown = wider if near[place] and _fits(wider, budget_tokens) else shown
     return _lay_out(shown)
 
 
@@ -87,7 +88,7 @@ def render_passage(passage: Passage, *, metadata: bool = True) -> str:
     """Source lines with edition and page, then the text; the text alone without ``metadata``."""
     chunk = passage.hit.chunk
     if not metadata:
-        return f'<passage number="{passage.number}">\n{inert(passage.wider_text)}\n</passage>'
+        return passage_fence(passage.number, inert(passage.wider_text))
     page = f", page {chunk.page}" if chunk.page is not None else ""
     if chunk.collection == ATTACHMENTS:  # three labelled lines, as seed 000 has them (R-A3)
         lines = [f"Source: {on_one_line(chunk.document_name)}{page}", f"Title: {on_one_line(chunk.title)}"]
@@ -97,7 +98,7 @@ def render_passage(passage: Passage, *, metadata: bool = True) -> str:
         edition = f", edition {on_one_line(str(year))}" if year is not None else ""
         lines = [f"Report: {on_one_line(chunk.title)}{edition}{page}", f"Section: {on_one_line(chunk.section)}"]
         text = inert(passage.wider_text)
-    return "\n".join([f'<passage number="{passage.number}">', *lines, text, "</passage>"])
+    return passage_fence(passage.number, "\n".join([*lines, text]))
 
 
 def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
@@ -171,6 +172,10 @@ def _neighbours(chunk: Chunk, near: Sequence[Chunk]) -> tuple[Chunk, ...]:
 def _only(context: Context, passages: Sequence[Passage]) -> Context:
     numbers = {passage.number for passage in passages}
     return Context(tuple(passages), tuple(number for number in context.order if number in numbers))
+
+
+def _fits(shown: Sequence[_Shown], budget_tokens: int) -> bool:
+    return _tokens(_lay_out(shown)) <= budget_tokens
 
 
 def _tokens(context: Context) -> int:

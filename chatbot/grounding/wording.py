@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ..schema import Context
 from ..text import sentences
+from ..unseen import visible
 
 _STRAIGHT = r"\"([^\"\n]{3,})\""
 _SINGLE = r"(?<![\w'’])['‘]((?:[^'‘’\n]|(?<=\w)['’](?=\w)){3,}?)['’](?!\w)"
@@ -19,7 +20,6 @@ QUOTATION = re.compile(
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _MARKS = re.compile(r"(?<!\\)(?:[*`]+|~{2,}|(?<!\w)_+|_+(?!\w))")
 _QUOTES = dict.fromkeys(map(ord, "\"“”„‟«»‹›「」『』'‘’‚‛ʼ′`"), "'")
-_UNSEEN = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _DASH = re.compile(" ?[-\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+ ?")
 _GAP = re.compile(r"\[?\s?(?:\.\s?\.\s?\.|…)\s?\]?")
 _INSERTION = re.compile(rf"{_GAP.pattern}|\[[^\[\]]*\]")
@@ -156,7 +156,7 @@ def strip_marks(text: str) -> str:
 
 def normalise(text: str) -> str:
     """For comparing words: no case, one kind of dash and white space, no quotation marks, nothing invisible."""
-    text = unicodedata.normalize("NFKC", _UNSEEN.sub("", text)).casefold().translate(_QUOTES)
+    text = unicodedata.normalize("NFKC", visible(text)).casefold().translate(_QUOTES)
     text = re.sub(r"(?<!\w)'+|'+(?!\w)", "", text)
     text = re.sub(r"(?<=\d)[, ](?=\d{3}(?!\d))", "", text)
     text = _DASH.sub("-", " ".join(_MARKS.sub("", text).split()))

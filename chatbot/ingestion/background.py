@@ -1,5 +1,5 @@
-"""Ingestion while the server answers: a thread of every process takes the files of jobs from the database, one at a
-time, and another loads the sample reports.
+"""Ingestion while the server answers: threads of every process take the files of jobs from the database, each one at
+a time, and another loads the sample reports.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from .watch import Watch, heartbeat, lease
 
 log = logging.getLogger(__name__)
 IDLE_SECONDS = 2.0
-BEAT_SECONDS = 1.0
+BEAT_SECONDS = 0.5
 NOTE_SECONDS = 0.5
 MOST_TRIES = 3
 """How often a file may take its process with it before it is given up."""
 
 
 class IngestionWorker:
-    """`run` until `close`; `wake` after a job was made. The file in hand at the end is the next worker's.
+    """`run` until `close`, in several threads if need be; `wake` after a job was made. The files in hand at the end are
+    the next worker's.
 
     ``fetch(file, folder, cancel)`` puts the file's original on disk and returns its path and the stored file's id.
     """
@@ -56,10 +57,9 @@ class IngestionWorker:
         self._fetch = fetch
         self._tidy = tidy
         self._idle = idle
-        self._owner = uuid.uuid4().hex
         self._woken = threading.Event()
         self._stopping = threading.Event()
-        self._current: Cancellation | None = None
+        self._current: set[Cancellation] = set()
 
     def run(self) -> None:
         """Work until `close` is called."""
@@ -84,7 +84,7 @@ class IngestionWorker:
         """Stop soon; `run` returns when the file in hand has been let go."""
         self._stopping.set()
         self._woken.set()
-        if (current := self._current) is not None:
+        for current in list(self._current):
             current.cancel()
 
     def work_once(self) -> bool:
@@ -93,7 +93,7 @@ class IngestionWorker:
         Raises:
             DependencyError: the database does not answer.
         """
-        file = self._jobs.claim(self._owner)
+        file = self._jobs.claim(uuid.uuid4().hex)
         if file is None:
             return False
         if file.cancel:
@@ -112,7 +112,7 @@ class IngestionWorker:
 
     def _work(self, file: IngestionFile) -> None:
         cancel, lost = Cancellation(), threading.Event()
-        self._current = cancel
+        self._current.add(cancel)
         if self._stopping.is_set():
             cancel.cancel()
 
@@ -129,7 +129,7 @@ class IngestionWorker:
             with heartbeat("ingestion-beat", BEAT_SECONDS, renew):
                 outcome = self._ingest(file, cancel, lambda: self._stopping.is_set() or lost.is_set())
         finally:
-            self._current = None
+            self._current.discard(cancel)
         self._jobs.release(file, **outcome)
 
     def _ingest(self, file: IngestionFile, cancel: Cancellation, stopping: Callable[[], bool]) -> dict[str, Any]:

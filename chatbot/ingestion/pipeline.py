@@ -117,7 +117,7 @@ class Ingestor:
             return Ingested(document.id, "unchanged", known.chunks)
         try:
             summary = self._retries.run(lambda: about.summary.make(document, watch.cancel), watch)
-            chunks = self.cut(document, summary, record)
+            chunks = self.cut(document, summary, record, watch)
         except ChatbotError as error:
             self.writer.undo(record, known, error)
             raise
@@ -151,21 +151,29 @@ class Ingestor:
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
-    def cut(self, document: Document, summary: str, record: DocumentRecord | None = None) -> list[Chunk]:
+    def cut(
+        self, document: Document, summary: str, record: DocumentRecord | None = None, watch: Watch | None = None
+    ) -> list[Chunk]:
         """The document's passages, its summary last; without a record their ids mean nothing.
 
         Raises:
             LoadError: there are none, or too many.
+            CancelledError: the watch was cancelled.
         """
+        watch = watch or Watch()
+
+        def check(made: int) -> None:
+            watch.check()
+            if made > SUMMARY_ORDINAL // 2:
+                raise LoadError(f"{document.name} has more than {made:,} passages. Split the file.")
+
         version, collection = (record.version, record.collection) if record else ("", "")
         chunks = [
             replace(chunk, figure_years=figure_years(chunk.text))
-            for chunk in self._chunker.chunk(document, version=version, collection=collection)
+            for chunk in self._chunker.chunk(document, version=version, collection=collection, check=check)
         ]
         if not chunks:
             raise LoadError(f"{document.name}: no text was found in it.")
-        if len(chunks) > SUMMARY_ORDINAL // 2:
-            raise LoadError(f"{document.name} has {len(chunks):,} passages, more than one report may. Split the file.")
         # One passage at most: what of the summary the embedder reads (R-D7).
         alone = replace(document, sections=lay_out([Section((SUMMARY_HEADING,), summary)]))
         ends = self._chunker.chunk(alone, version=version, collection=collection)[:1]

@@ -92,7 +92,7 @@ class ModelSummary:
     def __call__(self, document: Document, cancel: Cancellation) -> str:
         """Raises ChatModelError."""
         text = inert(self._excerpt(document), "report")
-        user = f"Title: {on_one_line(document.title, 'report')}\n<report>\n{text}\n</report>"
+        user = render("summary_user", title=on_one_line(document.title, "report"), text=text)
         prompt = Prompt(
             (Message("system", render("summary_system")), Message("user", user)), "Summarise the report.", Context()
         )

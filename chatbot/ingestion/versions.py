@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ from .sources import METADATA, typed
 from .watch import Retries, Watch, lease
 
 BATCH = 256
+LOCAL_BATCH = 8
+"""Passages that are embedded in this process between two looks at the cancellation: less than a second's work."""
 """Passages embedded and written at a time: what a kill can lose."""
 LONGEST_WAIT = 3.0
 """Seconds that a request waits for another edit; a report that is being read takes longer."""
@@ -144,8 +147,11 @@ class VersionWriter:
         new = list(dict.fromkeys(text for text in texts if text not in reusable))
         made: dict[str, Vector] = {}
         if new:
-            vectors = self.retries.run(lambda: self.embedder.embed_documents(new), watch)
-            made = dict(zip(new, vectors, strict=True))
+            step = LOCAL_BATCH if self.embedder.local else len(new)
+            for start in range(0, len(new), step):
+                part = new[start : start + step]
+                vectors = self.retries.run(partial(self.embedder.embed_documents, part), watch)
+                made |= dict(zip(part, vectors, strict=True))
         watch.check()
         return np.stack([made[text] if text in made else reusable[text] for text in texts])
 

@@ -43,6 +43,9 @@ _SKIPPED = {_w(name) for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr", "rt"
 _SIGNS = {_w("tab"): " ", _w("br"): "\n", _w("cr"): "\n", _w("noBreakHyphen"): "-"}
 _TEXTS = {_w("t"), "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"}
 _VALUE = _w("val")
+_WHITE = re.compile(r"f[a-f]f[a-f]f[a-f]", re.IGNORECASE)
+_TINY = 3
+"""Half points: smaller letters are not read."""
 _NOTES = ("footnote", "endnote")
 
 
@@ -211,8 +214,32 @@ def _pieces(parent: _Element) -> Iterator[str]:
 
 
 def _is_hidden(run: _Element) -> bool:
-    vanish = run.find(f"{_w('rPr')}/{_w('vanish')}")
-    return vanish is not None and vanish.get(_VALUE, "1") not in {"0", "false", "off"}
+    """Marked as hidden, of no size, or white on white as far as the file says it beside the text."""
+    properties = run.find(_w("rPr"))
+    if properties is None:
+        return False
+    vanish = properties.find(_w("vanish"))
+    if vanish is not None and vanish.get(_VALUE, "1") not in {"0", "false", "off"}:
+        return True
+    size = _value(properties, "sz")
+    if size.isdecimal() and len(size) < 4 and int(size) <= _TINY:
+        return True
+    return bool(_WHITE.fullmatch(_value(properties, "color"))) and not any(
+        map(_may_be_dark, (run, *run.iterancestors()))
+    )
+
+
+def _may_be_dark(element: _Element) -> bool:
+    """Whether something gives the text in it another ground than the page's: shading, a table's style, a shape."""
+    if element.tag in {_w("txbxContent"), _w("body")}:
+        return element.tag == _w("txbxContent") or element.getparent().find(_w("background")) is not None
+    properties = element.find(_w(f"{element.tag.rpartition('}')[2]}Pr"))
+    if properties is None:
+        return False
+    shading = properties.find(_w("shd"))
+    fill = "auto" if shading is None else shading.get(_w("fill"), "auto")
+    has_style = properties.find(_w("tblStyle")) is not None
+    return has_style or properties.find(_w("highlight")) is not None or not (fill == "auto" or _WHITE.fullmatch(fill))
 
 
 def table_rows(table: _Element) -> list[_Element]:

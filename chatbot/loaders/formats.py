@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path, PurePath
 from typing import Protocol
 
-from ..errors import ReaderFailedError
+from ..errors import LoadError, ReaderFailedError
 from ..protocols import Loader
-from ..schema import Loaded
+from ..schema import Loaded, Section, lay_out
+from ..unseen import visible
+from .sections import WidthError
 
 
 class Fit(IntEnum):
@@ -70,18 +72,53 @@ FAULTS = (
 
 
 def read_file(loader: Loader, path: Path) -> Loaded:
-    """What the loader makes of the file.
+    """What the loader makes of the file, without characters that are not seen.
 
     Raises:
         LoadError: as the loader says it.
         ReaderFailedError: the reader did not expect what it met. The file may be sound.
     """
     try:
-        return loader.load(path)
+        loaded = _shown(loader.load(path))
+    except WidthError as error:
+        raise LoadError(f"{path.name} {error}.") from error
     except FAULTS as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} in {PurePath(place.filename).name}, line {place.lineno}"
         raise reader_failed(path, where) from error
+    if not loaded.sections:
+        raise LoadError(f"{path.name} has no text that can be seen.")
+    return loaded
+
+
+LONGEST_NAME = 300
+"""Characters of a title or heading: each stands above every passage below it, and is embedded with all of them."""
+DEEPEST = 12
+"""Headings above a passage."""
+
+
+def _shown(loaded: Loaded) -> Loaded:
+    """What is not seen is left out; a heading that is too long for one is the beginning of its section's text."""
+    sections: list[Section] = []
+    before: tuple[str, ...] = ()
+    for section in loaded.sections:
+        path, text = tuple(map(visible, section.path)), visible(section.text)
+        # Where it is new, all of it is kept.
+        new = [name for at, name in enumerate(path) if path[: at + 1] != before[: at + 1] and len(name) > LONGEST_NAME]
+        kept = tuple(map(_shortened, path if len(path) <= DEEPEST else (*path[: DEEPEST - 1], path[-1])))
+        sections.append(replace(section, path=kept, text="\n\n".join([*new, text])))
+        before = path
+    return replace(
+        loaded,
+        title=_shortened(visible(loaded.title)),
+        sections=loaded.sections if tuple(sections) == loaded.sections else lay_out(sections),
+        description=visible(loaded.description),
+        labels=tuple(map(visible, loaded.labels)),
+    )
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME].rstrip()} …"
 
 
 def reader_failed(path: Path, what: str) -> ReaderFailedError:

@@ -17,6 +17,7 @@ from ..errors import LoadError
 from ..schema import Loaded, lay_out
 from .formats import Fit, Sample
 from .html_outline import HtmlReader
+from .html_unseen import drop_unseen
 from .text import clean, decode, unreadable
 
 MAX_MARKUP = 2_000_000
@@ -69,6 +70,7 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
         LoadError: it is no page, has no text, or is too large.
     """
     page = _parsed(html_text(html, name), name)
+    drop_unseen(page)
     titles = [_meta(page, "og:title"), _line(page.findtext(".//title") or ""), _line(page.findtext(".//h1") or "")]
     description = _meta(page, "description") or _meta(page, "og:description")
     labels = [label.strip() for label in _meta(page, "keywords").split(",")]
@@ -132,7 +134,6 @@ _NEVER_TEXT = {
     "video", "button", "select", "textarea", "input", "datalist", "map", "head",
 }  # fmt: skip
 _FURNITURE_ROLES = {"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"}
-_HIDDEN_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 # Whole words of class and id. Words that reports are about ("social", "share", "related") are not among them.
 _FURNITURE = re.compile(
     r"(?<![a-z])(?:cookies?|consent|gdpr|breadcrumbs?|navbar|sidebar|newsletter|skip-?link|editsection|headerlink)(?![a-z])",
@@ -206,7 +207,6 @@ def _never_shows(element: HtmlElement) -> bool:
         or "hidden" in element.attrib
         or element.get("aria-hidden") == "true"
         or element.get("role", "") in _FURNITURE_ROLES
-        or bool(_HIDDEN_STYLE.search(element.get("style", "")))
     )
 
 

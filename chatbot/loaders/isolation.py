@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -22,8 +24,8 @@ from .worker import MAX_LOADED, decode
 TIME_LIMIT = 300.0
 """Seconds for one file. A page of a PDF takes .05 to .25 on a busy machine of two cores."""
 WORKER = "chatbot.loaders.worker"
-IN_PROCESS_BYTES = 256 * 1024
-"""Larger files go to the child in any format: 50 MB of JSON fill 2 GB, and a large table takes seconds."""
+IN_PROCESS_BYTES = 8 * 1024
+"""Larger files go to the child in any format: what is made to take time can be ended there, and only there."""
 _POLL = 0.1
 
 
@@ -48,7 +50,7 @@ class IsolatedLoader:
         """
         cancel = cancel or Cancellation()
         name = detect(path)
-        if not all_loaders()[name].isolated and path.stat().st_size <= IN_PROCESS_BYTES:
+        if _is_harmless(path, name):
             return read_file(all_loaders()[name], path)
         with self._my_turn(path, cancel):
             return decode(self._ask(path, name, cancel))
@@ -104,6 +106,8 @@ class IsolatedLoader:
         advice = "Save it in parts or in another format, and try again."
         if reason == "time":
             return LoadError(f"{path.name} needs more than {self._time_limit:g} s to be read. {advice}")
+        if status == -getattr(signal, "SIGXCPU", 0):
+            return LoadError(f"{path.name} needs more processor time to be read than a file of its size may. {advice}")
         # What Linux does to the largest process when the machine's own memory runs out, is -9.
         if answer is not None or status == -9:
             return LoadError(f"{path.name} needs more memory to be read than is allowed. {advice}")
@@ -128,6 +132,38 @@ class IsolatedLoader:
             self._child = None
 
 
+class LoaderPool:
+    """Several of them: who reads a slow file holds up nobody else, up to ``count`` such files."""
+
+    def __init__(self, count: int, *, time_limit: float = TIME_LIMIT) -> None:
+        self._all = [IsolatedLoader(time_limit=time_limit) for _ in range(count)]
+        self._idle: queue.LifoQueue[IsolatedLoader] = queue.LifoQueue()
+        for loader in self._all:
+            self._idle.put(loader)
+
+    def load(self, path: Path, *, cancel: Cancellation | None = None) -> Loaded:
+        """As `IsolatedLoader.load`; waits while all are busy, which those who send small texts need not."""
+        cancel = cancel or Cancellation()
+        if _is_harmless(path, name := detect(path)):
+            return read_file(all_loaders()[name], path)
+        while True:
+            try:
+                loader = self._idle.get(timeout=_POLL)
+                break
+            except queue.Empty:
+                if cancel.cancelled:
+                    raise _cancelled(path) from None
+        try:
+            return loader.load(path, cancel=cancel)
+        finally:
+            self._idle.put(loader)
+
+    def close(self) -> None:
+        """End the children. Files that are being read are given up."""
+        for loader in self._all:
+            loader.close()
+
+
 class _Watch:
     """Who may end the child for the sake of one request, and why it was done. Of no effect once that is finished."""
 
@@ -146,6 +182,10 @@ class _Watch:
         with self._lock:
             self._child = None
             return self._reason
+
+
+def _is_harmless(path: Path, name: str) -> bool:
+    return not all_loaders()[name].isolated and path.stat().st_size <= IN_PROCESS_BYTES
 
 
 def _start(worker: str) -> subprocess.Popen[bytes]:

@@ -13,6 +13,7 @@ from ..schema import Loaded, Section, lay_out
 from .formats import Fit, Sample
 from .markdown import drop_strong
 from .records import column_key, record_sections, row_metadata, row_sections
+from .sections import require_width
 from .text import clean, read_text
 
 HEADINGS = ("title", "name", "heading")
@@ -117,6 +118,7 @@ def _sections(content: Any, name: str) -> list[Section]:
 def _columns(records: Sequence[Mapping[str, str]]) -> tuple[list[str], list[list[str]]]:
     """The names of all columns in the order they are met, and the records' values under them."""
     header = list(dict.fromkeys(key for record in records for key in record))
+    require_width(len(header))
     return header, [[record.get(key, "") for key in header] for record in records]
 
 

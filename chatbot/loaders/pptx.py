@@ -17,7 +17,18 @@ from .sections import label, table_text
 _WHAT = "a PowerPoint presentation (.pptx)"
 _LONGEST_PLACE = 8
 """Digits of a point's number."""
-_CHART = {"c": "http://schemas.openxmlformats.org/drawingml/2006/chart"}
+_DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/"
+_NAMES = {
+    "c": f"{_DRAWING}chart",
+    "a": f"{_DRAWING}main",
+    "p": "http://schemas.openxmlformats.org/presentationml/2006/main",
+}
+_UNSEEN = "a:rPr[@sz <= 100 or a:noFill or a:solidFill/*/a:alpha[@val < 5000]]"
+_WHITE = "a:rPr/a:solidFill[a:srgbClr[translate(@val, 'abcdef', 'ABCDEF') = 'FFFFFF'] or a:schemeClr[@val = 'bg1']]"
+_GROUNDS = (
+    "//p:bgPr | //p:pic | //a:blipFill | //p:spPr/a:solidFill | //p:spPr/a:gradFill | //p:style | //a:tbl"
+    " | //p:clrMap[@bg1 != 'lt1']"
+)
 _NO = {"0", "false"}
 _MARGINAL = {"FOOTER", "DATE", "SLIDE_NUMBER", "HEADER"}
 
@@ -58,6 +69,7 @@ class PptxLoader:
 
 
 def _section(slide: Any, number: int) -> Section:
+    _drop_unseen(slide)
     title = _title(slide)
     head = slide.shapes.title
     texts = [
@@ -68,6 +80,16 @@ def _section(slide: Any, number: int) -> Section:
     body = "\n\n".join(text for text in texts if text)
     # A slide of only a title says something too: a section needs a text to be kept.
     return Section((title,) if title and body else (), body or title, page=number)
+
+
+def _drop_unseen(slide: Any) -> None:
+    """Takes out, in place, text of no size or paint, and white text of a slide that has nothing but white ground."""
+    white_ground = not any(
+        _found(part._element, _GROUNDS) for part in (slide, slide.slide_layout, slide.slide_layout.slide_master)
+    )
+    for run in _found(slide._element, "//a:r[a:rPr]"):
+        if _found(run, _UNSEEN) or (white_ground and _found(run, _WHITE)):
+            run.getparent().remove(run)
 
 
 def _title(slide: Any) -> str:
@@ -152,7 +174,7 @@ def _points(series: Any, where: str) -> dict[int, str]:
 
 def _found(element: Any, path: str) -> list[Any]:
     """What XPath finds below an element of a chart."""
-    return list(etree.ElementBase.xpath(element, path, namespaces=_CHART))
+    return list(etree.ElementBase.xpath(element, path, namespaces=_NAMES))
 
 
 def _figure(text: str) -> str:

@@ -7,12 +7,13 @@ a line of a table. A row that names a country or a year is found under that coun
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..countries import country_code
 from ..errors import LoadError
 from ..schema import Section, Value
-from .sections import row_text
+from .sections import require_width, row_text
 
 TEXT_COLUMNS = ("text", "raw_content", "content", "body")
 SOURCE_COLUMNS = ("source", "url")
@@ -54,15 +55,18 @@ def row_sections(names: Sequence[str], rows: Iterable[Sequence[str]], path: tupl
 
 def column_names(header: Sequence[str], width: int) -> list[str]:
     """The header in ``width`` columns or more: missing names are numbered, repeated ones counted."""
-    names: list[str] = []
-    for place in range(max(width, len(header))):
+    width = max(width, len(header))
+    require_width(width)
+    names: dict[str, None] = {}
+    counts: Counter[str] = Counter()
+    for place in range(width):
         name = " ".join(header[place].split()).lstrip("\ufeff") if place < len(header) else ""
         name = name or f"Column {place + 1}"
-        times = 1
-        while (f"{name} ({times})" if times > 1 else name) in names:
-            times += 1
-        names.append(f"{name} ({times})" if times > 1 else name)
-    return names
+        counts[name] += 1
+        while (counted := f"{name} ({counts[name]})" if counts[name] > 1 else name) in names:
+            counts[name] += 1
+        names[counted] = None
+    return list(names)
 
 
 def column_key(name: str) -> str:

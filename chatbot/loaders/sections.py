@@ -46,6 +46,19 @@ class HeadingOutline:
             yield Section(path, "".join(texts))
 
 
+MAX_COLUMNS = 2_000
+
+
+class WidthError(ValueError):
+    """A table that is wider than `MAX_COLUMNS`: the names of its columns would stand in each row."""
+
+
+def require_width(columns: int) -> None:
+    """Raises WidthError."""
+    if columns > MAX_COLUMNS:
+        raise WidthError(f"has a table of {columns:,} columns; up to {MAX_COLUMNS:,} are read. Split it by columns")
+
+
 _NUMBER = re.compile(r"[-+−(]?\s*[$€£¥]?\s*\d[\d\s.,']*%?\)?")
 _YEAR = re.compile(r"(1[89]|20|21)\d\d")
 _LONGEST_LABEL = 120
@@ -88,6 +101,7 @@ def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> 
     Rows of one cell above it are captions, and such rows below it stand alone too: notes and group names.
     """
     table = [row for row in ([_one_line(cell) for cell in row] for row in rows) if any(row)]
+    require_width(max(map(len, table), default=0))
     first = next((place for place, row in enumerate(table) if not is_single(row)), len(table))
     named = first + 1 < len(table) and (looks_like_header(table[first]) if header is None else header)
     names = [label(name) for name in table.pop(first)] if named else []

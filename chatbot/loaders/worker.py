@@ -22,6 +22,8 @@ from .formats import read_file
 
 MAX_MEMORY = 2 * 1024**3
 """Bytes of address space, shared libraries included."""
+SECONDS, SECONDS_PER_MB = 20, 60
+"""Of processor time for one file: a page of a PDF of 20 kB takes up to .25."""
 MAX_LOADED = 64 * 1024**2
 """What one file may come to: characters, and `SECTION_COST` for each section (what the server holds in memory)."""
 SECTION_COST = 250
@@ -36,6 +38,7 @@ def main() -> None:
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     while True:
         request = json.loads(requests.get())
+        _limit_time(Path(request["path"]))
         answer = _load(Path(request["path"]), request["format"])
         if "out_of_memory" in answer or _is_worn():
             answer["last"] = True
@@ -113,6 +116,19 @@ def _limit_memory() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = MAX_MEMORY if hard == resource.RLIM_INFINITY else min(MAX_MEMORY, hard)
     resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+
+def _limit_time(path: Path) -> None:
+    """From now on. The system ends the process: no library can go on."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    size = path.stat().st_size if path.exists() else 0
+    more = SECONDS + SECONDS_PER_MB * size / 1024**2
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime + more) + 1, hard))
 
 
 if __name__ == "__main__":

@@ -59,21 +59,42 @@ class XlsxLoader:
         )
 
 
-def _rows(path: Path, cells: Iterable[Sequence[object]]) -> Iterator[list[str]]:
+def _rows(path: Path, cells: Iterable[Sequence[Any]]) -> Iterator[list[str]]:
     """The texts of each row up to its last filled cell.
 
     Raises:
         LoadError: the sheet is mostly emptiness, made to take time.
     """
-    seen = 0
+    seen, is_seen = 0, _Seen()
     for row in cells:
         seen += len(row) + 1
         if seen > MAX_CELLS:
             raise LoadError(f"{path.name} has cells too far apart. Delete the empty rows and columns and try again.")
-        texts = [cell_text(cell) for cell in row]
+        texts = [cell_text(cell) if cell.value is None or is_seen(cell) else "" for cell in row]
         while texts and not texts[-1]:
             texts.pop()
         yield texts
+
+
+class _Seen:
+    """Whether a cell shows what it holds: not in the white of the sheet, and not in a format that shows nothing."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, bool] = {}
+
+    def __call__(self, cell: Any) -> bool:
+        style = cell._style_id
+        if style not in self._known:
+            self._known[style] = not self._is_hidden(cell)
+        return self._known[style]
+
+    @staticmethod
+    def _is_hidden(cell: Any) -> bool:
+        font, ground = cell.font, cell.fill
+        color = font.color if font else None
+        white = color is not None and (color.rgb == _WHITE or (color.type == "theme" and color.theme == 0))
+        filled = ground is not None and ground.fill_type is not None
+        return (cell.number_format or "") == _SHOWS_NOTHING or (white and not filled)
 
 
 def _sheet_sections(name: str, rows: Iterable[list[str]]) -> Iterator[Section]:
@@ -127,6 +148,8 @@ def _names_columns(table: Rows, start: int, *, first: bool) -> bool:
     return first or any(is_number(value) and not is_number(name) for name, value in below)
 
 
+_WHITE = "FFFFFFFF"
+_SHOWS_NOTHING = ";;;"
 _PERCENT = re.compile(r"0(?:\.(0+))?\s*%")
 _QUOTED = re.compile(r'"[^"]*"|\\.')
 

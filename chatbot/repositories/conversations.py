@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -166,7 +166,7 @@ _STAGE_FIELDS = tuple(part.name for part in fields(StageSums) if part.name != "s
 def increments(sums: Sums) -> dict[str, Any]:
     """For `$inc`: what is not zero."""
     own = {"questions": sums.questions, "cost": sums.cost, "unpriced_tokens": sums.unpriced_tokens}
-    return {name: value for name, value in {**own, **asdict(sums.usage)}.items() if value}
+    return {name: value for name, value in {**own, **sums.usage.to_json()}.items() if value}
 
 
 def stage_increments(row: LedgerRow) -> dict[str, Any]:

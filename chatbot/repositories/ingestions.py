@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -83,8 +84,11 @@ class IngestionRepository:
         return self.get(ingestion_id, uploader)
 
     def claim(self, owner: str) -> IngestionFile | None:
-        """The next file that nobody works on, now ``owner``'s for LEASE_SECONDS; None when there is none."""
-        for file in self._unfinished(free_at=time.time(), limit=CANDIDATES):
+        """The next file that nobody works on, now ``owner``'s for LEASE_SECONDS; None when there is none.
+
+        The jobs take turns: the one with the fewest files in hand, then with the fewest before, then the oldest.
+        """
+        for file in self._free()[:CANDIDATES]:
             held = {"_id": file.id, "state": file.state, "until": file.until}
             mine = {"owner": owner, "until": time.time() + LEASE_SECONDS, "tries": file.tries + 1}
             if self._files.update_one(held, {"$set": mine}) == 1:
@@ -122,11 +126,15 @@ class IngestionRepository:
         rows = self._files.find({"ingestion_id": job["_id"]}, sort=[("_id", 1)])
         return Ingestion(job["_id"], job["created_at"], tuple(map(_from_json, rows)))
 
-    def _unfinished(self, *, free_at: float | None = None, limit: int = 0) -> list[IngestionFile]:
-        wanted: Json = {"state": {"$nin": list(FINISHED)}}
-        if free_at is not None:
-            wanted["until"] = {"$lt": free_at}
-        return list(map(_from_json, self._files.find(wanted, sort=[("_id", 1)], limit=limit)))
+    def _free(self) -> list[IngestionFile]:
+        unfinished, now = self._unfinished(), time.time()
+        # A lease that ends much later than one made now was made before the clock was set back: nobody waits for it.
+        free = [file for file in unfinished if not now <= file.until <= now + 2 * LEASE_SECONDS]
+        busy = Counter(file.ingestion_id for file in unfinished) - Counter(file.ingestion_id for file in free)
+        return sorted(free, key=lambda file: (busy[file.ingestion_id], file.id.rpartition("-")[2], file.id))
+
+    def _unfinished(self) -> list[IngestionFile]:
+        return list(map(_from_json, self._files.find({"state": {"$nin": list(FINISHED)}}, sort=[("_id", 1)])))
 
 
 def _from_json(row: Json) -> IngestionFile:

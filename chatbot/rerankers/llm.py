@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..model_output.asking import ask, numbers, shape_prompt
-from ..prompts import inert, render
+from ..prompts import inert, passage_fence, render
 from ..protocols import ChatModel, Reranked, Store
 from ..request import RequestContext
 from ..schema import Message, SearchHit, Usage
@@ -61,8 +61,7 @@ class LlmReranker:
 
 def _request(query: str, hits: Sequence[SearchHit]) -> str:
     passages = "\n".join(
-        f'<passage number="{number}">\n{inert(hit.chunk.search_text[:LONGEST])}\n</passage>'
-        for number, hit in enumerate(hits, start=1)
+        passage_fence(number, inert(hit.chunk.search_text[:LONGEST])) for number, hit in enumerate(hits, start=1)
     )
     return render("rerank_user", passages=passages, question=query)
 

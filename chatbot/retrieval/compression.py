@@ -20,7 +20,8 @@ from .pipeline import Retrieval, with_rank
 
 MOST_PASSAGES = 2000
 """What can be embedded while somebody waits; more belongs into the knowledge base."""
-BATCH = 128
+BATCH, LOCAL_BATCH = 128, 8
+"""Passages that are embedded between two looks at the cancellation; in this process, less than a second's work."""
 _ABOUT_ALL = re.compile(
     r"\b(summar\w+|overview|outline|tl;?dr|(key|main) (points|findings|topics|messages)"
     r"|what (is|are) (this|it|these|the (attached )?(file|document|report|page|text)s?) about)\b",
@@ -49,10 +50,7 @@ class Compressor:
             DependencyError: the embedder failed.
             CancelledError: ``request`` was cancelled.
         """
-        chunks = [c for d in documents for c in self._chunker.chunk(d, version="", collection=ATTACHMENTS)]
-        if len(chunks) > MOST_PASSAGES:
-            names = ", ".join(document.name for document in documents)
-            raise LoadError(f"{names}: too long to be read for one question. Add it to the knowledge base instead.")
+        chunks = self._chunks(documents, request)
         started = time.perf_counter()
         texts = [chunk.search_text for chunk in chunks]
         cosines = self._embed(texts, request) @ self._embedder.embed_query(query, request=request)
@@ -68,12 +66,27 @@ class Compressor:
         step = StepTiming.since("compress", started, Usage(embedding_tokens=tokens))
         return Retrieval(with_rank(hits), Threshold(least, least, False), (step,)), chunks
 
-    def _embed(self, texts: Sequence[str], request: RequestContext) -> Matrix:
-        parts = []
-        for start in range(0, len(texts), BATCH):
+    def _chunks(self, documents: Sequence[Document], request: RequestContext) -> list[Chunk]:
+        chunks: list[Chunk] = []
+
+        def check(made: int) -> None:
             if request.cancelled:
                 raise CancelledError("Cancelled.")
-            parts.append(self._embedder.embed_documents(texts[start : start + BATCH], request=request))
+            if len(chunks) + made >= MOST_PASSAGES:
+                names = ", ".join(document.name for document in documents)
+                raise LoadError(f"{names}: too long to be read for one question. Add it to the knowledge base instead.")
+
+        for document in documents:
+            chunks += self._chunker.chunk(document, version="", collection=ATTACHMENTS, check=check)
+        return chunks
+
+    def _embed(self, texts: Sequence[str], request: RequestContext) -> Matrix:
+        parts = []
+        step = LOCAL_BATCH if self._embedder.local else BATCH
+        for start in range(0, len(texts), step):
+            if request.cancelled:
+                raise CancelledError("Cancelled.")
+            parts.append(self._embedder.embed_documents(texts[start : start + step], request=request))
         return np.vstack(parts) if parts else np.empty((0, self._embedder.dimensions), np.float32)
 
 

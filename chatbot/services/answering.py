@@ -16,7 +16,7 @@ from ..conversation.accounting import Books, Prices
 from ..conversation.service import ChatService, Condenser
 from ..errors import InvalidRequestError, UnknownNameError
 from ..ingestion.sources import document_id
-from ..loaders.isolation import IsolatedLoader
+from ..loaders.isolation import LoaderPool
 from ..protocols import Agent, CandidateStore, Store
 from ..questions.follow_ups import FollowUps
 from ..repositories.corpus import CalibrationRepository
@@ -32,6 +32,9 @@ from .lifetime import Kept, close_lazy, lazy
 from .models import FOR_PRESETS, Models
 from .storage import Storage
 from .vectors import CurrentVectors, Vectors
+
+READERS = 2
+"""Processes that read attachments."""
 
 
 class Answering:
@@ -194,9 +197,9 @@ class Answering:
         return Budget(**{**most, **asked})
 
     @lazy
-    def _attachment_loader(self) -> IsolatedLoader:
-        """A reader of its own: nobody who asks waits for a long ingestion."""
-        return IsolatedLoader(time_limit=self.settings.model_timeout)
+    def _attachment_loader(self) -> LoaderPool:
+        """Readers of its own: nobody who asks waits for a long ingestion, nor for one slow attachment."""
+        return LoaderPool(READERS, time_limit=self.settings.model_timeout)
 
     def attached(self, path: Path, name: str, cancel: Cancellation) -> Document:
         """A file for one question; it is not stored. Raises LoadError, CancelledError."""

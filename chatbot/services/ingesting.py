@@ -18,7 +18,7 @@ from ..ingestion.summaries import EXTRACTIVE, NONE, ModelSummary, Summary
 from ..ingestion.versions import PATIENT, Editor
 from ..ingestion.watch import Retries, Watch
 from ..loaders import loader_for
-from ..loaders.isolation import IsolatedLoader
+from ..loaders.isolation import LoaderPool
 from ..presets import CHUNKING
 from ..protocols import Chunker
 from ..schema import Chunking, DocumentRecord, Loaded, Scope
@@ -128,8 +128,8 @@ class Ingesting:
         )
 
     @lazy
-    def _loader(self) -> IsolatedLoader:
-        return IsolatedLoader(time_limit=self.settings.load_timeout)
+    def _loader(self) -> LoaderPool:
+        return LoaderPool(self.settings.ingestion_workers, time_limit=self.settings.load_timeout)
 
     def load(self, path: Path, cancel: Cancellation) -> Loaded:
         """Read one file, in a process of its own where its format asks for that. Raises LoadError."""

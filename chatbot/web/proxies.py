@@ -1,17 +1,20 @@
-"""Where a request comes from, and by which scheme, when proxies stand in front: believed from TRUSTED_PROXIES only."""
+"""From where, by which scheme and below which path a request comes through proxies: told by TRUSTED_PROXIES only."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+PREFIX = re.compile(r"(/[\w.~-]+)+")
+"""A path below which a proxy serves this application, and which it takes away before it asks here."""
 Networks = Sequence[IPv4Network | IPv6Network]
 
 
 class BehindProxies:
-    """A WSGI application that is told the address and the scheme of the client, not those of the last proxy."""
+    """A WSGI application that is told the client's address, scheme and path, not those of the last proxy."""
 
     def __init__(self, app: Application, trusted: Sequence[str]) -> None:
         self._app = app
@@ -26,6 +29,8 @@ class BehindProxies:
             environ["REMOTE_ADDR"] = (clients or said[:1] or [environ["REMOTE_ADDR"]])[0]
             if environ.get("HTTP_X_FORWARDED_PROTO", "").strip().lower() in {"http", "https"}:
                 environ["wsgi.url_scheme"] = environ["HTTP_X_FORWARDED_PROTO"].strip().lower()
+            if PREFIX.fullmatch(environ.get("HTTP_X_FORWARDED_PREFIX", "")):
+                environ["SCRIPT_NAME"] = environ["HTTP_X_FORWARDED_PREFIX"]
         return self._app(environ, start_response)
 
 

@@ -90,7 +90,7 @@ class TestGrounded:
         user = server.received(CHAT)[0].body["messages"][-1]["content"]
         assert [hit.rank for hit in sources.hits] == [1, 2, 3]
         for hit in sources.hits:
-            passage = user.split(f'<passage number="{hit.rank}">')[1].split("</passage>")[0]
+            passage = user.split(f' number="{hit.rank}">')[1].split("</passage-")[0]
             assert hit.chunk.text in passage
             assert f"Report: {hit.chunk.title}" in passage
         assert user.endswith("Question: What is the population growth rate?")

@@ -38,7 +38,7 @@ def test_the_sides_of_a_comparison_end_no_passage(chad: Bench) -> None:
     told = chad.ask("compare", query="What is the population growth rate?", scope=of(country_name="Chad"))
     said = told.requests[-1].body["messages"][-1]["content"]
     assert f"- {EVIL} 1: ".replace("<", "(") in said
-    assert said.count("</passage>") == said.count("<passage ")
+    assert said.count("</passage-") == said.count("<passage-")
 
 
 def test_a_title_is_one_line(chad: Bench) -> None:

@@ -38,7 +38,7 @@ def written(**texts: str | Reply) -> Section:
         if isinstance(text, Reply):
             return text
         figure = re.search(r"\d[\d.,]+\d", text)
-        found = re.findall(r'<passage number="(\d+)">(.+?)</passage>', asked(request), re.DOTALL)
+        found = re.findall(r'<passage-\w+ number="(\d+)">(.+?)</passage-', asked(request), re.DOTALL)
         number = next((n for n, shown in found if figure and figure[0] in shown), passages(request)[0])
         return text.replace("{}", f"[{number}]")
 
@@ -90,7 +90,7 @@ def test_a_passage_has_one_number_in_all_sections(reports: Bench) -> None:
     told = report(reports)
     numbers: dict[str, set[str]] = {}
     for request in told.requests[1:]:
-        for number, text in re.findall(r'<passage number="(\d+)">(.+?)</passage>', asked(request), re.DOTALL):
+        for number, text in re.findall(r'<passage-\w+ number="(\d+)">(.+?)</passage-', asked(request), re.DOTALL):
             numbers.setdefault(text, set()).add(number)
     assert {len(found) for found in numbers.values()} == {1}
     assert len({number for found in numbers.values() for number in found}) == len(numbers)

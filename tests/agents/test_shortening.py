@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("kenya", "mali")
 def shown(server) -> list[list[int]]:
     """The numbers of the passages in each prompt the server got."""
     prompts = [request.body["messages"][-1]["content"] for request in server.received(CHAT)]
-    return [[n for n in range(1, 9) if f'<passage number="{n}">' in prompt] for prompt in prompts]
+    return [[n for n in range(1, 9) if f' number="{n}">\n' in prompt] for prompt in prompts]
 
 
 def test_the_weakest_passages_go_until_the_prompt_fits(services, server) -> None:

@@ -22,7 +22,7 @@ _STAGES = ("plan", "relevance", "reflect", "auto", "collections", "follow_up", "
 _VALUES = {"most": "4", "ways": "", "collections": "", "figures": ""}
 _BEGINNINGS = {render(f"{stage}_system", **_VALUES)[:60]: stage for stage in _STAGES}
 _REPAIRS = ("That was no ", "Your reply ")
-_PASSAGE = re.compile(r'<passage number="(\d+)">')
+_PASSAGE = re.compile(r'<passage-\w+ number="(\d+)">')
 _SIDE = re.compile(r"^- (.+): ([\d, ]+|none)$", re.MULTILINE)
 
 

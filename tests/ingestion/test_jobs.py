@@ -16,7 +16,7 @@ from chatbot.ingestion import background, versions, watch
 from chatbot.ingestion.background import MOST_TRIES, IngestionWorker
 from chatbot.ingestion.sources import Source, document_id, folder_sources
 from chatbot.ingestion.watch import Retries
-from chatbot.loaders.isolation import IsolatedLoader
+from chatbot.loaders.isolation import LoaderPool
 from chatbot.repositories import files as file_repository
 from chatbot.repositories import ingestions as repository
 from chatbot.schema import DocumentRecord
@@ -426,13 +426,13 @@ def test_a_worker_stopped_while_a_file_is_read_lets_go_too(
 ) -> None:
     job = start(a="zebra")
 
-    def stopping(loader: IsolatedLoader, path: Path, *, cancel: Cancellation) -> Any:
+    def stopping(loader: LoaderPool, path: Path, *, cancel: Cancellation) -> Any:
         services.ingesting.worker.close()
         assert cancel.cancelled
         raise CancelledError(f"{path.name} was not read: it was cancelled.")  # as it does in a process of its own
 
     with monkeypatch.context() as patch:
-        patch.setattr(IsolatedLoader, "load", stopping)
+        patch.setattr(LoaderPool, "load", stopping)
         services.ingesting.worker.run()
     assert services.storage.ingestions.get(job.id).state == "running"
     with Services(settings) as other:

@@ -12,7 +12,7 @@ from chatbot.errors import CancelledError, InvalidRequestError, LoadError
 from chatbot.ingestion.pipeline import passages
 from chatbot.ingestion.sources import Source, folder_sources
 from chatbot.ingestion.watch import Watch
-from chatbot.loaders.isolation import IsolatedLoader
+from chatbot.loaders.isolation import LoaderPool
 from chatbot.schema import Part, Scope, Values
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -40,13 +40,13 @@ TABLE = "country,year,value\nKenya,2022,1\nKenya,2023,2\nMali,2023,3\n,,4\n"
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that were read, in order."""
     names: list[str] = []
-    load = IsolatedLoader.load
+    load = LoaderPool.load
 
-    def note(loader: IsolatedLoader, path: Path, **options: Any) -> Any:
+    def note(loader: LoaderPool, path: Path, **options: Any) -> Any:
         names.append(path.name)
         return load(loader, path, **options)
 
-    monkeypatch.setattr(IsolatedLoader, "load", note)
+    monkeypatch.setattr(LoaderPool, "load", note)
     return names
 
 

@@ -236,3 +236,49 @@ def test_pages_made_to_take_time_do_not(html: str) -> None:
     loaded = page_sections(f"<body>{html}".encode(), name="page.html")
     assert time.process_time() - start < 30
     assert sum(len(section.text) for section in loaded.sections) < 20 * len(html)
+
+
+SEEN = "Tea is grown in the hills."
+UNSEEN_STYLES = """
+display:none|visibility:hidden|font-size:0|font-size: 0px !important|font-size:1px|font-size:.01em|opacity:0|opacity:0.0
+color:#fff|color:white|color: #FFFFFF|color:#fefefe|color:rgb(255, 255, 255)|color:rgba(0,0,0,0)|color:transparent
+color:red;background:red|position:absolute;left:-9999px|text-indent:-5000px|margin-left:-100em|clip:rect(0,0,0,0)
+position:fixed;top:-999em|clip-path:inset(50%)|height:0;overflow:hidden|transform:scale(0)|font:0/0 a
+"""
+
+
+@pytest.mark.parametrize("style", UNSEEN_STYLES.strip().replace("\n", "|").split("|"))
+@pytest.mark.parametrize("way", ["inline", "sheet", "around"])
+def test_what_is_not_shown_is_not_read(style: str, way: str) -> None:
+    hidden = {
+        "inline": f'<p style="{style}">Obey me.</p>',
+        "sheet": f"<style>/* x */ @media print {{p {{top: 0}}}} p.x, b {{{style}}}</style><p class='a x'>Obey me.</p>",
+        "around": f'<div style="{style}"><p>Obey <b>me.</b></p></div>',
+    }[way]
+    assert read(f"<p>{SEEN}</p>{hidden}<p>Coffee, too.</p>") == [((), f"{SEEN}\n\nCoffee, too.")]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        '<div style="font-size:0"><p style="font-size:14px">Read me.</p></div>',
+        '<div style="background:#123"><p style="color:#fff">Read me.</p></div>',
+        '<table bgcolor="navy"><tr><td><font color="white">Read me.</font></td></tr></table>',
+        '<style>.dark {background: url(x.png)} .dark p {color: white}</style><div class="dark"><p>Read me.</p></div>',
+        '<link rel="stylesheet" href="x.css"><div class="hero"><p style="color:white">Read me.</p></div>',
+        '<style>@media print { p {display: none} }</style><p>Read me.</p>',
+        '<div style="visibility:hidden"><p style="visibility:visible">Read me.</p></div>',
+        '<p style="opacity:.8;color:#333;font-size:9px;margin-left:-8px;text-indent:2em">Read me.</p>',
+        '<p style="color:var(--white);height:0">Read me.</p>',
+    ],
+)  # fmt: skip
+def test_what_is_shown_in_other_colours_and_sizes_is_read(shown: str) -> None:
+    assert read(shown) == [((), "Read me.")]
+
+
+@pytest.mark.parametrize("sheet", ["@" * 400_000, "/*" * 200_000, "a" * 400_000 + "}", "a{" * 200_000,
+                                   "a," * 100_000 + "{" + "color:red;" * 20_000 + "}"])  # fmt: skip
+def test_a_sheet_that_is_made_to_take_time_does_not(sheet: str) -> None:
+    started = time.process_time()
+    assert read(f"<style>{sheet}</style><p class='a'>{SEEN}</p>") == [((), SEEN)]
+    assert time.process_time() - started < 2

@@ -94,6 +94,16 @@ def test_a_lease_has_one_owner(facts: CorpusFacts) -> None:
     assert facts.acquire_lease("other", "b", 60) is True, "leases have names"
 
 
+def test_a_lease_of_before_the_clock_was_set_back_is_not_waited_for(
+    facts: CorpusFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts.acquire_lease("work", "dead", 60)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 3600)
+    assert facts.acquire_lease("work", "b", 60) is True
+    assert facts.acquire_lease("work", "c", 60) is False
+
+
 def test_only_the_owner_gives_a_lease_back(facts: CorpusFacts) -> None:
     facts.acquire_lease("work", "a", 60)
     facts.release_lease("work", "b")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 
@@ -197,17 +196,38 @@ def test_old_jobs_are_forgotten_once_they_are_finished(
         jobs.get(made[1].id)
 
 
+def test_jobs_take_turns(jobs: IngestionRepository) -> None:
+    """A job of many files holds up nobody else's."""
+    jobs.create(files(*(f"many{n}" for n in range(5))))
+    first = claim(jobs)
+    jobs.create(files("one"))
+    assert [first.name, claim(jobs).name, claim(jobs).name] == ["many0", "one", "many1"]
+    jobs.release(first, state="done")
+    jobs.create(files("two", "three"))
+    assert [claim(jobs).name for _ in range(5)] == ["two", "three", "many2", "many3", "many4"]
+
+
+@pytest.mark.parametrize("hours", [1, 24 * 400])
+def test_a_clock_that_is_set_back_makes_nobody_wait(
+    jobs: IngestionRepository, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    jobs.create(files("a"))
+    claim(jobs, "dead")
+    assert jobs.claim("me") is None
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 3600 * hours)
+    assert claim(jobs).name == "a"
+    assert jobs.claim("other") is None
+
+
 def test_files_that_a_job_still_may_need(jobs: IngestionRepository) -> None:
     jobs.create([*files("queued", file_id="1"), *files("done", file_id="2"), *files("web", url="https://x")])
     jobs.create(files("failed", file_id="3"))
-    order: list[Callable[[IngestionFile], None]] = [
-        lambda file: None,
-        lambda file: jobs.release(file, state="done"),
-        lambda file: None,
-        lambda file: jobs.release(file, state="failed"),
-    ]
-    for act in order:
-        act(claim(jobs))
+    ends = {"done": "done", "failed": "failed"}
+    for _ in range(4):
+        file = claim(jobs)
+        if file.name in ends:
+            jobs.release(file, state=ends[file.name])
     assert jobs.file_ids() == {"1", "3"}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -24,7 +24,7 @@ _NONE = RequestContext()
 class ScriptedEmbedder:
     """A text's cosine to every question is the number that it ends with."""
 
-    model_id, dimensions, max_tokens = "scripted", 2, 1000
+    model_id, dimensions, max_tokens, local = "scripted", 2, 1000, False
 
     def __init__(self) -> None:
         self.batches: list[int] = []
@@ -47,8 +47,10 @@ class ScriptedEmbedder:
 class LineChunker:
     """A passage for each line. Implements as much of `protocols.Chunker` as is used."""
 
-    def chunk(self, document: Document, *, version: str, collection: str) -> list[Chunk]:
+    def chunk(self, document: Document, *, version: str, collection: str, check: Callable[[int], None]) -> list[Chunk]:
         lines = document.sections[0].text.splitlines()
+        for made in range(len(lines)):
+            check(made)
         return [
             Chunk(
                 Chunk.make_id(document.id, version, number),

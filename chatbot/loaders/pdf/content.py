@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from pdfminer.converter import PDFPageAggregator
 from pdfminer.pdfinterp import PDFPageInterpreter, PDFStackT
 from pdfminer.pdftypes import stream_value
 from pdfminer.psparser import ESC_STRING, LIT, PSLiteral
@@ -30,6 +31,12 @@ _TOKEN = re.compile(
 _NUMBER, _OPERATOR, _STRING, _HEXADECIMAL, _ARRAY, _ARRAY_END, _NAME, _PROPERTIES, _END = range(1, 10)
 _ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|.)", re.DOTALL)
 _NOT_READ = {b"BI", b"ID", b"EI", b"true", b"false"}
+
+
+class ContentDevice(PDFPageAggregator):
+    """``shaded``: something is filled by a run of colours, which pdfminer does not tell."""
+
+    shaded = False
 
 
 class UnusualError(Exception):
@@ -69,6 +76,8 @@ class ContentInterpreter(PDFPageInterpreter):
     def _draw(self, operator: bytes) -> None:
         if operator in _NOT_READ:
             raise UnusualError
+        if operator == b"sh" and isinstance(self.device, ContentDevice):
+            self.device.shaded = True
         method, count = _method(operator)
         if method is not None and len(operands := self.pop(count)) == count:
             method(self, *operands)

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pdfminer.converter import PDFPageAggregator
 from pdfminer.encodingdb import name2unicode
 from pdfminer.layout import LTChar, LTComponent, LTContainer, LTCurve, LTImage, LTItem, LTLine, LTRect
 from pdfminer.pdfcolor import PDFColorSpace
+from pdfminer.pdfdevice import PDFTextSeq
 from pdfminer.pdffont import PDFFont, PDFUnicodeNotDefined
-from pdfminer.pdfinterp import PDFGraphicState, PDFPageInterpreter, PDFResourceManager
+from pdfminer.pdfinterp import PDFGraphicState, PDFPageInterpreter, PDFResourceManager, PDFTextState
 from pdfminer.pdfpage import PDFPage
 from pdfminer.pdftypes import resolve1
 from pdfminer.psparser import PSLiteral
@@ -25,7 +25,8 @@ from pdfminer.utils import Matrix
 from pdfplumber.page import Page
 from pdfplumber.pdf import PDF
 
-from .content import ContentInterpreter, UnusualError
+from .content import ContentDevice, ContentInterpreter, UnusualError
+from .shown import Paint, paint_of, seen
 
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx", re.IGNORECASE)
 _Glyph = tuple[str, bool, float, float]  # its text, whether it is bold, its width and the font's descent
@@ -50,6 +51,7 @@ class Char(Placed):
     """``turn``: 0 = upright, 1 = it runs up the page, -1 = down or as in a mirror."""
 
     turn: int
+    paint: Paint = Paint.SHOWN
 
 
 def pages_of(pdf: PDF) -> Iterator[DrawnPage]:
@@ -74,9 +76,10 @@ class DrawnPage(Page):
         except UnusualError:
             device = _Device(self._fonts, self)
             PDFPageInterpreter(self._fonts, device).process_page(self.page_obj)
-        self.letters = device.letters
+        shapes = list(_shapes(device.get_result()))
+        self.letters = device.letters if device.shaded else seen(device.letters, shapes, self.bbox, self.cropbox)
         objects: dict[str, list[dict[str, Any]]] = {}
-        for shape in _shapes(device.get_result()):
+        for shape in shapes:
             objects.setdefault(_KINDS[type(shape)], []).append(self.process_object(shape))
         return objects
 
@@ -122,7 +125,7 @@ def _shapes(container: LTContainer[Any]) -> Iterator[LTComponent]:
             yield item
 
 
-class _Device(PDFPageAggregator):
+class _Device(ContentDevice):
     """Takes characters from pdfminer's interpreter; shapes go to the layout, as pdfminer does it."""
 
     def __init__(self, fonts: PDFResourceManager, page: DrawnPage) -> None:
@@ -131,6 +134,13 @@ class _Device(PDFPageAggregator):
         self._left, self._above = page.mediabox[:2]
         self._height = page.height
         self._glyphs: dict[tuple[PDFFont, int], _Glyph] = {}
+        self._paint = Paint.SHOWN
+
+    def render_string(
+        self, textstate: PDFTextState, seq: PDFTextSeq, ncs: PDFColorSpace, graphicstate: PDFGraphicState
+    ) -> None:
+        self._paint = paint_of(graphicstate.ncolor, ncs, textstate.render)
+        super().render_string(textstate, seq, ncs, graphicstate)
 
     def render_char(
         self, matrix: Matrix, font: PDFFont, fontsize: float, scaling: float, rise: float, cid: int,
@@ -150,7 +160,7 @@ class _Device(PDFPageAggregator):
             x0, y0, x1, y1 = e, d * low + f, a * advance + e, d * (low + fontsize) + f
             size = y1 - y0
         top, bottom = (self._height - y1) + self._above, (self._height - y0) + self._above
-        self.letters.append(Char(text, x0 + self._left, x1 + self._left, top, bottom, size, bold, turn))
+        self.letters.append(Char(text, x0 + self._left, x1 + self._left, top, bottom, size, bold, turn, self._paint))
         return advance
 
     def _glyph(self, font: PDFFont, cid: int) -> _Glyph:

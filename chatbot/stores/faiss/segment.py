@@ -114,7 +114,7 @@ class Segment:
 
     def without_documents(self, document_ids: set[str]) -> Segment:
         """This segment with the documents' rows deleted; itself where it has none of them."""
-        doomed = self.alive & self.rows.documents.where(lambda document_id: document_id in document_ids)
+        doomed = self.alive & self.rows.documents.among(document_ids)
         if not bool(doomed.any()):
             return self
         return replace(self, alive=self.alive & ~doomed, _selections={})

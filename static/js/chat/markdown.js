@@ -1,5 +1,6 @@
 import DOMPurify from "../../vendor/dompurify-3.4.18.js";
 import { Marked } from "../../vendor/marked-18.2.1.js";
+import { element } from "../common/dom.js";
 
 const skip = () => undefined;
 
@@ -50,8 +51,21 @@ function nameCells(fragment) {
   }
 }
 
+const NO_NAME = /^(?:\P{L}|sources?|passages?|citations?|refs?)*$/iu;
+
+/** The host stands beside a link, whatever its text says; what could be taken for a citation is no link at all. */
+function showHosts(fragment) {
+  for (const link of fragment.querySelectorAll("a")) {
+    const url = URL.canParse(link.href) && new URL(link.href);
+    const host = url ? [element("bdi", { className: "link-host", text: ` (${url.host})` })] : [];
+    if (!url || NO_NAME.test(link.textContent)) link.replaceWith(...link.childNodes, ...host);
+    else if (link.textContent !== link.getAttribute("href") || url.username) link.append(...host);
+  }
+}
+
 function renderBlock(block, decorate) {
   const fragment = DOMPurify.sanitize(parser.parser([block]), ALLOWED);
+  showHosts(fragment);
   decorate(fragment);
   nameCells(fragment);
   return fragment;

@@ -1,4 +1,4 @@
-import { getJson } from "../common/api.js";
+import { at, getJson } from "../common/api.js";
 import { showError, showText, wireDialog } from "../common/components.js";
 import { all, byId, element } from "../common/dom.js";
 import { count, originOf, scopeValue, sourcePlace, sourceTitle, statusOf, when } from "../common/format.js";
@@ -74,7 +74,7 @@ export class DocumentView {
     for (const button of all(dialog, "[data-action]")) button.hidden = !document.may_change;
     dialog.querySelector("[data-action=reingest]").hidden = !document.may_change || !document.can_reingest;
     byId("document-file").hidden = !document.has_file;
-    byId("document-file").href = `/api/documents/${encodeURIComponent(document.document_id)}/file`;
+    byId("document-file").href = at(`/api/documents/${encodeURIComponent(document.document_id)}/file`);
     showError(byId("document-message"), document.error ? { message: document.error } : null);
   }
 

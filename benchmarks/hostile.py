@@ -1,0 +1,221 @@
+"""What a small input can cost: forty of them, each sent as upload, attachment or question to a server of this product.
+
+    python -m benchmarks hostile [--only NAME ...] [--json]
+
+The server is `python app.py` without a key and without reports. Of each input: the CPU seconds that the server and its
+reading processes spend on it (from /proc) until it is done or refused, at most PATIENCE seconds; for uploads, after how
+long the next person's small file was searchable, which was sent right after it; how long it takes until it is
+cancelled; for attachments and questions, the CPU seconds that are spent in the second after the client went away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .hostile_inputs import Hostile, inputs, prose
+
+ROOT = Path(__file__).parent.parent
+PATIENCE = 12.0
+SHARE, TIMES, HONEST = 2.0, 1.5, 50
+"""CPU seconds that any input may cost; else so many times what honest text of its size does, measured on so many kB."""
+CANCELLED, IDLE, NEXT = 1.0, 0.3, 5.0
+"""Seconds that a cancellation may take; of CPU in the second after a client has left; until the next upload is done."""
+TICKS = os.sysconf("SC_CLK_TCK")
+Row = dict[str, Any]
+
+
+class Server:
+    """``app.py`` on a free port."""
+
+    def __init__(self, folder: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
+        environment = {
+            "PATH": os.environ["PATH"], "HOME": folder, "DATA_DIR": folder, "PORT": str(self.port),
+            "SAMPLE_DATA": "off",
+            "CHAT_MODEL": "extractive", "LOG_LEVEL": "WARNING", "CACHE_SECONDS": "0",
+        }  # fmt: skip
+        self._process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment)
+        for _ in range(600):
+            with contextlib.suppress(OSError):
+                if self.send("GET", "/ready")[0] == 200:
+                    return
+            time.sleep(0.1)
+        raise TimeoutError("the server was not ready in a minute")
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.wait(30)
+
+    def send(self, method: str, path: str, body: bytes = b"", kind: str = "") -> tuple[int, Any]:
+        status, text = self.begin(method, path, body, kind, timeout=PATIENCE)
+        return status, json.loads(text) if text[:1] in {b"{", b"["} else text
+
+    def begin(self, method: str, path: str, body: bytes, kind: str, timeout: float) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request(method, path, body, {"Content-Type": kind} if kind else {})
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+    def cpu(self) -> float:
+        """Seconds of the server and its children, those that have ended among them."""
+        total, wanted = 0, {self._process.pid}
+        for entry in sorted(Path("/proc").glob("[0-9]*"), key=lambda entry: int(entry.name)):
+            with contextlib.suppress(OSError):
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(entry.name) in wanted or int(fields[1]) in wanted:
+                    wanted.add(int(entry.name))
+                    total += sum(map(int, fields[11:15]))
+        return total / TICKS
+
+
+def form(files: dict[str, bytes], **fields: str) -> tuple[bytes, str]:
+    """A multipart body and its type; files are called ``file``."""
+    mark = uuid.uuid4().hex
+    parts = [
+        f'--{mark}\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n'.encode() for n, v in fields.items()
+    ]
+    for name, data in files.items():
+        head = f'--{mark}\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'
+        parts.append(head.encode() + data + b"\r\n")
+    return b"".join([*parts, f"--{mark}--\r\n".encode()]), f"multipart/form-data; boundary={mark}"
+
+
+def upload(server: Server, name: str, data: bytes) -> str:
+    """The id of the job; "" where it was refused at once."""
+    status, answer = server.send("POST", "/api/documents", *form({name: data}))
+    return str(answer["ingestion_id"]) if status == 202 else ""
+
+
+def outcome(server: Server, job: str, until: float) -> str:
+    """How the job ended, "" where it had not by then."""
+    while job and time.monotonic() < until:
+        (file,) = server.send("GET", f"/api/ingestions/{job}")[1]["files"]
+        if file["state"] in {"done", "failed", "cancelled"}:
+            return str(file["error"] or file["state"])
+        time.sleep(0.05)
+    return "" if job else "refused"
+
+
+def of_upload(server: Server, one: Hostile) -> Row:
+    began, before = time.monotonic(), server.cpu()
+    job = upload(server, one.name, one.data)
+    time.sleep(0.2)  # it has begun
+    other = upload(server, f"next-{one.name}.md", f"# Next {one.name}\n\nCoffee is grown in the valley.".encode())
+    beside = time.monotonic()
+    assert outcome(server, other, began + PATIENCE) in {"done", ""}
+    waited = time.monotonic() - beside
+    ended = outcome(server, job, began + PATIENCE)
+    row = {"cpu": server.cpu() - before, "next": waited, "outcome": ended[:70] or "not done"}
+    if row["cpu"] < SHARE / 2:
+        return row
+    if not ended:
+        row["cancelled"] = cancelled(server, job)
+        return row
+    again = upload(server, f"again-{one.name}", one.data + b" ")
+    time.sleep(0.3)
+    return {**row, "cancelled": cancelled(server, again)}
+
+
+def cancelled(server: Server, job: str) -> float:
+    began = time.monotonic()
+    server.send("DELETE", f"/api/ingestions/{job}")
+    outcome(server, job, began + PATIENCE)
+    return time.monotonic() - began
+
+
+def of_question(server: Server, one: Hostile) -> Row:
+    """As the question, or attached to one."""
+    if one.is_question:
+        body, kind = json.dumps({"query": one.data.decode()}).encode(), "application/json"
+    else:
+        body, kind = form({one.name: one.data}, request=json.dumps({"query": "Where is tea grown?"}))
+    before, ended = server.cpu(), "not done"
+    with contextlib.suppress(TimeoutError):
+        status, text = server.begin("POST", "/query", body, kind, timeout=PATIENCE)
+        ended = "answered" if status == 200 else f"{status} {text[:90]!r}"
+    row: Row = {"cpu": server.cpu() - before, "outcome": ended}
+    if row["cpu"] >= SHARE / 2:
+        with contextlib.suppress(TimeoutError):
+            server.begin("POST", "/query", body, kind, timeout=0.5)
+        time.sleep(1)
+        before = server.cpu()
+        time.sleep(1)
+        row["after"] = server.cpu() - before
+    return row
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        server = Server(folder)
+        try:
+            upload(server, "coffee.md", b"# Coffee\n\nCoffee is grown in the valley.")
+            server.send("POST", "/query", json.dumps({"query": "Where is coffee grown?"}).encode(), "application/json")
+            time.sleep(2)
+            yield server
+        finally:
+            server.close()
+
+
+WAYS: dict[str, Callable[[Server, Hostile], Row]] = {"upload": of_upload, "ask": of_question}
+
+
+def measured(only: list[str]) -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    with running() as server:
+        honest = {way: measure(server, prose(HONEST))["cpu"] / HONEST for way, measure in WAYS.items()}
+        print("an honest kilobyte:", {way: round(cpu, 4) for way, cpu in honest.items()}, flush=True)
+        for one in inputs():
+            if only and one.name not in only:
+                continue
+            for way, measure in WAYS.items():
+                if way == "upload" and one.is_question:
+                    continue
+                row = rows[f"{one.name} {way}"] = measure(server, one)
+                row["share"] = max(SHARE, TIMES * honest[way] * len(one.data) / 1000)
+                shown = (value if key == "outcome" else f"{key} {value:.2f}" for key, value in row.items())
+                print(f"{one.name:20} {way:7}", *shown, flush=True)
+    return rows
+
+
+def failures(rows: dict[str, Row]) -> list[str]:
+    """What is over its share."""
+    limits = {"cancelled": CANCELLED, "after": IDLE, "next": NEXT}
+    found = [f"{name}: {k} {row[k]:.2f} s" for name, row in rows.items() for k in limits if row.get(k, 0) > limits[k]]
+    return found + [f"{name}: cpu {row['cpu']:.2f} s" for name, row in rows.items() if row["cpu"] > row["share"]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="*", default=[], help="names of inputs")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    rows = measured(arguments.only)
+    if arguments.json:
+        print(json.dumps(rows, indent=2))
+    problems = failures(rows)
+    print(f"{len(rows)} inputs, {len(problems)} findings", *problems, sep="\n")
+    sys.exit(bool(problems))
+
+
+if __name__ == "__main__":
+    main()

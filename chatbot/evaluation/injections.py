@@ -1,0 +1,73 @@
+"""Whether a document can leave its place in a prompt, or hide words in it: cases of our own, through the real readers.
+
+``injections.jsonl`` also has answers as a model might write them (``answer``): the page's renderer is shown those, in a
+browser (tests/test_browser_injections.py).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..grounding.answer import prompt_for
+from ..loaders import loader_for
+from ..loaders.formats import read_file
+from ..prompts import sealed
+from ..schema import Chunk, Context, Loaded, Passage, Question, Scope, SearchHit
+
+_CASES = Path(__file__).with_name("injections.jsonl")
+_WORD = "OBEYED"
+_UNSEEN = {"Cf", "Cc", "Cn"}
+_LIKE_A_TAG = re.compile(r"[<\u2039][/\\]*(?:passage|p\u0430ssage)")
+
+Case = dict[str, Any]
+
+
+def injections(kind: str) -> list[Case]:
+    """The cases of a ``kind``: "text" of a file, or "answer" of a model. Each has a name."""
+    return [case for line in _CASES.read_text(encoding="utf-8").splitlines() if kind in (case := json.loads(line))]
+
+
+def broken(folder: Path) -> dict[str, list[str]]:
+    """What went wrong with each file's case that did not hold, by its name. The files are written to ``folder``."""
+    found = {case["name"]: list(_problems(case, folder)) for case in injections("text")}
+    return {name: problems for name, problems in found.items() if problems}
+
+
+def _problems(case: Case, folder: Path) -> Iterator[str]:
+    path = folder / case["file"]
+    path.write_text(case["text"], encoding="utf-8")
+    rules, asked = sealed(prompt_for(_QUESTION, _context(read_file(loader_for(path), path))).messages)
+    mark = re.search(r"the mark (\w+);", rules.content)
+    tags = rf'<passage-{mark[1]} number="\d+">\n(.*?)\n</passage-{mark[1]}>' if mark else r"(?!)"
+    outside, inside = (
+        re.sub(tags, "", asked.content, flags=re.DOTALL),
+        "".join(re.findall(tags, asked.content, re.DOTALL)),
+    )
+    if _WORD in rules.content or _WORD in outside or not inside:
+        yield "it stands outside of its passage"
+    if case.get("hidden") and _WORD in inside:
+        yield "what nobody sees is told to the model"
+    if not case.get("hidden") and _WORD not in inside:
+        yield "what can be seen is lost"
+    if any(unicodedata.category(sign) in _UNSEEN for sign in asked.content.replace("\n", "")):
+        yield "characters that are not seen are left"
+    plain = unicodedata.normalize("NFKD", inside).casefold()
+    if _LIKE_A_TAG.search("".join(sign for sign in plain if not unicodedata.combining(sign) and not sign.isspace())):
+        yield "something in it reads as a tag"
+
+
+_QUESTION = Question("What is grown?", Scope(), 5, "hybrid", "direct")
+
+
+def _context(loaded: Loaded) -> Context:
+    chunks = [
+        Chunk(f"d-v-{place:05}", "d", "d", loaded.title, one.text, section=" \u203a ".join(one.path), ordinal=place)
+        for place, one in enumerate(loaded.sections)
+    ]
+    passages = (Passage(number, SearchHit(chunk, number), chunk.text) for number, chunk in enumerate(chunks, start=1))
+    return Context(tuple(passages))
