@@ -130,9 +130,10 @@ class TestNames:
             ("10.1.2.4", "gopher", False, "298"),
             ("192.0.2.7", "https", False, "299"),  # no proxy of ours
         ):
-            options = {"headers": {"X-Forwarded-Proto": scheme, "X-Forwarded-For": said}}
+            options = {"headers": {"X-Forwarded-Proto": scheme, "X-Forwarded-For": said, "X-Forwarded-Prefix": "/ask"}}
             response = client.get("/", environ_base={"REMOTE_ADDR": peer}, **options)
             assert ("Secure" in response.headers["Set-Cookie"]) == secure, peer
+            assert f"Path={'/' if peer == '192.0.2.7' else '/ask/'};" in f"{response.headers['Set-Cookie']};", peer
             counted = client.get("/api/reports", environ_base={"REMOTE_ADDR": peer}, **options)
             assert counted.headers["RateLimit-Remaining"] == left, peer
 
