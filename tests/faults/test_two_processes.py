@@ -38,7 +38,9 @@ class Pair:
         return call(url, "POST", "/query", json.dumps({"query": question}), "application/json")
 
     def upload(self, url: str, *files: tuple[str, str]) -> str:
-        body, content_type = form(*files, country_name="Kenya", year="2023", type="country_report")
+        body, content_type = form(
+            *files, country_name="Kenya", year="2023", type="country_report", on_conflict="replace"
+        )
         return str(call(url, "POST", "/api/documents", body, content_type)["ingestion_id"])
 
     def finished(self, url: str, job: str) -> dict[str, Any]:
