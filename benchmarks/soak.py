@@ -87,7 +87,8 @@ class Traffic:
     def take_in(self, name: str, text: str) -> None:
         """Upload, and wait until it is there."""
         head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'
-        body = f"{head}{text}\r\n--{BOUNDARY}--\r\n".encode()
+        choice = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="on_conflict"\r\n\r\nreplace\r\n'
+        body = f"{choice}{head}{text}\r\n--{BOUNDARY}--\r\n".encode()
         began = time.perf_counter()
         job = json.loads(self.request("upload", "POST", "/api/documents", body) or "{}").get("ingestion_id")
         while job and not self.stop.is_set():

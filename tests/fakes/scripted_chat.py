@@ -111,7 +111,8 @@ class ScriptedChat:
     def app(self) -> Flask:
         app = Flask("chatbot", template_folder="../templates", static_folder="../static")
         answering = SimpleNamespace(modes=lambda: self.modes, default_mode=lambda: self.mode)
-        services = SimpleNamespace(settings=Settings(), answering=answering)
+        storage = SimpleNamespace(cookie_secret=b"of this test")
+        services = SimpleNamespace(settings=Settings(), answering=answering, storage=storage)
         app.extensions["services"] = services
         app.config["MAX_CONTENT_LENGTH"] = MEGABYTE
         app.register_blueprint(pages)
@@ -124,6 +125,10 @@ class ScriptedChat:
         @app.get("/api/facets")
         def facets() -> Response:
             return jsonify({"documents": 77, "chunks": 12345, "country_name": [], "year": [], "type": []})
+
+        @app.get("/api/session")
+        def session() -> Response:
+            return jsonify({"access": "open", "may": ["read", "write", "admin"], "owner": "", "key": None})
 
         @app.get("/ready")
         def ready() -> Response:
