@@ -67,13 +67,13 @@ def _start(app: Flask, services: Services) -> None:
     if services.storage.engine.traits.has_search_indexes and services.settings.create_indexes:
         startup: Startup = app.extensions["startup"]
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
-    app.extensions["startup"].background("forgetting", services.forgetting.run)
     services.ingesting.clear_up()
     if services.ingesting.finish_deletions() or services.storage.ingestions.active():
         _run_worker(app)
     if _wants_samples(services):
         samples = app.extensions["samples"] = services.ingesting.sample_reports()
         samples.start()
+    app.extensions["startup"].background("forgetting", services.forgetting.run)
     if (foreign := services.storage.foreign_changes) is not None:
         app.extensions["startup"].background("foreign-changes", foreign.follow)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..services import Services
 
 FINDINGS = 1
+STRANGERS_MAY = {"read": "ask and look", "keys": "do nothing"}
 COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 COLUMNS = ("questions", "calls", "cached", "failed", "prompt", "completion", "embedding", "cost")
 STAGE_COLUMNS = ("runs", "calls", "tokens", "embedding", "seconds")
@@ -43,6 +44,8 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
             f"Cannot listen on {address[0]}:{address[1]}: {error.strerror}. Set HOST or PORT to a free address."
         ) from error
     click.echo(f"Ask your reports: http://{address[0]}:{listening.getsockname()[1]}  (Ctrl-C stops)")
+    if settings.rule != "open":
+        click.echo(f"Strangers may {STRANGERS_MAY[settings.rule]}; the rest needs a key: keys create NAME --role admin")
     configure_logging(settings.log_level)
     try:
         Server(app, settings).run([listening])

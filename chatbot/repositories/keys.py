@@ -85,7 +85,8 @@ class KeyRepository:
     def signing_secret(self) -> bytes:
         """Made at first use, then kept: all workers have the same."""
         made = {"secret": secrets.token_hex(32)}
-        row = self._keys.find_one_and_update({"_id": SIGNING}, {"$setOnInsert": made}, upsert=True)
+        self._keys.update_one({"_id": SIGNING}, {"$setOnInsert": made}, upsert=True)
+        row = self._keys.find_one({"_id": SIGNING})
         assert row is not None
         return bytes.fromhex(row["secret"])
 

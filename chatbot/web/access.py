@@ -166,4 +166,7 @@ def _new_owner() -> str:
 
 def set_cookie(response: Response, name: str, value: str, seconds: int = COOKIE_SECONDS) -> None:
     """One that no script reads and no other site sends along."""
-    response.set_cookie(name, value, max_age=seconds, httponly=True, samesite="Lax", secure=request.is_secure)
+    path = f"{request.root_path.rstrip('/')}/"  # below which a proxy may serve this application, beside others
+    response.set_cookie(
+        name, value, max_age=seconds, path=path, httponly=True, samesite="Lax", secure=request.is_secure
+    )

@@ -24,7 +24,7 @@ class BehindProxies:
         """See PEP 3333."""
         if is_in(environ.get("REMOTE_ADDR", ""), self._trusted):
             # Each proxy adds whom it was asked by: from the right, the first that is no proxy of ours is the client.
-            said = [part.strip() for part in environ.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
+            said = [bare(part) for part in environ.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
             clients = [part for part in reversed(said) if not is_in(part, self._trusted)]
             environ["REMOTE_ADDR"] = (clients or said[:1] or [environ["REMOTE_ADDR"]])[0]
             if environ.get("HTTP_X_FORWARDED_PROTO", "").strip().lower() in {"http", "https"}:
@@ -32,6 +32,13 @@ class BehindProxies:
             if PREFIX.fullmatch(environ.get("HTTP_X_FORWARDED_PREFIX", "")):
                 environ["SCRIPT_NAME"] = environ["HTTP_X_FORWARDED_PREFIX"]
         return self._app(environ, start_response)
+
+
+def bare(address: str) -> str:
+    """Without the port that some proxies add, and the brackets of IPv6."""
+    host, _, port = address.strip().rpartition(":")
+    with_port = port.isdigit() and (":" not in host or host.endswith("]"))
+    return (host if with_port else address.strip()).strip("[]")
 
 
 def is_in(address: str, networks: Networks) -> bool:

@@ -254,6 +254,28 @@ def test_the_cookie_of_a_visitor(world: World) -> None:
     assert "Set-Cookie" not in client.get("/api/formats").headers
 
 
+def test_a_cookie_that_was_changed_is_nobodys(world: World) -> None:
+    page = visitor(world.app)
+    good = page.client.get_cookie(OWNER_COOKIE)
+    assert good is not None
+    owner = page.send("GET", "/api/session").get_json()["owner"]
+    assert owner == f"visitor:{good.value.partition('.')[0]}"
+    id, _, signature = good.value.partition(".")
+    other = f"{(int(id, 16) + 1) % 16**32:032x}"
+    for value in (
+        "",
+        id,
+        f"{id}.",
+        f".{signature}",
+        f"{other}.{signature}",
+        f"{id}.{signature[:-1]}",
+        f"{id}.{id}",
+        "a.é",
+    ):
+        page.client.set_cookie(OWNER_COOKIE, value)
+        assert page.send("GET", "/api/session").get_json()["owner"] == "", value
+
+
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
     return settings.override(access="keys")

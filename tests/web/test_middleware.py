@@ -6,6 +6,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from chatbot.settings import Settings
+from chatbot.web.proxies import bare
 from tests.conftest import KENYA_2023
 from tests.web.conftest import error_of
 from tests.web.knowledge import KENYA, form, rows
@@ -127,11 +128,12 @@ class TestNames:
         for peer, scheme, secure, left in (
             ("10.1.2.3", "https", True, "299"),
             ("10.1.2.4", "gopher", False, "298"),
-            ("192.0.2.7", "https", False, "299"),
+            ("192.0.2.7", "https", False, "299"),  # no proxy of ours
         ):
-            options = {"headers": {"X-Forwarded-Proto": scheme, "X-Forwarded-For": said}}
+            options = {"headers": {"X-Forwarded-Proto": scheme, "X-Forwarded-For": said, "X-Forwarded-Prefix": "/ask"}}
             response = client.get("/", environ_base={"REMOTE_ADDR": peer}, **options)
             assert ("Secure" in response.headers["Set-Cookie"]) == secure, peer
+            assert f"Path={'/' if peer == '192.0.2.7' else '/ask/'};" in f"{response.headers['Set-Cookie']};", peer
             counted = client.get("/api/reports", environ_base={"REMOTE_ADDR": peer}, **options)
             assert counted.headers["RateLimit-Remaining"] == left, peer
 
@@ -161,3 +163,14 @@ class TestAllowed:
         response = client.options("/api/documents/x", headers=asked)
         assert response.status_code == 200
         assert "DELETE" in response.headers["Access-Control-Allow-Methods"]
+
+
+@pytest.mark.parametrize(
+    ("said", "address"),
+    [
+        ("192.0.2.1", "192.0.2.1"), (" 192.0.2.1:5678", "192.0.2.1"), ("2001:db8::1", "2001:db8::1"),
+        ("[2001:db8::1]:5678", "2001:db8::1"), ("[2001:db8::1]", "2001:db8::1"), ("unknown", "unknown"),
+    ],
+)  # fmt: skip
+def test_a_forwarded_address_may_have_a_port(said: str, address: str) -> None:
+    assert bare(said) == address
