@@ -157,7 +157,14 @@ def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.Op
 
 def _connections(**options: Any) -> httpx2.Client:
     """As the SDK makes its own."""
-    return openai.DefaultHttpxClient(verify=_certificates(), **options)
+    return _Connections(verify=_certificates(), **options)
+
+
+class _Connections(openai.DefaultHttpxClient):
+    """Closed when nobody holds them any more, as the SDK's own are: an adapter may fail while it is built."""
+
+    def __del__(self) -> None:
+        self.close()
 
 
 @cache
