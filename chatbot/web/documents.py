@@ -156,8 +156,10 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
     if is_form(most=MOST_FILES):
         files = accept_files()
         about = _overrides(form_fields(), single=len(files) == 1)
+        services().storage.room.require(sum(file.stream.seek(0, 2) for file in files))
         queued = []
         for file in files:
+            file.stream.seek(0)
             name = safe_name(file.filename)
             with on_disk(file) as path:
                 file_id = services().storage.files.put(path)
@@ -166,6 +168,7 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
         return _started(queued)
     body = json_object()
     pages = web_pages(body.pop("url", None), body.pop("urls", None))
+    services().storage.room.require(0)
     about = _overrides(body, single=len(pages) == 1)
     return _started([IngestionFile("", "", url, page, url=url, overrides=about) for page, url in pages.items()])
 

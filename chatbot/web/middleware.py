@@ -27,6 +27,7 @@ from ..errors import (
     ChatbotError,
     ConflictError,
     DependencyError,
+    DiskFullError,
     EmbedderMismatchError,
     ForbiddenOriginError,
     IngestingError,
@@ -55,6 +56,7 @@ STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
     (CancelledError, 409),
     (IngestingError, 503),
     (EmbedderMismatchError, 503),
+    (DiskFullError, 507),
     (DependencyError, 503),
 )
 HTTP_CODES = {
