@@ -10,7 +10,7 @@ import tempfile
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
-from chatbot.settings import Settings
+from chatbot.settings import Settings, is_loopback
 
 _settings = Settings.from_env()
 bind = f"{_settings.host}:{_settings.port}"
@@ -23,6 +23,12 @@ graceful_timeout = 30
 # Where the workers count together (/metrics): new at each start, so that no old count is added.
 _counts = tempfile.mkdtemp(prefix="report-chat-metrics-")
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts
+
+
+def on_starting(server: Arbiter) -> None:
+    """What `--bind` says instead of HOST is what ACCESS goes by; the workers load the application after this."""
+    hosts = [address[0] if isinstance(address, tuple) else "localhost" for address in server.cfg.address]
+    os.environ["HOST"] = next((host for host in hosts if not is_loopback(host)), _settings.host)
 
 
 def child_exit(server: Arbiter, worker: Worker) -> None:

@@ -4,12 +4,17 @@
     ├── SettingsError            a setting has a wrong value; the start stops
     ├── InvalidRequestError      the caller's input is wrong (400); names the fields
     │   └── UnknownNameError     a name that no registry knows; lists the valid ones
+    ├── UnauthorizedError        a key is needed, or the one sent is none (401)
+    ├── ForbiddenError           the key's role is not enough for this (403)
+    ├── ForbiddenHostError       the server was asked by a name that is not its own (403)
     ├── ForbiddenOriginError     another web site's page asks for a change (403)
     ├── NotFoundError            an id that does not exist, or is not the caller's (404)
     ├── LoadError                a file cannot be read as what it claims to be (422)
     │   └── ReaderFailedError    the reader failed on the file: our fault, the file may be sound
     ├── BudgetExhaustedError     the day's tokens are used up (429)
+    ├── TooManyRequestsError     the caller has had its share of requests (429)
     ├── ConflictError            somebody else has it in hand (409)
+    ├── DocumentExistsError      a report of that name is there: replace it, or keep both? (409)
     ├── CancelledError           a person stopped it (409)
     │   └── StoppedError         this process ends; the work goes on later
     ├── IngestingError           the report is registered, its passages are not there yet (503)
@@ -88,6 +93,24 @@ class UnknownNameError(InvalidRequestError):
         return cls.for_field(field, f"{name!r} is not a valid {kind}. Valid: {', '.join(valid)}.", valid)
 
 
+class UnauthorizedError(ChatbotError):
+    """Strangers may not do this here, and no key that counts was sent."""
+
+    code = "unauthorized"
+
+
+class ForbiddenError(ChatbotError):
+    """The caller is known, and may not do this."""
+
+    code = "forbidden"
+
+
+class ForbiddenHostError(ChatbotError):
+    """The Host header has a name that is not in ALLOWED_HOSTS."""
+
+    code = "forbidden_host"
+
+
 class ForbiddenOriginError(ChatbotError):
     """A browser sends this for the page of another web site, which is not in CORS_ORIGINS."""
 
@@ -117,13 +140,25 @@ class BudgetExhaustedError(ChatbotError):
 
     code = "budget_exhausted"
 
-    def __init__(self, *, used: int, limit: int, retry_after: int) -> None:
+    def __init__(self, *, used: int, limit: int, retry_after: int, whose: str = "Today's") -> None:
         hours = f"{retry_after // 3600} h {retry_after % 3600 // 60} min"
         super().__init__(
-            f"Today's budget of {limit:,} tokens is used up ({used:,}); it begins anew in {hours}, at midnight UTC. "
+            f"{whose} budget of {limit:,} tokens is used up ({used:,}); it begins anew in {hours}, at midnight UTC. "
             "Passages can still be searched.",
             retry_after=retry_after,
         )
+
+
+class TooManyRequestsError(ChatbotError):
+    """More than REQUESTS_PER_MINUTE, or QUESTIONS_PER_CALLER at once."""
+
+    code = "too_many_requests"
+
+
+class DocumentExistsError(ChatbotError):
+    """Nothing was stored: ``details`` name the reports, and the ``choices`` there are for ``on_conflict``."""
+
+    code = "document_exists"
 
 
 class ConflictError(ChatbotError):

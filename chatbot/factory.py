@@ -13,11 +13,15 @@ from .services import Services
 from .settings import Settings
 from .shipped import STATIC, TEMPLATES
 from .stores.atlas.indexes import Polling, ensure_indexes
+from .web.access import check_rules
 from .web.asking import asking
 from .web.documents import documents
+from .web.jobs import jobs
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
 from .web.pages import pages
+from .web.proxies import BehindProxies
+from .web.sessions import sessions
 from .web.startup import Startup
 from .web.tracing import tracing_of
 
@@ -38,17 +42,20 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracing_of(settings)
-    for views in (pages, asking, documents, monitoring):
+    for views in (pages, sessions, asking, documents, jobs, monitoring):
         app.register_blueprint(views)
+    check_rules(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)
     register_error_handlers(app)
     CORS(
         app,
         origins=list(settings.cors_origins),
         methods=["GET", "POST", "PATCH", "DELETE"],
-        expose_headers=["Retry-After", "Location"],
+        expose_headers=["Retry-After", "Location", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],
     )
-    register_request_hooks(app, settings.cors_origins)
+    register_request_hooks(app, settings)
+    if settings.trusted_proxies:
+        app.wsgi_app = BehindProxies(app.wsgi_app, settings.trusted_proxies)  # type: ignore[method-assign]
     startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
     startup.run()
     return app
@@ -60,6 +67,7 @@ def _start(app: Flask, services: Services) -> None:
     if services.storage.engine.traits.has_search_indexes and services.settings.create_indexes:
         startup: Startup = app.extensions["startup"]
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
+    app.extensions["startup"].background("forgetting", services.forgetting.run)
     services.ingesting.clear_up()
     if services.ingesting.finish_deletions() or services.storage.ingestions.active():
         _run_worker(app)

@@ -52,6 +52,7 @@ def make_client(settings: Settings, *, key: str | None, base_url: str) -> openai
         base_url=base_url,
         timeout=_timeout(settings),
         max_retries=settings.model_retries,
+        http_client=_connections(),
     )
 
 
@@ -63,6 +64,7 @@ def azure_client(settings: Settings, *, key: str | None, base_url: str) -> opena
         api_version=AZURE_API_VERSION,
         timeout=_timeout(settings),
         max_retries=settings.model_retries,
+        http_client=_connections(),
     )
 
 
@@ -147,17 +149,20 @@ def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.Op
     hooks: Any = {"request": [call.watch], "response": [call.note_pause]}
     cancel.on_cancel(call.break_off)
     try:
-        with openai.DefaultHttpxClient(
-            event_hooks=hooks, headers={"Connection": "close"}, verify=_certificates()
-        ) as connections:
+        with _connections(event_hooks=hooks, headers={"Connection": "close"}) as connections:
             yield client.with_options(http_client=connections)
     finally:
         cancel.forget(call.break_off)
 
 
+def _connections(**options: Any) -> httpx2.Client:
+    """As the SDK makes its own."""
+    return openai.DefaultHttpxClient(verify=_certificates(), **options)
+
+
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Read once: that takes 80 ms, all else of a call's client less than one."""
+    """Read once: that takes 80 ms, all else of a client less than one."""
     return httpx2.create_ssl_context()
 
 

@@ -76,8 +76,8 @@ class Cache(Protocol):
     ) -> Any:
         """None where there is none. The look is counted for ``request``."""
 
-    def put(self, level: Literal["embedding", "response", "query"], key: str, value: Any) -> None:
-        """``value`` is a JSON value."""
+    def put(self, level: Literal["embedding", "response", "query"], key: str, value: Any, *, owner: str = "") -> None:
+        """``value`` is a JSON value. ``owner``: of the conversation that it depends on; ``key`` holds it, too."""
 
 
 class ChatModel(Protocol):

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from .cancellation import Cancellation
+from .schema.access import ANYBODY, Caller
 from .schema.costs import Usage
 
 
@@ -58,6 +59,14 @@ class RequestContext:
     meter: RequestMeter = field(default_factory=RequestMeter)
     may_call: Callable[[], bool] = lambda: True
     """Asked before each call of a model that is not the agents' own; a call that may be made counts as made."""
+    caller: Caller = ANYBODY
+    private: bool = False
+    """Whether the answer depends on what only the caller may see: on a conversation."""
+
+    @property
+    def cached_for(self) -> str:
+        """The owner among whose cached answers to look, "" = everybody's."""
+        return self.caller.owner if self.private else ""
 
     @property
     def cancelled(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from .ingestion.originals import uploaded_name
 from .schema import (
     Aggregation,
     Citation,
@@ -113,7 +114,7 @@ def step_json(step: StepEvent) -> Json:
 
 def ledger_json(row: LedgerRow) -> Json:
     """The sums of one stage; ``cost`` is null without a price."""
-    return {"stage": row.stage, "runs": row.runs, "ms": row.ms, **asdict(row.usage), "cost": row.cost}
+    return {"stage": row.stage, "runs": row.runs, "ms": row.ms, **row.usage.to_json(), "cost": row.cost}
 
 
 def trace_json(trace: Trace) -> Json:
@@ -131,7 +132,7 @@ def trace_json(trace: Trace) -> Json:
         "threshold": asdict(trace.threshold) if trace.threshold else None,
         "hits": [hit_json(hit) for hit in trace.hits],
         "steps": [{"name": step.name, "ms": step.ms} for step in trace.steps],
-        "usage": asdict(trace.usage),
+        "usage": trace.usage.to_json(),
         "cached": trace.cached,
         "caches": dict(trace.caches),
         "truncated": trace.truncated,
@@ -181,11 +182,11 @@ def search_json(question: Question, retrieval: Retrieval, scope: ScopeSummary) -
     return {"hits": [hit_json(hit) for hit in retrieval.hits], "scope": scope_json(scope), "trace": shown}
 
 
-def document_json(record: DocumentRecord, *, has_file: bool, can_reingest: bool) -> Json:
+def document_json(record: DocumentRecord, *, has_file: bool, can_reingest: bool, may_change: bool) -> Json:
     """A report as the knowledge base shows it."""
     return {
         **report_json(record),
-        "source": record.source,
+        "source": uploaded_name(record.source) or record.source,
         "collection": record.collection,
         "labels": list(record.labels),
         "description": record.description,
@@ -194,6 +195,7 @@ def document_json(record: DocumentRecord, *, has_file: bool, can_reingest: bool)
         "parts": sum(part.metadata != record.metadata for part in record.several) or 1,
         "has_file": has_file,
         "can_reingest": can_reingest,
+        "may_change": may_change,
         "chunking": asdict(record.chunking) if record.chunking else None,
     }
 

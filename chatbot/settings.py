@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -42,6 +43,18 @@ Collections = Annotated[tuple[tuple[str, str], ...], BeforeValidator(read_collec
 CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 INDEX_OPTIONS = {"hnswOptions", "numPartitions", "storedSource"}
+LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
+
+
+def _networks(value: object) -> object:
+    """Checked, and kept as text: settings are shown as JSON."""
+    parts = _split(value)
+    for part in parts if isinstance(parts, tuple) else ():
+        ip_network(part, strict=False)
+    return parts
+
+
+Proxies = Annotated[tuple[str, ...], BeforeValidator(_networks)]
 Prices = Annotated[tuple[ModelPrice, ...], BeforeValidator(read_prices)]
 
 
@@ -69,6 +82,45 @@ class Settings(BaseModel):
     cors_origins: CommaSeparated = Field(
         (), description="Web origins that may call the API from a browser, comma separated. Empty: none."
     )
+
+    # Access
+    access: Literal["auto", "open", "read", "keys"] = Field(
+        "auto",
+        description="What those without an API key may do: open (everything), read (ask and look), keys (nothing). "
+        "auto: open where only this machine can reach it (HOST, ALLOWED_HOSTS, TRUSTED_PROXIES), else read.",
+    )
+    allowed_hosts: CommaSeparated = Field(
+        (),
+        description="Names that the server answers to, comma separated, *.example.org with all below it. "
+        "localhost, HOST and bare addresses always are.",
+    )
+    trusted_proxies: Proxies = Field(
+        (),
+        description="Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, "
+        "comma separated.",
+    )
+    secret_key: SecretStr | None = Field(
+        None, min_length=16, description="Signs the cookies of visitors. Not set: made once, and kept in the database."
+    )
+    requests_per_minute: int | None = Field(
+        None,
+        ge=0,
+        description="Requests that one address may send in a minute; a key may have a number of its own. 0: no limit. "
+        "Not set: 300, without a limit where access is open.",
+    )
+    questions_per_caller: int | None = Field(
+        None, ge=1, description="Questions of one key or address that are answered at once. Not set: no limit."
+    )
+    daily_tokens_per_caller: int | None = Field(
+        None,
+        ge=1,
+        description="Tokens of the chat model that one address may take in a day (UTC); a key may have a number of "
+        "its own. Not set: no limit.",
+    )
+    keep_conversations_days: int | None = Field(
+        None, ge=1, description="Conversations without a message for so many days are deleted. Not set: kept."
+    )
+    keep_audit_days: int = Field(365, ge=1, description="How long the log of administrative actions is kept.")
 
     # Data
     data_dir: Path = Field(Path("data"), description="Folder of the embedded database.")
@@ -350,6 +402,21 @@ class Settings(BaseModel):
         standard = (self.mongodb_collection, self.report_collection)
         return (*standard, *(name for name, _ in self.collections if name not in standard))
 
+    @property
+    def rule(self) -> Literal["open", "read", "keys"]:
+        """ACCESS, decided."""
+        if self.access != "auto":
+            return self.access
+        local = all(map(is_loopback, (self.host, *self.allowed_hosts))) and not self.trusted_proxies
+        return "open" if local else "read"
+
+    @property
+    def request_limit(self) -> int | None:
+        """Requests a minute of one address; None = no limit."""
+        if self.requests_per_minute is None:
+            return None if self.rule == "open" else 300
+        return self.requests_per_minute or None
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
         """Settings from `.env` and the environment (which wins); ``overrides`` win over both.
@@ -382,6 +449,7 @@ class Settings(BaseModel):
                 "log_level",
                 "traces",
                 "cors_origins",
+                *ACCESS_FIELDS,
                 "data_dir",
                 "model_prices",
             },
@@ -398,6 +466,20 @@ class Settings(BaseModel):
             return Settings(**{**own, **values})
         except ValidationError as error:
             raise SettingsError(_describe(error)) from None
+
+
+ACCESS_FIELDS = (
+    "access", "allowed_hosts", "trusted_proxies", "secret_key", "requests_per_minute", "questions_per_caller",
+    "daily_tokens_per_caller", "keep_conversations_days", "keep_audit_days",
+)  # fmt: skip
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can be meant by it."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.casefold().rstrip(".") in LOOPBACK_NAMES
 
 
 def _describe(error: ValidationError) -> str:

@@ -23,7 +23,7 @@ from tests.test_settings import declared
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *DOCS.rglob("*.md")])
 _COMMAND = re.compile(r"(?:python -m chatbot|report-chat) +([a-z][\w-]*)(?: ([^\n`|]*))?")
 _LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)?(?:#([\w-]+))?\)")
 _MARK = re.compile(r"\bR-[A-EP]\d*\b")

@@ -75,6 +75,26 @@ def test_values_are_read_from_the_environment_by_upper_case_name() -> None:
     assert settings.relevance_floor == 0.55
 
 
+@pytest.mark.parametrize(
+    ("settings", "rule"),
+    [
+        ({}, "open"),
+        ({"HOST": "localhost"}, "open"),
+        ({"HOST": "::1", "ALLOWED_HOSTS": "localhost,127.0.0.1"}, "open"),
+        ({"HOST": "0.0.0.0"}, "read"),
+        ({"HOST": "192.168.1.5"}, "read"),
+        ({"ALLOWED_HOSTS": "reports.example.org"}, "read"),
+        ({"TRUSTED_PROXIES": "127.0.0.1"}, "read"),
+        ({"HOST": "0.0.0.0", "ACCESS": "open"}, "open"),
+        ({"ACCESS": "keys"}, "keys"),
+    ],
+)
+def test_all_is_open_by_itself_only_where_nobody_else_can_reach_it(settings: dict[str, str], rule: str) -> None:
+    found = Settings.from_env(settings)
+    assert found.rule == rule
+    assert found.request_limit == (None if rule == "open" else 300)
+
+
 def test_an_empty_value_means_not_set() -> None:
     assert Settings.from_env({"TOP_K": "", "MONGODB_URI": "  ", "CHAT_MODEL": ""}) == Settings()
 
@@ -88,6 +108,8 @@ def test_overrides_win_over_the_environment() -> None:
 
 
 WRONG = {
+    "ACCESS": ("closed", ["ACCESS='closed'", "'auto'", "'open'", "'read'", "'keys'"]),
+    "TRUSTED_PROXIES": ("proxy.local", ["TRUSTED_PROXIES='proxy.local'", "does not appear to be an IPv4 or IPv6"]),
     "TOP_K": ("0", ["TOP_K='0'", "greater than or equal to 1"]),
     "PORT": ("http", ["PORT='http'", "valid integer"]),
     "VECTOR_WEIGHT": ("1.5", ["VECTOR_WEIGHT='1.5'", "less than or equal to 1"]),

@@ -50,7 +50,8 @@ class CachedChatModel:
             yield from self._inner.stream(prompt, request=request)
             return
         messages = [[message.role, unmarked(message.content)] for message in prompt.messages]
-        key = cache_key(self.model_id, self._parameters, messages, prompt.json_schema)
+        owner = request.cached_for
+        key = cache_key(self.model_id, self._parameters, messages, prompt.json_schema, owner)
         if (text := self._cache.get("response", key, request=request)) is not None:
             yield Delta(text, Usage(cached_calls=1))
             return
@@ -61,7 +62,7 @@ class CachedChatModel:
             truncated = truncated or delta.truncated
             yield delta
         if not truncated and not request.cancelled and (text := "".join(pieces)).strip():
-            self._cache.put("response", key, text)
+            self._cache.put("response", key, text, owner=owner)
 
     def close(self) -> None:
         """Close the inner model's connections, where it has any."""
@@ -109,7 +110,7 @@ class CachedAgent:
             yield from self._inner.run(question, request=request)
             return
         started, before = time.perf_counter(), request.meter.lookups
-        key = _key(generation, question)
+        key = _key(generation, question, request.cached_for)
         if (found := self._cache.get("query", key, request=request)) is not None:
             yield from _replayed(_ANSWER.validate_python(found), started, request.meter.lookups - before)
             return
@@ -121,15 +122,15 @@ class CachedAgent:
             # What failed or ended early may go well the next time.
             complete = not (trace.stopped_by or trace.truncated or any(step.failed for step in trace.path))
             if event.answer.answered and complete and not request.cancelled:
-                self._cache.put("query", key, _ANSWER.dump_python(event.answer, mode="json"))
+                self._cache.put("query", key, _ANSWER.dump_python(event.answer, mode="json"), owner=request.cached_for)
             yield AnswerEvent(_counted(event.answer, request.meter.lookups - before))
 
 
-def _key(generation: str, question: Question) -> str:
+def _key(generation: str, question: Question, owner: str) -> str:
     # Taken before the answer is made: what changes meanwhile makes it an entry that nobody finds.
     # Without the budget: an answer that ended early because of it is not kept.
     asked = replace(question, query=normalise(question.query), budget=Budget())
-    return cache_key(generation, _QUESTION.dump_python(asked, mode="json"))
+    return cache_key(generation, _QUESTION.dump_python(asked, mode="json"), owner)
 
 
 def _counted(answer: Answer, counts: Mapping[str, int]) -> Answer:

@@ -21,6 +21,8 @@ from ..request import RequestContext
 from ..schema import Matrix, Vector
 
 DIGEST_BYTES = 16
+RECENT = 64
+"""Questions whose vectors are at hand: one question is searched, ordered and quoted with the same few."""
 
 
 def normalise(text: str) -> str:
@@ -107,6 +109,7 @@ class CachedEmbedder:
         self._shipped = shipped
         self._kept = kept
         self._kept_documents = None if inner.local else kept
+        self._recent: dict[str, Vector] = {}
         self.model_id = inner.model_id
         self.local = inner.local
         self.multilingual = inner.multilingual
@@ -131,14 +134,16 @@ class CachedEmbedder:
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
         """Raises EmbeddingError."""
-        if self._kept is None:
-            return self._inner.embed_query(text, request=request)
+        if (recent := self._recent.get(text)) is not None:
+            return recent
         # Questions and documents may be embedded differently by one model.
         name = f"{self.model_id}:query"
-        if (known := self._kept.get(name, text, request=request)) is not None:
-            return known
-        vector = self._inner.embed_query(text, request=request)
-        self._kept.put(name, text, vector)
+        vector = self._kept.get(name, text, request=request) if self._kept else None
+        if vector is None:
+            vector = self._inner.embed_query(text, request=request)
+            if self._kept:
+                self._kept.put(name, text, vector)
+        self._recent = dict([*[*self._recent.items()][1 - RECENT :], (text, vector)])
         return vector
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:

@@ -25,8 +25,9 @@ from .statements import Statement, statements
 MOST = 3
 """Quotations of an answer."""
 LONGEST_QUOTE = 600
-CONSIDERED = 60
-"""Statements whose vectors are compared, those with the most words of the question."""
+CONSIDERED, SHARE, LEAST = 60, 0.6, 8
+"""Statements whose vectors are compared: of those with the best words and places this share, so many at least. A
+vector costs more than all else (measured: as many answers first in the list at 6 to 8 tenths of the vectors)."""
 EMBEDDED = 300
 """Characters of each."""
 CLOSE = 0.5
@@ -34,11 +35,17 @@ CLOSE = 0.5
 WORDS, PLACE, LATER, NOTE, NUMBERS = 0.5, 1.0, 0.03, 2.0, 1.0
 """In standard deviations of the cosines: what words weigh, the place of the passage (1 / n of it), a line further down,
 a note, the numbers that are asked for."""
+FIRST_PLACE = 2.0
+"""The place, for the choice of what is compared by vectors."""
 FOREIGN_PLACE = 4.0
 """The place, where the question is in another language: the search has read headings too, words say nothing."""
 LATER_LINES = 10
 FURTHER = 3.0
 """As far behind the best one a statement is quoted, too."""
+PARTS, AHEAD = 2, 0.001
+"""Lines below a total that are its parts, and how far it then stands before them."""
+_TOTAL = re.compile(r"\W*total\b", re.IGNORECASE)
+_PART = re.compile(r"\W*([^\W\d][\w -]{1,30}):")
 _FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
 _NOTE = re.compile(r"\W*note\b", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
@@ -82,12 +89,30 @@ class ExtractiveChatModel:
         found = statements([passage for passage in passages if _cosine(passage) >= CLOSE * closest])
         if not found:
             return []
-        words = self._by_words(question, found)
-        chosen = sorted(np.argsort(-words, kind="stable")[:CONSIDERED].tolist())
+        embedder = self._embedder()
+        by_vectors = embedder.local and embedder.multilingual and is_foreign(question)
+        words = np.zeros(len(found)) if by_vectors else self._by_words(question, found)
+        chosen = _promising(question, found, words, CONSIDERED if by_vectors else int(SHARE * len(found)))
         found, words = [found[place] for place in chosen], words[chosen]
-        scores = self._scores(question, found, words, request)
+        similar = _standard(self._similar(embedder, question, found, request)) + WORDS * _standard(words)
+        scores = _scores(question, found, similar, FOREIGN_PLACE if by_vectors else PLACE)
+        scores = self._totals_first(question, found, scores)
         best = _distinct([found[n] for n in np.argsort(-scores, kind="stable") if scores[n] >= scores.max() - FURTHER])
         return [_quotation(one) for one in best[:MOST]]
+
+    def _totals_first(self, question: str, found: Sequence[Statement], scores: _Scores) -> _Scores:
+        """A total before the parts below it ("total: 24.4 years", "male: 24.3 years"), unless one of these is asked."""
+        asked = set(self._analyzer.terms(question))
+        for place, total in enumerate(found):
+            if not _TOTAL.match(total.text):
+                continue
+            for below, one in list(enumerate(found))[place + 1 : place + 1 + PARTS]:
+                part = _PART.match(one.text)
+                if part is None or (one.passage.number, one.heading) != (total.passage.number, total.heading):
+                    break
+                if not asked.issuperset(self._analyzer.terms(part[1])):
+                    scores[place] = max(scores[place], scores[below] + AHEAD)
+        return scores
 
     def _by_words(self, question: str, found: Sequence[Statement]) -> _Scores:
         """The question's words in each, rare ones more; not those that only name the country of the passage."""
@@ -98,23 +123,6 @@ class ExtractiveChatModel:
         weights = {term: log(1 + len(found) / count) for term, count in counts.items()}
         shares = [sum(weights[term] for term in sorted(own)) for own in terms]
         return np.array(shares) / [1 + len(one.whole) / 400 for one in found]
-
-    def _scores(
-        self, question: str, found: Sequence[Statement], words: _Scores, request: RequestContext | None
-    ) -> _Scores:
-        embedder = self._embedder()
-        by_vectors = embedder.local and embedder.multilingual and is_foreign(question)
-        similar = self._similar(embedder, question, found, request)
-        # Places among those given, and on a page: a comparison's side may have the first, seventh and ninth.
-        numbers = [one.passage.number for one in found]
-        places = {number: place for place, number in enumerate(sorted(set(numbers)), start=1)}
-        words_weight, place_weight = (0.0, FOREIGN_PLACE) if by_vectors else (WORDS, PLACE)
-        scores = _standard(similar) + words_weight * _standard(words)
-        scores += place_weight / np.array([places[number] for number in numbers])
-        scores = _of_series(found, scores)
-        scores -= LATER * np.minimum(_lines(numbers), LATER_LINES)
-        scores -= NOTE * np.array([_NOTE.match(one.text) is not None for one in found])
-        return scores + NUMBERS * _numbers_said(question, found)
 
     def _similar(
         self, embedder: Embedder, question: str, found: Sequence[Statement], request: RequestContext | None
@@ -128,6 +136,24 @@ class ExtractiveChatModel:
         texts = [one.whole[:EMBEDDED] for one in found]
         vectors, asked = known.of(texts, request), embedder.embed_query(question, request=request)
         return np.array([float(asked @ vectors[text]) for text in texts])
+
+
+def _promising(question: str, found: Sequence[Statement], words: _Scores, count: int) -> list[int]:
+    """The places of those whose vectors are compared, in text order."""
+    scores = _scores(question, found, _standard(words), FIRST_PLACE)
+    return sorted(np.argsort(-scores, kind="stable")[: min(CONSIDERED, max(LEAST, count))].tolist())
+
+
+def _scores(question: str, found: Sequence[Statement], scores: _Scores, place_weight: float) -> _Scores:
+    """What vectors and words say of each, with what its place, its form and its numbers add."""
+    # Places among those given, and on a page: a comparison's side may have the first, seventh and ninth.
+    numbers = [one.passage.number for one in found]
+    places = {number: place for place, number in enumerate(sorted(set(numbers)), start=1)}
+    scores = scores + place_weight / np.array([places[number] for number in numbers])
+    scores = _of_series(found, scores)
+    scores -= LATER * np.minimum(_lines(numbers), LATER_LINES)
+    scores -= NOTE * np.array([_NOTE.match(one.text) is not None for one in found])
+    return scores + NUMBERS * _numbers_said(question, found)
 
 
 def _standard(values: _Scores) -> _Scores:

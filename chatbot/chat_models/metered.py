@@ -24,15 +24,28 @@ class Meter(Protocol):
         """Tokens counted today."""
 
 
-class MeteredChatModel:
-    """Implements `protocols.ChatModel`. ``limit`` tokens a day; the call that crosses it is finished, the next is not.
+class Shares(Protocol):
+    """Tokens by day and account, of all workers."""
 
-    ``reset`` gives the seconds until the next day.
+    def add_tokens(self, account: str, tokens: int) -> None:
+        """Count tokens to today (UTC)."""
+
+    def tokens_today(self, account: str) -> int:
+        """Tokens counted today."""
+
+
+class MeteredChatModel:
+    """Implements `protocols.ChatModel`. ``limit`` tokens a day for all, beside what the caller's account may take.
+
+    The call that crosses a limit is finished, the next is not. ``reset`` gives the seconds until the next day.
     """
 
-    def __init__(self, inner: ChatModel, meter: Meter, *, limit: int | None, reset: Callable[[], int]) -> None:
+    def __init__(
+        self, inner: ChatModel, meter: Meter, shares: Shares, *, limit: int | None, reset: Callable[[], int]
+    ) -> None:
         self._inner = inner
         self._meter = meter
+        self._shares = shares
         self._limit = limit
         self._reset = reset
         self.model_id = inner.model_id
@@ -40,8 +53,12 @@ class MeteredChatModel:
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """Raises BudgetExhaustedError, ChatModelError."""
+        who = request.caller
         if self._limit is not None and (used := self._meter.today()) >= self._limit:
             raise BudgetExhaustedError(used=used, limit=self._limit, retry_after=self._reset())
+        most = who.daily_tokens
+        if most is not None and (used := self._shares.tokens_today(who.account)) >= most:
+            raise BudgetExhaustedError(used=used, limit=most, retry_after=self._reset(), whose="Your")
         heard, failed = Reply(prompt), None
         try:
             for delta in self._inner.stream(replace(prompt, messages=sealed(prompt.messages)), request=request):
@@ -54,6 +71,8 @@ class MeteredChatModel:
             usage = heard.usage_of_failed(failed) if failed else heard.usage
             request.meter.add(usage)
             self._meter.add(usage.tokens)
+            if most is not None:
+                self._shares.add_tokens(who.account, usage.tokens)
 
     def close(self) -> None:
         """Close the inner model's connections, where it has any."""

@@ -15,6 +15,7 @@ from ..errors import ChatbotError
 from ..grounding.wording import NumberedStream
 from ..retrieval.scope import describe
 from ..schema import Answer, SourcesEvent, StepEvent, TokenEvent, Unsupported
+from ..schema.access import ANYBODY
 from ..schema.chat import question_problem
 from ..serialization import answer_json
 from ..services import Services
@@ -122,7 +123,7 @@ def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str
     """Print the answer while it comes; returns the conversation's id."""
     request, conversation_id, shown = parse(ChatRequest, fields), "", ""
     stream, numbered = services.answering.chat.stream, NumberedStream()
-    asked = request.to_question(services)
+    asked = request.to_question(services, ANYBODY.limit)
     for event in stream(asked, conversation_id=request.conversation_id, cancel=Cancellation()):
         if isinstance(event, TokenEvent) and is_read_along(as_json=as_json):
             shown += (text := numbered.feed(event.text))

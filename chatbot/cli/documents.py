@@ -208,4 +208,6 @@ def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
         raise NotFoundError(f"There is no report {', '.join(unknown)}; nothing was deleted. See: documents list.")
     for record in filter(None, found.values()):
         services.ingesting.delete_document(record)
+        services.storage.audit.record("documents delete", record.id)
+    services.storage.database.empty_log()
     click.echo(f"{len(found)} deleted.")

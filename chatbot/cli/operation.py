@@ -33,8 +33,8 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
 
     Example: python -m chatbot serve --port 8080
     """
-    settings = services.settings
-    address = host or settings.host, settings.port if port is None else port
+    settings = services.settings.override(host=host) if host else services.settings  # by which ACCESS goes, too
+    address = settings.host, settings.port if port is None else port
     app = create_app(settings)
     try:
         listening = listen(*address)

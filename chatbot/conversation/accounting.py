@@ -76,8 +76,8 @@ class DayBook(Protocol):
 class ConversationBook(Protocol):
     """Sums by conversation."""
 
-    def book(self, conversation_id: str, sums: Sums) -> Sums:
-        """Add to a conversation; returns what it has taken in all."""
+    def book(self, conversation_id: str, sums: Sums) -> None:
+        """Add to what a conversation has taken."""
         ...
 
 

@@ -24,6 +24,7 @@ from ..questions.follow_ups import FollowUps
 from ..repositories.conversations import Added
 from ..request import RequestContext
 from ..schema import Answer, AnswerEvent, Context, Event, Message, Prompt, Question, StepEvent, StepTiming, Usage
+from ..schema.access import ANYBODY, Caller
 from ..schema.costs import Sums
 from ..text import Analyzer, escape_markdown
 from .accounting import Books
@@ -120,13 +121,13 @@ MOST_MESSAGES = 40
 class Conversations(Protocol):
     """Where conversations are kept."""
 
-    def exists(self, conversation_id: str) -> bool: ...
+    def exists(self, conversation_id: str, owner: str) -> bool: ...
 
-    def messages(self, conversation_id: str) -> list[Message]:
+    def messages(self, conversation_id: str, owner: str) -> list[Message]:
         """Oldest first."""
         ...
 
-    def add(self, conversation_id: str | None, said: Sequence[Json], sums: Sums) -> Added:
+    def add(self, conversation_id: str | None, said: Sequence[Json], sums: Sums, owner: str) -> Added:
         """Keep messages and what they took; None begins a conversation."""
         ...
 
@@ -167,14 +168,15 @@ class ChatService:
         conversation_id: str | None = None,
         previous_messages: Sequence[Message] = (),
         cancel: Cancellation,
+        caller: Caller = ANYBODY,
     ) -> Iterator[Event | Saved]:
         """The agent's events, then `Saved`. An answer that is cancelled or fails is not saved.
 
         Raises:
-            NotFoundError: no such conversation.
+            NotFoundError: no such conversation, or another's.
             UnknownNameError: no such mode.
         """
-        if conversation_id is not None and not self._conversations.exists(conversation_id):
+        if conversation_id is not None and not self._conversations.exists(conversation_id, caller.owner):
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
         changed: tuple[StepEvent, ...] = ()
         if question.attachments and question.mode != DEFAULT:
@@ -183,11 +185,11 @@ class ChatService:
             question = replace(question, mode=DEFAULT)
         yield from changed
         agent = self._agents(question.mode, question.preset)
-        history = self._history(question, conversation_id, previous_messages)
+        history = self._history(question, conversation_id, previous_messages, caller.owner)
         question = replace(question, history=history)
         if history:
             yield StepEvent("condense", "Reading the conversation")
-        request = RequestContext(cancel)
+        request = RequestContext(cancel, caller=caller, private=bool(history))
         with self._books.open(conversation_id, request.meter) as bill:
             spending = Spending(question.budget, reserve=0)
             with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
@@ -201,22 +203,23 @@ class ChatService:
                     return
                 for told in understood.annotate(event):
                     if isinstance(told, AnswerEvent):
-                        yield self._save(question, bill.settle(_with_trace(told, condensed, changed)), conversation_id)
+                        settled = bill.settle(_with_trace(told, condensed, changed))
+                        yield self._save(question, settled, conversation_id, caller.owner)
                     else:
                         yield told
 
     def _history(
-        self, question: Question, conversation_id: str | None, previous: Sequence[Message]
+        self, question: Question, conversation_id: str | None, previous: Sequence[Message], owner: str
     ) -> tuple[Message, ...]:
         """What the client sent wins over what is stored; a repeated last question is dropped. Bounded, oldest first."""
         history = without_errors(previous)
         if not previous and conversation_id is not None:
-            history = self._conversations.messages(conversation_id)
+            history = self._conversations.messages(conversation_id, owner)
         if history and history[-1].role == "user" and history[-1].content.strip() == question.query:
             history.pop()
         return tuple(history[-MOST_MESSAGES:])
 
-    def _save(self, question: Question, event: AnswerEvent, conversation_id: str | None) -> Saved:
+    def _save(self, question: Question, event: AnswerEvent, conversation_id: str | None, owner: str) -> Saved:
         answer = event.answer
         scope: Json = {"scope": question.scope.to_json(), "collections": list(question.scope.collections)}
         citations = [
@@ -228,7 +231,7 @@ class ChatService:
         said = {"role": "assistant", "content": _kept(question, answer), "answered": answer.answered}
         sums = Sums.of(answer.trace.ledger)
         try:
-            added = self._conversations.add(conversation_id, [asked, {**said, "citations": citations}], sums)
+            added = self._conversations.add(conversation_id, [asked, {**said, "citations": citations}], sums, owner)
         except DiskFullError as error:
             note = StepEvent("save", f"This answer is not kept. {error.finding}", failed=True)
             told = AnswerEvent(replace(answer, trace=replace(answer.trace, path=(*answer.trace.path, note))))

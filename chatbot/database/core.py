@@ -71,6 +71,9 @@ class Backend(Protocol):
     def collection_names(self) -> list[str]:
         """Those that exist, in no order."""
 
+    def empty_log(self) -> None:
+        """See `Database.empty_log`."""
+
     def encode_vector(self, vector: Vector) -> Any:
         """A vector in the form this database stores it; `decode_vector` reads it back."""
 
@@ -273,6 +276,11 @@ class Database:
     def encode_vector(self, vector: Vector) -> Any:
         """A vector in the form this database stores it; `decode_vector` reads it back."""
         return self._backend.encode_vector(vector)
+
+    def empty_log(self) -> None:
+        """After something was deleted that is to be nowhere: a file's log of changes still has it."""
+        with self._backend.translate_errors():
+            self._backend.empty_log()
 
     def ping(self) -> str:
         """What answers, in a few words. Raises DatabaseError when nothing does."""

@@ -92,6 +92,7 @@ class EmbeddedBackend:
             if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
                 _require_not_cut(self._path)
                 make_ready(self._path)
+            connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
             connection.execute("PRAGMA synchronous = NORMAL")  # with a write-ahead log nothing can be left half written
             connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         except BaseException:
@@ -125,6 +126,11 @@ class EmbeddedBackend:
     def for_search(self, raw: Any) -> Any:
         """As it is: nothing searches beside it."""
         return raw
+
+    def empty_log(self) -> None:
+        """Write what is in the write-ahead log to the file, and cut it off, unless somebody is reading in it."""
+        with self._get_writer().turn() as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def replace_many(self, raw: SqliteCollection, documents: Sequence[Json]) -> None:
         """In one transaction."""

@@ -115,6 +115,9 @@ class MongoBackend:
         with self._limits.call(wanted) as call, _raise_refusal(call), pymongo.timeout(call.seconds):
             yield
 
+    def empty_log(self) -> None:
+        """The server's log is its own."""
+
     def for_search(self, raw: Any) -> Any:
         """With read concern `local`, whatever the URI says: search stages refuse every other."""
         return raw.with_options(read_concern=ReadConcern("local"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import ChatbotError, DependencyError
 from .checks import (
     Finding,
+    check_access,
     check_chat_model,
     check_data,
     check_database,
@@ -29,6 +30,7 @@ CHECKS: tuple[tuple[str, Callable[[Services], Iterator[Finding]]], ...] = (
     ("vector_search", check_engine),
     ("indexes", check_indexes),
     ("data", check_data),
+    ("access", check_access),
 )
 
 

@@ -13,6 +13,7 @@ from ..protocols import Quoter, RerankingStore
 from ..repositories.report_index import SEVERAL
 from ..request import RequestContext
 from ..schema import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
+from ..settings import is_loopback
 from ..stores.atlas.definitions import LEFT_OVER, SearchTarget
 from ..stores.atlas.indexes import IndexStatus, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search
@@ -76,6 +77,21 @@ def check_chat_model(services: Services) -> Iterator[Finding]:
 def check_database(services: Services) -> Iterator[Finding]:
     """Raises DatabaseError: it does not answer."""
     yield Finding("ok", "database", "answers", services.storage.database.ping())
+
+
+def check_access(services: Services) -> Iterator[Finding]:
+    """Whether strangers may change things, and how many keys there are."""
+    settings = services.settings
+    good = sum(not key.revoked_at for key in services.storage.keys.all())
+    yield Finding("ok", "access", "rule", f"ACCESS is {settings.rule}; {good} keys")
+    if settings.rule == "open" and not is_loopback(settings.host):
+        yield Finding(
+            "warning",
+            "access",
+            "open_to_all",
+            f"Everybody who reaches {settings.host}:{settings.port} may change and delete everything.",
+            "Set ACCESS=read or keys, unless only this machine can reach it; see docs/deploy.md, Who may ask.",
+        )
 
 
 def check_data(services: Services) -> Iterator[Finding]:

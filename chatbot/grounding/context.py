@@ -45,17 +45,18 @@ def build_context(hits: Sequence[SearchHit], store: Neighbourhood, *, budget_tok
     The first always fits. What is left of the budget shows the ``margin`` characters around each, the best first:
     another hit is worth more than surroundings.
     """
-    shown: list[_Shown] = []
-    for number, hit in enumerate(hits, start=1):
-        one = _Shown(number, hit, (), 0)
-        if shown and _tokens(_lay_out([*shown, one])) > budget_tokens:
-            break
-        shown.append(one)
-    around = store.surroundings([one.hit.chunk for one in shown], margin=margin) if margin else []
-    for place, (one, near) in enumerate(zip(shown, around, strict=False)):  # none without a margin
-        if neighbours := _neighbours(one.hit.chunk, near):
-            wider = [*shown[:place], replace(one, neighbours=neighbours, margin=margin), *shown[place + 1 :]]
-            shown = wider if _tokens(_lay_out(wider)) <= budget_tokens else shown
+    shown = [_Shown(number, hit, (), 0) for number, hit in enumerate(hits, start=1)]
+    if not _fits(shown, budget_tokens):
+        fewer = (count for count in range(2, len(shown)) if not _fits(shown[:count], budget_tokens))
+        shown = shown[: max(1, next(fewer, len(shown)) - 1)]
+    around = store.surroundings([one.hit.chunk for one in shown], margin=margin) if margin else [[]] * len(shown)
+    near = [_neighbours(one.hit.chunk, found) for one, found in zip(shown, around, strict=True)]
+    wide = [replace(one, neighbours=own, margin=margin) if own else one for one, own in zip(shown, near, strict=True)]
+    if _tokens(whole := _lay_out(wide)) <= budget_tokens:  # mostly: one layout instead of one for each
+        return whole
+    for place, one in enumerate(wide):
+        wider = [*shown[:place], one, *shown[place + 1 :]]
+        shown = wider if near[place] and _fits(wider, budget_tokens) else shown
     return _lay_out(shown)
 
 
@@ -171,6 +172,10 @@ def _neighbours(chunk: Chunk, near: Sequence[Chunk]) -> tuple[Chunk, ...]:
 def _only(context: Context, passages: Sequence[Passage]) -> Context:
     numbers = {passage.number for passage in passages}
     return Context(tuple(passages), tuple(number for number in context.order if number in numbers))
+
+
+def _fits(shown: Sequence[_Shown], budget_tokens: int) -> bool:
+    return _tokens(_lay_out(shown)) <= budget_tokens
 
 
 def _tokens(context: Context) -> int:

@@ -142,7 +142,9 @@ class IngestionWorker:
                 path, file_id = self._fetch(file, Path(folder), cancel)
                 source = Source(path, file.identity, **file.about)
                 watch = self._watch(file, cancel, stopping)
-                found = self._service().ingest(source, overrides=file.overrides, file_id=file_id, watch=watch)
+                found = self._service().ingest(
+                    source, overrides=file.overrides, file_id=file_id, owner=file.uploader, watch=watch
+                )
         except DiskFullError as error:
             return {"state": "waiting", "detail": error.message, "tries": file.tries - 1}
         except ChatbotError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from .sources import SAMPLES
 
 WEB = ("http://", "https://")
 UPLOADS = "uploads/"
+_UPLOADED = re.compile(rf"{UPLOADS}(?:[0-9a-f]*:\d+/)?(.+)", re.DOTALL)
+"""Where it is of an owner, or one of several of a name, that stands before the name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +90,12 @@ class Originals:
         """Forget old jobs, and the files that neither a job nor a document needs."""
         self.jobs.prune()
         self.files.keep_only(self.jobs.file_ids() | {record.file_id for record in self.documents.all()})
+
+
+def uploaded_name(source: str) -> str:
+    """The name that a file was uploaded by; "" for what was not uploaded."""
+    found = _UPLOADED.fullmatch(source)
+    return found[1] if found else ""
 
 
 def _on_disk(record: DocumentRecord) -> Path | None:

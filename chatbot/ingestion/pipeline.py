@@ -43,6 +43,7 @@ class Registration:
     fingerprint: str = ""
     overrides: Mapping[str, Any] = field(default_factory=dict)
     summary: Summary = NONE
+    owner: str = ""
 
 
 PLAIN = Registration()
@@ -203,6 +204,7 @@ class Ingestor:
             fingerprint=about.fingerprint,
             overrides=dict(about.overrides),
             chunking=self.chunking,
+            owner=about.owner,
         )
 
 

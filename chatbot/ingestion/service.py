@@ -46,11 +46,13 @@ class IngestionService:
         *,
         overrides: Mapping[str, Any] | None = None,
         file_id: str = "",
+        owner: str = "",
         watch: Watch | None = None,
     ) -> Ingested:
         """Read a file and make it searchable; the same again does nothing.
 
-        ``overrides`` (see `check_overrides`) are kept: they hold until others are given.
+        ``overrides`` (see `check_overrides`) are kept: they hold until others are given. A new report is ``owner``'s;
+        a known one stays its own's.
 
         Raises:
             LoadError: the file cannot be read as a document.
@@ -65,6 +67,7 @@ class IngestionService:
             if isinstance(seen, Ingested):
                 return seen
             said, ingestor, fingerprint = seen
+            known = self.documents.get(document_id(source.identity))
             document = self._document(source, said, mine)
             mine.check()
             about = Registration(
@@ -73,6 +76,7 @@ class IngestionService:
                 fingerprint=fingerprint,
                 overrides=said,
                 summary=self.summary,
+                owner=known.owner if known else owner,
             )
             return ingestor.ingest(document, about, watch=mine)
 

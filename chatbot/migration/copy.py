@@ -14,9 +14,12 @@ from ..errors import DatabaseError, EmbedderMismatchError
 from ..repositories.corpus import CATALOG, CorpusChanges, CorpusFacts
 from .schema import require_known, set_version
 
-OTHERS = "file_pieces", "files", "documents", "conversations", "messages", "ingestions", "ingestion_items", "usage"
+OTHERS = (
+    "file_pieces", "files", "documents", "conversations", "messages", "ingestions", "ingestion_items", "usage", "keys",
+    "audit",
+)  # fmt: skip
 """What is copied besides the collections of passages, after them: a registered report has its passages."""
-DERIVED = ("meta", "cache")
+DERIVED = ("meta", "cache", "counters")
 """What is not: the facts are written anew, cached answers are given again when asked for."""
 DIGESTS = 2**128
 SHOWN = 5

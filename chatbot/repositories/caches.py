@@ -46,11 +46,11 @@ class CacheRepository:
             request.meter.count_lookup(level, hit=fresh)
         return found["value"] if found is not None and fresh else None
 
-    def put(self, level: Level, key: str, value: Any) -> None:
+    def put(self, level: Level, key: str, value: Any, *, owner: str = "") -> None:
         """Store it; each PRUNE_EVERY writes the old ones go."""
         if not self.enabled:
             return
-        row = {"_id": f"{level}:{key}", "at": time.time(), "value": value}
+        row = {"_id": f"{level}:{key}", "at": time.time(), "value": value, **({"owner": owner} if owner else {})}
         try:
             self._cache.replace_many([{**row, **self._cache.expiry(self._seconds)}])
         except DiskFullError:
@@ -68,6 +68,11 @@ class CacheRepository:
             return gone
         oldest = self._cache.find({}, {"at": 1}, sort=[("at", 1)], limit=surplus)
         return gone + self._cache.delete_many({"_id": {"$in": [row["_id"] for row in oldest]}})
+
+    def forget_answers(self) -> None:
+        """Remove what repeats passages or questions, of all workers; vectors of texts stay."""
+        for level in ("query", "response"):
+            self._cache.delete_many({"_id": {"$gte": f"{level}:", "$lt": f"{level};"}})
 
     def clear(self) -> None:
         """Forget all entries of all workers."""

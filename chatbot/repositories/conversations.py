@@ -9,12 +9,12 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ..database.core import Database, Json
-from ..errors import DiskFullError
+from ..database.core import BATCH, Database, Json
+from ..errors import DiskFullError, NotFoundError
 from ..schema import LedgerRow, Message, Usage
 from ..schema.costs import DayUsage, StageSums, Sums, add_up_stages
 
@@ -28,8 +28,13 @@ class Added:
     sums: Sums
 
 
+def own_or_nobodys(owner: str) -> Json:
+    """As a condition on the field `owner`: this one's, or nobody's, of which knowing the id is enough."""
+    return {"$in": [None, *sorted({"", owner})]}  # None: rows from before there were owners
+
+
 class ConversationRepository:
-    """Collections `conversations` and `messages`. Ids are unguessable."""
+    """Collections `conversations` and `messages`. Ids are unguessable. Another ``owner``'s are as if not there."""
 
     def __init__(self, database: Database) -> None:
         self._conversations = database["conversations"]
@@ -39,37 +44,70 @@ class ConversationRepository:
         """Idempotent."""
         self._messages.create_index([("conversation_id", 1), ("ordinal", 1)])
 
-    def exists(self, conversation_id: str) -> bool:
+    def exists(self, conversation_id: str, owner: str = "") -> bool:
         """Whether it was begun."""
-        return self._conversations.find_one({"_id": conversation_id}, {"_id": 1}) is not None
+        wanted = {"_id": conversation_id, "owner": own_or_nobodys(owner)}
+        return self._conversations.find_one(wanted, {"_id": 1}) is not None
 
-    def messages(self, conversation_id: str) -> list[Message]:
+    def messages(self, conversation_id: str, owner: str = "") -> list[Message]:
         """All messages, oldest first."""
-        found = self._messages.find({"conversation_id": conversation_id}, sort=[("ordinal", 1)])
+        wanted = {"conversation_id": conversation_id, "owner": own_or_nobodys(owner)}
+        found = self._messages.find(wanted, sort=[("ordinal", 1)])
         return [Message(row["role"], row["content"]) for row in found]
 
-    def add(self, conversation_id: str | None, said: Sequence[Json], sums: Sums = Sums()) -> Added:  # noqa: B008
+    def add(
+        self,
+        conversation_id: str | None,
+        said: Sequence[Json],
+        sums: Sums = Sums(),  # noqa: B008  # frozen and zero
+        owner: str = "",
+    ) -> Added:
         """Append messages, and what they took to what the conversation has taken, atomically.
 
         Of each its ``role`` and ``content``, and whatever is kept with it (scope, citations, trace). None begins a
         conversation; its title is the first message, cut at 80 characters.
+
+        Raises:
+            NotFoundError: it was removed meanwhile; nothing is kept.
         """
-        id, now = conversation_id or uuid.uuid4().hex, _now()
-        new = {"title": said[0]["content"][:80], "created_at": now} if conversation_id is None else {}
-        update = {"$inc": {"messages": len(said), **increments(sums)}, "$set": {"updated_at": now, **new}}
-        updated = self._conversations.find_one_and_update({"_id": id}, update, upsert=bool(new))
-        first = int(updated["messages"]) - len(said) + 1 if updated else 0
+        now = _now()
+        update: Json = {"$inc": {"messages": len(said), **increments(sums)}, "$set": {"updated_at": now}}
+        if conversation_id is None:
+            wanted: Json = {"_id": uuid.uuid4().hex}
+            update["$set"] |= {"title": said[0]["content"][:80], "created_at": now, "owner": owner}
+        else:
+            wanted = {"_id": conversation_id, "owner": own_or_nobodys(owner)}
+        updated = self._conversations.find_one_and_update(wanted, update, upsert=conversation_id is None)
+        if updated is None:
+            raise NotFoundError(f"There is no conversation {conversation_id!r} any more.")
+        first, kept = int(updated["messages"]) - len(said) + 1, {"owner": updated.get("owner", ""), "created_at": now}
         rows = [
-            {"_id": uuid.uuid4().hex, "conversation_id": id, "ordinal": first + n, "created_at": now, **message}
+            {"_id": uuid.uuid4().hex, "conversation_id": wanted["_id"], "ordinal": first + n, **kept, **message}
             for n, message in enumerate(said)
         ]
         self._messages.replace_many(rows)
-        return Added(id, rows[-1]["_id"], read_sums(updated) if updated else sums)
+        return Added(wanted["_id"], rows[-1]["_id"], read_sums(updated))
 
-    def book(self, conversation_id: str, sums: Sums) -> Sums:
-        """Add to what the conversation has taken, atomically; returns all of it."""
-        updated = self._conversations.find_one_and_update({"_id": conversation_id}, {"$inc": increments(sums)})
-        return read_sums(updated) if updated else sums
+    def owners(self) -> dict[str, int]:
+        """How many conversations each has; "" = nobody."""
+        return dict(Counter(row.get("owner", "") for row in self._conversations.find({}, {"owner": 1})))
+
+    def delete(self, *, owner: str | None = None, before: str = "") -> int:
+        """Remove those of an owner (None = of all), with ``before`` those last written to before; returns how many."""
+        wanted: Json = {} if owner is None else {"owner": owner} if owner else {"owner": own_or_nobodys("")}
+        wanted |= {"updated_at": {"$lt": before}} if before else {}
+        ids = [row["_id"] for row in self._conversations.find(wanted, {"_id": 1})]
+        for start in range(0, len(ids), BATCH):
+            batch = {"$in": ids[start : start + BATCH]}
+            # Messages first, so that a kill leaves none that nobody knows of; and those that came meanwhile.
+            self._messages.delete_many({"conversation_id": batch})
+            self._conversations.delete_many({"_id": batch})
+            self._messages.delete_many({"conversation_id": batch})
+        return len(ids)
+
+    def book(self, conversation_id: str, sums: Sums) -> None:
+        """Add to what the conversation has taken, atomically; nothing where it is gone."""
+        self._conversations.update_one({"_id": conversation_id}, {"$inc": increments(sums)})
 
 
 def _now() -> str:
@@ -142,7 +180,7 @@ _STAGE_FIELDS = tuple(part.name for part in fields(StageSums) if part.name != "s
 def increments(sums: Sums) -> dict[str, Any]:
     """For `$inc`: what is not zero."""
     own = {"questions": sums.questions, "cost": sums.cost, "unpriced_tokens": sums.unpriced_tokens}
-    return {name: value for name, value in {**own, **asdict(sums.usage)}.items() if value}
+    return {name: value for name, value in {**own, **sums.usage.to_json()}.items() if value}
 
 
 def stage_increments(row: LedgerRow) -> dict[str, Any]:

@@ -55,6 +55,9 @@ class DocumentRepository:
         return self._index().named(part, scope)
 
     def _index(self) -> ReportIndex:
+        return once(self._database, f"reports {id(self)}", self._current)
+
+    def _current(self) -> ReportIndex:
         known, older = self._read, self._older.records() if self._older else _NONE
         if known.older is older and known.position == self._log.position():
             return known.index

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
 import time
-import uuid
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -13,6 +13,7 @@ from typing import Any
 from ..database.core import Database, Json
 from ..errors import NotFoundError
 from ..schema.ingestions import FINISHED, Ingestion, IngestionFile
+from .conversations import own_or_nobodys
 
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200
@@ -20,7 +21,10 @@ CANDIDATES = 20
 
 
 class IngestionRepository:
-    """Collections `ingestions` and `ingestion_items`, one row for each file."""
+    """Collections `ingestions` and `ingestion_items`, one row for each file.
+
+    Another ``uploader``'s jobs are as if not there; None = everybody's are.
+    """
 
     def __init__(self, database: Database) -> None:
         self._jobs = database["ingestions"]
@@ -31,47 +35,53 @@ class IngestionRepository:
         self._files.create_index("ingestion_id")
         self._files.create_index("state")
 
-    def create(self, files: Sequence[IngestionFile]) -> Ingestion:
-        """Queue files as one job; their ids are made here."""
-        job = f"{time.time_ns():016x}{uuid.uuid4().hex[:4]}"  # sorts by time: first come, first served
-        rows = tuple(replace(file, id=f"{job}-{n:05d}", ingestion_id=job) for n, file in enumerate(files))
+    def create(self, files: Sequence[IngestionFile], uploader: str = "") -> Ingestion:
+        """Queue files as one job; their ids are made here. A job of nobody has whoever knows its id."""
+        job = f"{time.time_ns():016x}{secrets.token_hex(8)}"  # sorts by time: first come, first served
+        rows = tuple(
+            replace(file, id=f"{job}-{n:05d}", ingestion_id=job, uploader=uploader) for n, file in enumerate(files)
+        )
         created_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._files.replace_many([{"_id": (values := asdict(row)).pop("id"), **values} for row in rows])
         # Last, so that a job which is listed has all its files.
-        self._jobs.replace_many([{"_id": job, "created_at": created_at, "files": len(rows)}])
+        self._jobs.replace_many([{"_id": job, "created_at": created_at, "files": len(rows), "owner": uploader}])
         return Ingestion(job, created_at, rows)
 
-    def get(self, ingestion_id: str) -> Ingestion:
+    def get(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Raises NotFoundError."""
-        job = self._jobs.find_one({"_id": ingestion_id})
+        whose = {} if uploader is None else {"owner": own_or_nobodys(uploader)}
+        job = self._jobs.find_one({"_id": ingestion_id, **whose})
         if job is None:
             raise NotFoundError(f"There is no ingestion {ingestion_id!r}.")
         return self._with_files(job)
 
-    def latest(self, limit: int) -> list[Ingestion]:
-        """Newest first."""
-        return [self._with_files(job) for job in self._jobs.find(sort=[("created_at", -1)], limit=limit)]
+    def latest(self, limit: int, uploader: str | None = None) -> list[Ingestion]:
+        """Newest first. Those of nobody stand in nobody's list."""
+        if uploader == "":
+            return []
+        whose = {} if uploader is None else {"owner": uploader}
+        return [self._with_files(job) for job in self._jobs.find(whose, sort=[("created_at", -1)], limit=limit)]
 
     def active(self) -> int:
         """How many files are waiting or being read."""
         return len(self._unfinished())
 
-    def cancel(self, ingestion_id: str) -> Ingestion:
+    def cancel(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Ask for an end: what nobody works on is cancelled now, the rest by whoever works on it."""
-        for file in self.get(ingestion_id).files:
+        for file in self.get(ingestion_id, uploader).files:
             if file.state == "queued":
                 self._files.update_one({"_id": file.id, "state": "queued"}, {"$set": {"state": "cancelled"}})
             if file.state not in FINISHED:
                 self._files.update_one({"_id": file.id}, {"$set": {"cancel": True}})
-        return self.get(ingestion_id)
+        return self.get(ingestion_id, uploader)
 
-    def retry(self, ingestion_id: str) -> Ingestion:
+    def retry(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Queue the failed and the cancelled files again."""
         again = {"state": "queued", "error": "", "detail": "", "cancel": False, "tries": 0, "until": 0.0}
-        for file in self.get(ingestion_id).files:
+        for file in self.get(ingestion_id, uploader).files:
             if file.state in {"failed", "cancelled"}:
                 self._files.update_one({"_id": file.id, "state": file.state}, {"$set": again})
-        return self.get(ingestion_id)
+        return self.get(ingestion_id, uploader)
 
     def claim(self, owner: str) -> IngestionFile | None:
         """The next file that nobody works on, now ``owner``'s for LEASE_SECONDS; None when there is none.

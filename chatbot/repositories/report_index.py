@@ -57,6 +57,7 @@ class ReportIndex:
         self._inside: dict[Scope, list[DocumentRecord]] = {}
         self._holdings: dict[Scope, Holdings] = {}
         self._counts: dict[tuple[str, Scope], Mapping[Value, int]] = {}
+        self._listed: dict[tuple[str, Scope], Sequence[Value]] = {}
         self._named: dict[Scope, Texts] = {}
         self._texts: dict[tuple[str, Scope], Texts] = {}
 
@@ -111,13 +112,18 @@ class ReportIndex:
 
     def having(self, part: str, field: str, scope: Scope) -> Sequence[Value]:
         """The values of `counts` that have this in them, in any case."""
-        values = list(self.counts(field, scope))
-        if not part:
-            return values
-        return [values[place] for place in _kept(self._texts, (field, scope), self._shown).holding(part)]
+        values = _kept(self._listed, (field, scope), self._list)
+        return (
+            [values[place] for place in _kept(self._texts, (field, scope), self._shown).holding(part)]
+            if part
+            else values
+        )
 
     def _names(self, scope: Scope) -> Texts:
         return Texts(f"{record.title}\0{record.source}" for record in self.inside(scope))
+
+    def _list(self, key: tuple[str, Scope]) -> Sequence[Value]:
+        return list(self.counts(*key))
 
     def _shown(self, key: tuple[str, Scope]) -> Texts:
         return Texts(map(str, self.counts(*key)))
@@ -163,8 +169,14 @@ def _reordered(
 def _moved(known: ByValue, field: str, old: Sequence[DocumentRecord], new: Sequence[DocumentRecord]) -> ByValue:
     """The reports by their values of a field, after a change of some."""
     gone, come = _grouped(field, old), _grouped(field, new)
-    moved = {value: known.get(value, Ids()) - gone[value] | come[value] for value in {*gone, *come}}
-    return {value: ids for value, ids in {**known, **moved}.items() if ids} if moved else known
+    if gone == come:
+        return known
+    after = dict(known)
+    for value in {*gone, *come}:
+        after[value] = known.get(value, Ids()) - gone[value] | come[value]
+        if not after[value]:
+            del after[value]
+    return after
 
 
 def _grouped(field: str, records: Iterable[DocumentRecord]) -> defaultdict[Value | None, set[str]]:

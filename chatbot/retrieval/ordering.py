@@ -134,6 +134,8 @@ def _edition(hit: SearchHit) -> int:
 
 def _chosen(line: Sequence[SearchHit], asked: SearchText) -> list[SearchHit]:
     """The passages of the edition asked; those with a figure of the year asked first."""
+    if len(line) == 1:
+        return list(line)
 
     def preference(hit: SearchHit) -> tuple[int, int, int, int]:
         edition = _edition(hit)
@@ -155,5 +157,5 @@ def _revisions(line: Sequence[SearchHit], newest: SearchHit, asked: SearchText) 
 
 def _matched(asked: Sequence[NamedYears], years: Iterable[int]) -> int:
     """How many of the years, or ranges, that are asked these have something of."""
-    own = list(years)
+    own = list(years) if asked else ()
     return sum(any(map(named.condition.matches, own)) for named in asked)

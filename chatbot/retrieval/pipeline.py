@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ..protocols import AskedStore, Embedder, HybridStore, Reranker, Store, TracedStore
@@ -199,9 +199,10 @@ class Retriever:
         scores |= self._store.vector_scores(vector, [one.chunk_id for one in worded if one.chunk_id not in scores])
         threshold = None
         if method.uses_vectors:
-            figures = asdict(self._threshold)
-            figures["keep"] = figures["keep"] or (EDITIONS * keep if self._refiner and method.refines else 1)
-            threshold = adaptive_threshold((match.score for match in near), **figures)
+            own = self._threshold
+            keep = own.keep or (EDITIONS * keep if self._refiner and method.refines else 1)
+            scored = (match.score for match in near)
+            threshold = adaptive_threshold(scored, start=own.start, step=own.step, floor=own.floor, keep=keep)
         stays = _survivors(threshold, worded, scores, self._exempt)
         # The verdict is the threshold's, before fusion; but the scores are normalised over all that both searches
         # found: over the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).
@@ -247,7 +248,8 @@ def settled_search(search: Callable[[int], Found], count: int, unsettled: Unsett
     for _ in range(TRIES):
         visible = unsettled()
         found = _widened(search, count, visible) if visible else search(count)
-        seen = {Chunk.version_of(match.chunk_id) for matches in found for match in matches}
+        of_versions = {match.chunk_id.rpartition("-")[0]: match.chunk_id for matches in found for match in matches}
+        seen = set(map(Chunk.version_of, of_versions.values()))
         # Two versions of one: it was replaced between the two searches, so quickly that it is settled again.
         if unsettled() == visible and len(seen) == len({document_id for document_id, _ in seen}):
             return found

@@ -7,7 +7,7 @@ among collections by their descriptions (R-C5), the general one and those withou
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..errors import InvalidRequestError
 from ..prompts import on_one_line
 from ..protocols import Catalog
 from ..schema import YEAR_IN_REVIEW, Condition, DocumentRecord, Range, Scope, ScopeSummary, Value, Values
+from ..schema.scope import both
 from ..text import count_of
 
 REPORT_CONTEXT_FIELDS = {"country": "country_name", YEAR_IN_REVIEW: "year"}
@@ -26,16 +27,36 @@ MOST_NAMED = 40
 """Countries, or editions, in a prompt."""
 LONGEST_TITLE = 80
 EMPTY = "an empty list would match nothing; leave the field out instead."
+CONTRADICTION = "contradicts report_context: no report can satisfy both."
+OUTSIDE = "is outside of what this key may see."
 FilterValue = Value | Sequence[Value] | Mapping[Any, Value]
 
 
 class ScopeResolver:
-    """Builds scopes over the filter fields of one catalog. ``collections`` = those that are searched."""
+    """Builds scopes over the filter fields of one catalog. ``collections`` = those that are searched.
 
-    def __init__(self, catalog: Catalog, filter_fields: Sequence[str], collections: Sequence[str] = ()) -> None:
+    ``limit``: all scopes are inside of it, and nothing else is known to errors.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        filter_fields: Sequence[str],
+        collections: Sequence[str] = (),
+        limit: Scope = Scope(),  # noqa: B008  # frozen and empty
+    ) -> None:
         self._catalog = catalog
         self._fields = tuple(filter_fields)
-        self._collections = tuple(dict.fromkeys(collections))
+        self._every = tuple(dict.fromkeys(collections))
+        self._collections = tuple(name for name in self._every if limit.holds(name))
+        self._limit = limit
+
+    def inside(self, limit: Scope) -> ScopeResolver:
+        """The same for whoever may see only what is inside."""
+        return ScopeResolver(self._catalog, self._fields, self._every, limit) if limit else self
+
+    def _values(self, field: str) -> Sequence[Value]:
+        return self._catalog.values(field, self._limit or None)
 
     def resolve(
         self,
@@ -60,8 +81,11 @@ class ScopeResolver:
             conditions[field] = self._condition(f"filters.{field}", field, value)
         if report_context is not None:
             for field, condition in self._of_context(*report_context).items():
-                conditions[field] = _both(field, conditions.get(field), condition)
-        return Scope.of(conditions).within(self._known_collections(collections))
+                conditions[field] = _both(field, conditions.get(field), condition, CONTRADICTION)
+        for field, condition in self._limit.conditions:
+            conditions[field] = _both(field, conditions.get(field), condition, OUTSIDE)
+        scope = replace(Scope.of(conditions), limit=self._limit.conditions, limit_collections=self._limit.collections)
+        return scope.within(self._known_collections(collections))
 
     def _known_collections(self, names: Sequence[str] | None) -> Sequence[str]:
         if names is None:
@@ -82,7 +106,7 @@ class ScopeResolver:
             raise InvalidRequestError.for_field("report_context.type", message, valid)
         conditions = {field: self._condition("report_context.value", field, value)}
         # Country reports have years too: where the data tells the types apart, the year means the yearly review.
-        if context_type == YEAR_IN_REVIEW and YEAR_IN_REVIEW in self._catalog.values("type"):
+        if context_type == YEAR_IN_REVIEW and YEAR_IN_REVIEW in self._values("type"):
             conditions["type"] = Values((YEAR_IN_REVIEW,))
         return conditions
 
@@ -92,7 +116,7 @@ class ScopeResolver:
         values = [value] if isinstance(value, (str, int)) else list(value)
         if not values:
             raise InvalidRequestError.for_field(name, EMPTY)
-        known = self._catalog.values(field)
+        known = self._values(field)
         return Values(tuple(dict.fromkeys(_known_value(name, field, item, known) for item in values)))
 
     def _range(self, name: str, field: str, value: Mapping[Any, Value]) -> Range:
@@ -104,21 +128,18 @@ class ScopeResolver:
         found = Range(ends.get("gte"), ends.get("lte"))
         if found.gte is not None and found.lte is not None and found.gte > found.lte:
             raise InvalidRequestError.for_field(name, f"gte ({found.gte}) is greater than lte ({found.lte}).")
-        years = self._catalog.values("year")
+        years = self._values("year")
         if not any(found.matches(year) for year in years):
             raise InvalidRequestError.for_field(name, f"no report in this range. Years: {_listed(years)}.", years)
         return found
 
 
-def _both(field: str, chosen: Condition | None, context: Condition) -> Condition:
-    if chosen is None or not isinstance(context, Values):
-        return context
-    common = tuple(value for value in context.values if chosen.matches(value))
-    if not common:
-        raise InvalidRequestError.for_field(
-            f"filters.{field}", "contradicts report_context: no report can satisfy both.", list(context.values)
-        )
-    return Values(common)
+def _both(field: str, chosen: Condition | None, other: Condition, problem: str) -> Condition:
+    common = other if chosen is None else both(other, chosen)
+    if common is None:
+        valid = list(other.values) if isinstance(other, Values) else [other.to_json()]
+        raise InvalidRequestError.for_field(f"filters.{field}", problem, valid)
+    return common
 
 
 def _known_value(name: str, field: str, value: Value, known: Sequence[Value]) -> Value:
@@ -168,7 +189,8 @@ def nearest_scope(catalog: Catalog, scope: Scope) -> tuple[Scope, str]:
             return rest, f"{_there_are(len(records))} for {describe(rest)}" + (
                 f", of {_listed(years)}." if years else "."
             )
-    return Scope(), f"{_there_are(catalog.holdings(Scope()).documents)} without a scope."
+    rest = scope.widest()
+    return rest, f"{_there_are(catalog.holdings(rest).documents)} without a scope."
 
 
 def summarise(catalog: Catalog, scope: Scope) -> ScopeSummary:

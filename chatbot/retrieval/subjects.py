@@ -143,7 +143,7 @@ def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:
         return False
     if not scope.collections:
         return True
-    inside = catalog.values(field, Scope().within(scope.collections))
+    inside = catalog.values(field, scope.widest().within(scope.collections))
     return not inside or value in inside  # without any value nobody can say what the collections leave out
 
 

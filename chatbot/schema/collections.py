@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping
 
 OWN = frozenset(
     {
+        "audit",
         "cache",
         "conversations",
+        "counters",
         "documents",
         "file_pieces",
         "files",
         "ingestion_items",
         "ingestions",
+        "keys",
         "messages",
         "meta",
         "usage",

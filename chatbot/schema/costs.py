@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from operator import add, attrgetter
 from typing import Any
 
 FORM = "must be provider:model=PROMPT/COMPLETION or provider:model=PRICE, in numbers from 0"
@@ -30,12 +31,20 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(Usage)))
+        return Usage(*map(add, _FIGURES(self), _FIGURES(other)))
+
+    def to_json(self) -> dict[str, int]:
+        """Every figure by its name."""
+        return dict(zip(_NAMES, _FIGURES(self), strict=True))
 
     @classmethod
     def total(cls, usages: Iterable[Usage]) -> Usage:
         """Zero for none."""
         return sum(usages, cls())
+
+
+_NAMES = tuple(part.name for part in fields(Usage))
+_FIGURES = attrgetter(*_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +125,7 @@ class Sums:
 
     def to_json(self) -> dict[str, Any]:
         """``cost`` is null where a price is missing."""
-        own = {"questions": self.questions, **asdict(self.usage)}
+        own = {"questions": self.questions, **self.usage.to_json()}
         return {**own, "cost": self.full_cost, "unpriced_tokens": self.unpriced_tokens}
 
     def __add__(self, other: Sums) -> Sums:

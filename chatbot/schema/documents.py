@@ -146,6 +146,8 @@ class DocumentRecord:
     chunking: Chunking | None = None
     several: tuple[Part, ...] = ()
     """Where the passages differ in their metadata: the parts. Empty = all have the document's."""
+    owner: str = ""
+    """Who uploaded it, and may change it besides administrators; "" = nobody."""
     replacing: str = ""
     """Another version whose passages may be there too: the next one, not finished, or the last one, not removed."""
 

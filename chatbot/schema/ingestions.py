@@ -36,6 +36,8 @@ class IngestionFile:
     document_id: str = ""
     cancel: bool = False
     tries: int = 0
+    uploader: str = ""
+    """Whose job it is; "" = nobody's."""
     owner: str = ""
     until: float = 0.0
 

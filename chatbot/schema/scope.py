@@ -64,15 +64,30 @@ class Range:
 Condition = Values | Range
 
 
+def both(one: Condition, other: Condition) -> Condition | None:
+    """What both admit, where they are not about passages without the field; None for nothing."""
+    if isinstance(one, Range) and isinstance(other, Range):
+        least = max((end for end in (one.gte, other.gte) if end is not None), default=None)
+        most = min((end for end in (one.lte, other.lte) if end is not None), default=None)
+        return None if least is not None and most is not None and least > most else Range(least, most)
+    values, rest = (one, other) if isinstance(one, Values) else (other, one)
+    assert isinstance(values, Values)
+    common = tuple(value for value in values.values if rest.matches(value))
+    return Values(common) if common else None
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The metadata filter a person chose: AND across fields. Hashable; no conditions = everything.
 
     ``collections``: only passages of these, sorted; none = of all. No metadata, so no part of `to_mql` and `to_json`.
+    ``limit`` and ``limit_collections`` are what who asks may see: no wider scope is made of this one.
     """
 
     conditions: tuple[tuple[str, Condition], ...] = ()
     collections: tuple[str, ...] = ()
+    limit: tuple[tuple[str, Condition], ...] = ()
+    limit_collections: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, conditions: Mapping[str, Condition]) -> Scope:
@@ -88,8 +103,16 @@ class Scope:
         return dict(self.conditions).get(name)
 
     def without(self, name: str) -> Scope:
-        """The scope without its condition on a field."""
-        return replace(self, conditions=tuple(item for item in self.conditions if item[0] != name))
+        """The scope without its condition on a field; what its limit says of the field stays."""
+        kept = {**{field: one for field, one in self.conditions if field != name}, **self._limit_of(name)}
+        return replace(self, conditions=Scope.of(kept).conditions)
+
+    def _limit_of(self, name: str) -> dict[str, Condition]:
+        return {field: one for field, one in self.limit if field == name}
+
+    def widest(self) -> Scope:
+        """All that who asks may see."""
+        return replace(self, conditions=self.limit, collections=self.limit_collections)
 
     def having(self, name: str, values: Iterable[Value], *, or_none: bool = False) -> Scope:
         """The scope with these values of a field, in the place of its own; itself where there are none."""
@@ -113,8 +136,8 @@ class Scope:
         return replace(self, conditions=tuple(kept))
 
     def within(self, collections: Iterable[str]) -> Scope:
-        """The same conditions in these collections; none = in all."""
-        return replace(self, collections=tuple(sorted(set(collections))))
+        """The same conditions in these collections; none = in all that its limit leaves."""
+        return replace(self, collections=tuple(sorted(set(collections))) or self.limit_collections)
 
     def holds(self, collection: str) -> bool:
         """Whether passages of this collection are inside."""

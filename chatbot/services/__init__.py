@@ -12,6 +12,7 @@ from ..settings import Settings
 from ..stores import STORES
 from ..text import analyzer
 from .answering import Answering
+from .forgetting import Forgetting
 from .ingesting import Ingesting
 from .models import Models
 from .storage import Storage
@@ -31,6 +32,7 @@ class Services:
         self.models = Models(self.storage, self.vectors)
         self.answering = Answering(self.storage, self.models, self.vectors)
         self.ingesting = Ingesting(self.storage, self.models, self.vectors)
+        self.forgetting = Forgetting(self.storage)
 
     def check(self) -> None:
         """Build what a question needs, so that a wrong setting stops the start and not the first question.

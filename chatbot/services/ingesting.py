@@ -179,6 +179,7 @@ class Ingesting:
         self._storage.room.make()
         self.ingestor.delete(record.id, watch)
         self.originals.tidy()
+        self._storage.cache.forget_answers()
 
     def finish_deletions(self) -> bool:
         """Go on with those that wait for the search engine, or whose process died; whether any is left."""

@@ -54,7 +54,13 @@ class Models:
         )
         if not built.is_language_model:
             return built
-        return MeteredChatModel(built, self._storage.usage, limit=settings.daily_token_limit, reset=seconds_to_reset)
+        return MeteredChatModel(
+            built,
+            self._storage.usage,
+            self._storage.counters,
+            limit=settings.daily_token_limit,
+            reset=seconds_to_reset,
+        )
 
     @property
     def chat_models(self) -> ChatModels:

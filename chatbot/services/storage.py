@@ -5,13 +5,16 @@ from __future__ import annotations
 from ..database import open_database
 from ..database.core import Database
 from ..migration.schema import migrate
+from ..repositories.audit import AuditLog
 from ..repositories.caches import CacheRepository
 from ..repositories.conversations import ConversationRepository, UsageRepository
 from ..repositories.corpus import CorpusChanges, CorpusFacts
+from ..repositories.counters import Counters
 from ..repositories.documents import DocumentRepository, OlderReports
 from ..repositories.files import FileRepository
 from ..repositories.foreign_changes import ForeignChanges
 from ..repositories.ingestions import IngestionRepository
+from ..repositories.keys import KeyRepository
 from ..repositories.room import MEGABYTE, Room
 from ..retrieval.scope import KnowledgeCollection, ScopeResolver, knowledge_collections
 from ..settings import Settings
@@ -85,6 +88,27 @@ class Storage:
         return UsageRepository(self.database)
 
     @lazy
+    def keys(self) -> KeyRepository:
+        """API keys, and the secret that signs cookies."""
+        return KeyRepository(self.database)
+
+    @lazy
+    def audit(self) -> AuditLog:
+        """Who changed what."""
+        return AuditLog(self.database)
+
+    @lazy
+    def counters(self) -> Counters:
+        """Each caller's share, of all workers."""
+        return Counters(self.database)
+
+    @lazy
+    def cookie_secret(self) -> bytes:
+        """By which the cookies of those without a key are signed; SECRET_KEY, or the database's own."""
+        key = self.settings.secret_key
+        return key.get_secret_value().encode() if key else self.keys.signing_secret()
+
+    @lazy
     def files(self) -> FileRepository:
         """The bytes of originals."""
         return FileRepository(self.database)
@@ -119,6 +143,8 @@ class Storage:
         self.conversations.ensure_indexes()
         self.ingestions.ensure_indexes()
         self.cache.ensure_indexes()
+        self.keys.ensure_indexes()
+        self.counters.ensure_indexes()
         self.facts.ensure_indexes()
 
     def close(self) -> None:

@@ -94,11 +94,14 @@ class MongoChunks:
         found: dict[str, Chunk] = {}
         for collection in collections:
             if missing := [chunk_id for chunk_id in chunk_ids if chunk_id not in found]:
-                ids = id_forms(missing, embedded=self._database.embedded)
-                for row in collection.find({"_id": {"$in": ids}}, WITHOUT_EMBEDDING):
-                    if not is_retired(row):
-                        found[str(row["_id"])] = self._chunk(row, collection.name)
+                found |= self._looked_up(missing, collection)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+
+    def _looked_up(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
+        """Those that this collection has."""
+        ids = id_forms(chunk_ids, embedded=self._database.embedded)
+        rows = collection.find({"_id": {"$in": ids}}, WITHOUT_EMBEDDING)
+        return {str(row["_id"]): self._chunk(row, collection.name) for row in rows if not is_retired(row)}
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
         """Chunks without a vector are left out; the matrix has shape (0, 0) where there are none."""

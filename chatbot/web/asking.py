@@ -16,6 +16,8 @@ from ..conversation.service import Saved
 from ..repositories.held import held
 from ..schema import Document, Event, Question, ScopeSummary, StepEvent
 from ..serialization import answer_json, search_json
+from .access import caller
+from .limits import one_at_a_time
 from .observing import observed
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest, parse
 from .request import accept_files, form_json, is_form, json_body, safe_name
@@ -53,7 +55,7 @@ def chat() -> Response:
 def search() -> Response:
     """Hits without an answer."""
     require_samples()
-    question = parse(SearchRequest, json_body()).to_search(services())
+    question = parse(SearchRequest, json_body()).to_search(services(), caller().limit)
     method, retriever = question.retrieval_method, services().answering.retriever(question.preset)
     retrieval = retriever.retrieve(
         question.query, top_k=question.top_k, scope=question.scope, method=method, page=question.page
@@ -73,17 +75,24 @@ def _answer() -> EventStream:
         raise ServiceUnavailable("Too many questions are being answered (QUESTIONS).", retry_after=RETRY_SECONDS)
     body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else json_body())
     require_samples()
-    question, chat_service = body.to_question(services()), services().answering.chat
+    who, found = caller(), services()
+    question, chat_service = body.to_question(services(), who.limit), services().answering.chat
     attachments = Attachments(services(), body.attachments)
 
     def answers(asked: Question, cancel: Cancellation) -> Iterator[Event | Saved]:
         return chat_service.stream(
-            asked, conversation_id=body.conversation_id, previous_messages=body.messages(), cancel=cancel
+            asked,
+            conversation_id=body.conversation_id,
+            previous_messages=body.messages(),
+            cancel=cancel,
+            caller=who,
         )
 
     watched = g.watched
     return EventStream(
-        lambda cancel: observed(attachments.answer(question, answers, cancel), watched),
+        lambda cancel: one_at_a_time(
+            found, who, lambda: observed(attachments.answer(question, answers, cancel), watched)
+        ),
         client_of(request.environ),
         tell_begun=request.environ.get(BEGUN, lambda: None),
     )

@@ -1,51 +1,39 @@
-"""The knowledge base: what is in it, what goes in, what is said of it, and what goes out."""
+"""The knowledge base: what is in it, what is said of it, and what goes out."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import replace
-from pathlib import PurePosixPath
+from collections.abc import Collection
 from typing import Any, get_args
 
-from flask import Blueprint, Response, jsonify, request, url_for
+from flask import Blueprint, Response, jsonify, request
 
 from ..chunkers import CHUNKERS
 from ..errors import InvalidRequestError, NotFoundError
 from ..grounding.context import wider_text
 from ..grounding.figure_list import listed_figures
-from ..ingestion.originals import UPLOADS
 from ..ingestion.pipeline import passages
 from ..ingestion.watch import Watch
 from ..loaders import suffixes
-from ..presets import CHUNKING
 from ..repositories.held import held
 from ..retrieval.scope import summarise
 from ..schema import Chunk, DocumentRecord, Scope, SearchHit, Status
-from ..schema.ingestions import Ingestion, IngestionFile
-from ..serialization import collection_json, document_json, figure_json, hit_json, ingestion_json, report_json
+from ..serialization import collection_json, document_json, figure_json, hit_json, report_json
+from .access import caller
+from .library import inside_limit, may_change, may_see, own_record, record_of, require_known
 from .request import (
     MEGABYTE,
-    MOST_FILES,
-    accept_files,
     as_attachment,
-    form_fields,
-    is_form,
     json_object,
-    on_disk,
     query_collections,
     query_filters,
     query_number,
-    safe_name,
-    web_pages,
 )
 from .services import require_samples, services, wake_worker
 
 documents = Blueprint("documents", __name__)
 DELETE_PATIENCE = 2.0
 """Seconds that a request waits for the search engine; then the worker finishes it."""
-DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
-INGESTION_ID = re.compile(r"^[0-9a-f]{20}$")
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 MOST_PARSED = 2_000
 """Passages that one list of figures is made from."""
@@ -96,8 +84,9 @@ def figures() -> Response:
 @held()
 def collections() -> Response:
     """The knowledge collections, with what can be searched in each."""
-    storage = services().storage
-    holds = [(one, summarise(storage.documents, Scope().within([one.name]))) for one in storage.collections]
+    storage, limit = services().storage, caller().limit
+    seen = [one for one in storage.collections if limit.holds(one.name)]
+    holds = [(one, summarise(storage.documents, limit.within([one.name]))) for one in seen]
     return jsonify({"collections": [collection_json(one, summary) for one, summary in holds]})
 
 
@@ -106,7 +95,7 @@ def chunk(chunk_id: str) -> Response:
     """One passage with the text around it."""
     store, margin = services().vectors.store, services().settings.context_margin
     found = store.get([chunk_id]) if CHUNK_ID.match(chunk_id) else []
-    if not found:
+    if not found or not may_see(found[0]):
         raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
     (around,) = store.surroundings(found, margin=margin)
     wider = wider_text(found[0], around, margin=margin)
@@ -129,13 +118,13 @@ def list_documents() -> Response:
 @documents.get("/api/documents/<document_id>")
 def get_document(document_id: str) -> Response:
     """One report, as it is in the list. Raises NotFoundError."""
-    return jsonify(_json(_record(document_id)))
+    return jsonify(_json(record_of(document_id)))
 
 
 @documents.get("/api/documents/<document_id>/chunks")
 def preview(document_id: str) -> Response:
     """The passages as they are searched, in reading order."""
-    record = _record(document_id)
+    record = record_of(document_id)
     limit, offset = query_number("limit", 20, least=1, most=100), query_number("offset", 0)
     chunks = passages(services().vectors.store, record, offset=offset, limit=limit)
     return jsonify({"chunks": [hit_json(SearchHit(chunk)) for chunk in chunks], "total": record.chunks})
@@ -144,63 +133,29 @@ def preview(document_id: str) -> Response:
 @documents.get("/api/documents/<document_id>/file")
 def original(document_id: str) -> Response:
     """The bytes that came in, to keep and never to show. Raises NotFoundError: also where they were not kept."""
-    name, pieces = services().ingesting.originals.open(_record(document_id))
+    name, pieces = services().ingesting.originals.open(record_of(document_id))
     response = Response(pieces, mimetype="application/octet-stream")
     response.headers["Content-Disposition"] = as_attachment(name)
     return response
-
-
-@documents.post("/api/documents")
-def add_documents() -> tuple[Response, int, dict[str, str]]:
-    """Files (multipart) or web addresses (JSON) as one background job; nothing is stored where one is refused."""
-    if is_form(most=MOST_FILES):
-        files = accept_files()
-        about = _overrides(form_fields(), single=len(files) == 1)
-        services().storage.room.require(sum(file.stream.seek(0, 2) for file in files))
-        queued = []
-        for file in files:
-            file.stream.seek(0)
-            name = safe_name(file.filename)
-            with on_disk(file) as path:
-                file_id = services().storage.files.put(path)
-            identity, name = f"{UPLOADS}{name}", PurePosixPath(name).name
-            queued.append(IngestionFile("", "", name, identity, file_id=file_id, overrides=about))
-        return _started(queued)
-    body = json_object()
-    pages = web_pages(body.pop("url", None), body.pop("urls", None))
-    services().storage.room.require(0)
-    about = _overrides(body, single=len(pages) == 1)
-    return _started([IngestionFile("", "", url, page, url=url, overrides=about) for page, url in pages.items()])
 
 
 @documents.patch("/api/documents/<document_id>")
 def edit(document_id: str) -> Response:
     """Change what is said of a report; passages are embedded again only where that changes their text."""
     body = json_object()
-    _require_known(body, EDITABLE)
-    record, ingesting = _record(document_id), services().ingesting
-    return jsonify(_json(ingesting.editor.edit(record.id, ingesting.check_overrides(body))))
+    require_known(body, EDITABLE)
+    record, ingesting = own_record(document_id), services().ingesting
+    return jsonify(_json(ingesting.editor.edit(record.id, inside_limit(ingesting.check_overrides(body)))))
 
 
 @documents.delete("/api/documents/<document_id>")
 def delete(document_id: str) -> tuple[str, int]:
     """A report with its passages and its original: no question sees it from now on."""
     ingesting = services().ingesting
-    ingesting.delete_document(_record(document_id), Watch(patience=DELETE_PATIENCE))
+    ingesting.delete_document(own_record(document_id), Watch(patience=DELETE_PATIENCE))
     if services().storage.documents.get(document_id) is not None:  # the search engine has not let go of it yet
         wake_worker()
     return "", 204
-
-
-@documents.post("/api/documents/<document_id>/reingest")
-def reingest(document_id: str) -> tuple[Response, int, dict[str, str]]:
-    """Read the original again, perhaps cut in another way."""
-    record = _record(document_id)
-    about = _overrides(json_object() if request.get_data() else {}, single=False, fields=CHUNKING)
-    file = services().ingesting.originals.job_file(record)
-    if file is None:
-        raise NotFoundError(f"The original of {record.title!r} is not at hand; add the file again instead.")
-    return _started([replace(file, overrides=about)])
 
 
 @documents.get("/api/formats")
@@ -215,38 +170,9 @@ def formats() -> Response:
             "chunk_strategy": settings.chunk_strategy,
             "chunk_size": settings.chunk_size,
             "chunk_overlap": settings.chunk_overlap,
-            "types": services().storage.documents.values("type"),
+            "types": services().storage.documents.values("type", caller().limit or None),
         }
     )
-
-
-@documents.get("/api/ingestions")
-def list_ingestions() -> Response:
-    """The latest ones."""
-    found = services().storage.ingestions.latest(query_number("limit", 10, least=1, most=100))
-    return jsonify({"ingestions": [ingestion_json(job) for job in found]})
-
-
-@documents.get("/api/ingestions/<ingestion_id>")
-def get_ingestion(ingestion_id: str) -> Response:
-    """How a job is doing. Raises NotFoundError."""
-    return jsonify(ingestion_json(_job(ingestion_id)))
-
-
-@documents.delete("/api/ingestions/<ingestion_id>")
-def cancel_ingestion(ingestion_id: str) -> tuple[Response, int]:
-    """End what is not finished; files that are stay."""
-    job = services().storage.ingestions.cancel(_job(ingestion_id).id)
-    wake_worker()
-    return jsonify(ingestion_json(job)), 202
-
-
-@documents.post("/api/ingestions/<ingestion_id>/retry")
-def retry_ingestion(ingestion_id: str) -> tuple[Response, int]:
-    """Failed and cancelled files again."""
-    job = services().storage.ingestions.retry(_job(ingestion_id).id)
-    wake_worker()
-    return jsonify(ingestion_json(job)), 202
 
 
 def _passages_of(scope: Scope, indicator: str) -> list[Chunk]:
@@ -267,43 +193,15 @@ def _passages_of(scope: Scope, indicator: str) -> list[Chunk]:
 
 def _scope(*, leave_out: Collection[str] = ()) -> Scope:
     """The query string's. Raises InvalidRequestError."""
-    return services().storage.scopes.resolve(query_filters(leave_out=leave_out), collections=query_collections())
-
-
-def _started(files: list[IngestionFile]) -> tuple[Response, int, dict[str, str]]:
-    job: Ingestion = services().storage.ingestions.create(files)
-    wake_worker()
-    return jsonify(ingestion_json(job)), 202, {"Location": url_for(".get_ingestion", ingestion_id=job.id)}
+    scopes = services().storage.scopes.inside(caller().limit)
+    return scopes.resolve(query_filters(leave_out=leave_out), collections=query_collections())
 
 
 def _json(record: DocumentRecord) -> dict[str, Any]:
     originals = services().ingesting.originals
-    return document_json(record, has_file=originals.has(record), can_reingest=originals.job_file(record) is not None)
-
-
-def _record(document_id: str) -> DocumentRecord:
-    found = services().storage.documents.get(document_id) if DOCUMENT_ID.match(document_id) else None
-    if found is None:
-        raise NotFoundError(f"There is no report {document_id[:64]!r}.")
-    return found
-
-
-def _require_known(values: Mapping[str, Any], fields: tuple[str, ...]) -> None:
-    for name in values:
-        if name not in fields:
-            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(fields)}.", fields)
-
-
-def _overrides(values: Mapping[str, Any], *, single: bool, fields: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The checked fields; what cannot be is refused now, not in the job."""
-    if fields:
-        _require_known(values, fields)
-    if "title" in values and not single:
-        raise InvalidRequestError.for_field("title", "is possible for one file only.")
-    return services().ingesting.check_overrides(values)
-
-
-def _job(ingestion_id: str) -> Ingestion:
-    if not INGESTION_ID.match(ingestion_id):
-        raise NotFoundError(f"There is no ingestion {ingestion_id[:40]!r}.")
-    return services().storage.ingestions.get(ingestion_id)
+    return document_json(
+        record,
+        has_file=originals.has(record),
+        can_reingest=originals.job_file(record) is not None,
+        may_change=may_change(record),
+    )

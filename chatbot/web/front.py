@@ -3,7 +3,7 @@
 ASGI on one side, the application (WSGI) on the other. The loop reads head and body, with a least speed; a thread makes
 the response; the loop writes it out, however slowly it is read. A stream (`streaming.EventStream`) is handed over to
 the loop as soon as it is open. So neither a slow client nor an open stream holds a thread that answers others, and
-`/health` has a thread to itself.
+`/health` needs none: the loop says itself that it lives.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 QUESTIONS = frozenset({"/query", "/api/chat"})
 """Paths whose requests wait for a model."""
-ALIVE = "/health"
+ALIVE, ALIVE_BODY = "/health", b'{"status":"ok"}\n'
+"""As the application answers it, but neither logged nor counted: it is asked every few seconds."""
+ALIVE_HEADERS = [
+    (b"content-type", b"application/json"), (b"content-length", str(len(ALIVE_BODY)).encode()),
+    (b"x-content-type-options", b"nosniff"),
+]  # fmt: skip
 IN_MEMORY = 1_000_000
 """Bytes of a body or a response that are kept in memory; a larger one goes through a file, or piece by piece."""
 BODY_SECONDS, BODY_RATE = 20.0, 2_000
@@ -67,12 +72,15 @@ class Front:
         self._largest_form = largest_form
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="request")
         self._asking = ThreadPoolExecutor(questions, thread_name_prefix="question")
-        self._alive = ThreadPoolExecutor(1, thread_name_prefix="health")
         self._free = questions
         self._beginning = asyncio.Semaphore(threads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI, its `http` part."""
+        if scope["path"] == ALIVE and scope["method"] in {"GET", "HEAD"}:
+            await send({"type": "http.response.start", "status": 200, "headers": ALIVE_HEADERS})
+            await send({"type": "http.response.body", "body": ALIVE_BODY})
+            return
         with SpooledTemporaryFile(max_size=IN_MEMORY) as body:
             try:
                 length = await read_body(scope, receive, body, most=self._most(scope))
@@ -95,7 +103,7 @@ class Front:
             if environ["PATH_INFO"] in QUESTIONS:
                 await self._ask(environ, send)
             else:
-                await self._respond(environ, self._alive if environ["PATH_INFO"] == ALIVE else self._quick, send)
+                await self._respond(environ, self._quick, send)
         finally:
             watching.cancel()
             client.cancel()

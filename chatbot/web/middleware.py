@@ -1,12 +1,14 @@
-"""Around every request: its id and its log line, the headers that protect a page, whose pages may ask; and its errors.
+"""Around every request: its id and its log line, the headers that protect a page, who and whose pages may ask; errors.
 
 Errors become JSON for programs and a page for browsers, with the status of their kind, and never a stack trace.
 
 Requests that change something are refused when the page of another web site sends them. A browser lets any page send a
 form, files included, to any address it reaches, this server on somebody's own machine too, and asks nobody first: CORS
-only keeps the page from reading the answer. Nothing here is behind a password that such a page would lack, so it could
-add documents to the knowledge base or spend the chat model's tokens. Browsers say where a request comes from, and a
-page cannot change that; programs send neither header and pass.
+only keeps the page from reading the answer. So it could add documents to the knowledge base or spend the chat model's
+tokens. Browsers say where a request comes from, and a page cannot change that; programs send neither header and pass.
+
+A page may also have its own name lead to this machine (DNS rebinding): to the browser that is the same origin then. So
+every request has to name this server by a name of its own, or by its address, which is no name to rebind.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Collection
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,13 +31,21 @@ from ..errors import (
     ConflictError,
     DependencyError,
     DiskFullError,
+    DocumentExistsError,
     EmbedderMismatchError,
+    ForbiddenError,
+    ForbiddenHostError,
     ForbiddenOriginError,
     IngestingError,
     InvalidRequestError,
     LoadError,
     NotFoundError,
+    TooManyRequestsError,
+    UnauthorizedError,
 )
+from ..settings import Settings
+from .access import admit, known_owner, note_change
+from .limits import count_request, tell_share
 from .observing import watch_request
 
 log = logging.getLogger(__name__)
@@ -48,10 +59,15 @@ CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 OWN = frozenset({"same-origin", "none"})
 STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
     (InvalidRequestError, 400),
+    (UnauthorizedError, 401),
+    (ForbiddenError, 403),
+    (ForbiddenHostError, 403),
     (ForbiddenOriginError, 403),
     (NotFoundError, 404),
     (LoadError, 422),
     (BudgetExhaustedError, 429),
+    (TooManyRequestsError, 429),
+    (DocumentExistsError, 409),
     (ConflictError, 409),
     (CancelledError, 409),
     (IngestingError, 503),
@@ -59,6 +75,8 @@ STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
     (DiskFullError, 507),
     (DependencyError, 503),
 )
+ALIVE = "/health"
+LONGEST_SHOWN = 100
 HTTP_CODES = {
     400: "invalid_request",
     404: "not_found",
@@ -70,26 +88,62 @@ HTTP_CODES = {
 }
 
 
-def register_request_hooks(app: Flask, allowed: Collection[str]) -> None:
-    """``allowed``: origins other than the own whose pages may change things (CORS_ORIGINS)."""
+def register_request_hooks(app: Flask, settings: Settings) -> None:
+    """What is checked before each request, in this order: by which name, from whose page, by whom."""
+    names = frozenset(map(_plain, ("localhost", settings.host, *settings.allowed_hosts)))
 
     @app.before_request
     def begin() -> None:
         begin_request()
         g.request_id = uuid.uuid4().hex[:12]
         g.watched = watch_request(g.request_id)
-        refuse_foreign_origins(allowed)
+        if request.path != ALIVE:
+            refuse_foreign_hosts(names)
+        refuse_foreign_origins(settings.cors_origins)
+        count_request()
+        admit()
 
     @app.after_request
     def finish(response: Response) -> Response:
         response.headers.update(SECURITY_HEADERS)
         response.headers["X-Request-ID"] = g.request_id
-        g.watched.ends_with(response)
+        note_change(response)
+        tell_share(response)
+        g.watched.ends_with(response, known_owner())
         return response
 
     @app.teardown_request
     def end(error: BaseException | None) -> None:
         end_request()
+
+
+def refuse_foreign_hosts(names: Collection[str]) -> None:
+    """``names``: those of this server, in small letters; ``*.example.org`` is all below it.
+
+    Raises:
+        ForbiddenHostError: the current request names another one.
+    """
+    try:
+        host = _plain(urlsplit(f"//{request.host}").hostname or "")
+    except ValueError:
+        host = ""
+    wider = {f"*.{host.split('.', part)[-1]}" for part in range(1, host.count(".") + 1)}
+    if host in names or not wider.isdisjoint(names) or _is_address(host):
+        return
+    shown = host[:LONGEST_SHOWN] or "(none)"
+    raise ForbiddenHostError(f"This server is not called {shown}. If it should be, add the name to ALLOWED_HOSTS.")
+
+
+def _plain(host: str) -> str:
+    return host.casefold().rstrip(".")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
 
 
 def refuse_foreign_origins(allowed: Collection[str]) -> None:
@@ -104,20 +158,13 @@ def refuse_foreign_origins(allowed: Collection[str]) -> None:
     if origin in allowed or "*" in allowed:
         return
     # The browser's own word comes first: behind a proxy the Host header may be another than the page's.
-    own = site in OWN if site is not None else origin is None or _host(origin) == request.host.lower()
+    here = f"{request.scheme}://{request.host}".lower()
+    own = site in OWN if site is not None else origin is None or origin.lower() == here
     if not own:
         raise ForbiddenOriginError(
             f"Pages of {origin or 'another site'} may not change anything here. "
             "If they should, add their origin to CORS_ORIGINS."
         )
-
-
-def _host(origin: str) -> str:
-    """Host and port; "" for what is no origin, "null" among them."""
-    try:
-        return urlsplit(origin).netloc.lower()
-    except ValueError:
-        return ""
 
 
 def status_of(error: ChatbotError) -> int:
@@ -147,6 +194,8 @@ def register_error_handlers(app: Flask) -> None:
         response = _respond(error_body(error), status)
         if error.retry_after is not None:
             response.headers["Retry-After"] = str(error.retry_after)
+        if status == 401:
+            response.headers["WWW-Authenticate"] = 'Bearer realm="report-chat"'
         return response
 
     @app.errorhandler(HTTPException)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import sys
@@ -19,6 +20,8 @@ from .tracing import Span, Tracing
 
 request_log = logging.getLogger("chatbot.requests")
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+OWNER_DIGITS = 12
+"""Of its SHA-256: a log can tell owners apart, and not who they are."""
 NOWHERE = "(none)"
 """The route of a request that has none: its path is a stranger's text, and each would be a series of its own."""
 
@@ -33,11 +36,11 @@ class Watched:
         self._method, self._path = request.method, request.path
         self._route = _route()
 
-    def ends_with(self, response: Response) -> None:
-        """Log and count it when ``response`` is sent, or given up."""
-        response.call_on_close(lambda: self._end(response.status_code))
+    def ends_with(self, response: Response, owner: str) -> None:
+        """Log and count it when ``response`` is sent, or given up. ``owner``: whose request it is, "" = not known."""
+        response.call_on_close(lambda: self._end(response.status_code, owner))
 
-    def _end(self, status: int) -> None:
+    def _end(self, status: int, owner: str) -> None:
         seconds = time.perf_counter() - self._began
         metrics.REQUESTS.labels(self._method, self._route, status).inc()
         metrics.SECONDS.labels(self._route).observe(seconds)
@@ -50,6 +53,7 @@ class Watched:
             "path": self._path,
             "status": status,
             "ms": round(seconds * 1000, 1),
+            "owner": hashlib.sha256(owner.encode()).hexdigest()[:OWNER_DIGITS] if owner else "",
         }
         request_log.info(json.dumps(line, ensure_ascii=False))
 

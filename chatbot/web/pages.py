@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, render_template
+from flask import Blueprint, Response, make_response, render_template
 
 from ..schema.chat import QUERY_CHARACTERS
+from .access import with_owner
 from .services import services
 
 pages = Blueprint("pages", __name__)
@@ -34,21 +35,22 @@ A mode that is not here comes last and goes by its name.
 
 
 @pages.get("/")
-def chat() -> str:
+def chat() -> Response:
     """Where questions are asked."""
-    return render_template(
+    page = render_template(
         "chat.html",
         examples=EXAMPLES,
         modes=modes(),
         mode=services().answering.default_mode(),
         longest_question=QUERY_CHARACTERS,
     )
+    return with_owner(make_response(page))
 
 
 @pages.get("/documents")
-def documents() -> str:
+def documents() -> Response:
     """The knowledge base."""
-    return render_template("documents.html")
+    return with_owner(make_response(render_template("documents.html")))
 
 
 def modes() -> list[dict[str, str | bool]]:

@@ -24,7 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from ..agents import CHOOSES
 from ..errors import InvalidRequestError
-from ..schema import Message, Question
+from ..schema import Message, Question, Scope
 from ..schema.chat import question_problem
 from .request import NO_OBJECT
 
@@ -113,15 +113,15 @@ class SearchRequest(BaseModel):
     preset: StrictStr = ""
     page: StrictInt | None = Field(None, ge=1, le=100_000)
 
-    def to_search(self, services: Services, *, mode: str = "direct") -> Question:
-        """Raises InvalidRequestError, UnknownNameError."""
+    def to_search(self, services: Services, limit: Scope, *, mode: str = "direct") -> Question:
+        """Inside ``limit``. Raises InvalidRequestError, UnknownNameError."""
         context = (self.report_context.type, self.report_context.value) if self.report_context else None
         settings = services.models.query_settings(self.preset)
         method = self.retrieval_method or settings.retrieval_method
         services.models.retrieval_method(method)
         return Question(
             query=self.query,
-            scope=services.storage.scopes.resolve(self.filters, context, self.collections),
+            scope=services.storage.scopes.inside(limit).resolve(self.filters, context, self.collections),
             top_k=self.limit or settings.top_k,
             retrieval_method=method,
             mode=mode,
@@ -144,12 +144,12 @@ class ChatRequest(SearchRequest):
     chatbot_type: StrictStr | None = None
     version: StrictInt | StrictStr | None = None
 
-    def to_question(self, services: Services) -> Question:
-        """Raises InvalidRequestError, UnknownNameError."""
+    def to_question(self, services: Services, limit: Scope) -> Question:
+        """Inside ``limit``. Raises InvalidRequestError, UnknownNameError."""
         settings = services.models.query_settings(self.preset)
         auto_scope = settings.auto_scope if self.auto_scope is None else self.auto_scope
         expand = settings.query_expansion if self.query_expansion is None else self.query_expansion
-        question = self.to_search(services, mode=services.answering.check_mode(self.mode, self.preset))
+        question = self.to_search(services, limit, mode=services.answering.check_mode(self.mode, self.preset))
         if self.query_expansion and question.mode not in {"deep", CHOOSES}:
             raise InvalidRequestError.for_field("query_expansion", f"is for mode deep, not {question.mode}.", ["deep"])
         budget = services.answering.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})

@@ -13,6 +13,7 @@ from chatbot.caches.answers import CachedChatModel
 from chatbot.model_output.asking import numbers, queries
 from chatbot.request import RequestContext
 from chatbot.schema import Answer, AnswerEvent, Context, Event, Message, Prompt, Question, SourcesEvent, TokenEvent
+from chatbot.schema.access import Caller
 from chatbot.services import Services
 from chatbot.settings import Settings
 from tests.conftest import KENYA_2023, AddReport
@@ -29,7 +30,7 @@ class Memory:
     def get(self, level: str, key: str, *, request: RequestContext | None = None) -> Any:
         return self._kept.get((level, key))
 
-    def put(self, level: str, key: str, value: Any) -> None:
+    def put(self, level: str, key: str, value: Any, *, owner: str = "") -> None:
         self._kept[level, key] = value
 
 
@@ -89,6 +90,21 @@ class TestRepeated:
         assert second.trace.caches == {"query hit": 1}
         assert (second.trace.usage.calls, second.trace.usage.embedding_tokens) == (0, 0)
         assert [type(event) for event in again] == [SourcesEvent, TokenEvent, AnswerEvent]
+
+    def test_what_depends_on_a_conversation_is_given_to_its_owner_only(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
+        server.always(CHAT, Reply("It is 2.09% [1]."))
+        scope = services.storage.scopes.resolve(None)
+        history = (Message("user", "Hello"), Message("assistant", "Hi"))
+        asked = Question(QUERY, scope, 5, "hybrid", "direct", history=history)
+        for owner, calls in (("key:a", 1), ("key:a", 1), ("key:b", 2), ("", 3)):
+            request = RequestContext(caller=Caller(owner=owner), private=True)
+            list(services.answering.agent("direct").run(asked, request=request))
+            assert server.calls(CHAT) == calls, owner
+        services.storage.cache.forget_answers()
+        list(services.answering.agent("direct").run(asked, request=request))
+        assert server.calls(CHAT) == 4
 
     @pytest.mark.parametrize(
         "change",

@@ -126,3 +126,9 @@ def test_hits_and_misses_add_up(cached: CachedEmbedder) -> None:
 def test_nothing_to_embed(cached: CachedEmbedder) -> None:
     assert cached.embed_documents([]).shape == (0, 64)
     assert (cached.hits, cached.misses) == (0, 0)
+
+
+def test_a_question_is_embedded_once(cached: CachedEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = cached.embed_query(TEXTS[0])
+    monkeypatch.setattr(HashingEmbedder, "embed_query", None)
+    assert np.array_equal(cached.embed_query(TEXTS[0]), expected)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 
 from chatbot.cancellation import Cancellation
-from chatbot.chat_models.extractive import HEADER, LONGEST_QUOTE, build
+from chatbot.chat_models.extractive import HEADER, LEAST, LONGEST_QUOTE, SHARE, build
+from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.grounding.citations import check
 from chatbot.request import RequestContext
-from chatbot.schema import Passage, Prompt, Usage
+from chatbot.schema import Matrix, Passage, Prompt, Usage
 from chatbot.settings import Settings
 from tests.chat_models.conftest import embedder, passage, prompt
 
@@ -61,6 +63,30 @@ def test_the_sentence_that_answers_is_quoted_first_and_alone() -> None:
     )
     found = quotes(answer(prompt("What is the population growth rate?", passage(1, text))))
     assert [quoted for quoted, _ in found] == ["The population growth rate is 2.09%."]
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [("What is the median age?", "total: 24.4 years"), ("What is the median age of female people?", "female: 24.9")],
+)
+def test_a_total_comes_before_its_parts_unless_one_of_them_is_asked(question: str, first: str) -> None:
+    ages = passage(1, "total: 24.4 years\nmale: median 23.9 age\nfemale: 24.9", section="Median age")
+    assert quotes(answer(prompt(question, ages)))[0][0] == first
+
+
+def test_few_statements_of_many_are_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedded: list[str] = []
+    original = HashingEmbedder.embed_documents
+
+    def embed(self: HashingEmbedder, texts: Sequence[str], **rest: RequestContext | None) -> Matrix:
+        embedded.extend(texts)
+        return original(self, texts, **rest)
+
+    monkeypatch.setattr(HashingEmbedder, "embed_documents", embed)
+    lines = [f"Item {n} is {n} tons." for n in range(30)]
+    found = quotes(answer(prompt("How many tons is item 17?", passage(1, "\n".join(lines)))))
+    assert found[0][0] == lines[17]
+    assert LEAST <= len(embedded) <= SHARE * len(lines)
 
 
 def test_an_unrelated_second_passage_is_not_quoted() -> None:

@@ -17,6 +17,7 @@ from chatbot.errors import BudgetExhaustedError, ChatModelError
 from chatbot.repositories.conversations import UsageRepository, seconds_to_reset
 from chatbot.request import RequestContext, RequestMeter
 from chatbot.schema import Usage
+from chatbot.schema.access import Caller
 from chatbot.services import Services
 from chatbot.settings import Settings
 from chatbot.text import estimate_tokens
@@ -26,7 +27,11 @@ from tests.fakes.openai_server import PROMPT_TOKENS, FakeOpenAI, Reply
 
 def model(services: Services, limit: int | None) -> MeteredChatModel:
     return MeteredChatModel(
-        EchoChatModel(), UsageRepository(services.storage.database), limit=limit, reset=lambda: 3661
+        EchoChatModel(),
+        UsageRepository(services.storage.database),
+        services.storage.counters,
+        limit=limit,
+        reset=lambda: 3661,
     )
 
 
@@ -36,6 +41,17 @@ def test_the_call_that_crosses_the_limit_is_finished_and_the_next_is_not(service
     with pytest.raises(BudgetExhaustedError, match=r"budget of 1 tokens is used up .* anew in 1 h 1 min") as raised:
         list(metered.stream(prompt(), request=RequestContext()))
     assert raised.value.retry_after == 3661
+
+
+def test_each_caller_has_its_own_share_of_the_day(services: Services) -> None:
+    def ask(account: str) -> str:
+        request = RequestContext(caller=Caller(account=account, daily_tokens=1))
+        return "".join(delta.text for delta in model(services, None).stream(prompt(), request=request))
+
+    assert ask("key:a")
+    with pytest.raises(BudgetExhaustedError, match="Your budget of 1 tokens"):
+        ask("key:a")
+    assert ask("address:192.0.2.1")
 
 
 def test_all_workers_share_the_budget_and_what_is_broken_off_counts(services: Services) -> None:
@@ -66,7 +82,7 @@ def remote(services: Services, server: FakeOpenAI) -> MeteredChatModel:
     """On a server that does what it is told."""
     settings = Settings(openai_api_key=SecretStr("sk-1"), openai_base_url=server.url, model_retries=0)
     inner = build(settings, model="fake", embedder=embedder)
-    return MeteredChatModel(inner, services.storage.usage, limit=None, reset=lambda: 1)
+    return MeteredChatModel(inner, services.storage.usage, services.storage.counters, limit=None, reset=lambda: 1)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500, 503])

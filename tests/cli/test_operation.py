@@ -14,8 +14,6 @@ import pytest
 
 from chatbot.chat_models import CHAT_MODELS
 from chatbot.embedders import EMBEDDERS
-from chatbot.retrieval import RETRIEVAL_METHODS
-from chatbot.stores import STORES
 from chatbot.web.server import CONNECTIONS, connection_limit
 from tests.cli.conftest import Run
 from tests.cli.processes import PATIENCE, address, get, started
@@ -85,10 +83,7 @@ def test_connections_leave_files_for_everything_else(
 
 WRONG = {
     "EMBEDDING_PROVIDER": ("magic", ", ".join(EMBEDDERS.names())),
-    "RETRIEVAL_METHOD": ("magic", ", ".join(RETRIEVAL_METHODS.names())),
     "CHAT_MODEL": ("magic:x", ", ".join(CHAT_MODELS.names())),
-    "VECTOR_SEARCH": ("magic", ", ".join(sorted({*STORES.names(), "auto"}))),
-    "LANGUAGE": ("klingon", "danish, dutch, english"),
     "ON_EMPTY": ("magic", "'abstain', 'relax' or 'general'"),
 }
 

@@ -327,6 +327,7 @@ def test_matches_that_carry_their_chunk_carry_no_embedding(harness: Harness, sto
 def test_upsert_replaces_text_vector_and_metadata(harness: Harness, store: Store) -> None:
     first = chunk("a", text="Coffee.", country_name="Kenya")
     fill(harness, store, [first], np.asarray([direction(0)]))
+    assert store.get([first.id]) == [first]
     second = chunk("a", text="Tea.", country_name="Chad")
     fill(harness, store, [second], np.asarray([direction(1)]))
     assert store.count(EVERYTHING) == 1

@@ -14,6 +14,7 @@ from chatbot.database.core import Collection, Database, Json
 from chatbot.database.embedded import EmbeddedBackend
 from chatbot.database.mongo import MongoBackend
 from chatbot.errors import DatabaseError
+from tests.campaigns import times
 from tests.fakes.mongomock_search import SearchClient
 
 
@@ -78,7 +79,7 @@ def test_filters_find_what_mongodb_finds(embedded: Database, mongodb: Database, 
     if indexed:
         embedded["rows"].create_index([("a", 1), ("b c", 1)])
         embedded["rows"].create_index("b c")
-    for _ in range(150):
+    for _ in range(times("FILTERS", 50)):
         first, second = conditions(dice), conditions(dice)
         for asked in (first, {**second, **first}, {"$or": [first, second]}, {"$and": [first, second]}):
             found = [{row["_id"] for row in database["rows"].find(asked)} for database in (embedded, mongodb)]

@@ -12,6 +12,7 @@ from pymongo.errors import OperationFailure
 from chatbot.database.core import Database
 from chatbot.database.mongo import MongoBackend
 from chatbot.doctor import Finding, diagnose
+from chatbot.doctor.checks import check_access
 from chatbot.schema import Chunk
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -287,3 +288,11 @@ def test_embedded_database_needs_no_indexes(tmp_path: Path) -> None:
 
     assert problems(findings) == {"no_language_model"}
     assert "indexes" not in {finding.area for finding in findings}
+
+
+@pytest.mark.parametrize(("host", "found"), [("127.0.0.1", set()), ("0.0.0.0", {"open_to_all"})])
+def test_a_server_that_is_open_to_all_is_noticed(tmp_path: Path, host: str, found: set[str]) -> None:
+    settings = Settings(data_dir=tmp_path, embedding_provider="hashing", chat_model="echo", access="open", host=host)
+    with Services(settings) as services:
+        warned = {finding.name for finding in check_access(services) if finding.severity == "warning"}
+    assert warned == found

@@ -96,9 +96,11 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         # mongomock 4.3 does not know the ``sort`` that PyMongo 4.11+ passes along with a replacement
         assert all(isinstance(request, (ReplaceOne, UpdateOne)) for request in requests)
         with self.database.client.lock:
-            for request in requests:
-                write = self.replace_one if isinstance(request, ReplaceOne) else self.update_one
-                write(request._filter, request._doc, upsert=bool(request._upsert))
+            self._noted(lambda: [self._write(request) for request in requests])
+
+    def _write(self, request: Any) -> None:
+        write = super().replace_one if isinstance(request, ReplaceOne) else super().update_one
+        write(request._filter, request._doc, upsert=bool(request._upsert))
 
     def update_one(self, *arguments: Any, **options: Any) -> Any:
         with self.database.client.lock:  # mongomock reads, changes and writes back: two at once lost one's changes

@@ -80,8 +80,8 @@ def test_cancelling_ends_it_at_once(where: str, tmp_path: Path) -> None:
         url = full if where == "connection" else server.url()
         url = url.replace("http:", "https:") if where == "handshake" else url
         timer = threading.Timer(0.3, cancel.cancel)
-        timer.start()
         began = time.monotonic()
+        timer.start()
         message = refused_here(tmp_path, url, cancel=cancel, resolve=resolve)
         took = time.monotonic() - began
         timer.join()

@@ -6,7 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from chatbot.database.core import Database
+from chatbot.errors import NotFoundError
 from chatbot.repositories.conversations import ConversationRepository, UsageRepository
 from chatbot.schema import LedgerRow, Message, Usage
 from chatbot.schema.costs import StageSums, Sums
@@ -80,19 +83,39 @@ def test_what_a_conversation_took_adds_up_whoever_adds_at_the_same_time(database
     repository = ConversationRepository(database)
     conversation, other = begin(repository, "hello"), begin(repository)
     one = Sums(1, Usage(100, 10, 5, calls=2, cached_calls=1, failed_calls=1), 0.25, 3)
-    assert repository.book(other, one) == one
+    repository.book(other, one)
     with ThreadPoolExecutor(8) as pool:
-        sums = list(pool.map(lambda _: repository.book(conversation, one), range(31)))
-    sums.append(repository.add(conversation, said("and?"), one).sums)
-    assert sorted(found.questions for found in sums) == list(range(1, 33))
-    assert max(sums, key=lambda found: found.questions) == Sums.total([one] * 32)
+        list(pool.map(lambda _: repository.book(conversation, one), range(31)))
+    assert repository.add(conversation, said("and?"), one).sums == Sums.total([one] * 32)
     assert [message.content for message in repository.messages(conversation)] == ["hello", "and?"]
 
 
-def test_a_conversation_that_is_gone_took_what_it_takes_now(database: Database) -> None:
+def test_a_conversation_that_is_gone_does_not_come_back(database: Database) -> None:
     repository = ConversationRepository(database)
-    assert repository.book("gone", Sums(questions=1)) == Sums(questions=1)
+    repository.book("gone", Sums(questions=1))
+    with pytest.raises(NotFoundError):
+        repository.add("gone", said("a"))
     assert not repository.exists("gone")
+    assert repository.messages("gone") == []
+
+
+def test_a_conversation_is_its_owners_and_nobodys_is_whoever_knows_its_id(database: Database) -> None:
+    repository = ConversationRepository(database)
+    mine = repository.add(None, said("secret"), owner="visitor:a").conversation_id
+    nobodys = begin(repository, "open")
+    database["conversations"].replace_many([{"_id": "old", "title": "before there were owners", "messages": 1}])
+    database["messages"].replace_many([{"_id": "m", "conversation_id": "old", "ordinal": 1, **said("b")[0]}])
+    assert [message.content for message in repository.messages(mine, "visitor:a")] == ["secret"]
+    for other in ("", "visitor:b"):
+        assert not repository.exists(mine, other)
+        assert repository.messages(mine, other) == []
+        with pytest.raises(NotFoundError):
+            repository.add(mine, said("intruded"), owner=other)
+        for free in (nobodys, "old"):
+            assert repository.exists(free, other)
+            repository.add(free, said("more"), owner=other)
+    assert len(repository.messages("old", "visitor:c")) == 3
+    assert len(repository.messages(mine, "visitor:a")) == 1
 
 
 ROWS = (

@@ -38,7 +38,7 @@ REPORT = {
 }  # fmt: skip
 DOCUMENT = REPORT | {
     "source", "collection", "labels", "description", "error", "sample", "parts", "has_file", "can_reingest",
-    "chunking",
+    "chunking", "may_change",
 }  # fmt: skip
 JOB = {"ingestion_id", "state", "created_at", "progress", "files"}
 FILE = {"name", "state", "outcome", "error", "detail", "chunks", "done_chunks", "document_id"}

@@ -242,7 +242,7 @@ class TestEdit:
 
     def test_it_holds_when_the_same_file_comes_again(self, client: FlaskClient, uploaded: str) -> None:
         self.edit(client, uploaded, title="Mine", year=None)
-        added(client, (KENYA, KENYA_2023 + "\n\n## More\n\nNew text.\n"))
+        added(client, (KENYA, KENYA_2023 + "\n\n## More\n\nNew text.\n"), on_conflict="replace")
         assert (get(client, uploaded)["title"], get(client, uploaded)["year"]) == ("Mine", None)
         assert found_texts(client, "New text")[0].endswith("New text.")
 

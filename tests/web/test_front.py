@@ -122,13 +122,31 @@ def test_a_file_comes_in_pieces_and_whole(app: Flask, services: Services) -> Non
 
 def test_requests_on_one_connection_keep_apart(app: Flask) -> None:
     app.add_url_rule("/echo", view_func=lambda: request.get_data() or "nothing", methods=["GET", "POST"])
-    with served(app) as port, raw(port, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none") as connection:
-        connection.sendall(b"GET /echo HTTP/1.1\r\nHost: x\r\n\r\n")
-        connection.sendall(b"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\ntwo\r\n0\r\n\r\n")
+    with (
+        served(app) as port,
+        raw(port, "POST /echo HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 3\r\n\r\none") as connection,
+    ):
+        connection.sendall(b"GET /echo HTTP/1.1\r\nHost: [::1]\r\n\r\n")
+        connection.sendall(
+            b"POST /echo HTTP/1.1\r\nHost: [::1]\r\nTransfer-Encoding: chunked\r\n\r\n3\r\ntwo\r\n0\r\n\r\n"
+        )
         text = b""
         while not text.endswith(b"two"):
             text += connection.recv(10_000) or pytest.fail(f"closed after {text!r}")
     assert [part for part in (b"one", b"nothing", b"two") if part in text] == [b"one", b"nothing", b"two"]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_health_is_answered_as_by_the_application(app: Flask, method: str) -> None:
+    with (
+        served(app) as port,
+        raw(port, f"{method} /health HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n") as connection,
+    ):
+        head, _, body = b"".join(iter(lambda: connection.recv(10_000), b"")).partition(b"\r\n\r\n")
+    own = app.test_client().open("/health", method=method)
+    assert head.startswith(f"HTTP/1.1 {own.status_code} ".encode())
+    if method != "POST":
+        assert (body, b"nosniff" in head) == (own.get_data(), True)
 
 
 SCOPE = {

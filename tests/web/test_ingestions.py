@@ -34,7 +34,7 @@ FIRST_CALLS = math.ceil(PASSAGES_AT_A_TIME / 100)
 
 def many_passages(client: FlaskClient) -> TestResponse:
     """400 of them, more than are embedded and stored at a time."""
-    return upload(client, ("long.md", LONG), chunk_size="100")
+    return upload(client, ("long.md", LONG), chunk_size="100", on_conflict="replace")
 
 
 class TestFiles:
@@ -64,7 +64,7 @@ class TestFiles:
         """R-E6."""
         (first,) = added(client, (KENYA, KENYA_2023))
         for content, outcome in ((KENYA_2023, "unchanged"), (KENYA_2023 + "\n\nNew words.\n", "replaced")):
-            (file,) = ended(client, upload(client, (KENYA, content)))["files"]
+            (file,) = ended(client, upload(client, (KENYA, content), on_conflict="replace"))["files"]
             assert (file["outcome"], file["document_id"]) == (outcome, first)
         assert client.get("/api/documents").get_json()["total"] == 1
 
@@ -73,6 +73,7 @@ class TestFiles:
         assert len(set(ids)) == 2
 
     def test_jobs_are_listed_newest_first(self, client: FlaskClient) -> None:
+        client.get("/")  # whose cookie says whose jobs they are
         ids = []
         for number in range(3):
             ids.append(ended(client, upload(client, (f"{number}.md", "text")))["ingestion_id"])

@@ -16,6 +16,7 @@ FOREIGN = [
     {"Origin": "https://evil.example"},
     {"Origin": "https://localhost.evil.example"},
     {"Origin": "http://localhost:3000"},
+    {"Origin": "https://localhost"},
     {"Origin": "null"},
     {"Origin": ""},
     {"Origin": "http://[::1"},
@@ -80,6 +81,62 @@ def test_every_way_to_change_something_is_closed(client: FlaskClient, method: st
 def test_reading_is_the_browsers_business(client: FlaskClient, path: str, headers: dict[str, str]) -> None:
     assert client.get(path, headers=headers).status_code == 200
     assert client.head(path, headers=headers).status_code == 200
+
+
+OWN_NAMES = ["localhost", "LOCALHOST:8000", "localhost.", "127.0.0.1", "192.168.3.4:80", "[::1]:8000", "[fe80::1]"]
+FOREIGN_NAMES = ["evil.example", "localhost.evil.example", "evil.example:8000", "127.0.0.1.nip.io", "0x7f000001"]
+NO_NAMES = ["[::1", "a@b"]
+ANY_ROUTE = [("GET", "/"), ("GET", "/api/documents"), ("POST", "/query"), ("GET", "/static/js/x.js"), ("GET", "/no")]
+
+
+def test_it_answers_to_its_own_names_and_to_addresses(client: FlaskClient) -> None:
+    statuses = {host: client.get("/api/reports", headers={"Host": host}).status_code for host in OWN_NAMES}
+    assert statuses == dict.fromkeys(OWN_NAMES, 200)
+
+
+def test_a_page_whose_name_leads_here_gets_nothing(client: FlaskClient) -> None:
+    for host in (*FOREIGN_NAMES, *NO_NAMES):
+        for method, path in ANY_ROUTE:
+            body = {"query": "x"} if method == "POST" else None
+            response = client.open(path, method=method, headers={"Host": host}, json=body)
+            assert response.status_code in {400, 403}, (host, path)
+            assert "Set-Cookie" not in response.headers
+            if host in FOREIGN_NAMES:
+                assert "ALLOWED_HOSTS" in error_of(response, 403, "forbidden_host")["message"]
+        assert client.get("/health", headers={"Host": host}).status_code == 200
+
+
+class TestNames:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.override(
+            host="0.0.0.0", allowed_hosts=("reports.example.org", "*.example.net"), trusted_proxies=("10.0.0.0/8",)
+        )
+
+    def test_the_names_of_the_setting(self, client: FlaskClient) -> None:
+        expected = {
+            "reports.example.org": 200, "REPORTS.example.org:443": 200, "example.org": 403,
+            "a.reports.example.org": 403, "a.b.example.net": 200, "example.net": 403,
+        }  # fmt: skip
+        found = {host: client.get("/api/reports", headers={"Host": host}).status_code for host in expected}
+        assert found == expected
+
+    def test_a_proxy_is_believed_where_it_is_ours(self, client: FlaskClient) -> None:
+        """Whom a request is counted to, and whether its cookie is for TLS only."""
+        said = "198.51.100.9, 198.51.100.8, 10.9.9.9"
+        for peer, scheme, secure, left in (
+            ("10.1.2.3", "https", True, "299"),
+            ("10.1.2.4", "gopher", False, "298"),
+            ("192.0.2.7", "https", False, "299"),
+        ):
+            options = {"headers": {"X-Forwarded-Proto": scheme, "X-Forwarded-For": said}}
+            response = client.get("/", environ_base={"REMOTE_ADDR": peer}, **options)
+            assert ("Secure" in response.headers["Set-Cookie"]) == secure, peer
+            counted = client.get("/api/reports", environ_base={"REMOTE_ADDR": peer}, **options)
+            assert counted.headers["RateLimit-Remaining"] == left, peer
+
+    def test_strangers_may_read_and_not_write(self, client: FlaskClient) -> None:
+        assert client.get("/api/session").get_json()["may"] == ["read"]
 
 
 class TestAllowed:

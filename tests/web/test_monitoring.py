@@ -202,7 +202,7 @@ def test_each_request_is_one_line_of_json(client: FlaskClient, caplog: pytest.Lo
     assert (line["method"], line["path"], line["status"]) == ("GET", "/health", 200)
     assert line["request_id"] == response.headers["X-Request-ID"]
     assert line["ms"] >= 0
-    assert set(line) == {"time", "request_id", "method", "path", "status", "ms"}
+    assert set(line) == {"time", "request_id", "method", "path", "status", "ms", "owner"}
 
 
 def test_before_the_first_question_there_is_no_day(client: FlaskClient) -> None:

@@ -6,7 +6,6 @@ makes new ones (as in a search engine such as Lucene).
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -114,4 +113,4 @@ class ChunkIndex:
 
 def _merge(found: Iterable[Found], top_k: int) -> list[Match]:
     ranked = ((-score, chunk_id) for part in found for score, chunk_id in part)
-    return [Match(chunk_id, -negative) for negative, chunk_id in heapq.nsmallest(top_k, ranked)]
+    return [Match(chunk_id, -negative) for negative, chunk_id in sorted(ranked)[:top_k]]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +26,7 @@ COLLECTION = "$collection"
 """The column beside those of the filter fields, none of which can have this name: where the row was read from."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Column:
     """``values[codes[row]]`` is the row's value; None = the row has none."""
 
@@ -48,6 +50,14 @@ class Column:
             return np.zeros(len(self.codes), dtype=np.bool_)
         found: Mask = verdicts[self.codes]
         return found
+
+    def among(self, values: Iterable[Value]) -> Mask:
+        """Rows that have one of these few, shape (rows,): without a look at all the others."""
+        return np.isin(self.codes, [self._numbers[value] for value in values if value in self._numbers])
+
+    @cached_property
+    def _numbers(self) -> dict[Value | None, int]:
+        return {value: number for number, value in enumerate(self.values)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +104,21 @@ class Rows:
         )
 
 
-class _Codes:
-    """A column that grows. Values are numbered as they come."""
+class _Codes(dict[Any, int]):
+    """A column that grows: what is stored -> the number of the value that it stands for, numbered as they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, value_of: Callable[[Any], Value | None]) -> None:
+        super().__init__()
+        self._value_of = value_of
         self._numbers: dict[Value | None, int] = {}
-        self._codes = array("i")
+        self.rows = array("i")
 
-    def append(self, value: Value | None) -> None:
-        self._codes.append(self._numbers.setdefault(value, len(self._numbers)))
+    def __missing__(self, stored: Any) -> int:
+        number = self[stored] = self._numbers.setdefault(self._value_of(stored), len(self._numbers))
+        return number
 
     def column(self) -> Column:
-        return Column(tuple(self._numbers), np.asarray(self._codes, dtype=np.int32))
+        return Column(tuple(self._numbers), np.asarray(self.rows, dtype=np.int32))
 
 
 NORMED_AT_ONCE = 10_000
@@ -164,33 +177,34 @@ class RowReader:
         # One query for each document: only equality uses the index on every database.
         queries: list[Json] = [{}] if document_ids is None else [{"document_id": id} for id in document_ids]
         ids: list[bytes] = []
-        documents, values = _Codes(), {name: _Codes() for name in (*self.fields, COLLECTION)}
+        documents, places = _Codes(str), _Codes(str)
+        columns = {name: _Codes(partial(filter_value, name)) for name in self.fields}
         vectors = bytearray()  # a million small arrays take several times the memory
         terms, lengths = array("i"), array("i")
         numbers = _Numbers(self.terms_of, self.term_ids)
         for collection, row in ((c.name, row) for query in queries for c in collections for row in c.find(query)):
             ids.append(str(row["_id"]).encode())
-            documents.append(document_id_of(row))
-            for name in self.fields:
-                values[name].append(filter_value(name, row.get(name)))
-            values[COLLECTION].append(collection)
+            documents.rows.append(documents[document_id_of(row)])
+            for name, column in columns.items():
+                column.rows.append(column[row.get(name)])
+            places.rows.append(places[collection])
             vectors += self._vector(row)
-            text = "\n".join(str(row.get(name) or "") for name in TEXT_FIELDS)
-            before = len(terms)
-            terms.fromlist([*chain.from_iterable(map(numbers.__getitem__, text.split()))])
-            lengths.append(len(terms) - before)
+            text = "\n".join([str(row.get(name) or "") for name in TEXT_FIELDS])
+            found = [*chain.from_iterable(map(numbers.__getitem__, text.split()))]
+            terms.fromlist(found)
+            lengths.append(len(found))
         if not ids:
             return None
         return Rows(
             np.asarray(ids, dtype=np.bytes_),
             documents.column(),
-            {name: column.column() for name, column in values.items()},
+            {name: column.column() for name, column in {**columns, COLLECTION: places}.items()},
             *_unit_rows(vectors, self.dimensions),
             np.asarray(terms, dtype=np.int32),
             np.asarray(lengths, dtype=np.int32),
         )
 
-    def _vector(self, row: Json) -> bytes:
+    def _vector(self, row: Json) -> memoryview:
         """Zeros where the chunk has none."""
         stored = row.get(self.embedding_field)
         vector = np.zeros(self.dimensions, dtype=np.float32) if stored is None else decode_vector(stored)
@@ -200,7 +214,7 @@ class RowReader:
                 f"has {self.dimensions}. The collection was written with another embedding model: use that model, "
                 "or embed the reports again."
             )
-        return vector.tobytes()
+        return np.ascontiguousarray(vector, dtype="<f4").data
 
 
 TEXT_FIELDS = ("report_title", "document_title", TEXT_FIELD)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...schema import Scope, Vector
 from ..chunks import to_score
 from ..keywords import Bm25, Floats, Ints, Postings, WeightedTerm, bm25_scores
-from .clusters import Clusters, Places, candidates, faiss
+from .clusters import Clusters, Places, candidates, faiss, one_thread
 from .rows import COLLECTION, Mask, Rows
 
 SCOPES_KEPT = 64
@@ -114,7 +114,7 @@ class Segment:
 
     def without_documents(self, document_ids: set[str]) -> Segment:
         """This segment with the documents' rows deleted; itself where it has none of them."""
-        doomed = self.alive & self.rows.documents.where(lambda document_id: document_id in document_ids)
+        doomed = self.alive & self.rows.documents.among(document_ids)
         if not bool(doomed.any()):
             return self
         return replace(self, alive=self.alive & ~doomed, _selections={})
@@ -158,7 +158,8 @@ class Segment:
         """Computed in place: rows are not copied together."""
         cosines, vector = np.empty(len(rows), dtype=np.float32), np.ascontiguousarray(vector, dtype=np.float32)
         pointers = map(faiss.swig_ptr, (cosines, vector, self.rows.vectors, rows))
-        faiss.fvec_inner_products_by_idx(*pointers, len(vector), 1, len(rows))
+        with one_thread():
+            faiss.fvec_inner_products_by_idx(*pointers, len(vector), 1, len(rows))
         return cosines
 
     def terms_of(self, chunk_ids: Sequence[str]) -> dict[str, Ints]:

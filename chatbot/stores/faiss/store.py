@@ -12,14 +12,15 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...database.core import Database
+from ...database.core import Collection, Database
 from ...database.rows import OLDER_PREFIX
 from ...errors import EmbedderMismatchError
 from ...protocols import ChangeLog
-from ...schema import Match, Scope, Vector
+from ...schema import Chunk, Match, Scope, Vector
 from ...settings import Settings
 from ...text import analyzer
 from .. import StoreTraits
@@ -35,6 +36,18 @@ SNAPSHOT_ROWS = 2_000
 """Rows loaded since the last snapshot that make a new one worth writing."""
 RELOAD_PAUSE = 5.0
 """Pause between two comparisons with the database, in multiples of what one takes."""
+
+
+MOST_KEPT = 4_000
+"""Looked up passages that are kept: about 10 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What was looked up in each collection at a position of the change log; None = there is no such passage."""
+
+    position: int
+    passages: dict[str, dict[str, Chunk | None]] = field(default_factory=dict)
 
 
 class FaissStore(MongoChunks):
@@ -55,6 +68,19 @@ class FaissStore(MongoChunks):
         self._compared_at = self._compare_seconds = 0.0
         self._lock = threading.Lock()
         self._upkeep: threading.Thread | None = None
+        self._kept = _Kept(-1)
+
+    def _looked_up(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
+        """In the embedded file, which nobody else writes, until something changes: questions meet passages again."""
+        if not self._database.embedded:
+            return super()._looked_up(chunk_ids, collection)
+        position, kept = self._changes.position(), self._kept
+        if kept.position != position or sum(map(len, [*kept.passages.values()])) > MOST_KEPT:
+            kept = self._kept = _Kept(position)
+        known = kept.passages.setdefault(collection.name, {})
+        if missing := [id for id in chunk_ids if id not in known]:
+            known |= dict.fromkeys(missing) | super()._looked_up(missing, collection)
+        return {id: chunk for id in chunk_ids if (chunk := known.get(id)) is not None}
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
         """Raises EmbedderMismatchError: the vector is of another model."""

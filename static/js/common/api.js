@@ -1,3 +1,6 @@
+/** A path of this server as the browser has to ask for it: a proxy may serve it below a path of its own. */
+export const at = (path) => `${document.documentElement.dataset.root}${path}`;
+
 function parseEvent(block) {
   let name = "message";
   const data = [];
@@ -35,8 +38,12 @@ export class ApiError extends Error {
 export const unreachable = () =>
   new ApiError({ code: "network", message: "The server could not be reached. Check the connection, then try again." });
 
+/** An event of the document: a request was refused for want of a key. */
+export const KEY_NEEDED = "key-needed";
+
 /** The error that a body tells of; a proxy in between may answer without one, or with one of its own kind. */
 export function errorOf(body, status) {
+  if (status === 401) document.dispatchEvent(new Event(KEY_NEEDED));
   const fallback = { code: "unknown", message: `The server answered with an error (${status}).` };
   return new ApiError(body?.error?.message ? body.error : fallback, status);
 }
@@ -46,7 +53,7 @@ function asApiError(error) {
 }
 
 async function request(url, options) {
-  const response = await fetch(url, options).catch((error) => {
+  const response = await fetch(at(url), options).catch((error) => {
     throw asApiError(error);
   });
   if (!response.ok) throw errorOf(await response.json().catch(() => null), response.status);
@@ -64,7 +71,7 @@ export async function sendJson(method, url, body) {
 
 /** /ready says 503 with the same body while the reports are indexed; null = no answer. */
 export async function getReadiness() {
-  const response = await fetch("/ready").catch(() => null);
+  const response = await fetch(at("/ready")).catch(() => null);
   return response?.json().catch(() => null) ?? null;
 }
 

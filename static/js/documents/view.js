@@ -1,6 +1,6 @@
-import { getJson } from "../common/api.js";
+import { at, getJson } from "../common/api.js";
 import { showError, showText, wireDialog } from "../common/components.js";
-import { byId, element } from "../common/dom.js";
+import { all, byId, element } from "../common/dom.js";
 import { count, originOf, scopeValue, sourcePlace, sourceTitle, statusOf, when } from "../common/format.js";
 import { formatText } from "../common/passage.js";
 
@@ -71,9 +71,10 @@ export class DocumentView {
     const facts = Object.entries(factsOf(document)).filter(([, value]) => value);
     byId("document-facts").replaceChildren(...facts.map(([name, value]) =>
       element("div", {}, element("dt", { text: name }), element("dd", { text: value }))));
-    dialog.querySelector("[data-action=reingest]").hidden = !document.can_reingest;
+    for (const button of all(dialog, "[data-action]")) button.hidden = !document.may_change;
+    dialog.querySelector("[data-action=reingest]").hidden = !document.may_change || !document.can_reingest;
     byId("document-file").hidden = !document.has_file;
-    byId("document-file").href = `/api/documents/${encodeURIComponent(document.document_id)}/file`;
+    byId("document-file").href = at(`/api/documents/${encodeURIComponent(document.document_id)}/file`);
     showError(byId("document-message"), document.error ? { message: document.error } : null);
   }
 

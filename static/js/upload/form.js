@@ -1,6 +1,6 @@
 import { sendJson } from "../common/api.js";
-import { clearFieldErrors, icon, showError, showFormError, showText } from "../common/components.js";
-import { announce, byId, element } from "../common/dom.js";
+import { clearFieldErrors, icon, showError, showFormError, showText, wireDialog } from "../common/components.js";
+import { all, announce, byId, element } from "../common/dom.js";
 import { formatsLine, loadFormats, namedFiles, sortOut, visible, webAddress, wireDrop } from "../common/files.js";
 import { bytes, count } from "../common/format.js";
 import { sendFiles } from "./sending.js";
@@ -74,10 +74,31 @@ async function sendAddresses(items, described) {
   return [await sendJson("POST", "/api/documents", { urls: items.map(({ url }) => url), ...Object.fromEntries(described) })];
 }
 
-/** Sends what is staged; what the server did not take is staged again. */
-async function submit(onIngestion) {
+const conflict = byId("conflict-dialog");
+let decide = null;
+
+function askWhich({ details }, onChoice) {
+  const names = details.map(({ name }) => name);
+  byId("conflict-text").textContent = `${names.slice(0, 10).join(", ")}${names.length > 10 ? ` and ${names.length - 10} more` : ""}`;
+  decide = onChoice;
+  conflict.showModal();
+}
+
+function wireConflict() {
+  wireDialog(conflict);
+  for (const button of all(conflict, "[data-choice]")) {
+    button.addEventListener("click", () => {
+      conflict.close();
+      decide(button.dataset.choice);
+    });
+  }
+}
+
+/** Sends what is staged; what the server did not take is staged again. `choice`: what to do with names it has. */
+async function submit(onIngestion, choice = "") {
   const items = staged;
   const described = fields();
+  const ofFiles = choice ? [...described, ["on_conflict", choice]] : described;
   const open = new Set(items);
   const taken = (ingestion, done) => {
     for (const item of done) open.delete(item);
@@ -91,13 +112,14 @@ async function submit(onIngestion) {
   try {
     const addresses = items.filter(({ url }) => url);
     for (const ingestion of await sendAddresses(addresses, described)) taken(ingestion, addresses);
-    await sendFiles(items.filter(({ file }) => file), described, { signal: sending.signal, onTaken: taken });
+    await sendFiles(items.filter(({ file }) => file), ofFiles, { signal: sending.signal, onTaken: taken });
     byId("advanced").open = false;
     form.reset();
   } catch (error) {
     staged = [...open, ...staged];
     showStaged();
-    showFormError(form, byId("upload-error"), error);
+    if (error.code === "document_exists") askWhich(error, (chosen) => submit(onIngestion, chosen));
+    else showFormError(form, byId("upload-error"), error);
   } finally {
     sending = null;
     showStaged();
@@ -144,6 +166,7 @@ function wireChoosing() {
 /** `onIngestion` gets each ingestion the server has begun. Resolves to the types the server knows. */
 export function wireUpload({ onIngestion }) {
   wireChoosing();
+  wireConflict();
   byId("refused-clear").addEventListener("click", () => {
     refuse([]);
     byId("file-input").focus();

@@ -1,4 +1,4 @@
-import { ApiError, errorOf, unreachable } from "../common/api.js";
+import { ApiError, at, errorOf, unreachable } from "../common/api.js";
 import { showIcon, showText } from "../common/components.js";
 import { byId, cloneTemplate } from "../common/dom.js";
 import { loadFormats } from "../common/files.js";
@@ -16,7 +16,7 @@ function answerOf(request) {
 export function postForm(url, form, { onProgress, signal }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", url);
+    request.open("POST", at(url));
     request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(loaded, total));
     request.addEventListener("load", () => {
       const body = answerOf(request);

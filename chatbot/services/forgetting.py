@@ -1,0 +1,53 @@
+"""Deleting on request and by age: with the rows goes what was derived from them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from datetime import UTC, datetime, timedelta
+
+from ..errors import DependencyError
+from .storage import Storage
+
+log = logging.getLogger(__name__)
+EVERY_SECONDS = 3600.0
+FIRST_SECONDS = 60.0
+"""After a start: not among what a start does anyway."""
+
+
+class Forgetting:
+    """What the operator deletes, and what the settings say is old."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._settings = storage.settings
+
+    def conversations(self, *, owner: str | None = None, before: str = "") -> int:
+        """Delete those of an owner (None = of all), or of these those without a message since ``before`` (ISO).
+
+        Cached answers go with them: they repeat questions. Returns how many conversations went.
+        """
+        gone = self._storage.conversations.delete(owner=owner, before=before)
+        if gone:
+            self._storage.cache.forget_answers()
+            self._storage.database.empty_log()
+        return gone
+
+    def old(self) -> None:
+        """What KEEP_CONVERSATIONS_DAYS, KEEP_AUDIT_DAYS and CACHE_SECONDS no longer keep. Raises DependencyError."""
+        if (days := self._settings.keep_conversations_days) is not None:
+            since = datetime.now(UTC) - timedelta(days=days)
+            self.conversations(before=since.isoformat(timespec="milliseconds"))
+        self._storage.audit.prune(self._settings.keep_audit_days)
+        self._storage.cache.prune()
+        self._storage.counters.prune()
+
+    def run(self, stop: threading.Event) -> None:
+        """Delete what is old each hour, until told to stop."""
+        wait = FIRST_SECONDS
+        while not stop.wait(wait):
+            wait = EVERY_SECONDS
+            try:
+                self.old()
+            except DependencyError as error:
+                log.warning("What is old was not deleted: %s", error.message)

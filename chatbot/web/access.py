@@ -1,0 +1,169 @@
+"""Who sends a request, and whether it may: one table of what each route asks for, read before every request.
+
+A caller is told by `Authorization: Bearer KEY`, by the cookie of a sign-in with a key, or by the signed cookie that a
+page sets for whoever has neither. What strangers may do says ACCESS.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import logging
+import secrets
+from collections.abc import Mapping
+
+from flask import Flask, Response, g, request
+
+from ..errors import DatabaseError, ForbiddenError, SettingsError, UnauthorizedError
+from ..schema.access import NEEDS, ApiKey, Caller, Need
+from .services import services
+
+log = logging.getLogger(__name__)
+STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
+"""What ACCESS lets those without a key do."""
+RULES: Mapping[str, Need] = {
+    "static": "nothing",
+    "pages.chat": "nothing", "pages.documents": "nothing",
+    "monitoring.alive": "nothing", "monitoring.ready": "nothing",
+    "sessions.show": "nothing", "sessions.sign_in": "nothing", "sessions.sign_out": "nothing",
+    "asking.query": "read", "asking.chat": "read", "asking.search": "read",
+    "documents.reports": "read", "documents.facets": "read", "documents.figures": "read",
+    "documents.collections": "read", "documents.chunk": "read", "documents.formats": "read",
+    "documents.list_documents": "read", "documents.get_document": "read", "documents.preview": "read",
+    "documents.original": "read", "jobs.list_ingestions": "read", "jobs.get_ingestion": "read",
+    "jobs.add_documents": "write", "documents.edit": "write", "documents.delete": "write",
+    "jobs.reingest": "write", "jobs.cancel_ingestion": "write", "jobs.retry_ingestion": "write",
+    "monitoring.usage": "admin", "monitoring.metrics": "admin",
+}  # fmt: skip
+"""By endpoint. Whose a thing is, is in the query that looks for it."""
+KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
+COOKIE_SECONDS = 400 * 86_400
+"""Browsers keep none for longer."""
+UNKNOWN_KEY = "This key is not known here, or was revoked."
+
+
+def check_rules(app: Flask) -> None:
+    """Raises SettingsError: a route that nobody has said anything of would be open to all."""
+    served = {rule.endpoint for rule in app.url_map.iter_rules()}
+    if served != RULES.keys():
+        raise SettingsError(f"RULES in web/access.py and the routes differ: {', '.join(sorted(served ^ RULES.keys()))}")
+
+
+def admit() -> None:
+    """Check the current request.
+
+    Raises:
+        UnauthorizedError: it needs a key.
+        ForbiddenError: its key has too small a role.
+    """
+    need = needed()
+    if need == "nothing" or request.method == "OPTIONS":
+        return
+    who = caller()
+    if who.may(need):
+        return
+    if who.key is None:
+        raise UnauthorizedError("Sign in with a key that may do this: Authorization: Bearer KEY, or in the page.")
+    raise ForbiddenError(f"This key may {who.role}; this needs one that may {need}.")
+
+
+def needed() -> Need:
+    """By the current request; what is nowhere is for nobody, and needs nothing to be told so."""
+    return RULES.get(request.endpoint, "admin") if request.endpoint else "nothing"
+
+
+def note_change(response: Response) -> None:
+    """Into the audit log, where the current request has changed something of the library."""
+    if needed() != "write" or response.status_code >= 400:
+        return
+    ids, who, rule = (request.view_args or {}).values(), caller(), request.url_rule
+    what = " ".join(ids) or (response.location or "").rpartition("/")[2]
+    try:
+        services().storage.audit.record(f"{request.method} {rule}", what, who.owner or who.account)
+    except DatabaseError as error:  # what it speaks of is done
+        log.error("The audit log lacks %s %s: %s", request.method, request.path, error.message)
+
+
+def caller() -> Caller:
+    """Of the current request. Raises UnauthorizedError: its key is none."""
+    if "caller" not in g:
+        key = sent_key()
+        g.caller = stranger() if key is None else caller_with(key)
+    found: Caller = g.caller
+    return found
+
+
+def known_owner() -> str:
+    """Of the current request, where somebody has asked; "" = none."""
+    found: Caller | None = g.get("caller")
+    return found.owner if found else ""
+
+
+def caller_with(key: ApiKey) -> Caller:
+    """Where ACCESS lets strangers do more, they may with a key, too."""
+    role = max(STRANGERS[services().settings.rule], key.role, key=NEEDS.index)
+    return Caller(role, key.owner, key.owner, key, key.daily_tokens, key.limit)
+
+
+def stranger() -> Caller:
+    """Of the current request, without its key."""
+    settings = services().settings
+    role, most = STRANGERS[settings.rule], settings.daily_tokens_per_caller
+    return Caller(role, owner_of_cookie(), address(), daily_tokens=most)
+
+
+def sent_key() -> ApiKey | None:
+    """The key of the current request; None where it has none. Raises UnauthorizedError."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    secret = token.strip() if scheme.lower() == "bearer" else request.cookies.get(KEY_COOKIE, "")
+    if not secret:
+        return None
+    found = services().storage.keys.find(secret)
+    if found is None:
+        raise UnauthorizedError(UNKNOWN_KEY)
+    return found
+
+
+def address() -> str:
+    """Whom requests without a key are counted to; of IPv6 the network, of which one customer has them all."""
+    try:
+        found = ipaddress.ip_address(request.remote_addr or "")
+    except ValueError:
+        return "address:unknown"
+    if isinstance(found, ipaddress.IPv6Address):
+        found = found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False).network_address
+    return f"address:{found}"
+
+
+def owner_of_cookie() -> str:
+    """Whoever the signed cookie is of; "" where there is none, or this server has not signed it."""
+    id, _, signature = request.cookies.get(OWNER_COOKIE, "").partition(".")
+    if not signature or not hmac.compare_digest(_signed(id).encode(), signature.encode()):
+        return ""
+    return f"visitor:{id}"
+
+
+def _signed(id: str) -> str:
+    return hmac.new(services().storage.cookie_secret, f"owner {id}".encode(), hashlib.sha256).hexdigest()
+
+
+def with_owner(response: Response) -> Response:
+    """A page, with the cookie by which its visitor is known again; one that is there lasts longer from now on."""
+    try:
+        value = request.cookies[OWNER_COOKIE] if owner_of_cookie() else _new_owner()
+    except DatabaseError:
+        return response  # it has the secret, and the page says itself that it does not answer
+    set_cookie(response, OWNER_COOKIE, value)
+    response.headers["Cache-Control"] = "private, no-cache"
+    return response
+
+
+def _new_owner() -> str:
+    id = secrets.token_hex(16)
+    return f"{id}.{_signed(id)}"
+
+
+def set_cookie(response: Response, name: str, value: str, seconds: int = COOKIE_SECONDS) -> None:
+    """One that no script reads and no other site sends along."""
+    response.set_cookie(name, value, max_age=seconds, httponly=True, samesite="Lax", secure=request.is_secure)
