@@ -217,6 +217,15 @@ class DatabaseError(DependencyError):
     dependency = "database"
 
 
+class DiskFullError(DatabaseError):
+    """There is no room to write, or it is kept free; what only reads goes on."""
+
+    code = "no_space"
+
+    def __init__(self, message: str, *, remedy: str = "Free some space on the disk of DATA_DIR.") -> None:
+        super().__init__(message, remedy=remedy, retry_after=60)
+
+
 class SearchEngineError(DependencyError):
     """What searches passages: $vectorSearch, $search, FAISS or pgvector."""
 

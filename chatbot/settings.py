@@ -345,6 +345,8 @@ class Settings(BaseModel):
     )
     max_upload_mb: int = Field(50, ge=1, le=2000, description="Largest file that is read, in megabytes.")
     ingestion_workers: int = Field(2, ge=1, le=16, description="Files that one process takes in at the same time.")
+    min_free_mb: int = Field(100, ge=0, description="Megabytes of DATA_DIR's disk that no upload may take.")
+    upload_quota_mb: int | None = Field(None, ge=1, description="Megabytes that all uploads may take. Empty: any.")
     load_timeout: float = Field(300.0, gt=0, description="Seconds that reading one file may take.")
     keep_files: bool = Field(
         True, description="Keep the originals in the database, to open them and ingest them again."

@@ -67,6 +67,7 @@ def _shipped_vectors_are_read_once() -> Iterator[None]:
 def settings(tmp_path: Path) -> Settings:
     """Deterministic and offline: the hashing embedder, the echo model, an empty folder, no samples."""
     return Settings(
+        ingestion_workers=1,
         data_dir=tmp_path / "data",
         cache_seconds=0,
         embedding_provider="hashing",

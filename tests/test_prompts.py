@@ -12,6 +12,7 @@ from chatbot.chat_models.metered import MeteredChatModel
 from chatbot.prompts import passage_fence, render, sealed
 from chatbot.request import RequestContext
 from chatbot.schema import Context, Delta, Message, Prompt
+from chatbot.services import Services
 from chatbot.unseen import visible
 
 FENCE = re.compile(r'<passage-(\w{8}) number="1">\ntext\n</passage-\1>')
@@ -29,7 +30,7 @@ def test_each_prompt_has_a_mark_of_its_own_which_its_rules_name() -> None:
     assert all(mark_of(one) in one[0].content for one in sent)
 
 
-def test_no_prompt_that_is_sent_has_the_mark_of_the_process() -> None:
+def test_no_prompt_that_is_sent_has_the_mark_of_the_process(services: Services) -> None:
     sent: list[Prompt] = []
 
     class Model:
@@ -39,13 +40,10 @@ def test_no_prompt_that_is_sent_has_the_mark_of_the_process() -> None:
             sent.append(prompt)
             yield Delta("yes")
 
-    class Meter:
-        def add(self, tokens: int) -> None: ...
-        def today(self) -> int:
-            return 0
-
     prompt = Prompt((Message("user", f"{passage_fence(1, 'text')} a\U000e0041\u200bb"),), "q", Context())
-    list(MeteredChatModel(Model(), Meter(), limit=None, reset=lambda: 0).stream(prompt, request=RequestContext()))
+    storage = services.storage
+    metered = MeteredChatModel(Model(), storage.usage, storage.counters, limit=None, reset=lambda: 0)
+    list(metered.stream(prompt, request=RequestContext()))
     assert mark_of(sent[0].messages) != mark_of(prompt.messages)
     assert sent[0].messages[0].content.endswith(" ab")
 

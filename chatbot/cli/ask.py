@@ -133,7 +133,7 @@ def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str
         elif isinstance(event, StepEvent) and not as_json:
             print_step(event)
         elif isinstance(event, Saved):
-            conversation_id = event.conversation_id
+            conversation_id = event.conversation_id or ""
             print_answer(event, shown, as_json=as_json)
     return conversation_id
 

@@ -14,7 +14,7 @@ from ..agents.understanding import Understanding
 from ..caches.answers import ChatModels
 from ..cancellation import Cancellation
 from ..database.core import Json
-from ..errors import ChatModelError, NotFoundError
+from ..errors import ChatModelError, DiskFullError, NotFoundError
 from ..grounding.answer import latest
 from ..grounding.wording import without_text_of
 from ..model_output.stream import Reply, complete, without_thoughts
@@ -137,8 +137,9 @@ class Saved:
     """The last thing a stream yields: the answer, where it was kept, and what this conversation has taken so far."""
 
     event: AnswerEvent
-    conversation_id: str
-    message_id: str
+    conversation_id: str | None
+    message_id: str | None
+    """None where there was no room to keep it."""
     conversation_usage: Sums
 
 
@@ -229,7 +230,12 @@ class ChatService:
         asked: Json = {"role": "user", "content": question.query, **scope}
         said = {"role": "assistant", "content": _kept(question, answer), "answered": answer.answered}
         sums = Sums.of(answer.trace.ledger)
-        added = self._conversations.add(conversation_id, [asked, {**said, "citations": citations}], sums, owner)
+        try:
+            added = self._conversations.add(conversation_id, [asked, {**said, "citations": citations}], sums, owner)
+        except DiskFullError as error:
+            note = StepEvent("save", f"This answer is not kept. {error.finding}", failed=True)
+            told = AnswerEvent(replace(answer, trace=replace(answer.trace, path=(*answer.trace.path, note))))
+            return Saved(told, conversation_id, None, sums)
         return Saved(event, added.conversation_id, added.message_id, added.sums)
 
 

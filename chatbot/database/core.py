@@ -80,6 +80,9 @@ class Backend(Protocol):
     def ping(self) -> str:
         """What answers, in a few words. Raises DatabaseError when nothing does."""
 
+    def free_bytes(self, *, tidy: bool = False) -> int | None:
+        """See `Database.free_bytes`."""
+
     def close(self) -> None:
         """Give the connections back."""
 
@@ -282,6 +285,10 @@ class Database:
     def ping(self) -> str:
         """What answers, in a few words. Raises DatabaseError when nothing does."""
         return self._backend.ping()
+
+    def free_bytes(self, *, tidy: bool = False) -> int | None:
+        """What may still be written; None where that is a server's affair. ``tidy``: after giving back what it can."""
+        return self._backend.free_bytes(tidy=tidy)
 
     def close(self) -> None:
         """Give the connections back."""

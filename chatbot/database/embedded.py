@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import DatabaseError
+from ..errors import DatabaseError, DiskFullError
 from ..schema import Vector
 from .core import Json
 from .rows import encode_payload
@@ -19,6 +20,8 @@ from .sqlite_file import FORMAT, make_ready
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for the writes of others before it fails."""
+LOG_PAGES = 128
+"""Of the write-ahead log, until it goes into the file: 2 MB of a new one. A thousand, as SQLite has it, are 16."""
 STATEMENTS = 256
 """Prepared statements that a connection keeps."""
 CLOSE_SECONDS = 5.0
@@ -87,9 +90,11 @@ class EmbeddedBackend:
         )
         try:
             if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
+                _require_not_cut(self._path)
                 make_ready(self._path)
             connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
             connection.execute("PRAGMA synchronous = NORMAL")  # with a write-ahead log nothing can be left half written
+            connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         except BaseException:
             connection.close()
             raise
@@ -106,6 +111,8 @@ class EmbeddedBackend:
         except sqlite3.Error as error:
             remedy, again = _advice(error)
             message = f"The embedded database {self._path} failed: {error}."
+            if "full" in str(error):
+                raise DiskFullError(message) from error
             raise DatabaseError(message, remedy=remedy, retry_after=again) from error
         finally:
             with self._idle:
@@ -152,6 +159,16 @@ class EmbeddedBackend:
             self.raw("meta").find_one({"_id": "ping"})
         return f"embedded database {self._path}"
 
+    def free_bytes(self, *, tidy: bool = False) -> int:
+        """On its disk, with what the file itself has to spare: SQLite fills that first. ``tidy``: cut the log first."""
+        with self.translate_errors():
+            if tidy:
+                with closing(sqlite3.connect(self._path, timeout=1)) as other, suppress(sqlite3.OperationalError):
+                    other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            reader = self._reader()
+            pages, size = (reader.execute(f"PRAGMA {of}").fetchone()[0] for of in ("freelist_count", "page_size"))
+        return shutil.disk_usage(self._path.parent).free + int(pages * size)
+
     def close(self) -> None:
         """Calls under way are waited for: SQLite crashes where a connection is closed while another thread uses it.
 
@@ -170,12 +187,20 @@ class EmbeddedBackend:
             self._idle.notify_all()
 
 
+def _require_not_cut(path: Path) -> None:
+    """Raises DatabaseError where the file is empty, and what was made of its passages stands beside it."""
+    indexes = (found for found in path.parent.glob("index*") if found.is_dir() and any(found.iterdir()))
+    if path.stat().st_size == 0 and (index := next(indexes, None)) is not None:
+        raise DatabaseError(
+            f"The embedded database {path.name} is empty, but the index of its passages ({index.name}) is not.",
+            remedy=f"Restore it from a copy; to begin anew, delete the folder {index.name}, too.",
+        )
+
+
 def _advice(error: sqlite3.Error) -> tuple[str, int | None]:
     """What to do about it, and after how many seconds trying again may help."""
     if "locked" in str(error):
         return "Another process is writing; try again.", 2
-    if "full" in str(error):
-        return "Free some space on the disk of DATA_DIR.", None
     if isinstance(error, sqlite3.IntegrityError):
         return "The id is taken: choose another one.", None
     return "Check the disk and the file's rights.", None

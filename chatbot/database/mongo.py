@@ -151,6 +151,9 @@ class MongoBackend:
             version = self._client.server_info().get("version", "of unknown version")
         return f"MongoDB {version}, database {self._database.name}"
 
+    def free_bytes(self, *, tidy: bool = False) -> None:
+        """Its server knows."""
+
     def close(self) -> None:
         """Close the client."""
         self._client.close()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cancellation import Cancellation
-from ..errors import CancelledError, ChatbotError, DependencyError, StoppedError
+from ..errors import CancelledError, ChatbotError, DependencyError, DiskFullError, StoppedError
 from ..protocols import Loader
 from ..repositories.corpus import CorpusFacts
 from ..repositories.ingestions import IngestionRepository
@@ -101,8 +101,8 @@ class IngestionWorker:
         elif file.tries > MOST_TRIES:
             error = f"{file.name} was given up: the process that read it ended {MOST_TRIES} times."
             self._give_up(file, state="failed", error=error)
-        else:
-            self._work(file)
+        elif not self._work(file):
+            return False
         self._tidy()
         return True
 
@@ -110,7 +110,8 @@ class IngestionWorker:
         self._service().abandon(file.identity)
         self._jobs.release(file, **values, detail="")
 
-    def _work(self, file: IngestionFile) -> None:
+    def _work(self, file: IngestionFile) -> bool:
+        """False where there is no room for it now: it is tried again."""
         cancel, lost = Cancellation(), threading.Event()
         self._current.add(cancel)
         if self._stopping.is_set():
@@ -131,6 +132,7 @@ class IngestionWorker:
         finally:
             self._current.discard(cancel)
         self._jobs.release(file, **outcome)
+        return outcome["state"] != "waiting" or self._stopping.is_set()
 
     def _ingest(self, file: IngestionFile, cancel: Cancellation, stopping: Callable[[], bool]) -> dict[str, Any]:
         """How it ended, as values of the file's row."""
@@ -143,6 +145,8 @@ class IngestionWorker:
                 found = self._service().ingest(
                     source, overrides=file.overrides, file_id=file_id, owner=file.uploader, watch=watch
                 )
+        except DiskFullError as error:
+            return {"state": "waiting", "detail": error.message, "tries": file.tries - 1}
         except ChatbotError as error:
             # What is interrupted may fail in its own way.
             if isinstance(error, StoppedError) or (cancel.cancelled and stopping()):

@@ -7,6 +7,7 @@ import time
 from typing import Any, Literal
 
 from ..database.core import Database
+from ..errors import DiskFullError
 from ..request import RequestContext
 
 Level = Literal["embedding", "response", "query"]
@@ -50,7 +51,10 @@ class CacheRepository:
         if not self.enabled:
             return
         row = {"_id": f"{level}:{key}", "at": time.time(), "value": value, **({"owner": owner} if owner else {})}
-        self._cache.replace_many([{**row, **self._cache.expiry(self._seconds)}])
+        try:
+            self._cache.replace_many([{**row, **self._cache.expiry(self._seconds)}])
+        except DiskFullError:
+            return  # an answer is worth more than being remembered
         with self._lock:
             self._writes += 1
             prune = self._writes % PRUNE_EVERY == 0

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ..database.core import BATCH, Database, Json
-from ..errors import NotFoundError
+from ..errors import DiskFullError, NotFoundError
 from ..schema import LedgerRow, Message, Usage
 from ..schema.costs import DayUsage, StageSums, Sums, add_up_stages
 
@@ -121,16 +122,19 @@ class UsageRepository:
 
     def __init__(self, database: Database) -> None:
         self._days = database["usage"]
+        self._lock = threading.Lock()
+        self._unwritten: Counter[str] = Counter()
+        """What was counted while there was no room to write it."""
 
     def add(self, tokens: int) -> None:
         """Count tokens to today, atomically."""
         if tokens:
-            self._days.update_one({"_id": _day()}, {"$inc": {"tokens": tokens}}, upsert=True)
+            self._count({"tokens": tokens})
 
     def today(self) -> int:
         """Tokens used today, by everybody."""
         found = self._days.find_one({"_id": _day()}, {"tokens": 1})
-        return int(found.get("tokens", 0)) if found else 0
+        return (int(found.get("tokens", 0)) if found else 0) + self._unwritten["tokens"]
 
     def book(self, rows: Sequence[LedgerRow], *, questions: int) -> None:
         """Add a ledger to today, atomically. Names of stages have no dots."""
@@ -138,7 +142,17 @@ class UsageRepository:
         for row in rows:
             counters.update(stage_increments(row))
         if counters:
-            self._days.update_one({"_id": _day()}, {"$inc": counters}, upsert=True)
+            self._count(counters)
+
+    def _count(self, counters: Mapping[str, Any]) -> None:
+        with self._lock:
+            waiting, self._unwritten = self._unwritten, Counter()
+        waiting.update(counters)
+        try:
+            self._days.update_one({"_id": _day()}, {"$inc": dict(waiting)}, upsert=True)
+        except DiskFullError:
+            with self._lock:
+                self._unwritten.update(waiting)
 
     def days(self, count: int) -> list[DayUsage]:
         """The last ``count`` days, today among them, newest first; without those on which nothing was used."""

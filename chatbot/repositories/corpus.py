@@ -18,6 +18,8 @@ from .held import look_again, once
 KEPT_CHANGES = 500
 """Log entries kept; a reader further behind compares all ids."""
 
+LONGEST_LEASE = 120.0
+"""Seconds, more than any is given for at once."""
 FORGOTTEN_SECONDS = 3600.0
 
 
@@ -162,7 +164,7 @@ class CorpusFacts:
         mine = {"$set": {"owner": owner, "until": now + seconds, **self._meta.expiry(FORGOTTEN_SECONDS)}}
         # Not one $or: beside it the wire server of the tests does not look at the _id.
         # One that ends much later than any given now is of before the clock was set back.
-        free = {"owner": owner}, {"until": {"$lt": now}}, {"until": {"$gt": now + 2 * seconds}}
+        free = {"owner": owner}, {"until": {"$lt": now}}, {"until": {"$gt": now + LONGEST_LEASE}}
         return any(self._meta.update_one({"_id": f"lease:{name}", **condition}, mine) for condition in free)
 
     def release_lease(self, name: str, owner: str) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from ..database.core import Database, Json
-from ..errors import TooManyRequestsError
+from ..errors import DiskFullError, TooManyRequestsError
 
 MINUTE, DAY = 60, 86_400
 PRUNE_EVERY = 500
@@ -25,6 +26,7 @@ class Counters:
         self._rows = database["counters"]
         self._lock = threading.Lock()
         self._writes = 0
+        self._unwritten: Counter[str] = Counter()
 
     def ensure_indexes(self) -> None:
         """Idempotent."""
@@ -55,7 +57,11 @@ class Counters:
         """
         slot, now, id = f"{SLOT}{secrets.token_hex(6)}", time.time(), f"open {account}"
         taken: Json = {slot: now + seconds, **self._until(now + DAY)}
-        row = self._rows.find_one_and_update({"_id": id}, {"$set": taken}, upsert=True) or {}
+        try:
+            row = self._rows.find_one_and_update({"_id": id}, {"$set": taken}, upsert=True) or {}
+        except DiskFullError:  # a full disk stops no question
+            yield
+            return
         slots = {name: until for name, until in row.items() if name.startswith(SLOT)}
         before = sorted((until, name) for name, until in slots.items() if until > now)
         ended = [name for name, until in slots.items() if until <= now]
@@ -69,9 +75,13 @@ class Counters:
             self._rows.update_one({"_id": id}, {"$unset": dict.fromkeys((slot, *ended), "")})
 
     def _increase(self, id: str, by: int, *, until: float) -> int:
-        row = self._rows.find_one_and_update(
-            {"_id": id}, {"$inc": {"count": by}, "$set": self._until(until)}, upsert=True
-        )
+        change = {"$inc": {"count": by}, "$set": self._until(until)}
+        try:
+            row = self._rows.find_one_and_update({"_id": id}, change, upsert=True)
+        except DiskFullError:  # a full disk stops no question: this process counts alone
+            with self._lock:
+                self._unwritten[id] += by
+                return self._unwritten[id]
         with self._lock:
             self._writes += 1
             prune = self._writes % PRUNE_EVERY == 0

@@ -30,6 +30,7 @@ class FileRepository:
             count = -(-path.stat().st_size // PIECE_BYTES)
             # The row before the pieces, so that a kill leaves none that nobody knows of; each put begins a new grace.
             begun, new = {"stored": time.time(), "used": False}, {"pieces": count, "complete": False}
+            new["bytes"] = path.stat().st_size
             self._files.update_one({"_id": file_id}, {"$set": begun, "$setOnInsert": new}, upsert=True)
             if not self._row(file_id):
                 file.seek(0)
@@ -37,6 +38,10 @@ class FileRepository:
                     self._pieces.replace_many([{"_id": _piece(file_id, number), "data": file.read(PIECE_BYTES)}])
                 self._files.update_one({"_id": file_id}, {"$set": {"complete": True}})
         return file_id
+
+    def total_bytes(self) -> int:
+        """Of all files; those of version 0.4 and before count by their pieces."""
+        return sum(int(row.get("bytes", row["pieces"] * PIECE_BYTES)) for row in self._files.find())
 
     def _row(self, file_id: str) -> Json | None:
         return self._files.find_one({"_id": file_id, "complete": True})

@@ -15,6 +15,7 @@ from ..repositories.files import FileRepository
 from ..repositories.foreign_changes import ForeignChanges
 from ..repositories.ingestions import IngestionRepository
 from ..repositories.keys import KeyRepository
+from ..repositories.room import MEGABYTE, Room
 from ..retrieval.scope import KnowledgeCollection, ScopeResolver, knowledge_collections
 from ..settings import Settings
 from ..stores import Engine, choose_engine
@@ -111,6 +112,12 @@ class Storage:
     def files(self) -> FileRepository:
         """The bytes of originals."""
         return FileRepository(self.database)
+
+    @lazy
+    def room(self) -> Room:
+        """Whether there is any for more files."""
+        quota, floor = self.settings.upload_quota_mb, self.settings.min_free_mb * MEGABYTE
+        return Room(self.database, self.files, floor=floor, quota=None if quota is None else quota * MEGABYTE)
 
     @lazy
     def ingestions(self) -> IngestionRepository:

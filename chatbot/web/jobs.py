@@ -27,6 +27,7 @@ from .request import (
     on_disk,
     query_number,
     safe_name,
+    size_of,
     web_pages,
 )
 from .services import services, wake_worker
@@ -44,6 +45,7 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
         choice = conflict_choice(fields.pop("on_conflict", None))
         about = inside_limit(_overrides(fields, single=len(files) == 1), new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
+        services().storage.room.require(sum(map(size_of, files)))
         queued = []
         for file, (name, _), identity in zip(files, named, naming.identities(named, choice), strict=True):
             with on_disk(file) as path:
@@ -52,6 +54,7 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
         return _started(queued)
     body = json_object()
     pages = web_pages(body.pop("url", None), body.pop("urls", None))
+    services().storage.room.require(0)
     about = inside_limit(_overrides(body, single=len(pages) == 1), new=True)
     return _started(
         [IngestionFile("", "", url, naming.page(page), url=url, overrides=about) for page, url in pages.items()]

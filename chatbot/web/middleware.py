@@ -30,6 +30,7 @@ from ..errors import (
     ChatbotError,
     ConflictError,
     DependencyError,
+    DiskFullError,
     DocumentExistsError,
     EmbedderMismatchError,
     ForbiddenError,
@@ -71,6 +72,7 @@ STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
     (CancelledError, 409),
     (IngestingError, 503),
     (EmbedderMismatchError, 503),
+    (DiskFullError, 507),
     (DependencyError, 503),
 )
 ALIVE = "/health"

@@ -41,6 +41,8 @@ def ready() -> Response:
     if loading is not None and loading.error:
         dependencies.append({"name": "sample_data", "ok": False, "detail": loading.error})
     ok = all(dependency["ok"] for dependency in dependencies)
+    if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
+        dependencies.append(_ping("disk", found.storage.room.describe))
     body = {
         "ready": ok,
         "dependencies": dependencies,

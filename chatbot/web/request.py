@@ -107,13 +107,18 @@ def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
         if PurePosixPath(name).suffix.lower() not in readable:
             message = f"{name}: this format is not read. Readable: {', '.join(readable)}."
             raise InvalidRequestError.for_field(FILES, message, readable)
-        size = file.stream.seek(0, 2)
-        file.stream.seek(0)
-        if size > largest * MEGABYTE:
+        if size_of(file) > largest * MEGABYTE:
             raise RequestEntityTooLarge(f"{name} is larger than {largest} MB, the limit (MAX_UPLOAD_MB).")
     if twice := {name for name in names if names.count(name) > 1}:
         raise InvalidRequestError.for_field(FILES, f"the same name twice: {', '.join(sorted(twice))}.")
     return files
+
+
+def size_of(file: FileStorage) -> int:
+    """Its bytes."""
+    size = int(file.stream.seek(0, 2))
+    file.stream.seek(0)
+    return size
 
 
 def safe_name(given: str | None) -> str:

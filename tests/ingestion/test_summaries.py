@@ -10,6 +10,7 @@ import pytest
 from chatbot.cancellation import Cancellation
 from chatbot.errors import ChatModelError
 from chatbot.ingestion.summaries import LONGEST, ModelSummary, Summary, extractive_summary
+from chatbot.prompts import unmarked
 from chatbot.request import RequestContext
 from chatbot.schema import Delta, Document, Prompt, Scope, Section, lay_out
 from chatbot.services import Services
@@ -108,7 +109,7 @@ def test_a_model_reads_the_whole_report_where_it_fits() -> None:
         document(Section(("A",), PROSE), Section(("B",), "More.")), Cancellation()
     )
     assert made == "A summary in lines."
-    assert user(model) == f"Title: Report\n<report>\nA\n{PROSE}\n\nB\nMore.\n</report>"
+    assert unmarked(user(model)) == f"Title: Report\n<report->\nA\n{PROSE}\n\nB\nMore.\n</report->"
 
 
 def test_what_a_model_thinks_is_no_part_of_its_summary() -> None:

@@ -297,6 +297,7 @@ def test_a_killed_server_goes_on_where_it_was(tmp_path: Path, server: FakeOpenAI
         "EMBEDDING_PROVIDER": "openai",
         "EMBEDDING_MODEL": "fake",
         "PORT": "0",
+        "INGESTION_WORKERS": "1",
         "PYTHON_DOTENV_DISABLED": "1",
         "PYTHONUNBUFFERED": "1",
         "PATH": "/usr/bin:/bin",

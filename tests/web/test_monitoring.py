@@ -50,7 +50,7 @@ class TestReady:
         status, body, dependencies = ready(client)
         assert (status, body["ready"], body["ingesting"]) == (200, True, False)
         assert body["sample_data"] == {"ready": 0, "total": 0}
-        assert list(dependencies) == ["database", "embedder", "vector_search", "chat_model"]
+        assert list(dependencies) == ["database", "embedder", "vector_search", "chat_model", "disk"]
         assert all(dependency["ok"] for dependency in dependencies.values())
         assert dependencies["embedder"]["detail"] == "hashing:256, 256 dimensions"
         assert dependencies["chat_model"]["detail"] == "echo"

@@ -1,0 +1,49 @@
+"""Room on the disk: what is refused while there is some left, so that reading, deleting and mending still work."""
+
+from __future__ import annotations
+
+from ..database.core import Database
+from ..errors import DiskFullError
+from .files import FileRepository
+
+TIMES = 4
+"""What an upload takes of the disk, in sizes of the file: the original, its passages with their vectors, the log."""
+MEGABYTE = 1024 * 1024
+
+
+class Room:
+    """``floor``: bytes of the disk that stay free; ``quota``: bytes that originals may take in all, None = any."""
+
+    def __init__(self, database: Database, files: FileRepository, *, floor: int, quota: int | None) -> None:
+        self._database = database
+        self._files = files
+        self._floor = floor
+        self._quota = quota
+
+    def describe(self) -> str:
+        """How much is free. Raises DiskFullError where nothing more is taken in."""
+        self.require(0)
+        free = self._database.free_bytes()
+        return "the database's own server" if free is None else f"{free // MEGABYTE:,} MB free"
+
+    def make(self) -> None:
+        """Before what gives room back, which has to be written first."""
+        self._database.free_bytes(tidy=True)
+
+    def require(self, size: int) -> None:
+        """Raises DiskFullError where ``size`` bytes more of files have no room."""
+        least, free = self._floor + TIMES * size, self._database.free_bytes()
+        if free is not None and free < least:
+            free = self._database.free_bytes(tidy=True)
+        if free is not None and free < least:
+            raise DiskFullError(
+                f"There is no room for {size / MEGABYTE:.1f} MB more: the disk has {free // MEGABYTE:,} MB left, "
+                f"of which {self._floor // MEGABYTE:,} stay free (MIN_FREE_MB).",
+                remedy="Make room, or delete reports.",
+            )
+        if self._quota is not None and (used := self._files.total_bytes()) + size > self._quota:
+            raise DiskFullError(
+                f"The files that were added take {used / MEGABYTE:.1f} of {self._quota // MEGABYTE:,} MB "
+                "(UPLOAD_QUOTA_MB).",
+                remedy="Delete reports that are not needed.",
+            )
