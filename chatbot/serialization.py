@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from .ingestion.originals import uploaded_name
+from .ingestion.originals import shown_source
 from .schema import (
     Aggregation,
     Citation,
@@ -186,7 +186,7 @@ def document_json(record: DocumentRecord, *, has_file: bool, can_reingest: bool,
     """A report as the knowledge base shows it."""
     return {
         **report_json(record),
-        "source": uploaded_name(record.source) or record.source,
+        "source": shown_source(record.source),
         "collection": record.collection,
         "labels": list(record.labels),
         "description": record.description,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from ..cancellation import Cancellation
 from ..errors import NotFoundError
@@ -96,6 +96,12 @@ def uploaded_name(source: str) -> str:
     """The name that a file was uploaded by; "" for what was not uploaded."""
     found = _UPLOADED.fullmatch(source)
     return found[1] if found else ""
+
+
+def shown_source(source: str) -> str:
+    """Of a file its name, not where it lies on this machine; of a page its address."""
+    path = PurePath(source)
+    return uploaded_name(source) or (path.name if path.is_absolute() else source)
 
 
 def _on_disk(record: DocumentRecord) -> Path | None:

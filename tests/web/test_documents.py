@@ -50,7 +50,9 @@ class TestList:
     @pytest.fixture(autouse=True)
     def reports(self, kenya: Ingested, mali: Ingested, services: Services) -> None:
         services.storage.documents.put(
-            DocumentRecord("b" * 20, "Chad", "Chad", "uploads/chad.pdf", "chatbot_data", "failed", "1", {}, error="No.")
+            DocumentRecord(
+                "b" * 20, "Chad", "Chad", "/srv/reports/chad.pdf", "chatbot_data", "failed", "1", {}, error="No."
+            )
         )
 
     def test_a_document_has_all_its_fields(self, client: FlaskClient, kenya: Ingested) -> None:
@@ -75,7 +77,7 @@ class TestList:
             "Mali: Country Report 2021",
         ]
         assert body["total"] == 3
-        assert body["documents"][0]["error"] == "No."
+        assert (body["documents"][0]["error"], body["documents"][0]["source"]) == ("No.", "chad.pdf")
 
     @pytest.mark.parametrize(
         ("asked", "countries"),
