@@ -21,6 +21,7 @@
     ├── EmbedderMismatchError    the stored vectors come from another embedding model (503)
     └── DependencyError          something outside this process failed (503)
         ├── DatabaseError            MongoDB or the embedded file
+        │   └── DiskFullError        there is no room to write; reading goes on
         ├── SearchEngineError        $vectorSearch, $search, FAISS, pgvector
         ├── EmbeddingError           the embedding model
         ├── ChatModelError           the chat model

@@ -89,7 +89,7 @@ class Originals:
     def tidy(self) -> None:
         """Forget old jobs, and the files that neither a job nor a document needs."""
         self.jobs.prune()
-        self.files.keep_only(self.jobs.file_ids() | {record.file_id for record in self.documents.all()})
+        self.files.keep_only(lambda: self.jobs.file_ids() | {record.file_id for record in self.documents.all()})
 
 
 def uploaded_name(source: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from ..database.core import Database, Json
@@ -72,19 +72,23 @@ class FileRepository:
             file.writelines(pieces)
         self._files.update_one({"_id": file_id}, {"$set": {"used": True}})
 
-    def keep_only(self, wanted: Collection[str]) -> int:
-        """Remove the files that nothing refers to any more; returns how many. New ones have GRACE_SECONDS."""
+    def keep_only(self, wanted: Callable[[], Collection[str]]) -> int:
+        """Remove the files that nothing refers to any more; returns how many. New ones have GRACE_SECONDS.
+
+        ``wanted`` is called once the files have been read: a file that comes later, with its job, is none of these.
+        """
         rows = list(self._files.find())
+        kept = wanted()
         for row in rows:
-            if row["_id"] in wanted and not row["used"]:
+            if row["_id"] in kept and not row["used"]:
                 self._files.update_one({"_id": row["_id"]}, {"$set": {"used": True}})
-        return sum(self._forget(row) for row in rows if row["_id"] not in wanted)
+        return sum(self._forget(row) for row in rows if row["_id"] not in kept)
 
     def _forget(self, row: Json) -> bool:
-        """Remove a file, unless it is new or was put again just now."""
-        # Not one $or: beside it the wire server of the tests does not look at the _id.
-        old = {"used": True}, {"stored": {"$lt": time.time() - GRACE_SECONDS}}
-        if not any(self._files.delete_many({"_id": row["_id"], **condition}) for condition in old):
+        """Remove a file, unless it is new, or was put again or used since ``row`` was read."""
+        if not row["used"] and row["stored"] > time.time() - GRACE_SECONDS:
+            return False
+        if not self._files.delete_many({"_id": row["_id"], "used": row["used"], "stored": row["stored"]}):
             return False
         for number in range(int(row["pieces"])):
             self._pieces.delete_many({"_id": _piece(row["_id"], number)})

@@ -130,7 +130,7 @@ class TestTokens:
         one = '{"title": "%s", "question": "How many people, is it said?"}'
         outline = f'{{"title": "A", "sections": [{one % "People"}, {one % "Number"}]}}'
         server.always(CHAT, ScriptedModel(outline=outline))
-        answer, _ = answered(services, asking("report", "How many people, is it said?", budget=Budget(tokens=3000)))
+        answer, _ = answered(services, asking("report", "How many people, is it said?", budget=Budget(tokens=3200)))
         is_marked(answer, "tokens")
         (end,) = steps(answer.trace.path, "budget")
         assert end.detail == "The budget of tokens leaves room for 1 of 3 passages."

@@ -106,7 +106,7 @@ def test_each_file_is_taken_by_one(pair: Pair) -> None:
         for url, place in ((pair.first, "a"), (pair.second, "b"))
     ]
     for job in jobs:
-        assert pair.finished(pair.first, job)["state"] == "done"
+        assert (found := pair.finished(pair.first, job))["state"] == "done", [f["error"] for f in found["files"]]
     rows = list(pair.database["ingestion_items"].find({"ingestion_id": {"$in": jobs}}))
     assert [row["tries"] for row in rows] == [1] * 2 * FILES
     assert {row["outcome"] for row in rows} == {"added"}

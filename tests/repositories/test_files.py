@@ -84,7 +84,7 @@ def test_a_file_removed_while_it_is_read_is_said(
     pieces = files.read(file_id)
     next(pieces)
     monkeypatch.setattr(module, "GRACE_SECONDS", -1.0)
-    assert files.keep_only([]) == 1
+    assert files.keep_only(lambda: []) == 1
     with pytest.raises(NotFoundError, match="removed while it was read"):
         list(pieces)
 
@@ -112,7 +112,7 @@ def test_an_upload_that_was_killed_is_no_file_and_is_completed_or_tidied(
         with pytest.raises(KilledError):
             files.put(other)
     monkeypatch.setattr(module, "GRACE_SECONDS", -1.0)
-    assert files.keep_only([file_id]) == 1
+    assert files.keep_only(lambda: [file_id]) == 1
     assert rows(database) == (1, 3), "no piece is left that nobody knows of"
 
 
@@ -129,9 +129,9 @@ def test_only_what_is_wanted_is_kept_after_its_grace(
     files: FileRepository, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept, doomed = (files.put(on_disk(tmp_path, 1500, seed)) for seed in range(2))
-    assert files.keep_only([kept]) == 0, "both are new: one may be about to be registered"
+    assert files.keep_only(lambda: [kept]) == 0, "both are new: one may be about to be registered"
     monkeypatch.setattr(module, "GRACE_SECONDS", -1.0)
-    assert files.keep_only([kept]) == 1
+    assert files.keep_only(lambda: [kept]) == 1
     assert rows(database) == (1, 2)
     assert list(files.read(kept))
     with pytest.raises(NotFoundError):
@@ -141,15 +141,27 @@ def test_only_what_is_wanted_is_kept_after_its_grace(
 def test_what_was_wanted_once_has_no_grace(files: FileRepository, database: Database, tmp_path: Path) -> None:
     by_document, by_job = (files.put(on_disk(tmp_path, 1500, seed)) for seed in range(2))
     files.copy_to(by_job, tmp_path / "copy")
-    assert files.keep_only([by_document, by_job]) == 0
-    assert files.keep_only([]) == 2
+    assert files.keep_only(lambda: [by_document, by_job]) == 0
+    assert files.keep_only(lambda: []) == 2
     assert rows(database) == (0, 0)
 
 
 def test_putting_a_file_again_begins_a_new_grace(files: FileRepository, database: Database, tmp_path: Path) -> None:
     path = on_disk(tmp_path, 1500)
     file_id = files.put(path)
-    files.keep_only([file_id])
+    files.keep_only(lambda: [file_id])
     files.put(path)
-    assert files.keep_only([]) == 0
+    assert files.keep_only(lambda: []) == 0
     assert b"".join(files.read(file_id)) == path.read_bytes()
+
+
+def test_what_comes_to_be_used_while_another_process_tidies_is_kept(files: FileRepository, tmp_path: Path) -> None:
+    """It asked for what is wanted before there was a job for the file, which then was begun at once."""
+    file_id = files.put(on_disk(tmp_path, 1500))
+
+    def wanted() -> list[str]:
+        files.copy_to(file_id, tmp_path / "copy")
+        return []
+
+    assert files.keep_only(wanted) == 0
+    assert list(files.read(file_id))

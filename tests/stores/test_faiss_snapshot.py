@@ -117,6 +117,7 @@ def test_a_snapshot_of_another_corpus_is_ignored(tmp_path: Path, database: Datab
     path = saved(tmp_path, database)
     other = tmp_path / "other"
     other_database = open_database(Settings(data_dir=other))
+    other_database["meta"].insert_one({"_id": "something"})
     shutil.copytree(path, other / "index")
 
     assert open_store(other, other_database).count(Scope()) == 0

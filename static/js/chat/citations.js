@@ -84,6 +84,7 @@ function readLetters(container) {
   const walker = document.createTreeWalker(container, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode;
+    if (node.parentElement?.closest(".link-host")) continue; // the answer does not say it
     for (const { 0: sign, index } of node.nodeValue.matchAll(SIGN)) places.push({ node, index, end: index + sign.length });
   }
   return { places, text: places.map(({ node, index, end }) => node.data.slice(index, end)) };
@@ -140,7 +141,7 @@ export function markUnsupported(container, unsupported) {
     const wanted = letters(sentence.sentence);
     const shown = readLetters(container);
     const cell = [...container.querySelectorAll("td")].find((one) =>
-      !one.querySelector(".unsupported-mark") && letters(one.textContent) === wanted);
+      !one.querySelector(".unsupported-mark") && readLetters(one).text.join("") === wanted);
     const start = cell ? placeOf(shown, cell) : find(shown, wanted, from);
     if (start >= 0) {
       const places = shown.places.slice(start, start + [...wanted].length);
