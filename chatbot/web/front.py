@@ -38,6 +38,9 @@ BODY_SECONDS, BODY_RATE = 20.0, 2_000
 """A body may take so long, and a second more for each so many bytes of it that have come."""
 BEGIN_SECONDS = 2.0
 """A question has its turn until its search is over, for so long at most: else it may wait for a model, to plan."""
+LOOK_SECONDS, LATE_SECONDS = 0.05, 0.1
+"""The loop looks so often how much later than planned it comes to its work. Later than that, one question begins at a
+time: threads that compute keep it from all that is open, streams and new connections alike."""
 WRITE_SECONDS = 60.0
 """A client that takes nothing for so long has gone."""
 
@@ -74,6 +77,9 @@ class Front:
         self._asking = ThreadPoolExecutor(questions, thread_name_prefix="question")
         self._free = questions
         self._beginning = asyncio.Semaphore(threads)
+        self._turns = 0
+        self._late = 0.0
+        self._looking: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI, its `http` part."""
@@ -122,8 +128,12 @@ class Front:
     async def _take_turn(self, environ: dict[str, Any], send: Send) -> None:
         """``threads`` questions may be in their first moments at once, so that many do not stop each other."""
         loop = asyncio.get_running_loop()
+        self._looking = self._looking or asyncio.create_task(self._look())
         with metrics.WAITING.track_inprogress():
             await self._beginning.acquire()
+            while self._turns and self._late > LATE_SECONDS:
+                await asyncio.sleep(LOOK_SECONDS)
+        self._turns += 1
         turn: asyncio.TimerHandle | None = None
 
         def end() -> None:
@@ -131,6 +141,7 @@ class Front:
             if turn is not None:
                 turn.cancel()
                 turn = None
+                self._turns -= 1
                 self._beginning.release()
 
         turn = loop.call_later(BEGIN_SECONDS, end)
@@ -139,6 +150,14 @@ class Front:
             await self._respond(environ, self._asking, send)
         finally:
             end()
+
+    async def _look(self) -> None:
+        """See LATE_SECONDS; as long as the loop runs."""
+        loop = asyncio.get_running_loop()
+        while True:
+            planned = loop.time() + LOOK_SECONDS
+            await asyncio.sleep(LOOK_SECONDS)
+            self._late = loop.time() - planned
 
     async def _watch(self, receive: Receive, client: Cancellation) -> None:
         while (await receive())["type"] != "http.disconnect":

@@ -26,8 +26,6 @@ IDLE_SECONDS = 20.0
 STOP_SECONDS = 3
 """What is under way at the end of `serve` may take so long."""
 BACKLOG = 2048
-SWITCH_SECONDS = 0.0005
-"""A thread that computes gives way so soon. At Python's own 5 ms the loop waits half a second for a hundred of them."""
 
 
 class Server(uvicorn.Server):
@@ -48,7 +46,6 @@ class Server(uvicorn.Server):
                 timeout_keep_alive=int(IDLE_SECONDS),
             )
         )  # fmt: skip
-        sys.setswitchinterval(SWITCH_SECONDS)
         self._limit = connection_limit()
         self._waiting: dict[Any, tuple[object, float]] = {}
 
