@@ -42,6 +42,8 @@ def _split(value: object) -> object:
 Collections = Annotated[tuple[tuple[str, str], ...], BeforeValidator(read_collections)]
 CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
+MEGABYTE = 1024 * 1024
+"""What settings that end in `_mb` count."""
 INDEX_OPTIONS = {"hnswOptions", "numPartitions", "storedSource"}
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
 

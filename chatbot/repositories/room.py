@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..database.core import Database
 from ..errors import DiskFullError
+from ..settings import MEGABYTE
 from .files import FileRepository
 
 TIMES = 4
 """What an upload takes of the disk, in sizes of the file: the original, its passages with their vectors, the log."""
-MEGABYTE = 1024 * 1024
 
 
 class Room:

@@ -15,9 +15,9 @@ from ..repositories.files import FileRepository
 from ..repositories.foreign_changes import ForeignChanges
 from ..repositories.ingestions import IngestionRepository
 from ..repositories.keys import KeyRepository
-from ..repositories.room import MEGABYTE, Room
+from ..repositories.room import Room
 from ..retrieval.scope import KnowledgeCollection, ScopeResolver, knowledge_collections
-from ..settings import Settings
+from ..settings import MEGABYTE, Settings
 from ..stores import Engine, choose_engine
 from ..stores.chunks import ensure_ordinary_indexes
 from .lifetime import close_lazy, lazy

@@ -19,10 +19,10 @@ from ..repositories.held import held
 from ..retrieval.scope import summarise
 from ..schema import Chunk, DocumentRecord, Scope, SearchHit, Status
 from ..serialization import collection_json, document_json, figure_json, hit_json, report_json
+from ..settings import MEGABYTE
 from .access import caller
 from .library import inside_limit, may_change, may_see, own_record, record_of, require_known
 from .request import (
-    MEGABYTE,
     as_attachment,
     json_object,
     query_collections,

@@ -20,6 +20,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from ..errors import InvalidRequestError
 from ..ingestion.originals import WEB
 from ..loaders import suffixes
+from ..settings import MEGABYTE
 from .services import services
 
 NO_OBJECT = "The body must be a JSON object, sent as application/json."
@@ -27,7 +28,6 @@ MOST_URLS, LONGEST_URL = 50, 2000
 FORM_BYTES = 1_000_000
 """What the fields of a form may take besides its files."""
 MOST_FILES = 200
-MEGABYTE = 1024 * 1024
 FILES = "files"
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
 LONGEST_NAME = 200

@@ -14,9 +14,9 @@ from typing import Any
 import uvicorn
 from flask import Flask
 
-from ..settings import Settings
+from ..settings import MEGABYTE, Settings
 from .front import Front
-from .request import FORM_BYTES, MEGABYTE, MOST_FILES
+from .request import FORM_BYTES, MOST_FILES
 
 CONNECTIONS = 4000
 """Open at once, idle ones too. Where there are more, those that have waited longest without a request are closed."""

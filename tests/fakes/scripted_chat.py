@@ -12,10 +12,9 @@ from typing import Any
 
 from flask import Flask, Response, jsonify, request
 
-from chatbot.settings import Settings
+from chatbot.settings import MEGABYTE, Settings
 from chatbot.web.middleware import SECURITY_HEADERS
 from chatbot.web.pages import pages
-from chatbot.web.request import MEGABYTE
 from tests.web.live import served
 
 Json = dict[str, Any]

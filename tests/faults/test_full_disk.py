@@ -15,9 +15,9 @@ from flask.testing import FlaskClient
 
 from chatbot.errors import DatabaseError, DiskFullError
 from chatbot.factory import close_app, create_app
-from chatbot.repositories.room import MEGABYTE, Room
+from chatbot.repositories.room import Room
 from chatbot.services import Services
-from chatbot.settings import Settings
+from chatbot.settings import MEGABYTE, Settings
 from tests.fakes.nx_server import wait_until
 
 SIZE = 6 * MEGABYTE
