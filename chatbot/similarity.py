@@ -74,7 +74,8 @@ def similarity_search(
     def search(count: int) -> tuple[list[Match], list[Match]]:
         return store.vector_search(vector, top_k=count, scope=scope), []
 
-    near, _ = settled_search(search, limit, services.storage.documents.unsettled)
+    documents = services.storage.documents
+    near, _ = settled_search(search, limit, documents.unsettled, documents.position)
     scores = {match.chunk_id: match.score for match in near}
     fields = services.settings.filter_fields
     return [{**chunk_to_json(chunk, fields), "score": scores[chunk.id]} for chunk in store.get(list(scores))]

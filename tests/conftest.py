@@ -7,6 +7,7 @@ No test reads the developer's environment: the variables of the settings are rem
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,8 @@ for _name in list(os.environ):
     if _name.lower() in Settings.model_fields or _name.startswith("OPENAI_"):
         os.environ.pop(_name, None)
 os.environ["PYTHON_DOTENV_DISABLED"] = "1"  # also for the processes that tests start
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in its background: they inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no fault of what is tested.
 hypothesis_settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -36,9 +36,9 @@ from .sources import METADATA, typed
 from .watch import Retries, Watch, lease
 
 BATCH = 256
+"""Passages embedded and written at a time: what a kill can lose."""
 LOCAL_BATCH = 8
 """Passages that are embedded in this process between two looks at the cancellation: less than a second's work."""
-"""Passages embedded and written at a time: what a kill can lose."""
 LONGEST_WAIT = 3.0
 """Seconds that a request waits for another edit; a report that is being read takes longer."""
 EDIT_PATIENCE = 60.0

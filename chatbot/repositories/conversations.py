@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ..database.core import BATCH, Database, Json
-from ..errors import DiskFullError, NotFoundError
+from ..errors import DatabaseError, DiskFullError, NotFoundError
 from ..schema import LedgerRow, Message, Usage
 from ..schema.costs import DayUsage, StageSums, Sums, add_up_stages
 
@@ -123,8 +123,9 @@ class UsageRepository:
     def __init__(self, database: Database) -> None:
         self._days = database["usage"]
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._unwritten: Counter[str] = Counter()
-        """What was counted while there was no room to write it."""
+        """What was counted while another thread wrote, or while the database took nothing."""
 
     def add(self, tokens: int) -> None:
         """Count tokens to today, atomically."""
@@ -145,14 +146,23 @@ class UsageRepository:
             self._count(counters)
 
     def _count(self, counters: Mapping[str, Any]) -> None:
+        """All that has come while another thread wrote is one update: hundreds of streams may be broken off at once."""
         with self._lock:
-            waiting, self._unwritten = self._unwritten, Counter()
-        waiting.update(counters)
-        try:
-            self._days.update_one({"_id": _day()}, {"$inc": dict(waiting)}, upsert=True)
-        except DiskFullError:
+            self._unwritten.update(counters)
+        with self._writing:
             with self._lock:
-                self._unwritten.update(waiting)
+                waiting, self._unwritten = self._unwritten, Counter()
+            if waiting:
+                self._write(waiting)
+
+    def _write(self, counters: Counter[str]) -> None:
+        try:
+            self._days.update_one({"_id": _day()}, {"$inc": dict(counters)}, upsert=True)
+        except DatabaseError as error:
+            with self._lock:
+                self._unwritten.update(counters)  # among them what others have counted
+            if not isinstance(error, DiskFullError):
+                raise
 
     def days(self, count: int) -> list[DayUsage]:
         """The last ``count`` days, today among them, newest first; without those on which nothing was used."""

@@ -70,12 +70,13 @@ class Retriever:
         methods: Callable[[str], RetrievalMethod],
         threshold: ThresholdSettings,
         unsettled: Unsettled = dict,
+        position: Callable[[], int] = int,
         reranker: Callable[[], Reranker | None] = lambda: None,
         refiner: Refiner | None = None,
         keyword_exempt: int = 10,
         rerank_candidates: int | None = None,
     ) -> None:
-        """``unsettled``: see `protocols.Catalog`. ``reranker`` is the one where a call names no other.
+        """``unsettled``, ``position``: see `settled_search`. ``reranker`` is the one where a call names no other.
 
         The first ``keyword_exempt`` keyword matches stay whatever their vector score (R-D5). ``rerank_candidates``:
         how many hits a reranker is given, None = as many as it asks for.
@@ -86,7 +87,7 @@ class Retriever:
         self._embedder = embedder
         self._methods = methods
         self._threshold = threshold
-        self._unsettled = unsettled
+        self._settled = partial(settled_search, unsettled=unsettled, position=position)
         self._reranker = reranker
         self._refiner = refiner
         self._exempt = keyword_exempt
@@ -149,7 +150,7 @@ class Retriever:
         considered = max(top_k, PAGE_CANDIDATES if page else DEPTH if refiner else 0)
         search = partial(self._search, text, vector, method, scope, clock)
         for _ in range(TRIES):
-            near, worded = settled_search(search, method.candidates(considered), self._unsettled)
+            near, worded = self._settled(search, method.candidates(considered))
             hits, threshold, complete = self._rank(vector, method, near, worded, (considered, top_k), clock)
             if complete:
                 break  # else a report was replaced since it was found: its new passages are there now
@@ -238,33 +239,39 @@ class Retriever:
         ]
 
 
-def settled_search(search: Callable[[int], Found], count: int, unsettled: Unsettled) -> Found:
+def settled_search(
+    search: Callable[[int], Found], count: int, unsettled: Unsettled, position: Callable[[], int] = int
+) -> Found:
     """One version of a report: never half of it, never two.
 
     While a report is written or removed, passages of another version of it may be in the store too. Matches of those
     are dropped after the search, and the search is widened by what was dropped: nobody's result gets shorter.
-    ``search(n)`` gives up to n matches of each kind; ``unsettled()`` the versions that are to be seen.
+    ``search(n)`` gives up to n matches of each kind; ``unsettled()`` the versions that are to be seen, as they are at
+    this ``position()`` of the catalog's log.
     """
     for _ in range(TRIES):
-        visible = unsettled()
-        found = _widened(search, count, visible) if visible else search(count)
+        before, visible = position(), unsettled()
+        found, dropped = _widened(search, count, visible) if visible else (search(count), False)
         of_versions = {match.chunk_id.rpartition("-")[0]: match.chunk_id for matches in found for match in matches}
         seen = set(map(Chunk.version_of, of_versions.values()))
+        # What was dropped may have been all there was: replaced twice during the search, to the same version again.
+        judged = unsettled() == visible and not (dropped and position() != before)
         # Two versions of one: it was replaced between the two searches, so quickly that it is settled again.
-        if unsettled() == visible and len(seen) == len({document_id for document_id, _ in seen}):
+        if judged and len(seen) == len({document_id for document_id, _ in seen}):
             return found
     return found  # reports change faster than a search takes: what was visible a moment ago is the truth of then
 
 
-def _widened(search: Callable[[int], Found], count: int, visible: Mapping[str, str]) -> Found:
+def _widened(search: Callable[[int], Found], count: int, visible: Mapping[str, str]) -> tuple[Found, bool]:
+    """What may be seen of it, and whether anything was dropped."""
     asked = count
     while True:
         found = search(asked)
         kept = tuple([match for match in matches if _seen(match.chunk_id, visible)] for matches in found)
         full = any(len(all_) >= asked and len(some) < count for all_, some in zip(found, kept, strict=True))
         if not full or asked >= MOST_CANDIDATES:
-            near, worded = (matches[:count] for matches in kept)
-            return near, worded
+            near, worded = kept
+            return (near[:count], worded[:count]), (len(near), len(worded)) != tuple(map(len, found))
         asked = min(2 * asked, MOST_CANDIDATES)
 
 

@@ -77,6 +77,7 @@ class Answering:
             keyword_exempt=settings.keyword_exempt,
             rerank_candidates=settings.rerank_candidates,
             unsettled=self._storage.documents.unsettled,
+            position=self._storage.documents.position,
             reranker=lambda: models.reranker(preset),
             refiner=self._refiner(vectors, settings) if settings.refine else None,
         )

@@ -318,6 +318,18 @@ def test_a_report_replaced_too_quickly_to_be_noticed_is_searched_again() -> None
     assert ids_of(near) == ids_of(worded) == [id_of("a", "v2")]
 
 
+def test_a_report_replaced_there_and_back_while_it_is_searched_is_searched_again() -> None:
+    """Unsettled in the same way before and after, and in between the other version was all there was."""
+    searches = iter([Search([id_of("a", "v2")]), Search([id_of("a", "v2"), id_of("a", "v1")])])
+    positions = iter([1, 7, 7, 7])
+
+    def search(count: int) -> tuple[list[Match], list[Match]]:
+        return next(searches)(count)
+
+    near, _ = settled_search(search, 5, always(a="v1"), lambda: next(positions))
+    assert ids_of(near) == [id_of("a", "v1")]
+
+
 def test_it_does_not_go_on_for_ever() -> None:
     search = Search([id_of("a", "v1")])
     versions = iter(range(1000))
