@@ -349,6 +349,9 @@ class Settings(BaseModel):
     ingestion_workers: int = Field(2, ge=1, le=16, description="Files that one process takes in at the same time.")
     min_free_mb: int = Field(100, ge=0, description="Megabytes of DATA_DIR's disk that no upload may take.")
     upload_quota_mb: int | None = Field(None, ge=1, description="Megabytes that all uploads may take. Empty: any.")
+    upload_quota_each_mb: int | None = Field(
+        None, ge=1, description="Megabytes that the uploads of one key or visitor may take. Empty: any."
+    )
     load_timeout: float = Field(300.0, gt=0, description="Seconds that reading one file may take.")
     keep_files: bool = Field(
         True, description="Keep the originals in the database, to open them and ingest them again."

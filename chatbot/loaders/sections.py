@@ -46,7 +46,7 @@ class HeadingOutline:
             yield Section(path, "".join(texts))
 
 
-MAX_COLUMNS = 2_000
+MAX_COLUMNS = 1_000
 
 
 class WidthError(ValueError):

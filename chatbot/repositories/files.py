@@ -23,14 +23,14 @@ class FileRepository:
         self._files = database["files"]
         self._pieces = database["file_pieces"]
 
-    def put(self, path: Path) -> str:
-        """Store a file, once however often it is put; returns its id."""
+    def put(self, path: Path, owner: str = "") -> str:
+        """Store a file, once however often it is put, as its first ``owner``'s; returns its id."""
         with path.open("rb") as file:
             file_id = hashlib.file_digest(file, "sha256").hexdigest()
             count = -(-path.stat().st_size // PIECE_BYTES)
             # The row before the pieces, so that a kill leaves none that nobody knows of; each put begins a new grace.
-            begun, new = {"stored": time.time(), "used": False}, {"pieces": count, "complete": False}
-            new["bytes"] = path.stat().st_size
+            begun, size = {"stored": time.time(), "used": False}, path.stat().st_size
+            new = {"pieces": count, "complete": False, "bytes": size, "owner": owner}
             self._files.update_one({"_id": file_id}, {"$set": begun, "$setOnInsert": new}, upsert=True)
             if not self._row(file_id):
                 file.seek(0)
@@ -39,9 +39,10 @@ class FileRepository:
                 self._files.update_one({"_id": file_id}, {"$set": {"complete": True}})
         return file_id
 
-    def total_bytes(self) -> int:
-        """Of all files; those of version 0.4 and before count by their pieces."""
-        return sum(int(row.get("bytes", row["pieces"] * PIECE_BYTES)) for row in self._files.find())
+    def total_bytes(self, owner: str | None = None) -> int:
+        """Of this owner's files, None = of all; those of version 0.4 and before count by their pieces."""
+        found = self._files.find({} if owner is None else {"owner": owner})
+        return sum(int(row.get("bytes", row["pieces"] * PIECE_BYTES)) for row in found)
 
     def _row(self, file_id: str) -> Json | None:
         return self._files.find_one({"_id": file_id, "complete": True})

@@ -12,13 +12,17 @@ TIMES = 4
 
 
 class Room:
-    """``floor``: bytes of the disk that stay free; ``quota``: bytes that originals may take in all, None = any."""
+    """``floor``: MB of the disk that stay free; ``quota``, ``own``: MB that originals may take in all, and those of one
+    owner; None = any."""
 
-    def __init__(self, database: Database, files: FileRepository, *, floor: int, quota: int | None) -> None:
+    def __init__(
+        self, database: Database, files: FileRepository, *, floor: int, quota: int | None = None, own: int | None = None
+    ) -> None:
         self._database = database
         self._files = files
-        self._floor = floor
+        self._floor = floor * MEGABYTE
         self._quota = quota
+        self._own = own
 
     def describe(self) -> str:
         """How much is free. Raises DiskFullError where nothing more is taken in."""
@@ -30,8 +34,8 @@ class Room:
         """Before what gives room back, which has to be written first."""
         self._database.free_bytes(tidy=True)
 
-    def require(self, size: int) -> None:
-        """Raises DiskFullError where ``size`` bytes more of files have no room."""
+    def require(self, size: int, owner: str = "") -> None:
+        """Raises DiskFullError where ``size`` bytes more of this owner's files have no room; "" = nobody's."""
         least, free = self._floor + TIMES * size, self._database.free_bytes()
         if free is not None and free < least:
             free = self._database.free_bytes(tidy=True)
@@ -41,9 +45,13 @@ class Room:
                 f"of which {self._floor // MEGABYTE:,} stay free (MIN_FREE_MB).",
                 remedy="Make room, or delete reports.",
             )
-        if self._quota is not None and (used := self._files.total_bytes()) + size > self._quota:
-            raise DiskFullError(
-                f"The files that were added take {used / MEGABYTE:.1f} of {self._quota // MEGABYTE:,} MB "
-                "(UPLOAD_QUOTA_MB).",
-                remedy="Delete reports that are not needed.",
-            )
+        for most, whose, setting in (
+            (self._quota, None, "UPLOAD_QUOTA_MB"),
+            (self._own, owner, "UPLOAD_QUOTA_EACH_MB"),
+        ):
+            if most is not None and (used := self._files.total_bytes(whose)) + size > most * MEGABYTE:
+                who = "were" if whose is None else "you"
+                raise DiskFullError(
+                    f"The files that {who} added take {used / MEGABYTE:.1f} of {most:,} MB ({setting}).",
+                    remedy="Delete reports that are not needed.",
+                )

@@ -81,13 +81,14 @@ class Compressor:
         return chunks
 
     def _embed(self, texts: Sequence[str], request: RequestContext) -> Matrix:
-        parts = []
+        place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        different, parts = list(place), [np.empty((0, self._embedder.dimensions), np.float32)]
         step = LOCAL_BATCH if self._embedder.local else BATCH
-        for start in range(0, len(texts), step):
+        for start in range(0, len(different), step):
             if request.cancelled:
                 raise CancelledError("Cancelled.")
-            parts.append(self._embedder.embed_documents(texts[start : start + step], request=request))
-        return np.vstack(parts) if parts else np.empty((0, self._embedder.dimensions), np.float32)
+            parts.append(self._embedder.embed_documents(different[start : start + step], request=request))
+        return np.vstack(parts)[[place[text] for text in texts]]
 
 
 class Neighbours:

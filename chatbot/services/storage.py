@@ -17,7 +17,7 @@ from ..repositories.ingestions import IngestionRepository
 from ..repositories.keys import KeyRepository
 from ..repositories.room import Room
 from ..retrieval.scope import KnowledgeCollection, ScopeResolver, knowledge_collections
-from ..settings import MEGABYTE, Settings
+from ..settings import Settings
 from ..stores import Engine, choose_engine
 from ..stores.chunks import ensure_ordinary_indexes
 from .lifetime import close_lazy, lazy
@@ -116,8 +116,9 @@ class Storage:
     @lazy
     def room(self) -> Room:
         """Whether there is any for more files."""
-        quota, floor = self.settings.upload_quota_mb, self.settings.min_free_mb * MEGABYTE
-        return Room(self.database, self.files, floor=floor, quota=None if quota is None else quota * MEGABYTE)
+        settings = self.settings
+        quota, own = settings.upload_quota_mb, settings.upload_quota_each_mb
+        return Room(self.database, self.files, floor=settings.min_free_mb, quota=quota, own=own)
 
     @lazy
     def ingestions(self) -> IngestionRepository:

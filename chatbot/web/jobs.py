@@ -45,11 +45,11 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
         choice = conflict_choice(fields.pop("on_conflict", None))
         about = inside_limit(_overrides(fields, single=len(files) == 1), new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
-        services().storage.room.require(sum(map(size_of, files)))
+        services().storage.room.require(sum(map(size_of, files)), caller().owner)
         queued = []
         for file, (name, _), identity in zip(files, named, naming.identities(named, choice), strict=True):
             with on_disk(file) as path:
-                file_id = services().storage.files.put(path)
+                file_id = services().storage.files.put(path, caller().owner)
             queued.append(IngestionFile("", "", PurePosixPath(name).name, identity, file_id=file_id, overrides=about))
         return _started(queued)
     body = json_object()

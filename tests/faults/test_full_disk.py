@@ -139,15 +139,19 @@ def test_tokens_that_could_not_be_written_are_counted_later(services: Services) 
     assert usage.today() == 35
 
 
-def test_all_uploads_have_a_quota(services: Services, tmp_path: Path) -> None:
+def test_all_uploads_have_a_quota_and_those_of_one_owner(services: Services, tmp_path: Path) -> None:
     storage = services.storage
-    room = Room(storage.database, storage.files, floor=0, quota=MEGABYTE)
-    room.require(MEGABYTE)
+    all_of_them = Room(storage.database, storage.files, floor=0, quota=1)
+    each = Room(storage.database, storage.files, floor=0, own=1)
+    all_of_them.require(MEGABYTE)
     (file := tmp_path / "a.bin").write_bytes(b"x" * 700_000)
-    storage.files.put(file)
-    room.require(300_000)
-    with pytest.raises(DiskFullError, match=r"take 0\.7 of 1 MB \(UPLOAD_QUOTA_MB\)\. Delete reports"):
-        room.require(400_000)
+    storage.files.put(file, "visitor:ann")
+    all_of_them.require(300_000)
+    with pytest.raises(DiskFullError, match=r"were added take 0\.7 of 1 MB \(UPLOAD_QUOTA_MB\)\. Delete reports"):
+        all_of_them.require(400_000)
+    each.require(400_000, "visitor:bob")
+    with pytest.raises(DiskFullError, match=r"you added take 0\.7 of 1 MB \(UPLOAD_QUOTA_EACH_MB\)"):
+        each.require(400_000, "visitor:ann")
 
 
 def test_an_empty_database_beside_a_filled_index_is_refused(tmp_path: Path) -> None:

@@ -48,13 +48,13 @@ def test_headings_are_so_many_at_most(tmp_path: Path) -> None:
     ],
 )
 def test_a_table_that_is_too_wide_is_refused_with_the_limit(tmp_path: Path, name: str, text: str) -> None:
-    with pytest.raises(LoadError, match=rf"^{name} has a table of 3,00\d columns; up to 2,000 are read\."):
+    with pytest.raises(LoadError, match=rf"^{name} has a table of 3,00\d columns; up to 1,000 are read\."):
         load(tmp_path / name, text)
 
 
 def test_names_of_columns_are_counted_in_no_time(tmp_path: Path) -> None:
-    loaded = load(tmp_path / "a.csv", ",".join(["c", "c (2)", "c"] * 600) + "\n" + ",".join("1" * 1_800))
-    assert len(set(loaded.columns)) == 1_800
+    loaded = load(tmp_path / "a.csv", ",".join(["c", "c (2)", "c"] * 300) + "\n" + ",".join("1" * 900))
+    assert len(set(loaded.columns)) == 900
 
 
 @pytest.mark.parametrize("one", HOSTILE, ids=[one.name for one in HOSTILE])

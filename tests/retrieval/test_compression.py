@@ -175,9 +175,15 @@ class TestLimits:
     ) -> None:
         cancel = Cancellation()
         embedder.cancel_after = 2, cancel
+        different = [number / 1_000 for number in range(3 * BATCH)]
         with pytest.raises(CancelledError):
-            compressor.retrieve(ASKED, [document(*[0.5] * (3 * BATCH))], top_k=1, request=RequestContext(cancel))
+            compressor.retrieve(ASKED, [document(*different)], top_k=1, request=RequestContext(cancel))
         assert embedder.batches == [BATCH, BATCH]
+
+    def test_the_same_text_again_is_embedded_once(self, compressor: Compressor, embedder: ScriptedEmbedder) -> None:
+        """A file of signs has few different passages."""
+        found = retrieve(compressor, document(*[0.5] * (3 * BATCH)), top_k=2)
+        assert (embedder.batches, len(found)) == ([1], 2)
 
 
 class TestNeighbours:
