@@ -1,5 +1,5 @@
 """`python -m benchmarks compare WHAT`: measurements beside peers, and those of this product alone that take long;
-`python -m benchmarks hostile`: what a small input can cost.
+`hostile`, `serving`, `campaign`: what attacks cost, and whether they are held.
 """
 
 from __future__ import annotations
@@ -7,7 +7,8 @@ from __future__ import annotations
 import runpy
 import sys
 
-ALONE = {"growth": "benchmarks.growth", "soak": "benchmarks.soak", "hostile": "benchmarks.hostile"}
+ALONE = {"growth": "benchmarks.growth", "soak": "benchmarks.soak"}
+ATTACKS = {"hostile": "benchmarks.hostile", "serving": "benchmarks.serving", "campaign": "benchmarks.campaign"}
 
 
 def main() -> None:
@@ -15,13 +16,15 @@ def main() -> None:
     if command == "compare":
         command, *rest = rest or [""]
         module = ALONE.get(command, "benchmarks.compare")
-    elif command == "hostile":
-        module = ALONE[command]
+    elif command in ATTACKS:
+        module = ATTACKS[command]
     else:
         sys.exit(
-            "Usage: python -m benchmarks compare search|question|ingest|start|growth|soak [options] | hostile [options]"
+            "Usage: python -m benchmarks compare search|question|ingest|start|growth|soak [options]\n"
+            f"       python -m benchmarks {'|'.join(ATTACKS)} [options]"
         )
-    sys.argv = [f"python -m {module}", *([] if command in ALONE or not command else [command]), *rest]
+    own = command in ALONE or command in ATTACKS
+    sys.argv = [f"python -m {module}", *([] if own or not command else [command]), *rest]
     runpy.run_module(module, run_name="__main__")
 
 

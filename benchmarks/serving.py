@@ -1,6 +1,6 @@
 """A server under streams, slow clients and attacks, over HTTP on loopback, with a scripted model.
 
-    python -m benchmarks.serving [--rounds 1] [--data FOLDER] [--json] [-- COMMAND ...]
+    python -m benchmarks serving [--rounds 1] [--data FOLDER] [--json] [-- COMMAND ...]
 
 COMMAND starts a server on the address of HOST and PORT; without one both of this product are measured, `gunicorn
 app:app` and `python app.py`. `-- gunicorn -k gthread --threads 8 app:app` measures another worker. The sample reports,

@@ -48,7 +48,7 @@ def moments(chosen: random.Random) -> list[tuple[int, float | None]]:
     None: as soon as a report is being written, which takes a few milliseconds.
     """
     starts = [(0, chosen.uniform(0, 1.0)) for _ in range(KILLS // 3)]
-    later = sorted(chosen.sample(range(1, REPORTS - 2), KILLS - len(starts)))
+    later = sorted(chosen.choices(range(1, REPORTS - 2), k=KILLS - len(starts)))
     return starts + [(ready, None if place % 4 else chosen.uniform(0, 0.1)) for place, ready in enumerate(later)]
 
 
