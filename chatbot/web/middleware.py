@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, jsonify, make_response, render_template, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import BadRequest, HTTPException
 
 from ..database.time_limits import begin_request, end_request
 from ..errors import (
@@ -221,7 +221,8 @@ def _request_id() -> str:
 
 def _respond(body: dict[str, Any], status: int) -> Response:
     wants_page = request.method == "GET" and request.accept_mimetypes.best == "text/html"
-    if wants_page and not request.path.startswith("/api"):
+    # Asked by a name that is none, the page has no addresses.
+    if wants_page and not isinstance(request.routing_exception, BadRequest) and not request.path.startswith("/api"):
         page = render_template("error.html", status=status, message=body["error"]["message"])
         return make_response(page, status)
     return make_response(jsonify(body), status)
