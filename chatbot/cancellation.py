@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from itertools import count
 
 
 class Cancellation:
@@ -50,3 +53,47 @@ class Cancellation:
     def wait(self, seconds: float) -> bool:
         """Sleep for so long, or until cancelled; whether it is."""
         return self._event.wait(seconds)
+
+
+class Deadlines:
+    """Cancels what has taken its time. One thread for all, which sleeps until the next is due: a question sets several,
+    and a thread for each took longer to start than its search."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._due: list[tuple[float, int, Cancellation]] = []
+        self._met: set[int] = set()
+        self._numbers = count()
+        self._thread: threading.Thread | None = None
+
+    def add(self, cancel: Cancellation, seconds: float) -> int:
+        """Have it cancelled then, unless `forget` is called with the number this returns."""
+        with self._changed:
+            number = next(self._numbers)
+            heappush(self._due, (time.monotonic() + seconds, number, cancel))
+            if self._thread is None or not self._thread.is_alive():  # a process that was forked has none
+                self._thread = threading.Thread(target=self._watch, name="deadlines", daemon=True)
+                self._thread.start()
+            elif self._due[0][1] == number:
+                self._changed.notify()
+        return number
+
+    def forget(self, number: int) -> None:
+        """It was done in time, or is cancelled already."""
+        with self._changed:
+            self._met.add(number)
+            if 2 * len(self._met) > len(self._due) + 100:
+                self._due = [entry for entry in self._due if entry[1] not in self._met]
+                heapify(self._due)
+                self._met.clear()
+
+    def _watch(self) -> None:
+        with self._changed:
+            while True:
+                while self._due and (self._due[0][1] in self._met or self._due[0][0] <= time.monotonic()):
+                    _, number, cancel = heappop(self._due)
+                    if number in self._met:
+                        self._met.discard(number)
+                    else:  # in a thread: what is broken off by it may have to wait for a lock
+                        threading.Thread(target=cancel.cancel, name="deadline", daemon=True).start()
+                self._changed.wait(self._due[0][0] - time.monotonic() if self._due else None)

@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from .cancellation import Cancellation
+from .cancellation import Cancellation, Deadlines
 from .schema.access import ANYBODY, Caller
 from .schema.costs import Usage
+
+_DEADLINES = Deadlines()
 
 
 class RequestMeter:
@@ -77,15 +79,13 @@ class RequestContext:
     def within(self, seconds: float | None) -> Iterator[RequestContext]:
         """A part that may take so long, None = as long as it likes; it is cancelled with the whole, too."""
         limited, deadline = Cancellation(self.cancel), self.deadline
-        timer = None
+        number = None
         if seconds is not None:
             deadline = time.monotonic() + seconds
-            timer = threading.Timer(max(0.0, seconds), limited.cancel)
-            timer.daemon = True
-            timer.start()
+            number = _DEADLINES.add(limited, seconds)
         try:
             yield replace(self, cancel=limited, deadline=deadline)
         finally:
-            if timer is not None:
-                timer.cancel()
+            if number is not None:
+                _DEADLINES.forget(number)
             self.cancel.forget(limited.cancel)
