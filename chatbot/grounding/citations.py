@@ -23,7 +23,7 @@ from .dates import Date, date_stands, dates
 from .evidence import WORD, Evidence, Sentence, evidence_of
 from .figures import comma_decimals, figures, unify_signs
 from .side_by_side import contradicted
-from .wording import cited_numbers, is_quoted, normalise, quotations, unify_brackets
+from .wording import QUOTATION, cited_numbers, is_quoted, normalise, quotations, unify_brackets
 
 _NAME = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
@@ -123,7 +123,9 @@ class _Judge:
         names, turned = list[str](), list[str]()
         if not _ABSTAINS.search(clause.words):
             names = [*self._foreign_countries(clause), *_foreign_speakers(clause.words, cited)]
-            is_quotation = not foreign and 2 * sum(map(len, quoted)) > len(clause.words)
+            is_quotation = not foreign and (
+                2 * sum(map(len, quoted)) > len(clause.words) or _is_labelled(clause.words, cited)
+            )
             turned = [] if is_quotation else contradicted(Sentence(clause.words, said), cited, borne=borne)
         return replace(
             found,
@@ -199,6 +201,13 @@ class _Judge:
             return True
         tokens = (t for t in Sentence(words, said).tokens if t.is_capital and not t.is_first)
         return any(t.key not in _NO_NAMES and normalise(t.text) not in self._asked for t in tokens)
+
+
+def _is_labelled(words: str, cited: Sequence[Evidence]) -> bool:
+    """Whether a quotation stands behind nothing but the title and the heading that it is from."""
+    label = QUOTATION.sub("", words).strip(" .,;")
+    own = set(map(stem, WORD.findall(label)))
+    return label.endswith(":") and any(own <= one.about for one in cited)
 
 
 def _whole_dates(words: str) -> list[Date]:

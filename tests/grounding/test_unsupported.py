@@ -347,3 +347,15 @@ def test_a_passage_is_read_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatbot.grounding.citations.Evidence", lambda passage: read.update([passage.wider_text]))
     found = check("It grew by 9% [1].", context("It grew by 5%. " * LONGEST_READ))
     assert (found.unsupported, found.citations[0].supported, read.total()) == ((), True, 0)
+
+
+INFLATION = "4.5% (2024 est.)\n\n7.7% (2023 est.)\n\n7.7% (2022 est.)\n\nnote: annual % change based on consumer prices"
+HEADING = "Economy › Inflation rate (consumer prices)"
+
+
+def test_a_line_of_a_list_of_years_is_quoted_as_it_stands() -> None:
+    """Behind its title and heading, which are longer than the line."""
+    lines = ("4.5% (2024 est.)", "7.7% (2023 est.)", "7.7% (2022 est.)")
+    quotes = "\n".join(f"- **Kenya: Report, Inflation rate (consumer prices):** “{line}” [1]" for line in lines)
+    cited = context(INFLATION, title="Kenya: Report", section=HEADING)
+    assert check(quotes, cited).unsupported == ()
