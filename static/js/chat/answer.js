@@ -96,6 +96,7 @@ export class AnswerView {
     this.#steps.fold();
     markUnsupported(this.#find(".answer-body"), answer.unsupported);
     this.#showFooter(answer);
+    this.#draw(answer);
     const outcome = answer.answered ? `Answer with ${countSources(answer.citations.length)}.` : `${unansweredLabel(answer)}.`;
     const stopped = stoppedText(answer.trace?.stopped_by);
     announceNow(`${[outcome, stopped].filter(Boolean).join(" ")} ${this.#find(".answer-body").textContent}`);
@@ -110,6 +111,13 @@ export class AnswerView {
     this.#find(".notice-details").hidden = details.length === 0;
     this.#find(".notice-details").replaceChildren(...details.map((text) => element("li", { text })));
     announceNow([message, ...details].join(" "));
+  }
+
+  /** What draws is fetched with the first figures that have years. */
+  async #draw(answer) {
+    if (!answer.figures?.some(({ year }) => year !== null)) return;
+    const { showFigures } = await import("./figures.js");
+    showFigures(this.#find(".figures"), answer);
   }
 
   #find(selector) {

@@ -1,0 +1,100 @@
+"""The figures of an answer, drawn: what is drawn of them, that every point opens its passage, and the files."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from playwright.sync_api import Page, expect
+
+from tests.fakes.scripted_chat import Json, ScriptedChat, done, source
+from tests.test_browser import chromium, launched
+from tests.test_browser_steps import ask, browser, chat, finished, reused
+
+__all__ = ["browser", "chat", "chromium", "launched", "reused"]
+
+RATES = {"Kenya": {2020: 5.3, 2021: 6.1, 2023: 7.7, 2024: 4.5}, "Somalia": {2020: 4.3, 2021: 4.6, 2022: 6.8}}
+
+
+def figure(subject: str, year: int | None, value: float, **fields: Any) -> Json:
+    said = {"indicator": "Inflation rate", "unit": "%", "text": f"{value}%", "estimate": True, "edition": 2025}
+    where = {"document_id": "d", "chunk_id": "c", "newest": True, "citation": 1 if subject == "Kenya" else 2}
+    return {"subject": subject, "year": year, "value": value, **said, **where, **fields}
+
+
+FIGURES = [figure(subject, year, value) for subject, years in RATES.items() for year, value in years.items()]
+REVISED = figure("Kenya", 2021, 5.9, edition=2023, newest=False)
+
+
+def show(page: Page, chat: ScriptedChat, figures: list[Json], **changed: bool) -> Any:
+    turn = ask(page)
+    name, answer = done("Kenya 4.5% [1], Somalia 6.8% [2].", source(1), source(2, country="Somalia"))
+    answer["citations"][1]["supported"] = changed.get("supported", True)
+    chat.say((name, {**answer, "figures": figures}))
+    finished(page, turn)
+    return turn.locator(".figures")
+
+
+def test_lines_over_the_years_with_their_gaps_and_revisions(browser: Page, chat: ScriptedChat) -> None:
+    box = show(browser, chat, [*FIGURES, REVISED, figure("Kenya", None, 1.0)])
+    expect(box.locator("h3")).to_have_text("Inflation rate")
+    expect(box.locator(".legend li")).to_have_text(["Kenya", "Somalia"])
+    expect(box.locator(".line.series-0")).to_have_count(2)  # 2022 is missing
+    expect(box.locator(".line.series-1")).to_have_count(1)
+    expect(box.locator(".point")).to_have_count(8)
+    revised = box.locator(".point.revised")
+    expect(revised).to_have_attribute(
+        "aria-label", "Kenya, 2021: 5.9%, estimate, report of 2023, source 1, revised later"
+    )
+
+
+def test_bars_of_one_year_and_nothing_of_what_no_source_bears(browser: Page, chat: ScriptedChat) -> None:
+    of_2023 = [figure("Kenya", 2023, 7.7), figure("Somalia", 2023, 6.1)]
+    box = show(browser, chat, of_2023)
+    expect(box.locator("h3")).to_have_text("Inflation rate, 2023")
+    expect(box.locator(".point")).to_have_count(2)
+    for figures, supported in (([of_2023[0]], True), (of_2023, False), ([], True)):
+        expect(show(browser, chat, figures, supported=supported)).to_be_hidden()
+
+
+def test_the_keyboard_goes_from_point_to_point_and_opens_the_passage(browser: Page, chat: ScriptedChat) -> None:
+    box = show(browser, chat, FIGURES)
+    points = box.locator(".point")
+    expect(points).to_have_count(len(FIGURES))
+    assert points.evaluate_all("(all) => all.filter((one) => one.tabIndex === 0).length") == 1
+    points.first.focus()
+    browser.keyboard.press("ArrowRight")
+    expect(points.nth(1)).to_be_focused()
+    browser.keyboard.press("ArrowLeft")
+    browser.keyboard.press("ArrowLeft")
+    expect(points.last).to_be_focused()
+    browser.keyboard.press("Enter")
+    expect(browser.locator("#evidence-number")).to_have_text("Source 2")
+    browser.keyboard.press("Escape")
+    expect(points.last).to_be_focused()
+
+
+def test_the_table_is_sorted_and_all_of_it_can_be_kept(browser: Page, chat: ScriptedChat, tmp_path: Path) -> None:
+    box = show(browser, chat, [*FIGURES, figure("=HYPERLINK(1)", 2020, 1.0)])
+    box.get_by_text("Table", exact=True).click()
+    box.get_by_role("button", name="Figure", exact=True).click()
+    values = [float(text.split("%")[0]) for text in box.locator("tbody td:nth-child(3)").all_text_contents()]
+    assert values == sorted([*(one["value"] for one in FIGURES), 1.0])
+    kept: dict[str, Path] = {}
+    for kind in ("CSV", "SVG", "PNG"):
+        with browser.expect_download() as waiting:
+            box.get_by_role("button", name=f"{kind}: download Inflation rate").click()
+        waiting.value.save_as(path := tmp_path / waiting.value.suggested_filename)
+        kept[kind] = path
+    assert [path.name for path in kept.values()] == ["Inflation rate.csv", "Inflation rate.svg", "Inflation rate.png"]
+    table = kept["CSV"].read_text("utf-8-sig")
+    assert "Inflation rate,Kenya,2023,7.7,%,7.7%,2025,1" in table
+    assert "'=HYPERLINK(1)" in table
+    drawn = kept["SVG"].read_text("utf-8")
+    assert "Inflation rate: Kenya, Somalia" in drawn
+    assert "var(" not in drawn
+    assert "class=" not in drawn
+    assert kept["PNG"].read_bytes().startswith(base64.b64decode("iVBORw0KGgo="))
+    assert unquote(drawn).count("<path") >= 7
