@@ -99,7 +99,8 @@ class EventStream:
         # in a copy of this context: the time limits of the request go on in the thread
         _THREADS.submit(contextvars.copy_context().run, self._work)
         self._cancel.on_cancel(self._begun.set)
-        self._begun.wait(HOLD_SECONDS)
+        if self._keeping is None:  # else its first event says at once where the answer will be found
+            self._begun.wait(HOLD_SECONDS)
         if self._cancel.cancelled:
             raise ClientGoneError
         with self._lock:

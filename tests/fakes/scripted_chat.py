@@ -125,6 +125,10 @@ class ScriptedChat:
         def facets() -> Response:
             return jsonify({"documents": 77, "chunks": 12345, "country_name": [], "year": [], "type": []})
 
+        @app.get("/api/conversations")
+        def conversations() -> Response:
+            return jsonify({"conversations": [], "next": None})
+
         @app.get("/api/session")
         def session() -> Response:
             return jsonify({"access": "open", "may": ["read", "write", "admin"], "owner": "", "key": None})
