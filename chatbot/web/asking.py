@@ -19,6 +19,7 @@ from ..schema import Document, Event, Question, ScopeSummary, StepEvent
 from ..schema.access import Caller
 from ..serialization import answer_json, search_json
 from .access import caller
+from .kept_answers import without_passages
 from .limits import one_at_a_time
 from .observing import observed
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest, parse
@@ -93,7 +94,7 @@ def _answer(*, may_resume: bool) -> EventStream:
     check_resume(body, may_resume=may_resume)
     attachments = Attachments(services(), body.attachments)
     kept = _kept(body, question, who) if body.resume else None
-    place = Place(body.conversation_id, replaces=body.replaces, describe=answer_json)
+    place = Place(body.conversation_id, replaces=body.replaces, describe=without_passages)
     if kept is not None:
         place = replace(place, conversation_id=kept.begun.conversation_id, message_id=kept.begun.message_id)
 

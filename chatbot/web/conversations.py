@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
@@ -12,10 +12,13 @@ from ..cancellation import Cancellation
 from ..database.core import Json
 from ..errors import InvalidRequestError
 from ..repositories.history import ConversationRecord, HistoryRepository
+from ..schema import Chunk
 from .access import caller
 from .asking import refuse_more, stream_response
+from .kept_answers import with_passages
+from .library import may_see
 from .request import as_attachment, json_object, query_number
-from .resuming import replay, under_way
+from .resuming import refuse_ended, replay, under_way
 from .services import services
 from .streaming import BEGUN, EventStream, client_of, encode
 
@@ -80,7 +83,7 @@ def export(conversation_id: str) -> Response:
         raise InvalidRequestError.for_field("format", f"unknown. Valid: {', '.join(FORMATS)}.", FORMATS)
     record = _history().get(conversation_id, caller().owner)
     rows, _ = _history().messages(record.id)
-    messages = [_message(row) for row in rows]
+    messages = _messages(rows, _seen)
     if format == "json":
         text = json.dumps({**_about(record), "messages": messages}, ensure_ascii=False, indent=1)
     else:
@@ -117,13 +120,17 @@ def stream(message_id: str) -> Response:
     if not last.isdecimal() or len(last) > 9:
         raise InvalidRequestError.for_field(LAST_EVENT, "send the id of an event of this answer.")
     owner, storage = caller().owner, services().storage
-    begun = storage.unfinished.find(message_id, owner)
+    begun, get = storage.unfinished.find(message_id, owner), services().vectors.store.get
+
+    refuse_ended(begun)
 
     def events(gone: Cancellation) -> Iterator[str]:
         yield encode("begun", {"conversation_id": begun.conversation_id, "message_id": message_id})
         yield from replay(storage.unfinished, message_id, owner, int(last), gone)
         if not gone.cancelled:
-            yield encode("done", _message(storage.history.message(message_id))["answer"])
+            (answer,) = with_passages([storage.history.message(message_id)], get)
+            assert answer is not None, "what can be resumed is kept whole"
+            yield encode("done", answer)
 
     return stream_response(
         EventStream(events, client_of(request.environ), tell_begun=request.environ.get(BEGUN, lambda: None))
@@ -177,24 +184,30 @@ def _about(record: ConversationRecord) -> Json:
 def _opened(record: ConversationRecord, *, is_shared: bool = False) -> Response:
     limit, before = query_number("limit", PAGE, least=1, most=MOST), request.args.get("before", "")
     rows, more = _history().messages(record.id, before=before, limit=2 * limit)
-    messages = [_message(row) for row in rows]
+    # Who was given the link is shown what its owner may show.
+    messages = _messages(rows, services().vectors.store.get if is_shared else _seen)
     about = _about(record)
     if is_shared:
         messages, about = [_as_shared(message) for message in messages], {"title": record.title}
     return jsonify({**about, "messages": messages, "earlier": more})
 
 
-def _message(row: Json) -> Json:
+def _seen(chunk_ids: Sequence[str]) -> list[Chunk]:
+    return [chunk for chunk in services().vectors.store.get(chunk_ids) if may_see(chunk)]
+
+
+def _messages(rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chunk]]) -> list[Json]:
+    answers = with_passages(rows, get)
+    return [_message(row, answer) for row, answer in zip(rows, answers, strict=True)]
+
+
+def _message(row: Json, answer: Json | None) -> Json:
     """``answer``: the `/query` response; null for questions, and where only the text was kept."""
     known = {name: row.get(name) for name in ("mode", "page", "auto_scope", "attached", "replaces")}
     about: Json = {"role": row["role"], "content": row["content"], "created_at": row["created_at"]}
     about["state"] = row.get("state", "")
     if row["role"] == "user":
         return {**about, **known, "scope": row.get("scope", {}), "collections": row.get("collections", [])}
-    answer = json.loads(row["response"]) if "response" in row else None
-    if answer is not None:
-        place = {"conversation_id": row["conversation_id"], "message_id": row["_id"]}
-        answer = {**answer, **place, "conversation_usage": row.get("conversation_usage")}
     return {"message_id": row["_id"], **about, "answered": row.get("answered"), "answer": answer}
 
 

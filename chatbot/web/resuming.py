@@ -17,8 +17,8 @@ from flask import current_app
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
 from ..errors import CancelledError, ChatbotError, DependencyError
-from ..repositories.conversations import RUNNING, Begun, State
-from ..repositories.unfinished import UnfinishedRepository
+from ..repositories.conversations import Begun, State
+from ..repositories.unfinished import Unfinished, UnfinishedRepository
 from ..schema import Event, TokenEvent
 from .streaming import encode
 
@@ -184,6 +184,14 @@ def under_way() -> UnderWay:
     return found
 
 
+def refuse_ended(answer: Unfinished) -> None:
+    """Raises CancelledError: it was stopped; ChatbotError: it failed."""
+    if answer.state == "stopped":
+        raise CancelledError(STOPPED)
+    if answer.state == "failed":
+        raise ChatbotError(LOST)
+
+
 def replay(found: UnfinishedRepository, message_id: str, owner: str, last: int, gone: Cancellation) -> Iterator[str]:
     """The events of an answer after the ``last`` one known, those that are still to come, too; all but `done`.
 
@@ -200,8 +208,7 @@ def replay(found: UnfinishedRepository, message_id: str, owner: str, last: int, 
             yield text
         if not answer.state:
             return
-        if answer.state != RUNNING:
-            raise CancelledError(STOPPED) if answer.state == "stopped" else ChatbotError(LOST)
+        refuse_ended(answer)
         if answer.beat != beat:
             beat, looked = answer.beat, now
         elif now - looked > LOST_SECONDS:

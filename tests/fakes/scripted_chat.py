@@ -129,6 +129,10 @@ class ScriptedChat:
         def conversations() -> Response:
             return jsonify({"conversations": [], "next": None})
 
+        @app.get("/api/conversations/<id>")
+        def conversation(id: str) -> Response:
+            return jsonify({"conversation_id": id, "title": "", "messages": [], "earlier": False})
+
         @app.get("/api/session")
         def session() -> Response:
             return jsonify({"access": "open", "may": ["read", "write", "admin"], "owner": "", "key": None})
