@@ -15,12 +15,14 @@ from .shipped import STATIC, TEMPLATES
 from .stores.atlas.indexes import Polling, ensure_indexes
 from .web.access import check_rules
 from .web.asking import asking
+from .web.conversations import conversations
 from .web.documents import documents
 from .web.jobs import jobs
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
 from .web.pages import pages
 from .web.proxies import BehindProxies
+from .web.resuming import UnderWay
 from .web.sessions import sessions
 from .web.startup import Startup
 from .web.tracing import tracing_of
@@ -42,7 +44,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracing_of(settings)
-    for views in (pages, sessions, asking, documents, jobs, monitoring):
+    app.extensions["under_way"] = UnderWay(services)
+    for views in (pages, sessions, asking, conversations, documents, jobs, monitoring):
         app.register_blueprint(views)
     check_rules(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)
@@ -90,6 +93,7 @@ def close_app(app: Flask) -> None:
     """Stop what runs beside the requests, and close what was opened."""
     services: Services = app.extensions["services"]
     services.ingesting.worker.close()
+    app.extensions["under_way"].close()
     app.extensions["startup"].close()
     if samples := app.extensions.get("samples"):
         samples.close()

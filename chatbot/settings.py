@@ -119,6 +119,12 @@ class Settings(BaseModel):
         description="Tokens of the chat model that one address may take in a day (UTC); a key may have a number of "
         "its own. Not set: no limit.",
     )
+    resume_seconds: int = Field(
+        30,
+        ge=0,
+        le=600,
+        description="How long an answer in the page goes on without its connection, to be resumed. 0: it ends.",
+    )
     keep_conversations_days: int | None = Field(
         None, ge=1, description="Conversations without a message for so many days are deleted. Not set: kept."
     )

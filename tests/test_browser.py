@@ -184,6 +184,10 @@ def test_the_scope_of_a_question_is_applied_and_taken_away_and_offered(
     assert problems == []
 
 
+ON_DEMAND = ("chat/figures.js",)
+"""What the pages load when it is wanted; other tests press the buttons."""
+
+
 def test_every_script_of_the_pages_is_loaded(page: tuple[Page, list[str]], address: str) -> None:
     """A module with a wrong syntax, or without an importer, is in none of the other tests."""
     browser, problems = page
@@ -192,6 +196,8 @@ def test_every_script_of_the_pages_is_loaded(page: tuple[Page, list[str]], addre
     for path in ("/", "/documents"):
         browser.goto(f"{address}{path}")
         browser.wait_for_load_state("networkidle")
+    for script in ON_DEMAND:
+        browser.evaluate("path => import(path)", f"/static/js/{script}")
     scripts = ROOT / "static/js"
     assert {path.relative_to(scripts).as_posix() for path in scripts.rglob("*.js")} <= loaded
     assert problems == []

@@ -212,9 +212,10 @@ def _work_through(
             return
         outcome: Outcome[T] | None = None
         try:
-            outcome = Outcome(place, piece(limited))
+            result = piece(limited)
+            # What was broken off because time is up is too slow, whatever it says or brings: half of a result.
+            outcome = Outcome(place, None if limited.cancelled else result)
         except ChatbotError as error:
-            # What was broken off because time is up is too slow, whatever it says of itself.
             outcome = Outcome(place, None, None if limited.cancelled else error)
         finally:
             done.put(outcome or _DEFECT)

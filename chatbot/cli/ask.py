@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..cancellation import Cancellation
-from ..conversation.service import Saved
+from ..conversation.service import Place, Saved
 from ..errors import ChatbotError
 from ..grounding.wording import NumberedStream
 from ..retrieval.scope import describe
@@ -124,7 +124,7 @@ def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str
     request, conversation_id, shown = parse(ChatRequest, fields), "", ""
     stream, numbered = services.answering.chat.stream, NumberedStream()
     asked = request.to_question(services, ANYBODY.limit)
-    for event in stream(asked, conversation_id=request.conversation_id, cancel=Cancellation()):
+    for event in stream(asked, place=Place(request.conversation_id), cancel=Cancellation()):
         if isinstance(event, TokenEvent) and is_read_along(as_json=as_json):
             shown += (text := numbered.feed(event.text))
             click.echo(text, nl=False)

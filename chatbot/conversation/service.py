@@ -1,9 +1,9 @@
-"""`ChatService.stream`: the whole chat flow on one screen; and the question condensed with its conversation before."""
+"""`ChatService.stream`: the whole chat flow on one screen."""
 
 from __future__ import annotations
 
+import json
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -11,94 +11,32 @@ from typing import Protocol
 from ..agents import CHOOSES, DEFAULT
 from ..agents.budget import PLANNING_SHARE, Spending
 from ..agents.understanding import Understanding
-from ..caches.answers import ChatModels
 from ..cancellation import Cancellation
 from ..database.core import Json
-from ..errors import ChatModelError, DiskFullError, NotFoundError
-from ..grounding.answer import latest
+from ..errors import DiskFullError, NotFoundError
 from ..grounding.wording import without_text_of
-from ..model_output.stream import Reply, complete, without_thoughts
-from ..prompts import on_one_line, render
 from ..protocols import Agent
-from ..questions.follow_ups import FollowUps
 from ..repositories.conversations import Added
 from ..request import RequestContext
-from ..schema import Answer, AnswerEvent, Context, Event, Message, Prompt, Question, StepEvent, StepTiming, Usage
+from ..schema import (
+    Answer,
+    AnswerEvent,
+    Event,
+    Message,
+    Question,
+    StepEvent,
+    TokenEvent,
+)
 from ..schema.access import ANYBODY, Caller
 from ..schema.costs import Sums
-from ..text import Analyzer, escape_markdown
+from ..text import escape_markdown
 from .accounting import Books
+from .condensing import Condensed, Condenser
 
-LONGEST = 500
-"""Characters of a rewritten question; a model that writes more has answered instead."""
-SHOWN = 600
-"""Characters of an answer that the model sees: what it was about stands at its beginning."""
-_LABEL = re.compile(r"^\W*(?:(?:rewritten|standalone|last)\s+)?question\s*:\s*", re.IGNORECASE)
 _ERROR = re.compile(
     r"^\s*(?:\{\s*\"error\"\s*:|(?:an? )?error\b(?:\s+\d+)?\s*[:!.]|an (?:internal )?error (?:has )?occurred)",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Condensed:
-    """``text``: the standalone question, "" where the question is one already."""
-
-    text: str = ""
-    steps: tuple[StepTiming, ...] = ()
-
-
-class Condenser:
-    """``analyzer``: of the language of the questions; a rewritten one has to share a word with what was said."""
-
-    def __init__(self, *, follow_ups: FollowUps, chat_models: ChatModels, analyzer: Analyzer) -> None:
-        self._follow_ups = follow_ups
-        self._chat_models = chat_models
-        self._analyzer = analyzer
-
-    def condense(self, question: Question, request: RequestContext, *, ask_model: bool = True) -> Condensed:
-        """The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed.
-
-        A model fails where it writes no question, or one about other countries or years than the rule.
-
-        ``ask_model``: whether there is budget for it.
-        """
-        if question.attachments and not self._follow_ups.is_elliptic(question.query):
-            return Condensed()
-        started = time.perf_counter()
-        ruled = self._follow_ups.by_rule(question.query, question.history, question.scope)
-        by_rule = StepTiming.since("condense_rule", started)
-        if ruled == question.query:
-            return Condensed()
-        if not ask_model or not self._chat_models.is_language_model:
-            return Condensed(ruled, (by_rule,))
-        started = time.perf_counter()
-        written, usage = self._rewritten(question, request)
-        by_model = StepTiming.since("condense_model", started, usage)
-        if self._follow_ups.is_same_question(written, ruled):
-            return Condensed(written, (by_model,))
-        return Condensed(ruled, (by_model, by_rule))
-
-    def _rewritten(self, question: Question, request: RequestContext) -> tuple[str, Usage]:
-        """The model's words; "" where it failed or wrote about something else."""
-        shown = [replace(message, content=_shortened(message.content)) for message in question.history]
-        talk = "\n".join(f"{message.role}: {message.content}" for message in latest(shown))
-        asked = render("condense_user", conversation=talk, question=question.query)
-        messages = (Message("system", render("condense_system")), Message("user", asked))
-        prompt = Prompt(messages, question.query, Context())
-        heard = Reply(prompt)
-        try:
-            done = complete(self._chat_models.of(question), prompt, request, heard)
-        except ChatModelError as error:
-            return "", heard.usage_of_failed(error)
-        return self._checked(done.text, talk, question.query), done.usage
-
-    def _checked(self, text: str, talk: str, query: str) -> str:
-        lines = [line.strip() for line in without_thoughts(text).splitlines() if line.strip()]
-        written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
-        known = set(self._analyzer.terms(f"{query} {talk}"))
-        shares_words = not known.isdisjoint(self._analyzer.terms(written))
-        return written if shares_words and len(written) <= LONGEST else ""
 
 
 def without_errors(messages: Sequence[Message]) -> list[Message]:
@@ -107,11 +45,6 @@ def without_errors(messages: Sequence[Message]) -> list[Message]:
     The server's own conversations hold none, a failed answer is not saved.
     """
     return [m for m in messages if m.role != "assistant" or (m.content.strip() and not _ERROR.match(m.content))]
-
-
-def _shortened(text: str) -> str:
-    text = on_one_line(text, "conversation")
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]} …"
 
 
 MOST_MESSAGES = 40
@@ -123,13 +56,34 @@ class Conversations(Protocol):
 
     def exists(self, conversation_id: str, owner: str) -> bool: ...
 
-    def messages(self, conversation_id: str, owner: str) -> list[Message]:
-        """Oldest first."""
+    def messages(self, conversation_id: str, owner: str, before: str | None) -> list[Message]:
+        """Oldest first; ``before`` an answer's question."""
         ...
 
-    def add(self, conversation_id: str | None, said: Sequence[Json], sums: Sums, owner: str) -> Added:
-        """Keep messages and what they took; None begins a conversation."""
+    def add(
+        self, conversation_id: str | None, said: Sequence[Json], sums: Sums, owner: str, message_id: str | None
+    ) -> Added:
+        """Keep messages and what they took; None begins a conversation, or an answer."""
         ...
+
+    def cut(self, conversation_id: str, at: str, *, keep: str | None) -> None:
+        """Remove an answer, its question and what came after."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a question stands: in which conversation (None = it begins one), as which message.
+
+    ``message_id``: of an answer that was begun in the database. ``replaces``: the answer whose place it takes, with all
+    that came after; that goes with the first word of the new one. ``describe``: what is kept of the answer beside its
+    text, for whoever opens the conversation again.
+    """
+
+    conversation_id: str | None = None
+    message_id: str | None = None
+    replaces: str | None = None
+    describe: Callable[[Saved], Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +119,7 @@ class ChatService:
         self,
         question: Question,
         *,
-        conversation_id: str | None = None,
+        place: Place = Place(),
         previous_messages: Sequence[Message] = (),
         cancel: Cancellation,
         caller: Caller = ANYBODY,
@@ -173,9 +127,10 @@ class ChatService:
         """The agent's events, then `Saved`. An answer that is cancelled or fails is not saved.
 
         Raises:
-            NotFoundError: no such conversation, or another's.
+            NotFoundError: no such conversation or answer to be replaced, or another's.
             UnknownNameError: no such mode.
         """
+        conversation_id = place.conversation_id
         if conversation_id is not None and not self._conversations.exists(conversation_id, caller.owner):
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
         changed: tuple[StepEvent, ...] = ()
@@ -185,7 +140,7 @@ class ChatService:
             question = replace(question, mode=DEFAULT)
         yield from changed
         agent = self._agents(question.mode, question.preset)
-        history = self._history(question, conversation_id, previous_messages, caller.owner)
+        history = self._history(question, place, previous_messages, caller.owner)
         question = replace(question, history=history)
         if history:
             yield StepEvent("condense", "Reading the conversation")
@@ -202,41 +157,67 @@ class ChatService:
                 if cancel.cancelled:
                     return
                 for told in understood.annotate(event):
+                    if isinstance(told, TokenEvent | AnswerEvent):
+                        place = self._cut(place)
                     if isinstance(told, AnswerEvent):
                         settled = bill.settle(_with_trace(told, condensed, changed))
-                        yield self._save(question, settled, conversation_id, caller.owner)
+                        yield self._save(question, settled, place, caller.owner)
                     else:
                         yield told
 
+    def _cut(self, place: Place) -> Place:
+        if place.conversation_id is not None and place.replaces is not None:
+            self._conversations.cut(place.conversation_id, place.replaces, keep=place.message_id)
+        return replace(place, replaces=None)
+
     def _history(
-        self, question: Question, conversation_id: str | None, previous: Sequence[Message], owner: str
+        self, question: Question, place: Place, previous: Sequence[Message], owner: str
     ) -> tuple[Message, ...]:
         """What the client sent wins over what is stored; a repeated last question is dropped. Bounded, oldest first."""
         history = without_errors(previous)
-        if not previous and conversation_id is not None:
-            history = self._conversations.messages(conversation_id, owner)
+        if place.conversation_id is not None and (place.replaces is not None or not previous):
+            kept = self._conversations.messages(place.conversation_id, owner, place.replaces)
+            history = history if previous else kept
         if history and history[-1].role == "user" and history[-1].content.strip() == question.query:
             history.pop()
         return tuple(history[-MOST_MESSAGES:])
 
-    def _save(self, question: Question, event: AnswerEvent, conversation_id: str | None, owner: str) -> Saved:
-        answer = event.answer
-        scope: Json = {"scope": question.scope.to_json(), "collections": list(question.scope.collections)}
+    def _save(self, question: Question, event: AnswerEvent, place: Place, owner: str) -> Saved:
+        answer, conversation_id = event.answer, place.conversation_id
         citations = [
             {"number": c.number, "chunk_id": c.hit.chunk.id, "supported": c.supported}
             for c in answer.citations
             if not question.attachments
         ]
-        asked: Json = {"role": "user", "content": question.query, **scope}
-        said = {"role": "assistant", "content": _kept(question, answer), "answered": answer.answered}
+        asked: Json = asked_json(question)
+        said: Json = {"role": "assistant", "content": _kept(question, answer), "answered": answer.answered}
         sums = Sums.of(answer.trace.ledger)
+        if place.describe is not None and owner and not question.attachments:  # of these nothing is kept (R-A1)
+            # As text: not every database takes all of its field names.
+            said["response"] = json.dumps(place.describe(Saved(event, None, None, sums)), ensure_ascii=False)
         try:
-            added = self._conversations.add(conversation_id, [asked, {**said, "citations": citations}], sums, owner)
+            added = self._conversations.add(
+                conversation_id, [asked, {**said, "citations": citations}], sums, owner, place.message_id
+            )
         except DiskFullError as error:
             note = StepEvent("save", f"This answer is not kept. {error.finding}", failed=True)
             told = AnswerEvent(replace(answer, trace=replace(answer.trace, path=(*answer.trace.path, note))))
             return Saved(told, conversation_id, None, sums)
         return Saved(event, added.conversation_id, added.message_id, added.sums)
+
+
+def asked_json(question: Question) -> Json:
+    """What is kept of a question: all that it takes to ask it again, but what was attached to it (R-A1)."""
+    return {
+        "role": "user",
+        "content": question.query,
+        "scope": question.scope.to_json(),
+        "collections": list(question.scope.collections),
+        "mode": question.mode,
+        "page": question.page,
+        "auto_scope": question.auto_scope,
+        "attached": [document.name for document in question.attachments],
+    }
 
 
 def _kept(question: Question, answer: Answer) -> str:

@@ -78,7 +78,7 @@ def check(response: str, context: Context, question: Question | None = None) -> 
     unsupported = tuple(filter(None, map(judge.unsupported, checked)))
     doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers}
     citations = (
-        Citation(number, one.hit, section_of(one, said), _snippet(one), number not in doubtful)
+        Citation(number, one.hit, section_of(one, said), snippet_of(one.hit.chunk.text), number not in doubtful)
         for number in cited
         for one in [passages[number]]
     )
@@ -304,6 +304,6 @@ def _given(question: Question) -> frozenset[Decimal]:
     return frozenset(found)
 
 
-def _snippet(passage: Passage) -> str:
-    text = passage.hit.chunk.text
+def snippet_of(text: str) -> str:
+    """The beginning of a passage's text, as a citation shows it."""
     return text if len(text) <= SNIPPET_CHARACTERS else text[:SNIPPET_CHARACTERS].rsplit(" ", 1)[0] + " …"

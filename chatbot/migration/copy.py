@@ -19,8 +19,8 @@ OTHERS = (
     "audit",
 )  # fmt: skip
 """What is copied besides the collections of passages, after them: a registered report has its passages."""
-DERIVED = ("meta", "cache", "counters")
-"""What is not: the facts are written anew, cached answers are given again when asked for."""
+DERIVED = ("meta", "cache", "counters", "message_events")
+"""What is not: the facts are written anew, cached answers are given again when asked for; nor what is being written."""
 DIGESTS = 2**128
 SHOWN = 5
 Report = Callable[[int], None]

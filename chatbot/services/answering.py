@@ -13,7 +13,8 @@ from ..caches.answers import CachedAgent
 from ..cancellation import Cancellation
 from ..chunkers import CHUNKERS
 from ..conversation.accounting import Books, Prices
-from ..conversation.service import ChatService, Condenser
+from ..conversation.condensing import Condenser
+from ..conversation.service import ChatService
 from ..errors import InvalidRequestError, UnknownNameError
 from ..ingestion.sources import document_id
 from ..loaders.isolation import LoaderPool

@@ -11,6 +11,8 @@ from .storage import Storage
 
 log = logging.getLogger(__name__)
 EVERY_SECONDS = 3600.0
+UNDO_SECONDS = 3600.0
+"""For so long a conversation that its owner deleted can be taken back."""
 FIRST_SECONDS = 60.0
 """After a start: not among what a start does anyway."""
 
@@ -22,19 +24,27 @@ class Forgetting:
         self._storage = storage
         self._settings = storage.settings
 
-    def conversations(self, *, owner: str | None = None, before: str = "") -> int:
+    def conversations(self, *, owner: str | None = None, before: str = "", deleted_before: str = "") -> int:
         """Delete those of an owner (None = of all), or of these those without a message since ``before`` (ISO).
+
+        ``deleted_before`` (ISO): those that their owner deleted before then. Their shared links go with all of them.
 
         Cached answers go with them: they repeat questions. Returns how many conversations went.
         """
-        gone = self._storage.conversations.delete(owner=owner, before=before)
+        gone = self._storage.conversations.delete(owner=owner, before=before, deleted_before=deleted_before)
         if gone:
             self._storage.cache.forget_answers()
             self._storage.database.empty_log()
         return gone
 
     def old(self) -> None:
-        """What KEEP_CONVERSATIONS_DAYS, KEEP_AUDIT_DAYS and CACHE_SECONDS no longer keep. Raises DependencyError."""
+        """What KEEP_CONVERSATIONS_DAYS, KEEP_AUDIT_DAYS and CACHE_SECONDS no longer keep, and what was deleted.
+
+        Raises:
+            DependencyError: the database does not answer.
+        """
+        undone = datetime.now(UTC) - timedelta(seconds=UNDO_SECONDS)
+        self.conversations(deleted_before=undone.isoformat(timespec="milliseconds"))
         if (days := self._settings.keep_conversations_days) is not None:
             since = datetime.now(UTC) - timedelta(days=days)
             self.conversations(before=since.isoformat(timespec="milliseconds"))

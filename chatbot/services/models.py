@@ -11,7 +11,7 @@ from ..chat_models.metered import MeteredChatModel
 from ..errors import UnknownNameError
 from ..presets import PRESETS, query_time
 from ..protocols import ChatModel, Embedder, Quoter, Reranker
-from ..repositories.conversations import seconds_to_reset
+from ..repositories.usage import seconds_to_reset
 from ..rerankers import RERANKERS
 from ..retrieval import RETRIEVAL_METHODS, RetrievalMethod
 from ..settings import Settings

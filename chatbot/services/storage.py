@@ -7,15 +7,18 @@ from ..database.core import Database
 from ..migration.schema import migrate
 from ..repositories.audit import AuditLog
 from ..repositories.caches import CacheRepository
-from ..repositories.conversations import ConversationRepository, UsageRepository
+from ..repositories.conversations import ConversationRepository
 from ..repositories.corpus import CorpusChanges, CorpusFacts
 from ..repositories.counters import Counters
 from ..repositories.documents import DocumentRepository, OlderReports
 from ..repositories.files import FileRepository
 from ..repositories.foreign_changes import ForeignChanges
+from ..repositories.history import HistoryRepository
 from ..repositories.ingestions import IngestionRepository
 from ..repositories.keys import KeyRepository
 from ..repositories.room import Room
+from ..repositories.unfinished import UnfinishedRepository
+from ..repositories.usage import UsageRepository
 from ..retrieval.scope import KnowledgeCollection, ScopeResolver, knowledge_collections
 from ..settings import Settings
 from ..stores import Engine, choose_engine
@@ -76,6 +79,16 @@ class Storage:
     def conversations(self) -> ConversationRepository:
         """Conversations and their messages."""
         return ConversationRepository(self.database)
+
+    @lazy
+    def history(self) -> HistoryRepository:
+        """Conversations as their owner sees them."""
+        return HistoryRepository(self.database)
+
+    @lazy
+    def unfinished(self) -> UnfinishedRepository:
+        """Answers while they are written."""
+        return UnfinishedRepository(self.database)
 
     @lazy
     def cache(self) -> CacheRepository:

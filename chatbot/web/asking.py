@@ -12,15 +12,19 @@ from flask import Blueprint, Response, g, jsonify, request
 from werkzeug.exceptions import ServiceUnavailable
 
 from ..cancellation import Cancellation
-from ..conversation.service import Saved
+from ..conversation.service import Place, Saved, asked_json
+from ..errors import DiskFullError, InvalidRequestError
 from ..repositories.held import held
 from ..schema import Document, Event, Question, ScopeSummary, StepEvent
+from ..schema.access import Caller
 from ..serialization import answer_json, search_json
 from .access import caller
+from .kept_answers import without_passages
 from .limits import one_at_a_time
 from .observing import observed
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest, parse
 from .request import accept_files, form_json, is_form, json_body, safe_name
+from .resuming import Resumable, under_way
 from .services import require_samples, services
 from .streaming import BEGUN, FULL, HAND_OVER, EventStream, client_of
 
@@ -36,18 +40,14 @@ Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
 @held()
 def query() -> Response:
     """Seed 003's endpoint: the whole answer at once."""
-    return jsonify(answer_json(_answer().whole()))
+    return jsonify(answer_json(_answer(may_resume=False).whole()))
 
 
 @asking.post("/api/chat")
 @held()
 def chat() -> Response:
     """The same, as server-sent events."""
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    stream, hand_over = _answer().open(), request.environ.get(HAND_OVER)
-    if hand_over is not None:
-        hand_over(stream)
-    return Response(stream if hand_over is None else iter(()), mimetype="text/event-stream", headers=headers)
+    return stream_response(_answer(may_resume=True))
 
 
 @asking.post("/api/search")
@@ -65,24 +65,43 @@ def search() -> Response:
     return jsonify(search_json(question, retrieval, summary))
 
 
-def _answer() -> EventStream:
+def stream_response(stream: EventStream) -> Response:
+    """Opened here; its events are sent by the server, where it does that itself. Raises what fails early."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    opened, hand_over = stream.open(), request.environ.get(HAND_OVER)
+    if hand_over is not None:
+        hand_over(opened)
+    return Response(opened if hand_over is None else iter(()), mimetype="text/event-stream", headers=headers)
+
+
+def refuse_more() -> None:
+    """Raises ServiceUnavailable: too many questions are under way."""
+    if FULL in request.environ:
+        raise ServiceUnavailable("Too many questions are being answered (QUESTIONS).", retry_after=RETRY_SECONDS)
+
+
+def _answer(*, may_resume: bool) -> EventStream:
     """The checked request, ready to be answered: what runs needs no request context any more.
 
     Raises:
         ServiceUnavailable: too many questions are under way.
     """
-    if FULL in request.environ:
-        raise ServiceUnavailable("Too many questions are being answered (QUESTIONS).", retry_after=RETRY_SECONDS)
+    refuse_more()
     body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else json_body())
     require_samples()
     who, found = caller(), services()
     question, chat_service = body.to_question(services(), who.limit), services().answering.chat
+    check_resume(body, may_resume=may_resume)
     attachments = Attachments(services(), body.attachments)
+    kept = _kept(body, question, who) if body.resume else None
+    place = Place(body.conversation_id, replaces=body.replaces, describe=without_passages)
+    if kept is not None:
+        place = replace(place, conversation_id=kept.begun.conversation_id, message_id=kept.begun.message_id)
 
     def answers(asked: Question, cancel: Cancellation) -> Iterator[Event | Saved]:
         return chat_service.stream(
             asked,
-            conversation_id=body.conversation_id,
+            place=place,
             previous_messages=body.messages(),
             cancel=cancel,
             caller=who,
@@ -95,7 +114,29 @@ def _answer() -> EventStream:
         ),
         client_of(request.environ),
         tell_begun=request.environ.get(BEGUN, lambda: None),
+        keeping=kept,
     )
+
+
+def check_resume(body: ChatRequest, *, may_resume: bool) -> None:
+    """Raises InvalidRequestError: this answer ends with its connection."""
+    if body.resume and not may_resume:
+        raise InvalidRequestError.for_field("resume", "is for POST /api/chat: this answer ends with its connection.")
+    if body.resume and (body.attachments or request.files):
+        raise InvalidRequestError.for_field("resume", "is not for attachments, of which nothing is kept.")
+
+
+def _kept(body: ChatRequest, question: Question, who: Caller) -> Resumable | None:
+    """None: it cannot be resumed, as it is nobody's or there is no room to keep it."""
+    if not who.owner:
+        return None
+    try:
+        begun = services().storage.conversations.begin(
+            body.conversation_id, asked_json(question), who.owner, body.replaces
+        )
+    except DiskFullError:
+        return None  # the answer itself will say that it is not kept
+    return under_way().take(begun)
 
 
 class Attachments:

@@ -25,7 +25,8 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 QUESTIONS = frozenset({"/query", "/api/chat"})
-"""Paths whose requests wait for a model."""
+RESUMED = "/stream"
+"""Paths whose requests wait for a model; the last one's for one that another request has asked."""
 ALIVE, ALIVE_BODY = "/health", b'{"status":"ok"}\n'
 """As the application answers it, but neither logged nor counted: it is asked every few seconds."""
 ALIVE_HEADERS = [
@@ -106,7 +107,7 @@ class Front:
         client = environ[CLIENT] = Cancellation()
         watching = asyncio.create_task(self._watch(receive, client))
         try:
-            if environ["PATH_INFO"] in QUESTIONS:
+            if environ["PATH_INFO"] in QUESTIONS or environ["PATH_INFO"].endswith(RESUMED):
                 await self._ask(environ, send)
             else:
                 await self._respond(environ, self._quick, send)

@@ -16,7 +16,10 @@ from .services import services
 T = TypeVar("T")
 AFTER_BUDGET_SECONDS = 60.0
 """A question that takes so much longer than its budget has no process any more."""
-FREE = frozenset({"static", "pages.chat", "pages.documents", "monitoring.alive", "monitoring.ready"})
+FREE = frozenset({
+    "static", "pages.chat", "pages.conversation", "pages.shared", "pages.documents", "monitoring.alive",
+    "monitoring.ready",
+})  # fmt: skip
 
 
 def count_request() -> None:

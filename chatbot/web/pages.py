@@ -37,14 +37,33 @@ A mode that is not here comes last and goes by its name.
 @pages.get("/")
 def chat() -> Response:
     """Where questions are asked."""
+    return with_owner(_chat())
+
+
+@pages.get("/c/<conversation_id>")
+def conversation(conversation_id: str) -> Response:
+    """The same page; it opens the conversation itself, and says so where there is none."""
+    return with_owner(_chat())
+
+
+@pages.get("/shared/<token>")
+def shared(token: str) -> Response:
+    """The same, to read one conversation only: nobody is made known to this server by looking at a link."""
+    response = _chat(shared=token)
+    response.headers["X-Robots-Tag"] = "noindex"
+    return response
+
+
+def _chat(shared: str = "") -> Response:
     page = render_template(
         "chat.html",
+        shared=shared,
         examples=EXAMPLES,
         modes=modes(),
         mode=services().answering.default_mode(),
         longest_question=QUERY_CHARACTERS,
     )
-    return with_owner(make_response(page))
+    return make_response(page)
 
 
 @pages.get("/documents")

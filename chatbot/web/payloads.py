@@ -131,7 +131,10 @@ class SearchRequest(BaseModel):
 
 
 class ChatRequest(SearchRequest):
-    """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted from older clients."""
+    """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted from older clients.
+
+    ``resume``: go on for a while when the connection is lost; ``replaces``: the answer whose place the new one takes.
+    """
 
     previous_messages: list[PreviousMessage] = Field(default_factory=list, max_length=200)
     conversation_id: Identifier | None = Field(None, validation_alias=AliasChoices("conversation_id", "chatId"))
@@ -141,6 +144,8 @@ class ChatRequest(SearchRequest):
     auto_scope: StrictBool | None = None
     query_expansion: StrictBool | None = None
     attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
+    resume: StrictBool = False
+    replaces: Identifier | None = None
     chatbot_type: StrictStr | None = None
     version: StrictInt | StrictStr | None = None
 
@@ -154,6 +159,12 @@ class ChatRequest(SearchRequest):
             raise InvalidRequestError.for_field("query_expansion", f"is for mode deep, not {question.mode}.", ["deep"])
         budget = services.answering.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})
         return replace(question, cache=self.cache, auto_scope=auto_scope, expand=expand, budget=budget)
+
+    @model_validator(mode="after")
+    def _has_what_it_replaces(self) -> ChatRequest:
+        if self.replaces is not None and self.conversation_id is None:
+            raise ValueError("replaces: send the conversation_id that this answer is in")
+        return self
 
     def messages(self) -> tuple[Message, ...]:
         """The conversation that the client itself sent along, oldest first."""

@@ -8,7 +8,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Protocol
 
 from werkzeug.exceptions import HTTPException
 
@@ -42,6 +42,24 @@ class ClientGoneError(HTTPException):
     description = "The client closed the connection."
 
 
+class Keeping(Protocol):
+    """Keeps a stream for whoever comes back to it: it goes on for a while when the client has gone."""
+
+    cancel: Cancellation
+
+    def beginning(self) -> str:
+        """The first event, encoded."""
+
+    def note(self, event: Event | Saved, text: str) -> str:
+        """An event, which is kept; returns it encoded, with its number."""
+
+    def leave(self) -> None:
+        """The client has gone."""
+
+    def end(self) -> None:
+        """Nothing more will come."""
+
+
 class EventStream:
     """What ``events`` say, and that they are cancelled as soon as ``client`` is.
 
@@ -50,15 +68,20 @@ class EventStream:
 
     def __init__(
         self,
-        events: Callable[[Cancellation], Iterator[Event | Saved]],
+        events: Callable[[Cancellation], Iterator[Event | Saved | str]],
         client: Cancellation,
         *,
         tell_begun: Callable[[], object] = lambda: None,
+        keeping: Keeping | None = None,
     ) -> None:
-        """``tell_begun`` is called once, before the first event that is no step."""
+        """``tell_begun`` is called once, before the first event that is no step. Text is an event encoded already."""
         self._events = events
         self._tell_begun = tell_begun
-        self._cancel = Cancellation(client)
+        self._keeping = keeping
+        self._cancel = Cancellation(client) if keeping is None else keeping.cancel
+        self._leave = self._cancel.cancel if keeping is None else keeping.leave
+        if keeping is not None:
+            client.on_cancel(keeping.leave)
         self._begun = threading.Event()
         self._lock = threading.Lock()
         self._is_open = False
@@ -76,7 +99,8 @@ class EventStream:
         # in a copy of this context: the time limits of the request go on in the thread
         _THREADS.submit(contextvars.copy_context().run, self._work)
         self._cancel.on_cancel(self._begun.set)
-        self._begun.wait(HOLD_SECONDS)
+        if self._keeping is None:  # else its first event says at once where the answer will be found
+            self._begun.wait(HOLD_SECONDS)
         if self._cancel.cancelled:
             raise ClientGoneError
         with self._lock:
@@ -93,8 +117,8 @@ class EventStream:
                 say(text)
 
     def close(self) -> None:
-        """Nobody listens any more: what is under way is cancelled."""
-        self._cancel.cancel()
+        """Nobody listens any more: what is under way is cancelled, unless it is kept."""
+        self._leave()
 
     def __iter__(self) -> Iterator[str]:
         """For a server that takes a stream by iterating: a comment in each second of silence finds a client gone."""
@@ -119,7 +143,7 @@ class EventStream:
             ChatbotError: the question failed.
             ClientGoneError: nobody waits for it any more.
         """
-        last = None
+        last: Event | Saved | str | None = None
         try:
             for event in self._heard():
                 last = event
@@ -133,14 +157,25 @@ class EventStream:
 
     def _work(self) -> None:
         try:
+            if self._keeping is not None:
+                self._send(self._keeping.beginning())
             for event in self._heard():
-                self._send(encode(*_payload(event)))
+                self._send(self._encoded(event))
         except Exception as error:  # noqa: BLE001  # the web layer's border: it goes to the client
             self._fail(error)
+        finally:
+            if self._keeping is not None:
+                self._keeping.end()
         self._send(None)
         self._begun.set()
 
-    def _heard(self) -> Iterator[Event | Saved]:
+    def _encoded(self, event: Event | Saved | str) -> str:
+        if isinstance(event, str):
+            return event
+        text = encode(*_payload(event))
+        return text if self._keeping is None else self._keeping.note(event, text)
+
+    def _heard(self) -> Iterator[Event | Saved | str]:
         for event in self._events(self._cancel):
             if not isinstance(event, StepEvent) and not self._begun.is_set():
                 self._begun.set()

@@ -14,7 +14,7 @@ from chatbot.chat_models.echo import EchoChatModel
 from chatbot.chat_models.metered import MeteredChatModel
 from chatbot.chat_models.openai import build
 from chatbot.errors import BudgetExhaustedError, ChatModelError
-from chatbot.repositories.conversations import UsageRepository, seconds_to_reset
+from chatbot.repositories.usage import UsageRepository, seconds_to_reset
 from chatbot.request import RequestContext, RequestMeter
 from chatbot.schema import Usage
 from chatbot.schema.access import Caller

@@ -9,7 +9,7 @@ import pytest
 
 from chatbot.cancellation import Cancellation
 from chatbot.conversation.accounting import Prices, ledger
-from chatbot.conversation.service import Saved
+from chatbot.conversation.service import Place, Saved
 from chatbot.errors import ChatModelError
 from chatbot.schema import LedgerRow, Message, SourcesEvent, StepTiming, TokenEvent, Usage
 from chatbot.schema.costs import DayUsage, ModelPrice, Sums
@@ -30,7 +30,7 @@ def settings(settings: Settings) -> Settings:
 def ask(services: Services, query: str = "", conversation_id: str | None = None, *previous: Message) -> Saved:
     asked = question(query) if query else question()
     *_, last = services.answering.chat.stream(
-        asked, conversation_id=conversation_id, previous_messages=previous, cancel=Cancellation()
+        asked, place=Place(conversation_id), previous_messages=previous, cancel=Cancellation()
     )
     assert isinstance(last, Saved)
     return last

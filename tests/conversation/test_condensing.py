@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from chatbot.conversation.service import LONGEST, Condensed, Condenser, without_errors
+from chatbot.conversation.condensing import LONGEST, Condensed, Condenser
+from chatbot.conversation.service import without_errors
 from chatbot.questions.follow_ups import FollowUps
 from chatbot.request import RequestContext
 from chatbot.schema import Document, Message, Question

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from chatbot.cancellation import Cancellation
-from chatbot.conversation.service import Saved
+from chatbot.conversation.service import Place, Saved
 from chatbot.errors import ChatModelError, NotFoundError, UnknownNameError
 from chatbot.schema import Message, SourcesEvent, TokenEvent
 from chatbot.services import Services
@@ -20,7 +20,7 @@ QUERY = question().query
 
 def ask(services: Services, query: str = QUERY, conversation_id: str | None = None, *previous: Message) -> Saved:
     *_, last = services.answering.chat.stream(
-        question(query), conversation_id=conversation_id, previous_messages=previous, cancel=Cancellation()
+        question(query), place=Place(conversation_id), previous_messages=previous, cancel=Cancellation()
     )
     assert isinstance(last, Saved)
     return last
@@ -107,7 +107,7 @@ class TestCancelling:
         first = ask(services)
         cancel = Cancellation()
         for event in services.answering.chat.stream(
-            question("And?"), conversation_id=first.conversation_id, cancel=cancel
+            question("And?"), place=Place(first.conversation_id), cancel=cancel
         ):
             if isinstance(event, TokenEvent):
                 cancel.cancel()

@@ -125,6 +125,14 @@ class ScriptedChat:
         def facets() -> Response:
             return jsonify({"documents": 77, "chunks": 12345, "country_name": [], "year": [], "type": []})
 
+        @app.get("/api/conversations")
+        def conversations() -> Response:
+            return jsonify({"conversations": [], "next": None})
+
+        @app.get("/api/conversations/<id>")
+        def conversation(id: str) -> Response:
+            return jsonify({"conversation_id": id, "title": "", "messages": [], "earlier": False})
+
         @app.get("/api/session")
         def session() -> Response:
             return jsonify({"access": "open", "may": ["read", "write", "admin"], "owner": "", "key": None})

@@ -10,7 +10,8 @@ import pytest
 
 from chatbot.database.core import Database
 from chatbot.errors import NotFoundError
-from chatbot.repositories.conversations import ConversationRepository, UsageRepository
+from chatbot.repositories.conversations import ConversationRepository
+from chatbot.repositories.usage import UsageRepository
 from chatbot.schema import LedgerRow, Message, Usage
 from chatbot.schema.costs import StageSums, Sums
 from chatbot.services import Services

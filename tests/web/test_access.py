@@ -64,6 +64,11 @@ class World:
         return Person(self.app.test_client())
 
 
+def shared_by(who: Person, conversation_id: str) -> str:
+    token: str = who.send("POST", f"/api/conversations/{conversation_id}/share").get_json()["share"]
+    return token
+
+
 @pytest.fixture(scope="module", params=["open", "read", "keys"])
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     settings = Settings(
@@ -82,6 +87,8 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         "document_id": document,
         "chunk_id": chunk,
         "conversation_id": answer["conversation_id"],
+        "message_id": answer["message_id"],
+        "token": shared_by(a, a.ask("What of Kenya is public?").get_json()["conversation_id"]),
     }
     yield World(request.param, app, a, b, ids)
     close_app(app)
@@ -91,6 +98,9 @@ PUBLIC, LIBRARY, OWN, OWN_CHANGE, UPLOAD, CHANGE, ADMIN = range(7)
 QUERY = {"query": "And now?", "conversation_id": "conversation_id"}
 ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("GET", "/"): (PUBLIC, {}),
+    ("GET", "/c/<conversation_id>"): (PUBLIC, {}),
+    ("GET", "/shared/<token>"): (PUBLIC, {}),
+    ("GET", "/api/shared/<token>"): (PUBLIC, {}),
     ("GET", "/documents"): (PUBLIC, {}),
     ("GET", "/health"): (PUBLIC, {}),
     ("GET", "/ready"): (PUBLIC, {}),
@@ -112,6 +122,15 @@ ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("POST", "/api/search"): (LIBRARY, {"json": {"query": "Kenya"}}),
     ("POST", "/query"): (OWN, {"json": QUERY}),
     ("POST", "/api/chat"): (OWN, {"json": QUERY}),
+    ("GET", "/api/conversations"): (LIBRARY, {}),
+    ("GET", "/api/conversations/<conversation_id>"): (OWN, {}),
+    ("PATCH", "/api/conversations/<conversation_id>"): (OWN, {"json": {"title": "Mine", "deleted": False}}),
+    ("GET", "/api/conversations/<conversation_id>/export"): (OWN, {}),
+    ("POST", "/api/conversations/<conversation_id>/share"): (OWN, {}),
+    ("DELETE", "/api/conversations/<conversation_id>/share"): (OWN, {}),
+    ("GET", "/api/messages/<message_id>/stream"): (OWN, {}),
+    ("POST", "/api/messages/<message_id>/stop"): (OWN, {}),
+    ("DELETE", "/api/conversations/<conversation_id>"): (OWN, {}),
     ("GET", "/api/ingestions/<ingestion_id>"): (OWN, {}),
     ("DELETE", "/api/ingestions/<ingestion_id>"): (OWN_CHANGE, {}),
     ("POST", "/api/ingestions/<ingestion_id>/retry"): (OWN_CHANGE, {}),

@@ -43,9 +43,12 @@ export class AnswerView {
   #frame = 0;
   #sources = new Map();
   #showMarkdown;
+  #say;
 
-  constructor(root, { question, mode, attachments }) {
+  /** `quiet`: an answer of before, which nobody waits to hear. */
+  constructor(root, { question, mode, attachments }, { quiet = false } = {}) {
     this.#root = root;
+    this.#say = quiet ? () => {} : announceNow;
     this.#question = question;
     this.#steps = new StepsView(this.#find(".steps"));
     this.#find(".answer").setAttribute("aria-busy", "true");
@@ -99,7 +102,7 @@ export class AnswerView {
     this.#draw(answer);
     const outcome = answer.answered ? `Answer with ${countSources(answer.citations.length)}.` : `${unansweredLabel(answer)}.`;
     const stopped = stoppedText(answer.trace?.stopped_by);
-    announceNow(`${[outcome, stopped].filter(Boolean).join(" ")} ${this.#find(".answer-body").textContent}`);
+    this.#say(`${[outcome, stopped].filter(Boolean).join(" ")} ${this.#find(".answer-body").textContent}`);
   }
 
   /** An answer without an end: what has arrived stays, with the reason and a way to try again. */
@@ -110,7 +113,7 @@ export class AnswerView {
     this.#find(".notice-message").textContent = message;
     this.#find(".notice-details").hidden = details.length === 0;
     this.#find(".notice-details").replaceChildren(...details.map((text) => element("li", { text })));
-    announceNow([message, ...details].join(" "));
+    this.#say([message, ...details].join(" "));
   }
 
   /** What draws is fetched with the first figures that have years. */
@@ -152,7 +155,7 @@ export class AnswerView {
     // A report ends with its sources: they are part of what is kept of it.
     this.#find(".sources-title").hidden = isReport || citations.length === 0;
     this.#find(".sources").replaceChildren(...(isReport ? [] : citations.map(sourceItem)));
-    this.#find(".scope-line").textContent = scopeLine(scope);
+    this.#find(".scope-line").textContent = scope ? scopeLine(scope) : "";
     this.#showThreshold(trace?.threshold, trace?.hits ?? []);
     this.#find(".truncated-line").hidden = !trace?.truncated;
     this.#find(".unsupported-lines").replaceChildren(

@@ -1,120 +1,38 @@
-import { returnAttachments, takeAttachments, wireAttachments } from "./attachments.js";
-import {
-  chosenMode, focusComposer, offerAgain, returnToComposer, setStreaming, wireComposer, wireMode,
-} from "./composer.js";
-import { closeEvidence } from "./evidence.js";
-import { Scope, showScope } from "./scope.js";
-import { beginningText } from "./steps.js";
-import { Turn } from "./turn.js";
-import { getReadiness } from "../common/api.js";
-import { all, announce, byId } from "../common/dom.js";
+import { goTo, idInAddress, keepDraft } from "./address.js";
+import { ask, clear, current, leave, open, openShared, stop } from "./conversation.js";
+import { focusComposer, wireComposer, wireMode } from "./composer.js";
+import { wireAttachments } from "./attachments.js";
+import { watchIndexing } from "./indexing.js";
+import { refreshList, wireList } from "./list.js";
+import { scope } from "./question.js";
+import { showScope } from "./scope.js";
+import { all, byId } from "../common/dom.js";
+import { watchSheets } from "../common/sheets.js";
+import { offerUndo, withdrawUndo } from "../common/toast.js";
 
-const POLL_MS = 1500;
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const { shared } = document.body.dataset;
 
-function showProgress({ sample_data: samples }) {
-  byId("indexing").hidden = false;
-  if (!samples?.total) return;
-  byId("indexing-text").textContent = `Indexing reports: ${samples.ready} of ${samples.total}`;
-  Object.assign(byId("indexing-progress"), { max: samples.total, value: samples.ready });
-}
-
-/** Shows the indexing progress while there is any; resolves to true if there was. */
-export async function watchIndexing() {
-  let seen = false;
-  // No answer during indexing is a busy server, not the end of the indexing.
-  for (let state = await getReadiness(); state?.ingesting || (seen && !state); state = await getReadiness()) {
-    seen = true;
-    if (state) showProgress(state);
-    await sleep(POLL_MS);
-  }
-  byId("indexing").hidden = true;
-  if (seen) announce("The reports are indexed.");
-  return seen;
-}
-
-const scope = new Scope();
-let conversationId = null;
-let streaming = null;
-
-function payloadFor({ question, mode, filters, page, autoScope, addresses }) {
-  return {
-    query: question,
-    mode,
-    ...(addresses.length && { attachments: addresses.map((url) => ({ url })) }),
-    ...(Object.keys(filters).length && { filters }),
-    ...(page && { page }),
-    ...(autoScope === false && { auto_scope: false }),
-    ...(conversationId && { conversation_id: conversationId }),
-  };
-}
-
-function remember({ response, error }) {
-  if (response) conversationId = response.conversation_id;
-  // The conversation is gone on the server; a retry starts a new one.
-  else if (error.status === 404) conversationId = null;
-}
-
-/** An attachment that cannot be read is changed before the next try: the question goes back to where that is done. */
-function keepForAnotherTry(turn, { error }) {
-  const isRefused = ["invalid_request", "too_large", "unreadable_document"].includes(error?.code);
-  if (!isRefused || !turn.attachments.length || !offerAgain(turn.question)) return;
-  returnAttachments(turn.attachments);
-  turn.withdrawRetry();
-}
-
-async function answer(turn) {
-  const controller = new AbortController();
-  streaming = controller;
-  setStreaming(true);
-  announce(`${beginningText(turn)}.`);
-  const outcome = await turn.run(payloadFor(turn), controller.signal);
-  // "New chat" has moved on meanwhile.
-  if (streaming !== controller) return;
-  streaming = null;
-  remember(outcome);
-  keepForAnotherTry(turn, outcome);
-  setStreaming(false);
-  returnToComposer();
-}
-
-function ask(question, page, autoScope) {
-  if (streaming) return false;
-  byId("welcome").hidden = true;
-  byId("new-chat").hidden = false;
-  const onRetry = (turn) => streaming || answer(turn);
-  answer(new Turn(byId("log"), {
-    question, mode: chosenMode(), filters: scope.filters(), page, attachments: takeAttachments(), autoScope, onRetry,
-    onNarrow: askNarrowed, onWiden: askWidened,
-  }));
-  return true;
-}
-
-/** The same question once more, in the scope that was found in it. */
-function askNarrowed({ question }, { filters, page }) {
-  if (streaming) return;
-  scope.replace(filters);
-  ask(question, page);
-}
-
-/** The same question once more, in the scope that was chosen and no other. */
-function askWidened({ question, page }) {
-  ask(question, page, false);
-  focusComposer();
+/** Shows what the address names. */
+function follow() {
+  const id = idInAddress();
+  if (id === current()) return;
+  withdrawUndo();
+  if (id) open(id);
+  else clear();
 }
 
 function newChat() {
-  streaming?.abort();
-  streaming = null;
-  conversationId = null;
-  setStreaming(false);
-  takeAttachments();
-  closeEvidence();
-  byId("log").replaceChildren();
-  byId("welcome").hidden = false;
-  byId("new-chat").hidden = true;
-  scrollTo(0, 0);
+  const left = current();
+  goTo(null);
+  leave();
+  clear();
   focusComposer();
+  if (left) offerUndo("A new chat.", () => go(left));
+}
+
+function go(id) {
+  goTo(id);
+  follow();
 }
 
 function wireExamples() {
@@ -128,11 +46,41 @@ function wireExamples() {
   }
 }
 
-const countScope = showScope(scope);
-wireMode();
-wireComposer({ onAsk: ask, onStop: () => streaming?.abort() });
-wireAttachments();
-wireExamples();
-byId("new-chat").addEventListener("click", newChat);
-focusComposer();
-watchIndexing().then((indexed) => indexed && countScope());
+/** Esc stops the answer, where nothing is open that it closes. */
+function wireEscape() {
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || event.isComposing) return;
+    if (!document.querySelector("dialog:modal, .evidence[open], .scope-panel:not([hidden]), :popover-open")) stop();
+  }, { capture: true });
+}
+
+/** A link to the page's beginning leads there without loading it anew, unless it is to be opened elsewhere. */
+function wireBrand() {
+  /** @type {HTMLElement} */ (document.querySelector(".brand")).addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    newChat();
+  });
+}
+
+async function start() {
+  wireMode();
+  watchSheets();
+  if (shared) return openShared(shared);
+  const countScope = showScope(scope);
+  wireComposer({ onAsk: ask, onStop: stop, onDraft: (text) => keepDraft(current(), text) });
+  wireAttachments();
+  wireExamples();
+  wireEscape();
+  wireBrand();
+  wireList({ onOpen: go, onGone: newChat, current });
+  byId("new-chat").addEventListener("click", newChat);
+  addEventListener("popstate", follow);
+  focusComposer();
+  if (idInAddress()) open(idInAddress());
+  else clear();
+  refreshList();
+  if (await watchIndexing()) countScope();
+}
+
+start();

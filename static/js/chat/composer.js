@@ -54,8 +54,11 @@ function showTooLong(wrong) {
   textarea.setAttribute("aria-invalid", String(wrong));
 }
 
+let onDraft = (text) => text;
+
 function changed() {
   grow();
+  if (byId("editing").hidden) onDraft(textarea.value);
   const wrong = isTooLong();
   if (wrong === byId("question-error").hidden) showTooLong(wrong);
 }
@@ -66,12 +69,17 @@ export function focusComposer() {
   if (hasKeyboard()) textarea.focus({ preventScroll: true });
 }
 
+const showBusy = (busy) => {
+  byId("busy").textContent = busy ? "An answer is being written. Wait for it, or stop it with Esc." : "";
+};
+
 /** After an answer; who has moved on to a passage or the scope is not called back. */
 export function returnToComposer() {
   if (document.activeElement === document.body) focusComposer();
 }
 
 export function setStreaming(streaming) {
+  showBusy(false);
   const stopHadFocus = document.activeElement === byId("stop");
   byId("send").hidden = streaming;
   byId("stop").hidden = !streaming;
@@ -100,8 +108,31 @@ export function offerAgain(question) {
   return true;
 }
 
-/** `onAsk` returns false when it cannot take the question now; the text then stays. */
-export function wireComposer({ onAsk, onStop }) {
+/** What was being written here before. */
+export function showDraft(text) {
+  textarea.value = text;
+  changed();
+}
+
+export function endEditing() {
+  byId("editing").hidden = true;
+}
+
+/** A question of before, to be asked otherwise; `onCancel`: it stays as it is. */
+export function editQuestion(text, onCancel) {
+  byId("editing").hidden = false;
+  showDraft(text);
+  textarea.focus();
+  byId("editing-end").onclick = () => {
+    endEditing();
+    onCancel();
+    textarea.focus();
+  };
+}
+
+/** `onAsk` returns false when it cannot take the question now; the text then stays. `onDraft` is told each text. */
+export function wireComposer({ onAsk, onStop, onDraft: keep }) {
+  onDraft = keep;
   wireKeys();
   textarea.addEventListener("input", changed);
   byId("stop").addEventListener("click", onStop);
@@ -109,9 +140,13 @@ export function wireComposer({ onAsk, onStop }) {
     event.preventDefault();
     const question = textarea.value.trim();
     if (isTooLong()) showTooLong(true);
-    if (!question || isTooLong() || !onAsk(question)) return textarea.focus();
-    textarea.value = "";
-    changed();
+    if (!question || isTooLong()) return textarea.focus();
+    if (!onAsk(question)) {
+      showBusy(true);
+      return textarea.focus();
+    }
+    endEditing();
+    showDraft("");
     focusComposer();
   });
 }

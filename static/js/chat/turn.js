@@ -1,6 +1,6 @@
 import { AnswerView } from "./answer.js";
 import { openEvidence } from "./evidence.js";
-import { askQuestion } from "../common/api.js";
+import { askQuestion, resumeAnswer } from "../common/api.js";
 import { cloneTemplate } from "../common/dom.js";
 import { fromQuestionLabel, isAttachment, suggestionLabel } from "../common/format.js";
 
@@ -33,8 +33,13 @@ function detailLines({ message, details }) {
   return lines.filter((line) => line && !message.includes(line));
 }
 
+const STOPPED = "Stopped. This answer is not complete.";
+const UNFINISHED = "This answer was not completed.";
+const BROKEN = new Set(["network", "incomplete"]);
+const PAUSE_MS = 1000;
+
 function explain(error) {
-  if (error.name === "AbortError") return ["Stopped. This answer is not complete."];
+  if (error.name === "AbortError" || error.code === "cancelled") return [STOPPED];
   if (error.code === "ingesting") return ["These reports are still being indexed. Try again in a moment."];
   return [error.message, detailLines(error)];
 }
@@ -50,18 +55,41 @@ export class Turn {
   page;
   attachments;
   autoScope;
+  /** Of its answer, once the server has told it. */
+  messageId = null;
+  isComplete = false;
+  #isTall;
+  #on;
 
-  constructor(log, { question, mode, filters, page, attachments, autoScope, onRetry, onNarrow, onWiden }) {
+  /** `on` are the page's: what to do for a button of the turn, and when its answer has begun. */
+  constructor(log, { question, mode, filters, page, attachments, autoScope }, on, before = null) {
     Object.assign(this, { question, mode, filters, page, attachments, autoScope });
-    this.#root.addEventListener("click", (event) => {
-      if (event.target.closest(".retry")) onRetry(this);
-      if (event.target.closest(".suggestion")) onNarrow(this, this.#suggested);
-      if (event.target.closest(".taken-remove")) onWiden(this);
+    this.#on = on;
+    this.#root.addEventListener("click", ({ target }) => {
+      if (target.closest(".retry, .regenerate")) on.retry(this);
+      if (target.closest(".edit-question")) on.edit(this);
+      if (target.closest(".suggestion")) on.narrow(this, this.#suggested);
+      if (target.closest(".taken-remove")) on.widen(this);
     });
     this.#showAttached("With", attachments.map(({ name }) => name));
-    log.append(this.#root);
-    const isTall = showQuestion(this.#root, question);
-    (isTall ? this.#reply : this.#root).scrollIntoView({ block: "start" });
+    log.insertBefore(this.#root, before);
+    this.#isTall = showQuestion(this.#root, question);
+  }
+
+  /**
+   * At the top of the window.
+   * @param {ScrollBehavior} [behavior]
+   */
+  show(behavior = "auto") {
+    (this.#isTall ? this.#reply : this.#root).scrollIntoView({ block: "start", behavior });
+  }
+
+  remove() {
+    this.#root.remove();
+  }
+
+  get node() {
+    return this.#root;
   }
 
   get addresses() {
@@ -110,31 +138,73 @@ export class Turn {
 
   /** Resolves to the `done` response, or to the error that ended the stream early. */
   async run(payload, signal) {
-    const view = this.#startAnswer();
+    this.messageId = null;
     const files = this.attachments.flatMap(({ file }) => file ?? []);
+    const outcome = await this.#follow(askQuestion(payload, files, signal));
+    // The connection was lost, not the answer.
+    if (!this.messageId || !BROKEN.has(outcome.error?.code)) return outcome;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    return this.resume(this.messageId, signal);
+  }
+
+  /** The same for an answer that another page, or this one before a reload, has asked for. */
+  resume(messageId, signal) {
+    this.messageId = messageId;
+    return this.#follow(resumeAnswer(messageId, signal));
+  }
+
+  /** An answer of before, as `/api/conversations` tells it. */
+  restore({ message_id: id, answer, content, state, answered }) {
+    this.messageId = id;
+    const view = this.#startAnswer({ quiet: true });
+    if (!state) {
+      if (answer?.trace) view.hits(answer.trace.hits ?? []);
+      this.#complete(view, answer ?? { response: content, answered: answered ?? true, citations: [], unsupported: [] });
+      return;
+    }
+    if (content) view.token(content);
+    view.interrupt(state === "stopped" ? STOPPED : UNFINISHED);
+  }
+
+  async #follow(events) {
+    const view = this.#startAnswer();
+    this.isComplete = false;
     try {
-      for await (const { name, data } of askQuestion(payload, files, signal)) {
-        if (name === "step") view.step(data);
+      for await (const { name, data } of events) {
+        if (name === "begun") this.#begin(data);
+        else if (name === "step") view.step(data);
         else if (name === "sources") view.hits(data.hits);
         else if (name === "token") view.token(data.text);
         else if (name === "done") {
-          view.done(data);
-          this.#showUsed(data);
-          this.#suggest(data.suggested_scope);
-          this.#showTaken(data.scope);
+          this.#complete(view, data);
+          this.messageId = data.message_id;
           return { response: data };
         }
       }
     } catch (error) {
-      view.interrupt(...explain(error));
+      // Who has gone elsewhere is told nothing.
+      if (this.#root.isConnected) view.interrupt(...explain(error));
       return { error };
     }
   }
 
-  #startAnswer() {
+  #begin(begun) {
+    this.messageId = begun.message_id;
+    this.#on.begun(this, begun);
+  }
+
+  #complete(view, answer) {
+    view.done(answer);
+    this.isComplete = true;
+    this.#showUsed(answer);
+    this.#suggest(answer.suggested_scope);
+    this.#showTaken(answer.scope);
+  }
+
+  #startAnswer(options = {}) {
     const reply = this.#blankReply.cloneNode(true);
     this.#reply.replaceWith(reply);
-    const view = new AnswerView(reply, this);
+    const view = new AnswerView(reply, this, options);
     reply.addEventListener("click", ({ target }) => {
       const button = target.closest("[data-citation], [data-chunk]");
       if (button) openEvidence(view.sourceOf(button), button);

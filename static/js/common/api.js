@@ -85,12 +85,20 @@ function questionBody(payload, files) {
   return { body };
 }
 
+const EVENTS = { Accept: "text/event-stream" };
+
 /** Yields the events of one answer; an `error` event and an early error both throw. */
 export async function* askQuestion(payload, files, signal) {
   const { body, headers } = questionBody(payload, files);
-  const response = await request("/api/chat", {
-    method: "POST", headers: { ...headers, Accept: "text/event-stream" }, body, signal,
-  });
+  yield* answerOf(await request("/api/chat", { method: "POST", headers: { ...headers, ...EVENTS }, body, signal }));
+}
+
+/** The same of an answer that is being written, from its start. */
+export async function* resumeAnswer(messageId, signal) {
+  yield* answerOf(await request(`/api/messages/${messageId}/stream`, { headers: EVENTS, signal }));
+}
+
+async function* answerOf(response) {
   try {
     for await (const event of readEvents(response.body)) {
       if (event.name === "error") throw new ApiError(event.data.error);

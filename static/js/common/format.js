@@ -128,3 +128,16 @@ export function outcomeLine(files) {
   const counts = kinds.map((name) => [files.filter((file) => kind(file) === name).length, name]);
   return counts.filter(([number]) => number).map(([number, name]) => `${number} ${name}`).join(", ");
 }
+
+const DAY_MS = 86_400_000;
+
+/** "Today", "Yesterday", "Previous 7 days", "October 2026": where a list puts what was last changed then. */
+export function dayLabel(iso, now = new Date()) {
+  const then = new Date(iso);
+  const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
+  const days = Math.ceil((midnight - then.getTime()) / DAY_MS);
+  if (days <= 0) return "Today";
+  if (days === 1) return "Yesterday";
+  if (days <= 7) return "Previous 7 days";
+  return then.toLocaleDateString("en", { month: "long", year: "numeric" });
+}
