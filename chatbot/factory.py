@@ -20,6 +20,7 @@ from .web.documents import documents
 from .web.jobs import jobs
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
+from .web.originals import originals
 from .web.pages import pages
 from .web.proxies import BehindProxies
 from .web.resuming import UnderWay
@@ -45,7 +46,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracing_of(settings)
     app.extensions["under_way"] = UnderWay(services)
-    for views in (pages, sessions, asking, conversations, documents, jobs, monitoring):
+    for views in (pages, sessions, asking, conversations, documents, originals, jobs, monitoring):
         app.register_blueprint(views)
     check_rules(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)

@@ -184,7 +184,7 @@ def test_the_scope_of_a_question_is_applied_and_taken_away_and_offered(
     assert problems == []
 
 
-ON_DEMAND = ("chat/figures.js",)
+ON_DEMAND = ("chat/figures.js", "original/original.js", "original/pages.js")
 """What the pages load when it is wanted; other tests press the buttons."""
 
 
@@ -193,7 +193,7 @@ def test_every_script_of_the_pages_is_loaded(page: tuple[Page, list[str]], addre
     browser, problems = page
     loaded: set[str] = set()
     browser.on("request", lambda request: loaded.add(request.url.rpartition("/static/js/")[2]))
-    for path in ("/", "/documents"):
+    for path in ("/documents", "/"):
         browser.goto(f"{address}{path}")
         browser.wait_for_load_state("networkidle")
     for script in ON_DEMAND:

@@ -73,16 +73,20 @@ class Originals:
         }
         return IngestionFile("", "", _name(record), record.source, about=about)
 
+    def file_name(self, record: DocumentRecord) -> str:
+        """What `open` will find is called so; "" where it finds nothing."""
+        path = _on_disk(record)
+        return _name(record) if record.file_id else path.name if path else ""
+
     def has(self, record: DocumentRecord) -> bool:
         """Whether `open` will find it."""
-        return bool(record.file_id) or _on_disk(record) is not None
+        return bool(self.file_name(record))
 
     def open(self, record: DocumentRecord) -> tuple[str, Iterator[bytes]]:
         """The original's name and content. Raises NotFoundError: it is not kept."""
         if record.file_id:
             return _name(record), self.files.read(record.file_id)
-        path = _on_disk(record)
-        if path is None:
+        if (path := _on_disk(record)) is None:
             raise NotFoundError(f"The original of {record.title!r} is not kept.")
         return path.name, _pieces(path)
 

@@ -16,6 +16,7 @@ OWN = frozenset(
         "ingestion_items",
         "ingestions",
         "keys",
+        "message_events",
         "messages",
         "meta",
         "usage",

@@ -36,7 +36,7 @@ RULES: Mapping[str, Need] = {
     "documents.reports": "read", "documents.facets": "read", "documents.figures": "read",
     "documents.collections": "read", "documents.chunk": "read", "documents.formats": "read",
     "documents.list_documents": "read", "documents.get_document": "read", "documents.preview": "read",
-    "documents.original": "read", "jobs.list_ingestions": "read", "jobs.get_ingestion": "read",
+    "originals.file": "read", "originals.text": "read", "jobs.list_ingestions": "read", "jobs.get_ingestion": "read",
     "jobs.add_documents": "write", "documents.edit": "write", "documents.delete": "write",
     "jobs.reingest": "write", "jobs.cancel_ingestion": "write", "jobs.retry_ingestion": "write",
     "monitoring.usage": "admin", "monitoring.metrics": "admin",

@@ -17,7 +17,7 @@ from .access import caller
 from .asking import refuse_more, stream_response
 from .kept_answers import with_passages
 from .library import may_see
-from .request import as_attachment, json_object, query_number
+from .request import disposition, json_object, query_number
 from .resuming import refuse_ended, replay, under_way
 from .services import services
 from .streaming import BEGUN, EventStream, client_of, encode
@@ -89,7 +89,7 @@ def export(conversation_id: str) -> Response:
     else:
         text = as_markdown(record.title, messages)
     suffix, mimetype = FORMATS[format]
-    headers = {"Content-Disposition": as_attachment(f"{record.title.replace('/', ' ')}.{suffix}")}
+    headers = {"Content-Disposition": disposition("attachment", f"{record.title.replace('/', ' ')}.{suffix}")}
     return Response(text, mimetype=mimetype, headers=headers)
 
 

@@ -23,7 +23,6 @@ from ..settings import MEGABYTE
 from .access import caller
 from .library import inside_limit, may_change, may_see, own_record, record_of, require_known
 from .request import (
-    as_attachment,
     json_object,
     query_collections,
     query_filters,
@@ -92,14 +91,16 @@ def collections() -> Response:
 
 @documents.get("/api/chunks/<path:chunk_id>")
 def chunk(chunk_id: str) -> Response:
-    """One passage with the text around it."""
+    """One passage with the text around it, and the name of the file it is from, where that is kept."""
     store, margin = services().vectors.store, services().settings.context_margin
     found = store.get([chunk_id]) if CHUNK_ID.match(chunk_id) else []
     if not found or not may_see(found[0]):
         raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
     (around,) = store.surroundings(found, margin=margin)
     wider = wider_text(found[0], around, margin=margin)
-    return jsonify({**hit_json(SearchHit(found[0])), "wider_text": wider})
+    record = services().storage.documents.get(found[0].document_id)
+    file = services().ingesting.originals.file_name(record) if record else ""
+    return jsonify({**hit_json(SearchHit(found[0])), "wider_text": wider, "file": file or None})
 
 
 @documents.get("/api/documents")
@@ -128,15 +129,6 @@ def preview(document_id: str) -> Response:
     limit, offset = query_number("limit", 20, least=1, most=100), query_number("offset", 0)
     chunks = passages(services().vectors.store, record, offset=offset, limit=limit)
     return jsonify({"chunks": [hit_json(SearchHit(chunk)) for chunk in chunks], "total": record.chunks})
-
-
-@documents.get("/api/documents/<document_id>/file")
-def original(document_id: str) -> Response:
-    """The bytes that came in, to keep and never to show. Raises NotFoundError: also where they were not kept."""
-    name, pieces = services().ingesting.originals.open(record_of(document_id))
-    response = Response(pieces, mimetype="application/octet-stream")
-    response.headers["Content-Disposition"] = as_attachment(name)
-    return response
 
 
 @documents.patch("/api/documents/<document_id>")

@@ -105,7 +105,8 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
 
     @app.after_request
     def finish(response: Response) -> Response:
-        response.headers.update(SECURITY_HEADERS)
+        for name, value in SECURITY_HEADERS.items():
+            response.headers.setdefault(name, value)  # a view may allow less
         response.headers["X-Request-ID"] = g.request_id
         note_change(response)
         tell_share(response)

@@ -133,12 +133,12 @@ def safe_name(given: str | None) -> str:
     return f"{digest}-{name.encode()[-LONGEST_NAME + len(digest) + 1 :].decode(errors='ignore')}"
 
 
-def as_attachment(name: str) -> str:
-    """The Content-Disposition of a file to keep: headers are ASCII, names are not, nor always one line (RFC 6266)."""
+def disposition(way: str, name: str) -> str:
+    """The Content-Disposition of a file: headers are ASCII, names are not, nor always one line (RFC 6266)."""
     name = PurePosixPath(safe_name(name)).name
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     full = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
-    return f'attachment; filename="{plain}"{full}'
+    return f'{way}; filename="{plain}"{full}'
 
 
 @contextmanager

@@ -117,6 +117,7 @@ ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("GET", "/api/documents/<document_id>"): (LIBRARY, {}),
     ("GET", "/api/documents/<document_id>/chunks"): (LIBRARY, {}),
     ("GET", "/api/documents/<document_id>/file"): (LIBRARY, {}),
+    ("GET", "/api/documents/<document_id>/text"): (LIBRARY, {}),
     ("GET", "/api/chunks/<path:chunk_id>"): (LIBRARY, {}),
     ("GET", "/api/ingestions"): (LIBRARY, {}),
     ("POST", "/api/search"): (LIBRARY, {"json": {"query": "Kenya"}}),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
 from chatbot.chunkers import CHUNKERS
@@ -21,7 +19,6 @@ from tests.conftest import KENYA_2023, write_report
 from tests.web.conftest import error_of, fields_of
 from tests.web.contract import DOCUMENT
 from tests.web.knowledge import KENYA, MALI_CSV, added, ended, found_texts, rows
-from tests.web.live import served
 
 LONG = "# Ghana: Country Report 2022\n\n## Cocoa\n\n" + " ".join(
     f"Sentence number {number} speaks of cocoa and of its price." for number in range(60)
@@ -309,59 +306,6 @@ class TestDelete:
         client.delete(f"/api/documents/{uploaded}")
         assert added(client, (KENYA, KENYA_2023)) == [uploaded]
         assert found_texts(client, "growth rate")
-
-
-class TestOriginal:
-    @pytest.mark.parametrize("content", [KENYA_2023.encode(), ("# T\n\n" + "größe " * 500_000).encode()])
-    def test_byte_for_byte_with_its_name(self, client: FlaskClient, content: bytes) -> None:
-        (document_id,) = added(client, ("länder/kenya 1.md", content), chunk_size="100000")
-        response = client.get(f"/api/documents/{document_id}/file")
-        assert response.data == content
-        assert response.headers["Content-Disposition"] == 'attachment; filename="kenya 1.md"'
-        assert response.mimetype == "application/octet-stream"
-        assert response.headers["X-Content-Type-Options"] == "nosniff"
-
-    @pytest.mark.parametrize(
-        ("name", "disposition"),
-        [
-            ("中国 1.md", "attachment; filename=\" 1.md\"; filename*=UTF-8''%E4%B8%AD%E5%9B%BD%201.md"),
-            ("länder.md", "attachment; filename=\"lander.md\"; filename*=UTF-8''l%C3%A4nder.md"),
-        ],
-    )
-    def test_a_name_in_another_script_over_a_real_socket(
-        self, app: Flask, client: FlaskClient, name: str, disposition: str
-    ) -> None:
-        """WSGI headers are Latin-1, which Flask's client does not mind."""
-        (document_id,) = added(client, (name, "# China\n\ntext"))
-        with served(app) as port, urlopen(f"http://127.0.0.1:{port}/api/documents/{document_id}/file") as response:
-            assert response.headers["Content-Disposition"] == disposition
-            assert response.read() == b"# China\n\ntext"
-
-    @pytest.mark.parametrize("name", ["line\nbreak", "a\r\nX-Evil: 1", 'quo"te', "semi; filename=x"])
-    def test_the_name_of_a_local_file_cannot_write_headers(
-        self, client: FlaskClient, services: Services, tmp_path: Path, name: str
-    ) -> None:
-        path = write_report(tmp_path / "local", KENYA_2023, name)
-        found = services.ingesting.service.ingest(Source(path, path.as_posix()))
-        response = client.get(f"/api/documents/{found.document_id}/file")
-        assert response.status_code == 200
-        assert response.data == KENYA_2023.encode()
-        assert "X-Evil" not in response.headers
-        assert response.headers["Content-Disposition"].isprintable()
-        assert response.headers["Content-Disposition"].count('"') == 2
-
-    class TestNotKept:
-        @pytest.fixture
-        def settings(self, settings: Settings) -> Settings:
-            return settings.override(keep_files=False)
-
-        def test_it_says_so(self, client: FlaskClient, uploaded: str) -> None:
-            document = get(client, uploaded)
-            assert (document["has_file"], document["can_reingest"]) == (False, False)
-            error = error_of(client.get(f"/api/documents/{uploaded}/file"), 404, "not_found")
-            assert error["message"] == "The original of 'Kenya: Country Report 2023' is not kept."
-            error = error_of(client.post(f"/api/documents/{uploaded}/reingest"), 404, "not_found")
-            assert "add the file again" in error["message"]
 
 
 class TestReingest:

@@ -36,6 +36,18 @@ function showPassage(text, widerText) {
   passage.scrollTop = mark.offsetTop - (passage.clientHeight - mark.offsetHeight) / 3;
 }
 
+/** Of an attachment there is none: the server keeps nothing of it. */
+function offerOriginal(chunk) {
+  const button = byId("evidence-original");
+  const isPdf = /\.pdf$/i.test(chunk.file ?? "");
+  button.querySelector("span").textContent = isPdf ? `Open the original, page ${chunk.page ?? 1}` : "Open in the whole text";
+  button.hidden = false;
+  button.onclick = async () => {
+    const { openOriginal } = await import("../original/original.js");
+    openOriginal(chunk, chunk.file);
+  };
+}
+
 async function loadWiderText(source) {
   pending?.abort();
   if (isAttachment(source)) {
@@ -50,6 +62,7 @@ async function loadWiderText(source) {
     if (signal.aborted) return;
     showFacts({ ...chunk, ...source });
     showPassage(chunk.text, chunk.wider_text);
+    offerOriginal(chunk);
   } catch (error) {
     if (error.name === "AbortError") return;
     byId("evidence-error").textContent = `The text around this passage could not be loaded. ${error.message}`;
@@ -72,6 +85,7 @@ export function openEvidence(source, button) {
   byId("evidence-unsupported").hidden = source.supported !== false;
   byId("evidence-missing").textContent = source.missing ?? "";
   byId("evidence-error").textContent = "";
+  byId("evidence-original").hidden = true;
   show();
   showFacts(source);
   showPassage(source.text ?? source.snippet ?? "");
@@ -103,5 +117,6 @@ dialog.addEventListener("cancel", (event) => {
   closeEvidence();
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && !event.defaultPrevented) closeEvidence();
+  // What lies over it closes first, by itself.
+  if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog:modal")) closeEvidence();
 });

@@ -37,7 +37,13 @@ function showToggle() {
 function settle() {
   const wanted = known && hasRoom.matches && !localStorage.getItem(CLOSED);
   if (dialog.open && (!wanted || !isDocked()) && (hasRoom.matches || isDocked())) dialog.close();
-  if (wanted && !dialog.open) dialog.show();
+  if (wanted && !dialog.open) {
+    const before = document.activeElement;
+    dialog.show();
+    // What opens by itself takes nobody's focus.
+    if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    if (dialog.contains(document.activeElement)) /** @type {HTMLElement} */ (document.activeElement).blur();
+  }
   showToggle();
 }
 

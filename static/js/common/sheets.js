@@ -1,5 +1,6 @@
 const isPhone = matchMedia("(max-width: 44rem)");
-const openSheet = () => document.querySelector("dialog:modal");
+/** The uppermost: they open from one another in the order of the page. */
+const openSheet = () => [...document.querySelectorAll("dialog:modal")].at(-1);
 
 function changed() {
   if (openSheet()) {

@@ -1,0 +1,76 @@
+"""From an answer to the page of the report that it is from; the real application over a real PDF and a real text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from chatbot.factory import close_app, create_app
+from chatbot.ingestion.sources import Source, make_document
+from chatbot.loaders import loader_for
+from chatbot.settings import Settings
+from chatbot.shipped import SAMPLE_DATA
+from tests.test_browser import chromium, launched, watched
+from tests.web.live import served
+
+__all__ = ["chromium", "launched"]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("data")
+    app = create_app(Settings(data_dir=folder, embedding_provider="hashing", sample_data="off", summaries="off"))
+    for name, country, year in (("kenya-2024.pdf", "Kenya", 2024), ("somalia-2023.md", "Somalia", 2023)):
+        path = SAMPLE_DATA / "country_reports" / name
+        source = Source(path, path.as_posix(), metadata={"country_name": country, "year": year}, listed=True)
+        app.extensions["services"].ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
+    with served(app) as port:
+        yield f"http://127.0.0.1:{port}"
+    close_app(app)
+
+
+@pytest.fixture
+def page(launched: Browser, address: str) -> Iterator[tuple[Page, list[str]]]:
+    with watched(launched) as (opened, problems):
+        opened.goto(address)
+        yield opened, problems
+
+
+def open_passage(page: Page, question: str) -> None:
+    page.locator("#question").fill(question)
+    page.keyboard.press("Enter")
+    page.locator(".turn:last-child .answer-body [data-citation]").first.click()
+    page.locator("#evidence-original").click()
+
+
+def test_a_pdf_opens_at_its_page_with_the_passage_marked(page: tuple[Page, list[str]]) -> None:
+    browser, problems = page
+    open_passage(browser, "What was the inflation rate of Kenya in 2023?")
+    marked = browser.locator(".pdf-text .marked")
+    expect(marked.filter(has_text="7.67% (2023 est.)")).to_be_in_viewport()
+    expect(browser.locator("#original-position")).to_have_text("Page 7 of 17")
+    expect(browser.locator("#original-tab")).to_have_attribute("href", re.compile(r"\?disposition=inline#page=7$"))
+    browser.get_by_role("button", name="Next page").click()
+    expect(browser.locator("#original-position")).to_have_text("Page 8 of 17")
+    browser.keyboard.press("Escape")  # the original, and only that
+    expect(browser.locator("#original")).to_be_hidden()
+    expect(browser.locator("#evidence")).to_be_visible()
+    expect(browser.locator("#evidence-original")).to_be_focused()
+    assert problems == []
+
+
+def test_any_other_opens_as_the_text_that_was_read(page: tuple[Page, list[str]]) -> None:
+    browser, problems = page
+    open_passage(browser, "What is the population growth rate of Somalia?")
+    body = browser.locator("#original-body")
+    expect(body.locator("mark")).to_be_in_viewport()
+    parts = body.locator(".read-part")
+    before = parts.count()
+    browser.get_by_role("button", name="Show what comes before").click()
+    expect(parts).not_to_have_count(before)
+    expect(body.locator("mark")).to_have_count(1)
+    expect(browser.locator("#original-keep")).to_have_attribute("download", "")
+    assert problems == []
