@@ -115,7 +115,8 @@ class TestShown:
 
 class TestText:
     def test_each_word_once_in_order(self, client: FlaskClient) -> None:
-        (document_id,) = added(client, ("ghana.md", LONG), chunk_size="400", chunk_overlap="100", chunk_strategy="recursive")
+        cut = {"chunk_strategy": "recursive", "chunk_size": "400", "chunk_overlap": "100"}
+        (document_id,) = added(client, ("ghana.md", LONG), **cut)
         said, offset = "", 0
         while parts := client.get(f"/api/documents/{document_id}/text?offset={offset}&limit=7").get_json()["parts"]:
             said += " ".join(["", *(part["text"] for part in parts)])
