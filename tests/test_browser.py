@@ -141,7 +141,7 @@ def test_a_scoped_question_and_its_evidence(page: tuple[Page, list[str]], addres
     answer = browser.locator("article.answer").last
     expect(answer).not_to_have_attribute("aria-busy", "true", timeout=30_000)
     expect(answer.locator(".answer-body")).to_contain_text("2.09%", timeout=30_000)
-    expect(answer.locator(".scope-line")).to_contain_text(re.compile(r"Kenya\W+2023\W+1 report, \d+ passages"))
+    expect(answer.locator(".scope-line")).to_contain_text(re.compile(r"Kenya \(chosen\).*2023 \(chosen\)\W+1 report, \d+ passages"))
 
     answer.locator('button.citation[data-citation="1"]').first.click()
     evidence = browser.locator("dialog#evidence")
@@ -180,7 +180,29 @@ def test_the_scope_of_a_question_is_applied_and_taken_away_and_offered(
     second.locator(".suggestion").click()
     third = answered(3)
     expect(third.locator(".scope-line")).to_contain_text("Kenya")
+    expect(third.locator(".scope-line")).to_contain_text("Kenya (chosen)")
     expect(third.locator(".suggestion")).to_be_hidden()
+    assert problems == []
+
+
+def test_what_a_question_names_is_shown_while_it_is_written_and_can_be_taken_away(
+    page: tuple[Page, list[str]], address: str
+) -> None:
+    browser, problems = page
+    question, taken = browser.get_by_label("Question", exact=True), browser.locator("#taken-chips .chip")
+    lines = browser.locator("article.answer:not([aria-busy]) .scope-line")
+    browser.goto(address)
+    for again in (False, True):
+        question.fill("How many people live in Kenya, in the report of 2023?")
+        expect(taken).to_have_text(["Kenya", "report of 2023"])
+        if again:
+            taken.first.click()
+            expect(taken).to_have_count(0)
+        question.press("Enter")
+        expect(taken).to_have_count(0)
+        expect(lines).to_have_count(1 + again, timeout=30_000)
+    expect(lines.first).to_contain_text("Kenya (from your question) · report of 2023 (from your question)")
+    expect(lines.last).to_contain_text("All reports")
     assert problems == []
 
 

@@ -149,6 +149,11 @@ class Understanding:
         for event in understood.events(agent, request):
             yield from understood.annotate(event)
 
+    def taken_from(self, text: str, scope: Scope) -> Scope:
+        """What a question names of a scope, beyond the one that was chosen; empty where that narrows nothing."""
+        found = suggest_scope(everything_asked(text, scope, self._catalog), scope, self._catalog)
+        return found.beyond(scope) if found else Scope()
+
     def read(self, question: Question, *, request: RequestContext) -> Understood:
         """What the question is about; answered already where no agent could add anything."""
         if question.attachments:

@@ -210,6 +210,12 @@ class Answering:
         return Document(identity, name, loaded.title, name, {}, loaded.sections, pages=loaded.pages)
 
     @lazy
+    def understanding(self) -> Understanding:
+        """What a question is about."""
+        models, on_empty = self._models.chat_models, self.settings.on_empty
+        return Understanding(catalog=self._storage.documents, chat_models=models, on_empty=on_empty)
+
+    @lazy
     def chat(self) -> ChatService:
         """The whole chat flow, for every mode."""
         words, storage, models = analyzer(self.settings.language), self._storage, self._models
@@ -219,9 +225,7 @@ class Answering:
             condenser=Condenser(
                 follow_ups=FollowUps(words, storage.documents), chat_models=models.chat_models, analyzer=words
             ),
-            understanding=Understanding(
-                catalog=storage.documents, chat_models=models.chat_models, on_empty=self.settings.on_empty
-            ),
+            understanding=self.understanding,
             books=Books(
                 prices=Prices(self.settings.model_prices),
                 chat_model=models.chat_model,

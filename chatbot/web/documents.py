@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, get_args
 
 from flask import Blueprint, Response, jsonify, request
@@ -18,7 +19,7 @@ from ..loaders import suffixes
 from ..repositories.held import held
 from ..retrieval.scope import summarise
 from ..schema import Chunk, DocumentRecord, Scope, SearchHit, Status
-from ..serialization import collection_json, document_json, figure_json, hit_json, report_json
+from ..serialization import collection_json, document_json, figure_json, hit_json, report_json, scope_json
 from ..settings import MEGABYTE
 from .access import caller
 from .library import inside_limit, may_change, may_see, own_record, record_of, require_known
@@ -37,6 +38,8 @@ CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 MOST_PARSED = 2_000
 """Passages that one list of figures is made from."""
 MOST_LISTED = 1_000
+LONGEST_SCANNED = 2_000
+"""Characters of a question that is still being written."""
 MOST_VALUES = 300
 """Of each field of the facets: all countries there are."""
 STATUSES = get_args(Status)
@@ -64,6 +67,19 @@ def facets() -> Response:
     fields, wanted = [field] if field else (), request.args.get("q", "")
     found = services().storage.documents.facets(scope, fields=fields, q=wanted, limit=limit, offset=offset)
     return jsonify(found)
+
+
+@documents.get("/api/scope")
+@held()
+def scope() -> Response:
+    """How much is in the scope, and what of it the question ``q`` would add: what its answer would take from it."""
+    chosen, asked = _scope(leave_out=("q",)), request.args.get("q", "").strip()
+    if len(asked) > LONGEST_SCANNED:
+        raise InvalidRequestError.for_field("q", f"must have at most {LONGEST_SCANNED} characters.")
+    found = services()
+    taken = found.answering.understanding.taken_from(asked, chosen) if asked and found.settings.auto_scope else Scope()
+    summary = summarise(found.storage.documents, chosen.and_(taken))
+    return jsonify(scope_json(replace(summary, from_question=taken)))
 
 
 @documents.get("/api/figures")

@@ -110,6 +110,7 @@ ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("DELETE", "/api/session"): (PUBLIC, {}),
     ("GET", "/api/reports"): (LIBRARY, {}),
     ("GET", "/api/facets"): (LIBRARY, {}),
+    ("GET", "/api/scope"): (LIBRARY, {}),
     ("GET", "/api/figures"): (LIBRARY, {}),
     ("GET", "/api/collections"): (LIBRARY, {}),
     ("GET", "/api/formats"): (LIBRARY, {}),

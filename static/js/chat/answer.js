@@ -38,6 +38,7 @@ function unansweredLabel({ trace }) {
 export class AnswerView {
   #root;
   #question;
+  #filters;
   #steps;
   #text = "";
   #frame = 0;
@@ -46,10 +47,11 @@ export class AnswerView {
   #say;
 
   /** `quiet`: an answer of before, which nobody waits to hear. */
-  constructor(root, { question, mode, attachments }, { quiet = false } = {}) {
+  constructor(root, { question, mode, filters, attachments }, { quiet = false } = {}) {
     this.#root = root;
     this.#say = quiet ? () => {} : announceNow;
     this.#question = question;
+    this.#filters = filters;
     this.#steps = new StepsView(this.#find(".steps"));
     this.#find(".answer").setAttribute("aria-busy", "true");
     this.#showMarkdown = markdownView(this.#find(".answer-body"),
@@ -155,7 +157,7 @@ export class AnswerView {
     // A report ends with its sources: they are part of what is kept of it.
     this.#find(".sources-title").hidden = isReport || citations.length === 0;
     this.#find(".sources").replaceChildren(...(isReport ? [] : citations.map(sourceItem)));
-    this.#find(".scope-line").textContent = scope ? scopeLine(scope) : "";
+    this.#find(".scope-line").textContent = scope ? scopeLine(scope, this.#filters) : "";
     this.#showThreshold(trace?.threshold, trace?.hits ?? []);
     this.#find(".truncated-line").hidden = !trace?.truncated;
     this.#find(".unsupported-lines").replaceChildren(

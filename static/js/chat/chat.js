@@ -6,6 +6,7 @@ import { watchIndexing } from "./indexing.js";
 import { refreshList, wireList } from "./list.js";
 import { scope } from "./question.js";
 import { showScope } from "./scope.js";
+import { wireTaken } from "./taken.js";
 import { all, byId } from "../common/dom.js";
 import { watchSheets } from "../common/sheets.js";
 import { offerUndo, withdrawUndo } from "../common/toast.js";
@@ -70,6 +71,7 @@ async function start() {
   const countScope = showScope(scope);
   wireComposer({ onAsk: ask, onStop: stop, onDraft: (text) => keepDraft(current(), text) });
   wireAttachments();
+  wireTaken();
   wireExamples();
   wireEscape();
   wireBrand();

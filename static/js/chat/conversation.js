@@ -7,6 +7,7 @@ import { closeEvidence } from "./evidence.js";
 import { refreshList, showCurrent } from "./list.js";
 import { payloadFor, questionFrom, questionOf, scope } from "./question.js";
 import { beginningText } from "./steps.js";
+import { takeAutoScope } from "./taken.js";
 import { Turn } from "./turn.js";
 import { getJson, sendJson } from "../common/api.js";
 import { announce, byId } from "../common/dom.js";
@@ -132,12 +133,13 @@ function dropFrom(turn) {
  */
 export function ask(question, { page, autoScope } = {}) {
   if (streaming) return false;
+  const wanted = takeAutoScope();
   const replaced = edited;
   edited = null;
   withdrawUndo();
   if (replaced) dropFrom(replaced);
   showBegun(true);
-  const turn = new Turn(log, questionFrom(question, takeAttachments(), { page, autoScope }), on);
+  const turn = new Turn(log, questionFrom(question, takeAttachments(), { page, autoScope: autoScope ?? wanted }), on);
   turns.push(turn);
   while (turns.length > MOST) {
     turns.shift().remove();

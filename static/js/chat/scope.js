@@ -1,6 +1,6 @@
 import { getJson } from "../common/api.js";
 import { byId, element, hasKeyboard } from "../common/dom.js";
-import { FIELD_LABELS, scopeSize, valueLabel } from "../common/format.js";
+import { scopeNames, scopeSize, valueLabel } from "../common/format.js";
 
 export const FIELDS = ["country_name", "year", "type"];
 
@@ -103,9 +103,9 @@ function showOptions(scope, facets) {
 }
 
 function chip(scope, { field, value }, index) {
-  const label = valueLabel(field, value);
+  const [label] = scopeNames({ [field]: value });
   const remove = element("button", {
-    type: "button", className: "chip", text: label, "aria-label": `Remove ${FIELD_LABELS[field]}: ${label}`,
+    type: "button", className: "chip", text: label, "aria-label": `Remove the chosen scope: ${label}`,
   });
   remove.addEventListener("click", () => {
     scope.toggle(field, value, false);
@@ -117,7 +117,7 @@ function chip(scope, { field, value }, index) {
 function showChips(scope) {
   const entries = scope.entries();
   chips.replaceChildren(...entries.map((entry, index) => chip(scope, entry, index)));
-  chips.hidden = entries.length === 0;
+  byId("chosen-scope").hidden = entries.length === 0;
   byId("scope-clear").hidden = entries.length === 0;
 }
 

@@ -1,5 +1,3 @@
-export const FIELD_LABELS = { country_name: "Country", year: "Year", type: "Report type" };
-
 export const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
 export const scopeSize = ({ documents, chunks }) =>
@@ -19,20 +17,32 @@ function filterLabel(field, filter) {
   return `${filter.gte ?? ""}–${filter.lte ?? ""}`;
 }
 
-export function scopeLine(scope) {
-  const names = Object.entries(scope.filters ?? {}).map(([field, filter]) => filterLabel(field, filter));
+/** One name for each field; a year is an edition here, not the year of a figure. */
+function scopeName(field, filter) {
+  const label = filterLabel(field, filter);
+  if (field !== "year") return label;
+  return `${label.length > 4 ? "reports" : "report"} of ${label}`;
+}
+
+export const scopeNames = (filters) => Object.entries(filters ?? {}).map(([field, filter]) => scopeName(field, filter));
+
+/** "Kenya (from your question) · report of 2023 (chosen)". */
+export function scopeLine(scope, chosen = {}) {
+  const taken = scope.from_question ?? {};
+  const names = Object.entries(scope.filters ?? {}).map(([field, filter]) => {
+    const origin = field in taken ? " (from your question)" : field in chosen ? " (chosen)" : "";
+    return `${scopeName(field, filter)}${origin}`;
+  });
   if (scope.page) names.push(`page ${scope.page}`);
   return `Scope: ${names.join(" · ") || "All reports"} — ${scopeSize(scope)}`;
 }
 
 /** What of the scope nobody chose; empty where all of it was chosen. */
-export const fromQuestionLabel = ({ from_question: taken }) =>
-  Object.entries(taken ?? {}).map(([field, filter]) => filterLabel(field, filter)).join(" · ");
+export const fromQuestionLabel = ({ from_question: taken }) => scopeNames(taken).join(" · ");
 
 /** The scope found in a question, as an offer: all that it names, in one line. */
 export function suggestionLabel({ filters, page }) {
-  const names = Object.entries(filters).map(([field, filter]) => filterLabel(field, filter));
-  return `Ask again about ${[...names, page && `page ${page}`].filter(Boolean).join(", ")} only`;
+  return `Ask again about ${[...scopeNames(filters), page && `page ${page}`].filter(Boolean).join(", ")} only`;
 }
 
 export const decimal = (number, digits) => number.toLocaleString("en", { maximumFractionDigits: digits });
