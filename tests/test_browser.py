@@ -141,7 +141,8 @@ def test_a_scoped_question_and_its_evidence(page: tuple[Page, list[str]], addres
     answer = browser.locator("article.answer").last
     expect(answer).not_to_have_attribute("aria-busy", "true", timeout=30_000)
     expect(answer.locator(".answer-body")).to_contain_text("2.09%", timeout=30_000)
-    expect(answer.locator(".scope-line")).to_contain_text(re.compile(r"Kenya \(chosen\).*2023 \(chosen\)\W+1 report, \d+ passages"))
+    chosen = re.compile(r"Kenya \(chosen\).*2023 \(chosen\)\W+1 report, \d+ passages")
+    expect(answer.locator(".scope-line")).to_contain_text(chosen)
 
     answer.locator('button.citation[data-citation="1"]').first.click()
     evidence = browser.locator("dialog#evidence")

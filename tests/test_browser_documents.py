@@ -240,7 +240,7 @@ def test_a_file_attached_to_a_question_answers_it_and_is_not_stored(library: Ope
     expect(answer.locator(".answer-body")).to_contain_text("137 grams")
     turn = browser.locator(".turn").last
     expect(turn.locator(".attached")).to_have_text("Answered from harvest.md (not stored)")
-    expect(browser.locator("#attachment-chips")).to_be_hidden()
+    expect(browser.locator("#attachment-chips")).to_contain_text("harvest.md")
 
     answer.locator("button.citation").first.click()
     expect(browser.locator("#evidence-passage mark")).to_contain_text("137 grams")
@@ -251,6 +251,34 @@ def test_a_file_attached_to_a_question_answers_it_and_is_not_stored(library: Ope
     until(lambda: total(browser) == before)
     browser.get_by_label("Find by title or name").fill("harvest")
     expect(browser.locator("#total")).to_have_text("0 documents found")
+    assert problems == []
+
+
+def test_an_attachment_stays_until_it_is_removed_and_is_asked_for_after_a_reload(page: Opened, address: str) -> None:
+    browser, problems = page
+    chips, gone = browser.locator("#attachment-chips li"), browser.locator("#attachment-chips .gone")
+    used = browser.locator(".turn:last-child .attached")
+    browser.goto(address)
+    browser.locator("#attach-input").set_input_files(ATTACHED)
+    expect(chips).to_have_count(1)
+    ask(browser, "What is this about?")
+    ask(browser, "How large was the saffron harvest of the village?")
+    expect(used).to_have_text("Answered from harvest.md (not stored)")
+
+    browser.reload()
+    expect(gone).to_have_text("harvest.md")
+    browser.get_by_label("Question", exact=True).fill("And of the valley?")
+    browser.locator("#send").click()
+    expect(browser.locator("#busy")).to_contain_text("Attach harvest.md again, or remove it")
+    expect(browser.locator(".turn")).to_have_count(2)
+
+    browser.locator("#attach-input").set_input_files(ATTACHED)
+    expect(gone).to_have_count(0)
+    browser.locator("#send").click()
+    expect(browser.locator(".turn")).to_have_count(3)
+    expect(used).to_contain_text("harvest.md (not stored)")
+    browser.get_by_role("button", name="Remove harvest.md").click()
+    expect(chips).to_have_count(0)
     assert problems == []
 
 

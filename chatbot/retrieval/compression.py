@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import numpy as np
@@ -22,11 +22,21 @@ MOST_PASSAGES = 2000
 """What can be embedded while somebody waits; more belongs into the knowledge base."""
 BATCH, LOCAL_BATCH = 128, 8
 """Passages that are embedded between two looks at the cancellation; in this process, less than a second's work."""
+_THIS = r"(?:this|it|these|they|the (?:attached )?(?:file|document|report|paper|article|page|text)s?)"
 _ABOUT_ALL = re.compile(
-    r"\b(summar\w+|overview|outline|tl;?dr|(key|main) (points|findings|topics|messages)"
-    r"|what (is|are) (this|it|these|the (attached )?(file|document|report|page|text)s?) about)\b",
+    r"\b(?:summar\w+|overview|outline|tl;?dr|(?:key|main) (?:points|findings|topics|messages)"
+    rf"|what(?: is|'s| are) {_THIS}(?: all)? about|what does {_THIS} (?:say|cover|deal with)"
+    rf"|what (?:kind|sort|type) of \w+ (?:is|are) {_THIS}|what(?: is|'s) (?:attached|in {_THIS})"
+    rf"|(?:who|when|where) (?:has |have |was |were |is |are )?(?:wrote|written|made|published|issued) {_THIS}"
+    rf"|(?:who|when|where) (?:was|were|is|are) {_THIS} (?:written|made|published|issued|from|by|dated)"
+    r"|(?:the|its) (?:author|title|publisher|publication date|date of publication)s?"
+    r"|resum\w*|de qué trata\w*|quién (?:lo |la )?escribió|autor(?:es)?"
+    r"|résum\w+|de quoi (?:parle|traite|s'agit)\w*|qui (?:l')?a écrit|auteurs?)\b",
     re.IGNORECASE,
 )
+"""Asks for what no one passage says, or only the first page: what it is about, who wrote it and when."""
+RESERVED = 1
+"""Passages from the beginning that such a question gets at least, whatever is closer."""
 
 
 class Compressor:
@@ -42,8 +52,8 @@ class Compressor:
     ) -> tuple[Retrieval, list[Chunk]]:
         """The closest passages, best first, and all passages, among which a hit's neighbours are.
 
-        A question about the whole ("summarise this") takes passages from the beginning for what is missing: few or
-        none are close to it.
+        A question about the whole ("summarise this", "who wrote it") gets passages from the beginning, and those that
+        say most of what the others say, for what is missing: few or none are close to it.
 
         Raises:
             LoadError: the documents are too long for one question.
@@ -53,13 +63,16 @@ class Compressor:
         chunks = self._chunks(documents, request)
         started = time.perf_counter()
         texts = [chunk.search_text for chunk in chunks]
-        cosines = self._embed(texts, request) @ self._embedder.embed_query(query, request=request)
+        vectors = self._embed(texts, request)
+        cosines = vectors @ self._embedder.embed_query(query, request=request)
         scores = (1 + np.clip(cosines, -1, 1)) / 2
-        close = [place for place in np.argsort(-scores, kind="stable")[:top_k] if cosines[place] >= self._least]
+        about_all = bool(_ABOUT_ALL.search(query))
+        most = max(0, top_k - RESERVED) if about_all else top_k
+        close = [place for place in np.argsort(-scores, kind="stable")[:most] if cosines[place] >= self._least]
         found = dict.fromkeys(close, "vector")
-        if _ABOUT_ALL.search(query):
-            others = (place for place in _of_each_in_turn(chunks) if place not in found)
-            found |= dict.fromkeys(list(islice(others, top_k - len(close))), "beginning")
+        if about_all:
+            _add(found, _of_each_in_turn(chunks), "beginning", (top_k - len(close) + 1) // 2)
+            _add(found, np.argsort(-(vectors @ vectors.sum(axis=0)), kind="stable"), "summary", top_k - len(found))
         hits = [SearchHit(chunks[place], score=float(scores[place]), found_by=(by,)) for place, by in found.items()]
         least = (1 + self._least) / 2
         tokens = sum(map(self._embedder.count_tokens, texts)) + self._embedder.count_tokens(query)
@@ -109,6 +122,11 @@ class Neighbours:
             ]
             for chunk in chunks
         ]
+
+
+def _add(found: dict[int, str], places: Iterable[int], by: str, most: int) -> None:
+    """The first of the places that are not there yet."""
+    found |= dict.fromkeys(islice((int(place) for place in places if place not in found), most), by)
 
 
 def _of_each_in_turn(chunks: Sequence[Chunk]) -> list[int]:

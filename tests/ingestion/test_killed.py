@@ -34,7 +34,7 @@ def command(folder: Path) -> subprocess.Popen[bytes]:
         "CHAT_MODEL": "echo",
         "SUMMARIES": "extractive",
     }
-    arguments = [sys.executable, "-m", "chatbot", "ingest", "sample_data", "--glob", "country_reports/[a-h]*"]
+    arguments = [sys.executable, "-m", "chatbot", "ingest", "sample_data", "--glob", "country_reports/[a-h]*.md"]
     return subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

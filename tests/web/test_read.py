@@ -144,7 +144,7 @@ class TestChunk:
         response = client.get(f"/api/chunks/{self.chunk_id(client)}")
         assert response.status_code == 200
         body = response.get_json()
-        assert set(body) == HIT | {"wider_text"}
+        assert set(body) == HIT | {"wider_text", "file"}
         assert body["text"] == "2.09% (2023 est.)"
         assert "52,428,290 (2023 est.)" in body["wider_text"]
         assert body["text"] in body["wider_text"]

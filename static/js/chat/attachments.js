@@ -7,7 +7,7 @@ const panel = byId("attach-panel");
 const button = byId("attach-button");
 const chips = byId("attachment-chips");
 
-/** What goes along with the next question only: {name, file} or {name, url}. */
+/** What goes along with each question until it is removed: {name, file}, {name, url}, or {name} of what is gone. */
 let attached = [];
 
 function showErrors(messages) {
@@ -15,23 +15,33 @@ function showErrors(messages) {
   byId("attach-errors").replaceChildren(...messages.map((text) => element("p", { text })));
 }
 
+const isGone = ({ file, url }) => !file && !url;
+
+/** The server keeps no file, a reloaded page has none: it has to be chosen again. */
+function chooseAgain(name) {
+  const again = element("button", { type: "button", className: "button quiet again", text: "Attach again" });
+  again.setAttribute("aria-label", `Attach ${name} again`);
+  again.addEventListener("click", () => byId("attach-input").click());
+  return again;
+}
+
 function chip(item, index) {
   const size = item.file ? ` · ${bytes(item.file.size)}` : "";
   const remove = element("button", {
-    type: "button", className: "chip", text: item.name + size, "aria-label": `Remove ${item.name}`,
+    type: "button", className: isGone(item) ? "chip gone" : "chip", text: item.name + size, "aria-label": `Remove ${item.name}`,
   });
   remove.addEventListener("click", () => {
     attached = attached.filter((other) => other !== item);
     show();
     (chips.querySelectorAll("button")[index] ?? chips.querySelector("li:last-child button") ?? button).focus();
   });
-  return element("li", {}, remove);
+  return element("li", {}, remove, ...(isGone(item) ? [chooseAgain(item.name)] : []));
 }
 
 function show() {
   chips.replaceChildren(...attached.map(chip));
   chips.hidden = attached.length === 0;
-  if (attached.length) announce(`Attached to the next question: ${attached.map(({ name }) => name).join(", ")}`);
+  if (attached.length) announce(`Attached: ${attached.map(({ name }) => name).join(", ")}`);
 }
 
 /** The same name again takes the place of the first. */
@@ -101,19 +111,31 @@ function wirePanel() {
   });
 }
 
-/** Takes what is attached away from the composer, for the question that is asked now. */
-export function takeAttachments() {
-  const taken = attached;
-  attached = [];
+export const attachments = () => attached;
+
+/**
+ * What is attached from now on; what is known by name only is looked for among what was, and asked for at an address.
+ * @param {{name: string, file?: File, url?: string}[]} items
+ */
+export function setAttachments(items) {
+  attached = completed(items);
   showErrors([]);
   show();
-  return taken;
 }
 
-/** Attaches it again, after a question that failed. */
-export function returnAttachments(items) {
-  attached = [...items, ...attached];
-  show();
+/** The same with what this page still has of it. */
+export function completed(items) {
+  return items.map((item) => {
+    if (!isGone(item)) return item;
+    const url = webAddress(item.name);
+    return attached.find(({ name }) => name === item.name) ?? (url ? { ...item, url } : item);
+  });
+}
+
+/** Why nothing can be asked of these now; "" where it can. */
+export function whatIsMissing(items) {
+  const names = items.filter(isGone).map(({ name }) => name);
+  return names.length ? `Attach ${names.join(", ")} again, or remove it to ask the reports: nothing of it was stored.` : "";
 }
 
 export function wireAttachments() {

@@ -69,8 +69,9 @@ export function focusComposer() {
   if (hasKeyboard()) textarea.focus({ preventScroll: true });
 }
 
-const showBusy = (busy) => {
-  byId("busy").textContent = busy ? "An answer is being written. Wait for it, or stop it with Esc." : "";
+/** Why nothing happens; "" clears. */
+export const showReason = (text) => {
+  byId("busy").textContent = text;
 };
 
 /** After an answer; who has moved on to a passage or the scope is not called back. */
@@ -79,7 +80,7 @@ export function returnToComposer() {
 }
 
 export function setStreaming(streaming) {
-  showBusy(false);
+  showReason("");
   const stopHadFocus = document.activeElement === byId("stop");
   byId("send").hidden = streaming;
   byId("stop").hidden = !streaming;
@@ -130,7 +131,7 @@ export function editQuestion(text, onCancel) {
   };
 }
 
-/** `onAsk` returns false when it cannot take the question now; the text then stays. `onDraft` is told each text. */
+/** `onAsk` returns why it cannot take the question now, or ""; the text then stays. `onDraft` is told each text. */
 export function wireComposer({ onAsk, onStop, onDraft: keep }) {
   onDraft = keep;
   wireKeys();
@@ -141,10 +142,9 @@ export function wireComposer({ onAsk, onStop, onDraft: keep }) {
     const question = textarea.value.trim();
     if (isTooLong()) showTooLong(true);
     if (!question || isTooLong()) return textarea.focus();
-    if (!onAsk(question)) {
-      showBusy(true);
-      return textarea.focus();
-    }
+    const reason = onAsk(question);
+    showReason(reason);
+    if (reason) return textarea.focus();
     endEditing();
     showDraft("");
     focusComposer();

@@ -1,7 +1,7 @@
 import { goTo, draftOf } from "./address.js";
-import { returnAttachments, takeAttachments } from "./attachments.js";
+import { attachments, completed, setAttachments, whatIsMissing } from "./attachments.js";
 import {
-  editQuestion, endEditing, focusComposer, offerAgain, returnToComposer, setStreaming, showDraft,
+  editQuestion, endEditing, focusComposer, offerAgain, returnToComposer, setStreaming, showDraft, showReason,
 } from "./composer.js";
 import { closeEvidence } from "./evidence.js";
 import { refreshList, showCurrent } from "./list.js";
@@ -64,7 +64,7 @@ function empty() {
   leave();
   edited = null;
   endEditing();
-  takeAttachments();
+  setAttachments([]);
   closeEvidence();
   turns = [];
   log.replaceChildren();
@@ -101,9 +101,7 @@ function remember({ response, error }, turn) {
 /** An attachment that cannot be read is changed before the next try: the question goes back to where that is done. */
 function keepForAnotherTry(turn, { error }) {
   const isRefused = ["invalid_request", "too_large", "unreadable_document"].includes(error?.code);
-  if (!isRefused || !turn.attachments.length || !offerAgain(turn.question)) return;
-  returnAttachments(turn.attachments);
-  turn.withdrawRetry();
+  if (isRefused && turn.attachments.length && offerAgain(turn.question)) turn.withdrawRetry();
 }
 
 async function answer(turn, start) {
@@ -126,20 +124,23 @@ function dropFrom(turn) {
   for (const gone of turns.splice(turns.indexOf(turn))) gone.remove();
 }
 
+const BUSY = "An answer is being written. Wait for it, or stop it with Esc.";
+
 /**
- * False where an answer is being written.
  * @param {string} question
  * @param {{page?: number, autoScope?: boolean}} [options]
+ * @returns {string} why it cannot be asked now; "" where it is
  */
 export function ask(question, { page, autoScope } = {}) {
-  if (streaming) return false;
+  const reason = streaming ? BUSY : whatIsMissing(attachments());
+  if (reason) return reason;
   const wanted = takeAutoScope();
   const replaced = edited;
   edited = null;
   withdrawUndo();
   if (replaced) dropFrom(replaced);
   showBegun(true);
-  const turn = new Turn(log, questionFrom(question, takeAttachments(), { page, autoScope: autoScope ?? wanted }), on);
+  const turn = new Turn(log, questionFrom(question, attachments(), { page, autoScope: autoScope ?? wanted }), on);
   turns.push(turn);
   while (turns.length > MOST) {
     turns.shift().remove();
@@ -147,12 +148,16 @@ export function ask(question, { page, autoScope } = {}) {
   }
   turn.show();
   answer(turn, (signal) => turn.run(payloadFor(turn, conversationId, replaced), signal));
-  return true;
+  return "";
 }
 
 /** The same question in the same place: what came after it goes. */
 function again(turn) {
   if (streaming) return;
+  turn.attachments = completed(turn.attachments);
+  const reason = whatIsMissing(turn.attachments);
+  showReason(reason);
+  if (reason) return setAttachments(turn.attachments);
   const payload = payloadFor(turn, conversationId, turn);
   const [, ...after] = turns.slice(turns.indexOf(turn));
   if (after.length) dropFrom(after[0]);
@@ -162,12 +167,13 @@ function again(turn) {
 /** Puts the question into the composer; the next one takes its place. */
 function edit(turn) {
   if (streaming) return;
+  const before = attachments();
   edited = turn;
   scope.replace(turn.filters);
-  returnAttachments(turn.attachments.filter(({ file, url }) => file || url));
+  setAttachments(turn.attachments);
   editQuestion(turn.question, () => {
     edited = null;
-    takeAttachments();
+    setAttachments(before);
     showDraft(draftOf(conversationId));
   });
 }
@@ -226,7 +232,9 @@ async function load(wanted) {
     setConversation(conversationId, title);
     showMessages(messages);
     byId("earlier").hidden = !earlier;
-    if (!isShared()) turns.at(-1)?.show("instant");
+    if (isShared()) return;
+    setAttachments(turns.at(-1)?.attachments ?? []);
+    turns.at(-1)?.show("instant");
   } catch (error) {
     if (source === wanted) showMissing(error);
   }

@@ -124,7 +124,7 @@ export class Turn {
 
   /** The scope taken from the question, which can be taken away again. */
   #showTaken(scope) {
-    const label = fromQuestionLabel(scope);
+    const label = scope && fromQuestionLabel(scope);
     if (!label) return;
     const button = this.#reply.querySelector(".taken-remove");
     button.textContent = label;
