@@ -23,6 +23,7 @@ from .web.monitoring import monitoring
 from .web.originals import originals
 from .web.pages import pages
 from .web.proxies import BehindProxies
+from .web.questions import questions
 from .web.resuming import UnderWay
 from .web.sessions import sessions
 from .web.startup import Startup
@@ -46,7 +47,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracing_of(settings)
     app.extensions["under_way"] = UnderWay(services)
-    for views in (pages, sessions, asking, conversations, documents, originals, jobs, monitoring):
+    for views in (pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring):
         app.register_blueprint(views)
     check_rules(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)

@@ -162,7 +162,7 @@ def test_enter_says_why_nothing_happens_and_esc_stops_it_everywhere(browser: Pag
         expect(page.locator(".notice-message")).to_have_text("Stopped. This answer is not complete.")
     browser.reload()
     expect(browser.locator(".answer-body")).to_have_text("It is")
-    browser.get_by_role("button", name="Retry").click()
+    browser.get_by_role("button", name="Ask again").click()
     complete(browser)
     browser.reload()
     questions(browser, GROWTH)

@@ -148,7 +148,7 @@ class TestMode:
         expect(turn.locator(".notice")).to_contain_text("It broke.")
         expect(turn.locator(".steps")).to_have_attribute("open", "")
         browser.get_by_label("Way of answering").select_option("direct")
-        turn.get_by_role("button", name="Retry").click()
+        turn.get_by_role("button", name="Ask again").click()
         expect(turn.locator(".steps")).to_be_hidden()
         chat.say(done("Now.", mode="chain"))
         finished(browser, turn)

@@ -33,7 +33,7 @@ RULES: Mapping[str, Need] = {
     "conversations.delete": "read", "conversations.export": "read", "conversations.share": "read",
     "conversations.revoke": "read", "conversations.stream": "read", "conversations.stop": "read",
     "conversations.shared": "nothing",
-    "documents.reports": "read", "documents.facets": "read", "documents.scope": "read",
+    "documents.reports": "read", "documents.facets": "read", "questions.scope": "read", "questions.further": "read",
     "documents.figures": "read",
     "documents.collections": "read", "documents.chunk": "read", "documents.formats": "read",
     "documents.list_documents": "read", "documents.get_document": "read", "documents.preview": "read",

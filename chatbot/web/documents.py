@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
-from dataclasses import replace
 from typing import Any, get_args
 
 from flask import Blueprint, Response, jsonify, request
 
 from ..chunkers import CHUNKERS
-from ..errors import InvalidRequestError, NotFoundError
+from ..errors import InvalidRequestError
 from ..grounding.context import wider_text
 from ..grounding.figure_list import listed_figures
 from ..ingestion.pipeline import passages
@@ -19,14 +16,12 @@ from ..loaders import suffixes
 from ..repositories.held import held
 from ..retrieval.scope import summarise
 from ..schema import Chunk, DocumentRecord, Scope, SearchHit, Status
-from ..serialization import collection_json, document_json, figure_json, hit_json, report_json, scope_json
+from ..serialization import collection_json, document_json, figure_json, hit_json, report_json
 from ..settings import MEGABYTE
 from .access import caller
-from .library import inside_limit, may_change, may_see, own_record, record_of, require_known
+from .library import inside_limit, may_change, own_record, passage_of, query_scope, record_of, require_known
 from .request import (
     json_object,
-    query_collections,
-    query_filters,
     query_number,
 )
 from .services import require_samples, services, wake_worker
@@ -34,12 +29,9 @@ from .services import require_samples, services, wake_worker
 documents = Blueprint("documents", __name__)
 DELETE_PATIENCE = 2.0
 """Seconds that a request waits for the search engine; then the worker finishes it."""
-CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 MOST_PARSED = 2_000
 """Passages that one list of figures is made from."""
 MOST_LISTED = 1_000
-LONGEST_SCANNED = 2_000
-"""Characters of a question that is still being written."""
 MOST_VALUES = 300
 """Of each field of the facets: all countries there are."""
 STATUSES = get_args(Status)
@@ -51,7 +43,7 @@ EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
 def reports() -> Response:
     """The reports in scope, by title."""
     limit, offset = query_number("limit", MOST_LISTED, least=1, most=MOST_LISTED), query_number("offset", 0)
-    found = services().storage.documents.named("", _scope(leave_out=("limit", "offset")))
+    found = services().storage.documents.named("", query_scope(leave_out=("limit", "offset")))
     return jsonify({"reports": list(map(report_json, found[offset : offset + limit])), "total": len(found)})
 
 
@@ -63,23 +55,10 @@ def facets() -> Response:
     field, known = request.args.get("field"), services().settings.filter_fields
     if field is not None and field not in known:
         raise InvalidRequestError.for_field("field", f"unknown. Valid: {', '.join(known)}.", known)
-    scope = _scope(leave_out=("limit", "offset", "field", "q"))
+    scope = query_scope(leave_out=("limit", "offset", "field", "q"))
     fields, wanted = [field] if field else (), request.args.get("q", "")
     found = services().storage.documents.facets(scope, fields=fields, q=wanted, limit=limit, offset=offset)
     return jsonify(found)
-
-
-@documents.get("/api/scope")
-@held()
-def scope() -> Response:
-    """How much is in the scope, and what of it the question ``q`` would add: what its answer would take from it."""
-    chosen, asked = _scope(leave_out=("q",)), request.args.get("q", "").strip()
-    if len(asked) > LONGEST_SCANNED:
-        raise InvalidRequestError.for_field("q", f"must have at most {LONGEST_SCANNED} characters.")
-    found = services()
-    taken = found.answering.understanding.taken_from(asked, chosen) if asked and found.settings.auto_scope else Scope()
-    summary = summarise(found.storage.documents, chosen.and_(taken))
-    return jsonify(scope_json(replace(summary, from_question=taken)))
 
 
 @documents.get("/api/figures")
@@ -88,7 +67,7 @@ def figures() -> Response:
     require_samples()
     limit, offset = query_number("limit", 100, least=1, most=1000), query_number("offset", 0)
     indicator, wanted = request.args.get("indicator", ""), query_number("year", 0, most=3000)
-    scope = _scope(leave_out=("limit", "offset", "indicator", "year"))
+    scope = query_scope(leave_out=("limit", "offset", "indicator", "year"))
     chunks = _passages_of(scope, indicator)
     found = listed_figures(chunks, indicator=indicator, year=wanted or None)
     page = found[offset : offset + limit]
@@ -108,15 +87,12 @@ def collections() -> Response:
 @documents.get("/api/chunks/<path:chunk_id>")
 def chunk(chunk_id: str) -> Response:
     """One passage with the text around it, and the name of the file it is from, where that is kept."""
-    store, margin = services().vectors.store, services().settings.context_margin
-    found = store.get([chunk_id]) if CHUNK_ID.match(chunk_id) else []
-    if not found or not may_see(found[0]):
-        raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
-    (around,) = store.surroundings(found, margin=margin)
-    wider = wider_text(found[0], around, margin=margin)
-    record = services().storage.documents.get(found[0].document_id)
+    found, margin = passage_of(chunk_id), services().settings.context_margin
+    (around,) = services().vectors.store.surroundings([found], margin=margin)
+    wider = wider_text(found, around, margin=margin)
+    record = services().storage.documents.get(found.document_id)
     file = services().ingesting.originals.file_name(record) if record else ""
-    return jsonify({**hit_json(SearchHit(found[0])), "wider_text": wider, "file": file or None})
+    return jsonify({**hit_json(SearchHit(found)), "wider_text": wider, "file": file or None})
 
 
 @documents.get("/api/documents")
@@ -127,7 +103,7 @@ def list_documents() -> Response:
     status, wanted = request.args.get("status"), request.args.get("q", "")
     if status is not None and status not in STATUSES:
         raise InvalidRequestError.for_field("status", f"unknown. Valid: {', '.join(STATUSES)}.", STATUSES)
-    found = services().storage.documents.named(wanted, _scope(leave_out=("limit", "offset", "status", "q")))
+    found = services().storage.documents.named(wanted, query_scope(leave_out=("limit", "offset", "status", "q")))
     found = found if status is None else [record for record in found if record.status == status]
     return jsonify({"documents": [_json(r) for r in found[offset : offset + limit]], "total": len(found)})
 
@@ -197,12 +173,6 @@ def _passages_of(scope: Scope, indicator: str) -> list[Chunk]:
     unsettled = catalog.unsettled()
     versions = [(match.chunk_id, *Chunk.version_of(match.chunk_id)) for match in matches]
     return store.get([found for found, document, version in versions if unsettled.get(document, version) == version])
-
-
-def _scope(*, leave_out: Collection[str] = ()) -> Scope:
-    """The query string's. Raises InvalidRequestError."""
-    scopes = services().storage.scopes.inside(caller().limit)
-    return scopes.resolve(query_filters(leave_out=leave_out), collections=query_collections())
 
 
 def _json(record: DocumentRecord) -> dict[str, Any]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from ..errors import ForbiddenError, InvalidRequestError, NotFoundError
 from ..repositories.report_index import is_inside
-from ..schema import Chunk, DocumentRecord, Values
+from ..schema import Chunk, DocumentRecord, Scope, Values
 from .access import caller
+from .request import query_collections, query_filters
 from .services import services
 
+CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 
 
@@ -35,6 +37,20 @@ def may_change(record: DocumentRecord) -> bool:
     """Its own, or any where it is an administrator, as everybody is where access is open."""
     who = caller()
     return who.may("admin") or (who.may("write") and bool(who.owner) and record.owner == who.owner)
+
+
+def passage_of(chunk_id: str) -> Chunk:
+    """One that the caller may see. Raises NotFoundError."""
+    found = services().vectors.store.get([chunk_id]) if CHUNK_ID.match(chunk_id) else []
+    if not found or not may_see(found[0]):
+        raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
+    return found[0]
+
+
+def query_scope(*, leave_out: Collection[str] = ()) -> Scope:
+    """The query string's, within what the caller may see. Raises InvalidRequestError."""
+    scopes = services().storage.scopes.inside(caller().limit)
+    return scopes.resolve(query_filters(leave_out=leave_out), collections=query_collections())
 
 
 def may_see(chunk: Chunk) -> bool:

@@ -12,7 +12,7 @@ from ..grounding.context import overlap
 from ..ingestion.pipeline import passages
 from ..schema import SUMMARY_ORDINAL, Chunk, DocumentRecord, SearchHit
 from ..serialization import source_json
-from .library import record_of
+from .library import passage_of, record_of
 from .request import disposition, query_number
 from .services import services
 
@@ -66,10 +66,10 @@ def text(document_id: str) -> Response:
 
 
 def _place(record: DocumentRecord, chunk_id: str) -> int:
-    found = services().vectors.store.get([chunk_id])
-    if not found or found[0].document_id != record.id:
+    found = passage_of(chunk_id)
+    if found.document_id != record.id:
         raise NotFoundError(f"There is no passage {chunk_id[:200]!r} in {record.title!r}.")
-    return 0 if found[0].ordinal == SUMMARY_ORDINAL else found[0].ordinal
+    return 0 if found.ordinal == SUMMARY_ORDINAL else found.ordinal
 
 
 def _texts_of(chunks: list[Chunk]) -> Iterator[str]:

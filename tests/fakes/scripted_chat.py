@@ -91,6 +91,7 @@ class ScriptedChat:
     modes: list[tuple[str, bool, str]] = field(default_factory=list)
     mode: str = "direct"
     asked: list[Json] = field(default_factory=list)
+    further: list[str] = field(default_factory=list)
     _events: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue)
 
     def say(self, *events: tuple[str, Json]) -> None:
@@ -140,6 +141,14 @@ class ScriptedChat:
         @app.get("/ready")
         def ready() -> Response:
             return jsonify({"ready": True, "ingesting": False})
+
+        @app.get("/api/scope")
+        def scope() -> Response:
+            return jsonify(SCOPE)
+
+        @app.get("/api/chunks/<chunk_id>/further")
+        def further(chunk_id: str) -> Response:
+            return jsonify({"questions": [{"question": text, "filters": {}} for text in self.further]})
 
         @app.get("/api/chunks/<chunk_id>")
         def chunk(chunk_id: str) -> Response:

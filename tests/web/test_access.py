@@ -111,6 +111,7 @@ ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("GET", "/api/reports"): (LIBRARY, {}),
     ("GET", "/api/facets"): (LIBRARY, {}),
     ("GET", "/api/scope"): (LIBRARY, {}),
+    ("GET", "/api/chunks/<path:chunk_id>/further"): (LIBRARY, {}),
     ("GET", "/api/figures"): (LIBRARY, {}),
     ("GET", "/api/collections"): (LIBRARY, {}),
     ("GET", "/api/formats"): (LIBRARY, {}),

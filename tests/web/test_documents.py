@@ -99,19 +99,6 @@ class TestList:
     def test_filters(self, client: FlaskClient, asked: dict[str, Any], countries: list[str]) -> None:
         assert [title.partition(":")[0] for title in titles(client, **asked)] == countries
 
-    def test_what_a_question_adds_to_the_scope(self, client: FlaskClient) -> None:
-        def scope(**asked: Any) -> dict[str, Any]:
-            found: dict[str, Any] = client.get("/api/scope", query_string=asked).get_json()
-            return found
-
-        assert scope() == {"filters": {}, "documents": 2, "chunks": 5}
-        kenya = {"country_name": ["Kenya"]}
-        assert scope(q="How many people live in Kenya?") == {
-            "filters": kenya, "documents": 1, "chunks": 3, "from_question": kenya
-        }  # fmt: skip
-        assert "from_question" not in scope(q="How many people live in Kenya?", country_name="Kenya")
-        error_of(client.get("/api/scope", query_string={"q": "x" * 2001}), 400, "invalid_request")
-
     def test_pages_of_the_list_say_how_many_there_are_in_all(self, client: FlaskClient) -> None:
         pages = [client.get(f"/api/documents?limit=2&offset={offset}").get_json() for offset in (0, 2, 4)]
         assert [len(page["documents"]) for page in pages] == [2, 1, 0]

@@ -2,10 +2,12 @@ import {
   explainUnsupported, linkCitations, markUnsupported, missingIn, plainSources, sourceItem,
 } from "./citations.js";
 import { showLedger, stoppedText } from "./ledger.js";
+import { Listening } from "./listening.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
+import { wirePeek } from "./peek.js";
 import { beginningText, StepsView } from "./steps.js";
 import { announceNow, element } from "../common/dom.js";
-import { countSources, decimal, scopeLine } from "../common/format.js";
+import { count, countSources, decimal, scopeLine } from "../common/format.js";
 
 const LONGEST_NAME = 80;
 const UNSAFE = /[\p{Cc}\p{Cf}<>:"/\\|?*]+/gu;
@@ -44,12 +46,12 @@ export class AnswerView {
   #frame = 0;
   #sources = new Map();
   #showMarkdown;
-  #say;
+  #listening;
 
   /** `quiet`: an answer of before, which nobody waits to hear. */
   constructor(root, { question, mode, filters, attachments }, { quiet = false } = {}) {
     this.#root = root;
-    this.#say = quiet ? () => {} : announceNow;
+    this.#listening = quiet ? null : new Listening();
     this.#question = question;
     this.#filters = filters;
     this.#steps = new StepsView(this.#find(".steps"));
@@ -57,6 +59,7 @@ export class AnswerView {
     this.#showMarkdown = markdownView(this.#find(".answer-body"),
       (fragment) => linkCitations(fragment, (number) => this.source(number)));
     this.#progress(beginningText({ mode, attachments }));
+    wirePeek(this.#find(".answer"), (button) => this.sourceOf(button));
   }
 
   source(number) {
@@ -77,16 +80,28 @@ export class AnswerView {
 
   hits(hits) {
     for (const hit of hits) this.#sources.set(hit.rank, hit);
-    if (hits.length) this.#progress(`Reading ${countSources(hits.length)}`);
+    if (!hits.length) return;
+    this.#progress(`Reading ${countSources(hits.length)}`);
+    if (this.#listening) this.#showFound();
+  }
+
+  /** What was found is there to be read before the first word of the answer is. */
+  #showFound() {
+    const found = [...this.#sources].map(([number, hit]) => sourceItem({ ...hit, number }));
+    this.#find(".found").hidden = false;
+    this.#find(".found-count").textContent = count(found.length, "passage");
+    this.#find(".found-list").replaceChildren(...found);
   }
 
   token(text) {
     this.#text += text;
     this.#progress("");
     this.#steps.fold();
+    this.#find(".found").open = false;
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
       this.#showMarkdown(withholdOpenBracket(this.#text));
+      this.#listening?.hear(this.#find(".answer-body").textContent);
     });
   }
 
@@ -97,14 +112,19 @@ export class AnswerView {
     }]));
     this.#text = answer.response;
     this.#settle();
+    this.#find(".found").hidden = true;
+    this.#find(".found-list").replaceChildren();
+    const plain = this.#find(".answer-body").textContent;
     this.#steps.finish({ path: answer.trace?.path, citations: answer.citations });
     this.#steps.fold();
     markUnsupported(this.#find(".answer-body"), answer.unsupported);
     this.#showFooter(answer);
     this.#draw(answer);
+    const marked = this.#find(".answer-body").textContent;
     const outcome = answer.answered ? `Answer with ${countSources(answer.citations.length)}.` : `${unansweredLabel(answer)}.`;
     const stopped = stoppedText(answer.trace?.stopped_by);
-    this.#say(`${[outcome, stopped].filter(Boolean).join(" ")} ${this.#find(".answer-body").textContent}`);
+    // What is doubted is said with the doubt.
+    this.#listening?.end([outcome, stopped].filter(Boolean).join(" "), answer.unsupported.length ? marked : plain);
   }
 
   /** An answer without an end: what has arrived stays, with the reason and a way to try again. */
@@ -115,7 +135,8 @@ export class AnswerView {
     this.#find(".notice-message").textContent = message;
     this.#find(".notice-details").hidden = details.length === 0;
     this.#find(".notice-details").replaceChildren(...details.map((text) => element("li", { text })));
-    this.#say([message, ...details].join(" "));
+    this.#find(".found").open = !this.#text;
+    if (this.#listening) announceNow([message, ...details].join(" "));
   }
 
   /** What draws is fetched with the first figures that have years. */

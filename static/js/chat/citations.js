@@ -13,7 +13,6 @@ function citationButton(number, source) {
     text: number,
     "data-citation": number,
     "aria-label": citationName(number, source),
-    title: citationName(number, source),
   });
 }
 

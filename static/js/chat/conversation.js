@@ -82,7 +82,7 @@ export function clear() {
   scrollTo(0, 0);
 }
 
-const on = { retry: again, edit, narrow: askNarrowed, widen: askWidened, begun };
+const on = { retry: again, edit, narrow: askNarrowed, widen: askWidened, further: askFurther, begun };
 
 function begun(turn, { conversation_id: id }) {
   if (turns.at(-1) !== turn) return;
@@ -188,6 +188,11 @@ function askNarrowed({ question }, { filters, page }) {
 /** The same question once more, in the scope that was chosen and no other. */
 function askWidened({ question, page }) {
   ask(question, { page, autoScope: false });
+  focusComposer();
+}
+
+function askFurther(question) {
+  showReason(ask(question));
   focusComposer();
 }
 

@@ -80,9 +80,28 @@ function describeBox(holder, { type }) {
   }
 }
 
+const isSame = (one, other) => one.nodeName === other.nodeName
+  && (!(one instanceof Element) || (one.getAttributeNames().length === other.getAttributeNames().length
+    && one.getAttributeNames().every((name) => one.getAttribute(name) === other.getAttribute(name))));
+
+/** Makes one node's content that of the other; what is already so stays, and with it a selection and the focus. */
+function grow(shown, wanted) {
+  const children = [...wanted.childNodes];
+  children.forEach((next, index) => {
+    const now = shown.childNodes[index];
+    if (!now) shown.append(next);
+    else if (!isSame(now, next)) now.replaceWith(next);
+    else if (now instanceof Text) {
+      if (next.data.startsWith(now.data)) now.appendData(next.data.slice(now.data.length));
+      else now.data = next.data;
+    } else grow(now, next);
+  });
+  while (shown.childNodes.length > children.length) shown.lastChild.remove();
+}
+
 /**
- * Returns a function that shows Markdown in the container. Only changed blocks are rendered again:
- * focus and selection in the finished ones survive the stream.
+ * Returns a function that shows Markdown in the container. Only what changes is touched: focus and selection survive
+ * the stream.
  */
 export function markdownView(container, decorate) {
   const shown = [];
@@ -92,7 +111,7 @@ export function markdownView(container, decorate) {
       const raw = block.raw.trimEnd();
       if (shown[index] === raw) return;
       const holder = container.children[index] ?? container.appendChild(document.createElement("div"));
-      holder.replaceChildren(renderBlock(block, decorate));
+      grow(holder, renderBlock(block, decorate));
       describeBox(holder, block);
       shown[index] = raw;
     });

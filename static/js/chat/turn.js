@@ -1,5 +1,6 @@
 import { AnswerView } from "./answer.js";
 import { openEvidence } from "./evidence.js";
+import { showFurther } from "./further.js";
 import { askQuestion, resumeAnswer } from "../common/api.js";
 import { cloneTemplate } from "../common/dom.js";
 import { fromQuestionLabel, isAttachment, suggestionLabel } from "../common/format.js";
@@ -59,6 +60,8 @@ export class Turn {
   messageId = null;
   isComplete = false;
   #isTall;
+  /** Whether it was written while this page looked on. */
+  #isNew = false;
   #on;
 
   /** `on` are the page's: what to do for a button of the turn, and when its answer has begun. */
@@ -69,6 +72,8 @@ export class Turn {
       if (target.closest(".retry, .regenerate")) on.retry(this);
       if (target.closest(".edit-question")) on.edit(this);
       if (target.closest(".suggestion")) on.narrow(this, this.#suggested);
+      const further = target.closest(".further-question");
+      if (further) on.further(further.textContent);
       if (target.closest(".taken-remove")) on.widen(this);
     });
     this.#showAttached("With", attachments.map(({ name }) => name));
@@ -169,6 +174,7 @@ export class Turn {
   async #follow(events) {
     const view = this.#startAnswer();
     this.isComplete = false;
+    this.#isNew = true;
     try {
       for await (const { name, data } of events) {
         if (name === "begun") this.#begin(data);
@@ -199,6 +205,7 @@ export class Turn {
     this.#showUsed(answer);
     this.#suggest(answer.suggested_scope);
     this.#showTaken(answer.scope);
+    if (this.#isNew) showFurther(this.#reply.querySelector(".further"), this, answer);
   }
 
   #startAnswer(options = {}) {

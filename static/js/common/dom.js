@@ -35,13 +35,21 @@ const PAUSE_MS = 1500;
 let pending = 0;
 let latest = "";
 
+const sayLatest = () => {
+  pending = 0;
+  announce(latest);
+};
+
+/** Sentences, none of which is left out. */
+export function announceMore(text) {
+  latest = pending ? `${latest} ${text}` : text;
+  pending ||= setTimeout(sayLatest, PAUSE_MS);
+}
+
 /** Progress comes faster than it can be listened to: of what came in the meantime the latest is said. */
 export function announceSoon(text) {
   latest = text;
-  pending ||= setTimeout(() => {
-    pending = 0;
-    announce(latest);
-  }, PAUSE_MS);
+  pending ||= setTimeout(sayLatest, PAUSE_MS);
 }
 
 /** What is said now is the end of it. */

@@ -1,0 +1,100 @@
+"""Questions to go on with, each of which the reports in scope can answer: a search has found that before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from ..protocols import Catalog
+from ..questions.mentions import COUNTRY, YEAR
+from ..schema import Chunk, Scope, SearchHit, Value, Values
+from .ordering import heading
+
+MOST = 3
+TRIED = 4
+"""Editions, and countries, that are looked at for one that says something under the same heading."""
+Search = Callable[[str, Scope], Sequence[SearchHit]]
+
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """A question, and the scope that answers it beside the one that was chosen."""
+
+    question: str
+    scope: Scope
+
+
+def further_questions(cited: Chunk, query: str, scope: Scope, catalog: Catalog, search: Search) -> list[Further]:
+    """At most three: the same in another edition, of another country, and what else was found for the question.
+
+    ``cited`` is the passage that the answer rests on; ``scope`` the one a person chose, which is never left. ``search``
+    finds the best passages for words in a scope.
+    """
+    about = heading(cited)
+    if not about:
+        return []
+    kinds = (_other_editions, _other_countries)
+    same = [further for kind in kinds for further in islice(kind(cited, about, scope, catalog, search), 1)]
+    beside = islice(_beside(cited, about, query, scope, search), MOST - len(same))
+    return [*same, *beside]
+
+
+def _other_editions(cited: Chunk, about: str, scope: Scope, catalog: Catalog, search: Search) -> Iterator[Further]:
+    country, year = cited.metadata.get(COUNTRY), cited.metadata.get(YEAR)
+    if country is None or not isinstance(year, int):
+        return
+    of_country = _within(scope, COUNTRY, country)
+    if of_country is None:
+        return
+    years = [other for other in catalog.values(YEAR, of_country) if isinstance(other, int) and other != year]
+    for other in sorted(years, key=lambda one: (abs(one - year), -one))[:TRIED]:
+        inside = _within(of_country, YEAR, other)
+        if inside is not None and _says(about, inside, search):
+            yield Further(f"What does the report of {other} say about {_in_a_sentence(about)} in {country}?", inside)
+
+
+def _other_countries(cited: Chunk, about: str, scope: Scope, catalog: Catalog, search: Search) -> Iterator[Further]:
+    country, year = cited.metadata.get(COUNTRY), cited.metadata.get(YEAR)
+    if country is None or year is None:
+        return
+    of_year = _within(scope, YEAR, year)
+    both = None if of_year is None else catalog.values(COUNTRY, of_year)
+    others = [str(other) for other in both or () if other != country]
+    # From where the alphabet stands, so that not everything is compared with Afghanistan.
+    others = [*filter(lambda name: name > str(country), others), *filter(lambda name: name < str(country), others)]
+    for other in others[:TRIED]:
+        inside = _within(of_year or scope, COUNTRY, other)
+        if inside is not None and _says(about, inside, search):
+            yield Further(f"Compare {country} and {other}: {_in_a_sentence(about)}", of_year or scope)
+
+
+def _beside(cited: Chunk, about: str, query: str, scope: Scope, search: Search) -> Iterator[Further]:
+    """What was found for the question under other headings."""
+    inside, country = scope, cited.metadata.get(COUNTRY)
+    for field in (COUNTRY, YEAR):
+        if (value := cited.metadata.get(field)) is not None:
+            inside = _within(inside, field, value) or inside
+    where = f"in {country}" if country is not None else f"in {cited.title}"
+    headings = dict.fromkeys(heading(hit.chunk) for hit in search(query, inside))
+    for other in headings:
+        if other and other.casefold() != about.casefold():
+            yield Further(f"What do the reports say about {_in_a_sentence(other)} {where}?", inside)
+
+
+def _says(about: str, inside: Scope, search: Search) -> bool:
+    return any(heading(hit.chunk).casefold() == about.casefold() for hit in search(about, inside))
+
+
+def _within(scope: Scope, field: str, value: Value) -> Scope | None:
+    """Only this value; None where the scope leaves it out."""
+    condition = scope.get(field)
+    if condition is not None and not condition.matches(value):
+        return None
+    return scope.and_(Scope.of({field: Values((value,))}))
+
+
+def _in_a_sentence(name: str) -> str:
+    """An acronym and a name keep their capitals."""
+    first = name.split(" ", 1)[0]
+    return name if first[1:] != first[1:].lower() else name[:1].lower() + name[1:]

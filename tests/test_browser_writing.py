@@ -1,0 +1,87 @@
+"""While an answer is written: what was found, the passage behind a number, a selection, what is said aloud, what next."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.fakes.scripted_chat import Json, ScriptedChat, done, hit, source, token
+from tests.test_browser import chromium, launched
+from tests.test_browser_steps import ask, browser, chat, finished, reused
+
+__all__ = ["browser", "chat", "chromium", "launched", "reused"]
+
+
+def sources(*numbers: int) -> tuple[str, Json]:
+    return "sources", {"hits": [{**hit(number), "rank": number} for number in numbers]}
+
+
+def test_what_was_found_can_be_opened_before_the_first_word(browser: Page, chat: ScriptedChat) -> None:
+    turn = ask(browser, mode="direct")
+    chat.say(sources(1, 2))
+    expect(turn.locator(".found-count")).to_have_text("2 passages")
+    turn.locator(".found-list button").nth(1).click()
+    expect(browser.locator("#evidence-passage mark")).to_contain_text("passage 2")
+    chat.say(token("Many people"))
+    expect(turn.locator(".found-list")).to_be_hidden()
+    chat.say(done("Many people [1].", source(2), mode="direct"))
+    finished(browser, turn)
+    expect(turn.locator(".found")).to_be_hidden()
+
+
+def test_what_was_found_stays_when_the_model_fails(browser: Page, chat: ScriptedChat) -> None:
+    turn = ask(browser, mode="direct")
+    chat.say(sources(1, 2), ("error", {"error": {"code": "model_failed", "message": "The model broke."}}))
+    chat.hang_up()
+    expect(turn.locator(".notice")).to_contain_text("The model broke.")
+    expect(turn.locator(".found-list button")).to_have_count(2)
+    expect(turn.get_by_role("button", name="Ask again")).to_be_visible()
+
+
+def test_a_number_shows_its_passage_to_pointer_and_keyboard(browser: Page, chat: ScriptedChat) -> None:
+    turn = ask(browser, mode="direct")
+    chat.say(done("Many people [1].", source(2), mode="direct"))
+    finished(browser, turn)
+    number, peek = turn.locator("button.citation"), browser.locator("#peek")
+    number.hover()
+    expect(peek).to_contain_text("Text of passage 1.")
+    expect(number).to_have_attribute("aria-describedby", "peek")
+    browser.mouse.move(0, 0)
+    expect(peek).to_be_hidden()
+    browser.keyboard.press("Tab")
+    number.focus()
+    expect(peek).to_be_visible()
+    browser.keyboard.press("Escape")
+    expect(peek).to_be_hidden()
+
+
+def test_selected_text_survives_the_next_words(browser: Page, chat: ScriptedChat) -> None:
+    turn = ask(browser, mode="direct")
+    chat.say(sources(1), token("Many **people** live in Kenya [1] and"))
+    expect(turn.locator("button.citation")).to_have_count(1)
+    turn.locator(".answer-body strong").select_text()
+    chat.say(token(" more in **Somalia**, which is"))
+    expect(turn.locator(".answer-body strong")).to_have_count(2)
+    assert browser.evaluate("getSelection().toString()") == "people"
+
+
+def test_sentences_are_said_as_they_come_and_once(browser: Page, chat: ScriptedChat) -> None:
+    turn, announcer = ask(browser, mode="direct"), browser.locator("#announcer")
+    chat.say(sources(1), token("Many people live there [1]. They are"))
+    expect(announcer).to_have_text("Many people live there 1.")
+    chat.say(token(" young"), done("Many people live there [1]. They are young [1].", source(1), mode="direct"))
+    finished(browser, turn)
+    expect(announcer).to_have_text("They are young 1. Answer with 1 source.")
+
+
+def test_questions_to_go_on_with(browser: Page, chat: ScriptedChat) -> None:
+    chat.further = ["What does the report of 2021 say about growth in Kenya?", "Compare Kenya and Mali: growth"]
+    turn = ask(browser, mode="direct")
+    chat.say(done("Many people [1].", source(2), mode="direct"))
+    finished(browser, turn)
+    offered = turn.locator(".further-question")
+    expect(offered).to_have_text(chat.further)
+    offered.first.click()
+    expect(browser.locator(".turn").last.locator(".question")).to_have_text(re.compile("report of 2021"))
+    assert chat.asked[-1]["query"] == chat.further[0]
