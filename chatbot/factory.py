@@ -15,6 +15,7 @@ from .shipped import STATIC, TEMPLATES
 from .stores.atlas.indexes import Polling, ensure_indexes
 from .web.access import check_rules
 from .web.asking import asking
+from .web.assets import assets, compress_texts
 from .web.conversations import conversations
 from .web.documents import documents
 from .web.jobs import jobs
@@ -47,9 +48,10 @@ def create_app(settings: Settings | None = None) -> Flask:
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracing_of(settings)
     app.extensions["under_way"] = UnderWay(services)
-    for views in (pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring):
+    for views in (assets, pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring):
         app.register_blueprint(views)
     check_rules(app)
+    compress_texts(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)
     register_error_handlers(app)
     CORS(

@@ -215,7 +215,7 @@ def test_every_script_of_the_pages_is_loaded(page: tuple[Page, list[str]], addre
     """A module with a wrong syntax, or without an importer, is in none of the other tests."""
     browser, problems = page
     loaded: set[str] = set()
-    browser.on("request", lambda request: loaded.add(request.url.rpartition("/static/js/")[2]))
+    browser.on("request", lambda request: loaded.add(request.url.partition("/js/")[2]))
     for path in ("/documents", "/"):
         browser.goto(f"{address}{path}")
         browser.wait_for_load_state("networkidle")

@@ -1,4 +1,4 @@
-"""While an answer is written: what was found, the passage behind a number, a selection, what is said aloud, what next."""
+"""While an answer is written: what was found, what a number stands for, what is selected and said, what comes next."""
 
 from __future__ import annotations
 

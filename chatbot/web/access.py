@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
 """What ACCESS lets those without a key do."""
 RULES: Mapping[str, Need] = {
-    "static": "nothing",
+    "static": "nothing", "assets.asset": "nothing",
     "pages.chat": "nothing", "pages.documents": "nothing",
     "monitoring.alive": "nothing", "monitoring.ready": "nothing",
     "sessions.show": "nothing", "sessions.sign_in": "nothing", "sessions.sign_out": "nothing",

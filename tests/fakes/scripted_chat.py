@@ -13,6 +13,7 @@ from typing import Any
 from flask import Flask, Response, jsonify, request
 
 from chatbot.settings import MEGABYTE, Settings
+from chatbot.web.assets import assets
 from chatbot.web.middleware import SECURITY_HEADERS
 from chatbot.web.pages import pages
 from tests.web.live import served
@@ -108,20 +109,7 @@ class ScriptedChat:
             if name == "done":
                 return
 
-    def app(self) -> Flask:
-        app = Flask("chatbot", template_folder="../templates", static_folder="../static")
-        answering = SimpleNamespace(modes=lambda: self.modes, default_mode=lambda: self.mode)
-        storage = SimpleNamespace(cookie_secret=b"of this test")
-        services = SimpleNamespace(settings=Settings(), answering=answering, storage=storage)
-        app.extensions["services"] = services
-        app.config["MAX_CONTENT_LENGTH"] = MEGABYTE
-        app.register_blueprint(pages)
-
-        @app.post("/api/chat")
-        def chat() -> Response:
-            self.asked.append(request.get_json())
-            return Response(self.answer(), mimetype="text/event-stream")
-
+    def _add_lookups(self, app: Flask) -> None:
         @app.get("/api/facets")
         def facets() -> Response:
             return jsonify({"documents": 77, "chunks": 12345, "country_name": [], "year": [], "type": []})
@@ -154,6 +142,22 @@ class ScriptedChat:
         def chunk(chunk_id: str) -> Response:
             found = hit(int(chunk_id.split("-")[1]))
             return jsonify({**found, "wider_text": f"Before it. {found['text']} After it."})
+
+    def app(self) -> Flask:
+        app = Flask("chatbot", template_folder="../templates", static_folder="../static")
+        answering = SimpleNamespace(modes=lambda: self.modes, default_mode=lambda: self.mode)
+        storage = SimpleNamespace(cookie_secret=b"of this test")
+        services = SimpleNamespace(settings=Settings(), answering=answering, storage=storage)
+        app.extensions["services"] = services
+        app.config["MAX_CONTENT_LENGTH"] = MEGABYTE
+        app.register_blueprint(pages)
+        app.register_blueprint(assets)
+        self._add_lookups(app)
+
+        @app.post("/api/chat")
+        def chat() -> Response:
+            self.asked.append(request.get_json())
+            return Response(self.answer(), mimetype="text/event-stream")
 
         @app.after_request
         def secure(response: Response) -> Response:

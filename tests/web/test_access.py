@@ -105,6 +105,7 @@ ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("GET", "/health"): (PUBLIC, {}),
     ("GET", "/ready"): (PUBLIC, {}),
     ("GET", "/static/<path:filename>"): (PUBLIC, {}),
+    ("GET", "/static/v/<version>/<path:filename>"): (PUBLIC, {}),
     ("GET", "/api/session"): (PUBLIC, {}),
     ("POST", "/api/session"): (PUBLIC, {"json": {"key": "wrong"}}),
     ("DELETE", "/api/session"): (PUBLIC, {}),
