@@ -207,7 +207,15 @@ def test_what_a_question_names_is_shown_while_it_is_written_and_can_be_taken_awa
     assert problems == []
 
 
-ON_DEMAND = ("chat/figures.js", "original/original.js", "original/pages.js")
+ON_DEMAND = (
+    "chat/evidence.js",
+    "chat/figures.js",
+    "chat/further.js",
+    "chat/peek.js",
+    "chat/sharing.js",
+    "original/original.js",
+    "original/pages.js",
+)
 """What the pages load when it is wanted; other tests press the buttons."""
 
 

@@ -4,7 +4,6 @@ import {
 import { showLedger, stoppedText } from "./ledger.js";
 import { Listening } from "./listening.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
-import { wirePeek } from "./peek.js";
 import { beginningText, StepsView } from "./steps.js";
 import { announceNow, element } from "../common/dom.js";
 import { count, countSources, decimal, scopeLine } from "../common/format.js";
@@ -59,7 +58,17 @@ export class AnswerView {
     this.#showMarkdown = markdownView(this.#find(".answer-body"),
       (fragment) => linkCitations(fragment, (number) => this.source(number)));
     this.#progress(beginningText({ mode, attachments }));
-    wirePeek(this.#find(".answer"), (button) => this.sourceOf(button));
+    const first = new AbortController();
+    for (const name of ["pointerover", "focusin"]) {
+      root.addEventListener(name, (event) => this.#wirePeek(event, first), { signal: first.signal });
+    }
+  }
+
+  /** What shows the passages behind numbers is loaded with the first pointer or focus that comes near one. */
+  async #wirePeek(event, first) {
+    first.abort();
+    const { wirePeek } = await import("./peek.js");
+    wirePeek(this.#find(".answer"), (button) => this.sourceOf(button), event);
   }
 
   source(number) {

@@ -3,7 +3,6 @@ import { attachments, completed, setAttachments, whatIsMissing } from "./attachm
 import {
   editQuestion, endEditing, focusComposer, offerAgain, returnToComposer, setStreaming, showDraft, showReason,
 } from "./composer.js";
-import { closeEvidence } from "./evidence.js";
 import { refreshList, showCurrent } from "./list.js";
 import { payloadFor, questionFrom, questionOf, scope } from "./question.js";
 import { beginningText } from "./steps.js";
@@ -65,7 +64,8 @@ function empty() {
   edited = null;
   endEditing();
   setAttachments([]);
-  closeEvidence();
+  // Nothing is open where it was never loaded.
+  if (byId("evidence").open) import("./evidence.js").then(({ closeEvidence }) => closeEvidence());
   turns = [];
   log.replaceChildren();
   byId("earlier").hidden = true;

@@ -1,5 +1,4 @@
 import { addressOf } from "./address.js";
-import { openRename, openShare, wireSharing } from "./sharing.js";
 import { at, getJson, sendJson } from "../common/api.js";
 import { showError, wireDialog } from "../common/components.js";
 import { announceNow, byId, element, hasKeyboard } from "../common/dom.js";
@@ -154,7 +153,23 @@ async function remove({ conversation_id: id, title }) {
   }, { takeFocus: true });
 }
 
-const ACTIONS = { rename: openRename, share: openShare, delete: remove };
+let sharing = null;
+
+/** Its dialogs are wired when one is wanted first. */
+async function loadSharing() {
+  const loaded = await import("./sharing.js");
+  sharing ??= loaded.wireSharing({ onChange: async ({ conversation_id: id }) => {
+    await load();
+    focusRow(id);
+  } });
+  return loaded;
+}
+
+const ACTIONS = {
+  rename: async (conversation) => (await loadSharing()).openRename(conversation),
+  share: async (conversation) => (await loadSharing()).openShare(conversation),
+  delete: remove,
+};
 
 async function act(name) {
   const { conversation_id: id } = chosen;
@@ -216,10 +231,6 @@ export function wireList(callbacks) {
   wireDialog(dialog);
   wireRows();
   wireKeys();
-  wireSharing({ onChange: async ({ conversation_id: id }) => {
-    await load();
-    focusRow(id);
-  } });
   dialog.addEventListener("close", showToggle);
   hasRoom.addEventListener("change", settle);
   document.addEventListener("visibilitychange", () => document.hidden || load());

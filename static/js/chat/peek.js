@@ -46,8 +46,9 @@ function show(button, source) {
 /**
  * @param {HTMLElement} root whose numbers it is for
  * @param {(button: HTMLElement) => any} sourceOf
+ * @param {Event} first what came near them before this was there
  */
-export function wirePeek(root, sourceOf) {
+export function wirePeek(root, sourceOf, first) {
   const at = ({ target }) => target.closest?.("button.citation");
   const soon = (event) => {
     const button = at(event);
@@ -55,15 +56,19 @@ export function wirePeek(root, sourceOf) {
     clearTimeout(waiting);
     waiting = setTimeout(() => show(button, sourceOf(button)), WAIT_MS);
   };
-  root.addEventListener("pointerover", (event) => {
+  const hover = (event) => {
     if (event.pointerType === "mouse") soon(event);
-  });
-  root.addEventListener("pointerout", (event) => { if (at(event)) hide(); });
-  root.addEventListener("focusin", (event) => {
+  };
+  const focus = (event) => {
     if (at(event)?.matches(":focus-visible")) soon(event);
-  });
+  };
+  root.addEventListener("pointerover", hover);
+  root.addEventListener("pointerout", (event) => { if (at(event)) hide(); });
+  root.addEventListener("focusin", focus);
   root.addEventListener("focusout", (event) => { if (at(event)) hide(); });
   root.addEventListener("click", hide);
+  if (first.type === "focusin") focus(first);
+  else hover(first);
 }
 
 addEventListener("scroll", hide, { passive: true });

@@ -77,4 +77,5 @@ export function wireSharing(callbacks) {
   // Browsers offer the clipboard to secure pages only.
   byId("share-copy").hidden = !navigator.clipboard;
   byId("share-copy").addEventListener("click", copyLink);
+  return callbacks;
 }

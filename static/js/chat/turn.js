@@ -1,6 +1,4 @@
 import { AnswerView } from "./answer.js";
-import { openEvidence } from "./evidence.js";
-import { showFurther } from "./further.js";
 import { askQuestion, resumeAnswer } from "../common/api.js";
 import { cloneTemplate } from "../common/dom.js";
 import { fromQuestionLabel, isAttachment, suggestionLabel } from "../common/format.js";
@@ -205,16 +203,25 @@ export class Turn {
     this.#showUsed(answer);
     this.#suggest(answer.suggested_scope);
     this.#showTaken(answer.scope);
-    if (this.#isNew) showFurther(this.#reply.querySelector(".further"), this, answer);
+    if (this.#isNew) this.#offerFurther(answer);
+  }
+
+  async #offerFurther(answer) {
+    const section = this.#reply.querySelector(".further");
+    const { showFurther } = await import("./further.js");
+    showFurther(section, this, answer);
   }
 
   #startAnswer(options = {}) {
     const reply = this.#blankReply.cloneNode(true);
     this.#reply.replaceWith(reply);
     const view = new AnswerView(reply, this, options);
-    reply.addEventListener("click", ({ target }) => {
+    reply.addEventListener("click", async ({ target }) => {
       const button = target.closest("[data-citation], [data-chunk]");
-      if (button) openEvidence(view.sourceOf(button), button);
+      if (!button) return;
+      const source = view.sourceOf(button);
+      const { openEvidence } = await import("./evidence.js");
+      openEvidence(source, button);
     });
     return view;
   }
