@@ -221,7 +221,10 @@ def _request_id() -> str:
 
 
 def _respond(body: dict[str, Any], status: int) -> Response:
-    wants_page = request.method == "GET" and request.accept_mimetypes.best == "text/html"
+    wants_page = (
+        request.method == "GET"
+        and request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html"
+    )
     # Asked by a name that is none, the page has no addresses.
     if wants_page and not isinstance(request.routing_exception, BadRequest) and not request.path.startswith("/api"):
         page = render_template("error.html", status=status, message=body["error"]["message"])

@@ -22,7 +22,9 @@ from chatbot.schema import DocumentRecord
 from chatbot.services import Services
 from tests.web.conftest import QUESTION, error_of
 
-BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+# As Chromium 156 sends it.
+KINDS = "text/html,application/xhtml+xml,application/xml;q=0.9,image/jxl,image/avif,image/webp,image/apng,*/*;q=0.8"
+BROWSER = {"Accept": f"{KINDS},application/signed-exchange;v=b3;q=0.7"}
 SECRET = "hunter2 at /home/someone/secret.py"
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from flask import Flask
@@ -191,7 +192,7 @@ class TestLateFailures:
         ids=["401", "too long", "drop", "error event"],
     )
     def test_a_late_one_is_the_last_event(self, port, server, services, reply, code) -> None:
-        server.always(CHAT, reply)
+        server.always(CHAT, replace(reply, silent_before=0.5))  # the stream has begun by then
         events = ask(port, query=QUESTION)
         assert names(events)[:3] == ["step", "sources", "step"]
         assert names(events)[-1] == "error"
@@ -203,7 +204,7 @@ class TestLateFailures:
         assert stored(services) == (0, 0)
 
     def test_an_answer_that_is_no_json_is_an_error_without_its_trace(self, port, server, services) -> None:
-        server.chat(Reply(raw=b"data: {broken sk-secret-4711\n\n"))
+        server.chat(Reply(raw=b"data: {broken sk-secret-4711\n\n", silent_before=0.5))
         events = ask(port, query=QUESTION)
         assert names(events) == ["step", "sources", "step", "error"]
         assert "broken" not in str(events[-1].data)

@@ -34,11 +34,13 @@ const isShared = () => source.startsWith("/api/shared/");
 function setConversation(id, title = "") {
   conversationId = id;
   document.title = title ? `${title} · ${TITLE}` : TITLE;
+  byId("conversation-title").textContent = title || "Conversation";
   showCurrent(id);
 }
 
 function showBegun(isBegun) {
   byId("welcome").hidden = isBegun;
+  byId("conversation-title").hidden = !isBegun;
   if (!isShared()) byId("new-chat").hidden = !isBegun;
 }
 

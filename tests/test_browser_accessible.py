@@ -1,0 +1,146 @@
+"""axe-core over every view and dialog, best practice included, by day and by night, wide and on a phone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from flask import Flask
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from chatbot.factory import close_app, create_app
+from chatbot.ingestion.sources import Source, make_document
+from chatbot.loaders import loader_for
+from chatbot.settings import Settings
+from chatbot.shipped import SAMPLE_DATA
+from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
+from tests.test_browser import chromium, launched
+from tests.web.live import served
+
+__all__ = ["chromium", "launched"]
+SIZES: dict[str, ViewportSize] = {"wide": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
+REPLY = Reply(
+    ["It is 7.67% [1], was 5.1% once [1] and **rises**.\n\n| Country | Rate |\n|---|---|\n| Kenya | 7.67% [1] |"]
+)
+QUESTION = "What was the inflation rate of Kenya in 2023?"
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    with FakeOpenAI() as server:
+        server.always(CHAT, REPLY)
+        folder = tmp_path_factory.mktemp("data")
+        own = {**server.as_settings, "embedding_provider": "hashing", "sample_data": "off", "summaries": "off"}
+        made = create_app(Settings(data_dir=folder, **own))
+        for name in ("kenya-2024.pdf", "somalia-2023.md"):
+            path = SAMPLE_DATA / "country_reports" / name
+            about = {"country_name": name.split("-")[0].title(), "year": int(name[-8:].split("-")[-1].split(".")[0])}
+            source = Source(path, path.as_posix(), metadata=about, listed=True)
+            made.extensions["services"].ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
+        yield made
+        close_app(made)
+
+
+@pytest.fixture(scope="module")
+def address(app: Flask) -> Iterator[str]:
+    with served(app) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+def ask(page: Page) -> None:
+    page.locator("#question").fill(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.locator(".answer-footer").last).to_be_visible()
+    expect(page.locator(".turn").last.locator(".further")).to_be_visible()
+
+
+def open_list(page: Page) -> None:
+    if not page.locator("#conversations").is_visible():
+        page.locator("#conversations-button").click()
+
+
+def row_action(page: Page, name: str) -> None:
+    open_list(page)
+    page.locator("#conversation-list .more").first.click()
+    page.locator("#conversation-menu").get_by_text(name).click()
+
+
+def chat_views(page: Page, address: str) -> Iterator[str]:
+    page.goto(address)
+    yield "start"
+    page.locator("#scope-button").click()
+    yield "scope"
+    page.locator("#scope-done").click()
+    page.locator("#attach-button").click()
+    expect(page.locator("#attach-formats")).not_to_be_empty()
+    yield "attach"
+    page.keyboard.press("Escape")
+    ask(page)
+    yield "answer"
+    page.locator(".ledger summary").last.click()
+    page.locator(".answer-body .citation").first.click()
+    expect(page.locator("#evidence-original")).to_be_visible()
+    yield "passage"
+    page.locator("#evidence-original").click()
+    expect(page.locator(".pdf-text .marked").first).to_be_visible()
+    yield "original"
+    page.keyboard.press("Escape")
+    page.locator("#evidence-close").click()
+    open_list(page)
+    yield "conversations"
+    row_action(page, "Rename")
+    yield "rename"
+    page.keyboard.press("Escape")
+    row_action(page, "Share")
+    page.locator("#share-make").click()
+    expect(page.locator("#share-link")).not_to_have_value("")
+    yield "share"
+    page.goto(page.locator("#share-link").input_value())
+    expect(page.locator(".answer-footer")).to_be_visible()
+    yield "shared"
+    page.goto(f"{address}/c/none")
+    expect(page.locator("#missing")).to_be_visible()
+    yield "missing"
+
+
+def library_views(page: Page, address: str) -> Iterator[str]:
+    page.goto(f"{address}/documents")
+    expect(page.locator("#documents")).to_have_attribute("aria-busy", "false")
+    yield "documents"
+    page.locator("#rows button").first.click()
+    expect(page.locator("#passages li").first).to_be_visible()
+    yield "document"
+    page.locator("#document-dialog [data-action=edit]").click()
+    yield "edit"
+    page.goto(f"{address}/none")
+    yield "no such page"
+
+
+def problems_of(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {json.dumps([node['html'][:160] for node in one['nodes'][:3]])}" for one in found]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("views", [chat_views, library_views])
+def test_nothing_is_wrong_with_any_view(
+    launched: Browser, address: str, views: Callable[[Page, str], Iterator[str]], theme: str, size: str
+) -> None:
+    wrong: dict[str, list[str]] = {}
+    options = {"viewport": SIZES[size], "color_scheme": theme, "reduced_motion": "reduce", "bypass_csp": True}
+    with launched.new_context(**options) as context:  # type: ignore[arg-type]
+        page = context.new_page()
+        for name in views(page, address):
+            if found := problems_of(page):
+                wrong[name] = found
+    assert wrong == {}
+
+
+def test_axe_finds_what_is_wrong(launched: Browser) -> None:
+    with launched.new_context(bypass_csp=True) as context:
+        page = context.new_page()
+        page.set_content("<html lang=en><title>x</title><main><h1>x</h1><img src=x><button></button></main></html>")
+        assert [problem.split(":")[0] for problem in problems_of(page)] == ["button-name", "image-alt"]
