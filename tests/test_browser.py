@@ -208,6 +208,9 @@ def test_what_a_question_names_is_shown_while_it_is_written_and_can_be_taken_awa
 
 
 ON_DEMAND = (
+    "chat/coverage.js",
+    "chat/ledger.js",
+    "chat/taken.js",
     "chat/evidence.js",
     "chat/figures.js",
     "chat/further.js",

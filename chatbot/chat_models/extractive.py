@@ -49,7 +49,7 @@ _PART = re.compile(r"\W*([^\W\d][\w -]{1,30}):")
 _FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
 _NOTE = re.compile(r"\W*note\b", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
-HEADER = "Quoted from the reports (no language model is configured):"
+HEADER = "Quoted from the reports:"
 _Scores = NDArray[np.float64]
 
 

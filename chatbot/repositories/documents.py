@@ -127,6 +127,10 @@ class DocumentRepository:
         held = index.holdings(scope)
         return {**facets, "total": total, "documents": held.documents, "chunks": held.chunks}
 
+    def pairs(self, one: str, other: str, scope: Scope) -> Mapping[tuple[Value | None, Value | None], int]:
+        """How many reports of a scope have each pair of values of two fields; None where a field is not there."""
+        return self._index().pairs(one, other, scope)
+
     def holdings(self, scope: Scope) -> Holdings:
         """How many reports and passages a scope has."""
         return self._index().holdings(scope)

@@ -105,6 +105,14 @@ class ReportIndex:
         counts = Counter(value for record in self.inside(scope) for value in values_inside(record, field, scope))
         return {value: counts[value] for value in _sorted(counts)}
 
+    def pairs(self, one: str, other: str, scope: Scope) -> Mapping[tuple[Value | None, Value | None], int]:
+        """How many reports have each pair of values of two fields; a table counts for each pair that it has rows of."""
+        return Counter(
+            pair
+            for record in self.inside(scope)
+            for pair in {(values.get(one), values.get(other)) for values in values_of_parts(record, scope)}
+        )
+
     def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
         """Those inside that have this in their title or source, in any case; by title. Not to be changed."""
         inside = self.inside(scope)
@@ -222,8 +230,13 @@ def chunks_inside(record: DocumentRecord, scope: Scope) -> int:
 
 def values_inside(record: DocumentRecord, field: str, scope: Scope) -> set[Value]:
     """Its values of a field, of those parts that the scope admits."""
+    return {found[field] for found in values_of_parts(record, scope) if found.get(field) is not None}
+
+
+def values_of_parts(record: DocumentRecord, scope: Scope) -> list[dict[str, Value]]:
+    """What a scope sees of those parts that it admits."""
     found = (seen(record, part) for part in record.parts if _holds(record, scope))
-    return {values[field] for values in found if values.get(field) is not None and scope.matches(values)}
+    return [values for values in found if scope.matches(values)]
 
 
 def _holds(record: DocumentRecord, scope: Scope) -> bool:

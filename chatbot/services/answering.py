@@ -36,6 +36,8 @@ from .vectors import CurrentVectors, Vectors
 
 READERS = 2
 """Processes that read attachments."""
+NO_MODEL = "needs a language model"
+"""Why a way of answering is not there."""
 
 
 class Answering:
@@ -183,7 +185,7 @@ class Answering:
     def modes(self) -> list[tuple[str, bool, str]]:
         """Each mode, whether it can be used here, and why not."""
         usable = self._usable_modes()
-        return [(name, name in usable, "" if name in usable else "needs a language model") for name in AGENTS.names()]
+        return [(name, name in usable, "" if name in usable else NO_MODEL) for name in AGENTS.names()]
 
     def _usable_modes(self) -> list[str]:
         """All but those whose work is writing, where nothing can write."""

@@ -13,6 +13,7 @@ from ..grounding.figure_list import listed_figures
 from ..ingestion.pipeline import passages
 from ..ingestion.watch import Watch
 from ..loaders import suffixes
+from ..questions.mentions import COUNTRY, YEAR
 from ..repositories.held import held
 from ..retrieval.scope import summarise
 from ..schema import Chunk, DocumentRecord, Scope, SearchHit, Status
@@ -59,6 +60,15 @@ def facets() -> Response:
     fields, wanted = [field] if field else (), request.args.get("q", "")
     found = services().storage.documents.facets(scope, fields=fields, q=wanted, limit=limit, offset=offset)
     return jsonify(found)
+
+
+@documents.get("/api/coverage")
+@held()
+def coverage() -> Response:
+    """How many reports there are of each country and edition; null where a report has none."""
+    found = services().storage.documents.pairs(COUNTRY, YEAR, query_scope())
+    ordered = sorted(found.items(), key=lambda item: tuple(map(str, item[0])))
+    return jsonify({"cells": [{COUNTRY: c, YEAR: y, "documents": count} for (c, y), count in ordered]})
 
 
 @documents.get("/api/figures")

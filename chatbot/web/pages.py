@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, make_response, render_template
 
 from ..schema.chat import QUERY_CHARACTERS
+from ..services.answering import NO_MODEL
 from .access import with_owner
 from .services import services
 
@@ -59,7 +60,8 @@ def _chat(shared: str = "") -> Response:
         "chat.html",
         shared=shared,
         examples=EXAMPLES,
-        modes=modes(),
+        modes=(offered := modes()),
+        quotes_only=any(mode["reason"] == NO_MODEL for mode in offered),
         mode=services().answering.default_mode(),
         longest_question=QUERY_CHARACTERS,
     )

@@ -105,7 +105,7 @@ class TestKeyless:
         kenya, mali = told.items("plan")
         assert told.answer.trace.usage.calls == 0
         head, of_kenya, of_mali = told.answer.response.split("**What is")
-        assert head.startswith("Quoted from the reports (no language model is configured):")
+        assert head.startswith("Quoted from the reports:")
         assert kenya == f"What is{of_kenya.partition('**')[0]}"
         assert mali == f"What is{of_mali.partition('**')[0]}"
         assert "52,428,290" in of_kenya

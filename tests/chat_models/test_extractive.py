@@ -38,8 +38,7 @@ def quotes(text: str) -> list[tuple[str, int]]:
 def test_it_says_that_it_quotes_and_where_the_quotation_stands() -> None:
     paged = passage(1, "Kenya had 52,428,290 people.", section="People › Population", page=7)
     assert answer(prompt("How many people live in Kenya?", paged)) == (
-        "Quoted from the reports (no language model is configured):\n"
-        "\n- **Kenya 2023, Population, page 7:** “Kenya had 52,428,290 people.” [1]\n"
+        "Quoted from the reports:\n\n- **Kenya 2023, Population, page 7:** “Kenya had 52,428,290 people.” [1]\n"
     )
 
 

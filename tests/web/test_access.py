@@ -112,6 +112,7 @@ ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("GET", "/api/reports"): (LIBRARY, {}),
     ("GET", "/api/facets"): (LIBRARY, {}),
     ("GET", "/api/scope"): (LIBRARY, {}),
+    ("GET", "/api/coverage"): (LIBRARY, {}),
     ("GET", "/api/chunks/<path:chunk_id>/further"): (LIBRARY, {}),
     ("GET", "/api/figures"): (LIBRARY, {}),
     ("GET", "/api/collections"): (LIBRARY, {}),

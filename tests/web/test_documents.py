@@ -99,6 +99,17 @@ class TestList:
     def test_filters(self, client: FlaskClient, asked: dict[str, Any], countries: list[str]) -> None:
         assert [title.partition(":")[0] for title in titles(client, **asked)] == countries
 
+    def test_how_many_there_are_of_each_country_and_edition(self, client: FlaskClient) -> None:
+        kenya = {"country_name": "Kenya", "year": 2023, "documents": 1}
+        found = client.get("/api/coverage").get_json()["cells"]
+        assert kenya in found
+        assert {(cell["country_name"], cell["year"]) for cell in found} == {
+            ("Kenya", 2023),
+            ("Mali", 2021),
+            (None, None),
+        }
+        assert client.get("/api/coverage?country_name=Mali").get_json()["cells"][0]["country_name"] == "Mali"
+
     def test_pages_of_the_list_say_how_many_there_are_in_all(self, client: FlaskClient) -> None:
         pages = [client.get(f"/api/documents?limit=2&offset={offset}").get_json() for offset in (0, 2, 4)]
         assert [len(page["documents"]) for page in pages] == [2, 1, 0]

@@ -1,10 +1,9 @@
 import {
   explainUnsupported, linkCitations, markUnsupported, missingIn, plainSources, sourceItem,
 } from "./citations.js";
-import { showLedger, stoppedText } from "./ledger.js";
 import { Listening } from "./listening.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
-import { beginningText, StepsView } from "./steps.js";
+import { beginningText, StepsView, stoppedText } from "./steps.js";
 import { announceNow, element } from "../common/dom.js";
 import { count, countSources, decimal, scopeLine } from "../common/format.js";
 
@@ -193,7 +192,7 @@ export class AnswerView {
     this.#find(".unsupported-lines").replaceChildren(
       ...unsupported.map((sentence) => element("li", { text: explainUnsupported(sentence) })));
     this.#showStopped(trace?.stopped_by);
-    showLedger(this.#find(".ledger"), answer);
+    import("./ledger.js").then(({ showLedger }) => showLedger(this.#find(".ledger"), answer));
     this.#wireCopy([response, !isReport && plainSources(citations)].filter(Boolean).join("\n\n"));
     if (isReport) this.#wireDownload(response);
   }

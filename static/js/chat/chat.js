@@ -1,13 +1,13 @@
 import { goTo, idInAddress, keepDraft } from "./address.js";
-import { ask, clear, current, leave, open, openShared, stop } from "./conversation.js";
+import { ask, askBefore, clear, current, leave, open, openShared, stop } from "./conversation.js";
 import { focusComposer, wireComposer, wireMode } from "./composer.js";
 import { wireAttachments } from "./attachments.js";
 import { watchIndexing } from "./indexing.js";
 import { refreshList, wireList } from "./list.js";
 import { scope } from "./question.js";
 import { showScope } from "./scope.js";
-import { wireTaken } from "./taken.js";
-import { all, byId } from "../common/dom.js";
+import { chooseDocument, showStart } from "./start.js";
+import { byId } from "../common/dom.js";
 import { watchSheets } from "../common/sheets.js";
 import { offerUndo, withdrawUndo } from "../common/toast.js";
 
@@ -37,14 +37,17 @@ function go(id) {
 }
 
 function wireExamples() {
-  for (const button of all(document, "[data-example]")) {
+  byId("examples").addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-example]");
+    if (!button) return;
     const { question, filters } = JSON.parse(button.dataset.example);
-    button.addEventListener("click", () => {
-      scope.replace(filters ?? {});
-      ask(question);
-      focusComposer();
-    });
-  }
+    scope.replace(filters ?? {});
+    ask(question);
+    focusComposer();
+  });
+  scope.addEventListener("counted", (event) => {
+    if (!scope.entries().length) showStart(/** @type {CustomEvent} */ (event).detail);
+  });
 }
 
 /** Esc stops the answer, where nothing is open that it closes. */
@@ -68,11 +71,17 @@ async function start() {
   wireMode();
   watchSheets();
   if (shared) return openShared(shared);
+  wireExamples();
   const countScope = showScope(scope);
   wireComposer({ onAsk: ask, onStop: stop, onDraft: (text) => keepDraft(current(), text) });
   wireAttachments();
-  wireTaken();
-  wireExamples();
+  // What a question names is looked at from its first letter on.
+  byId("question").addEventListener("input", async () => {
+    const { takeAutoScope, wireTaken } = await import("./taken.js");
+    askBefore(takeAutoScope);
+    wireTaken();
+  }, { once: true });
+  chooseDocument(scope);
   wireEscape();
   wireBrand();
   wireList({ onOpen: go, onGone: newChat, current });

@@ -6,7 +6,6 @@ import {
 import { refreshList, showCurrent } from "./list.js";
 import { payloadFor, questionFrom, questionOf, scope } from "./question.js";
 import { beginningText } from "./steps.js";
-import { takeAutoScope } from "./taken.js";
 import { Turn } from "./turn.js";
 import { getJson, sendJson } from "../common/api.js";
 import { announce, byId } from "../common/dom.js";
@@ -28,6 +27,13 @@ let source = "";
 let edited = null;
 
 export const current = () => conversationId;
+
+/** @type {(() => false | undefined) | null} whether a question's own words may narrow it, once that is looked at */
+let takeAutoScope = null;
+
+export function askBefore(take) {
+  takeAutoScope = take;
+}
 
 const isShared = () => source.startsWith("/api/shared/");
 
@@ -136,7 +142,7 @@ const BUSY = "An answer is being written. Wait for it, or stop it with Esc.";
 export function ask(question, { page, autoScope } = {}) {
   const reason = streaming ? BUSY : whatIsMissing(attachments());
   if (reason) return reason;
-  const wanted = takeAutoScope();
+  const wanted = takeAutoScope?.();
   const replaced = edited;
   edited = null;
   withdrawUndo();

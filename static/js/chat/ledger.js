@@ -30,13 +30,6 @@ const STAGES = {
 };
 
 const COUNTS = ["calls", "cached_calls", "failed_calls", "prompt_tokens", "completion_tokens", "embedding_tokens", "ms"];
-const STOPPED = {
-  calls: "all model calls that one question may make are used up",
-  tokens: "all tokens that one question may use are used up",
-  seconds: "the time for one question is over",
-  model: "the language model failed",
-};
-
 function stageName({ stage, runs }) {
   const name = STAGES[stage] ?? stage.charAt(0).toUpperCase() + stage.slice(1).replaceAll("_", " ");
   return runs > 1 ? `${name}, ${runs} times` : name;
@@ -98,7 +91,3 @@ export function showLedger(root, { trace, conversation_usage: usage }) {
   line.hidden = !usage;
   if (usage) line.textContent = conversationText(usage);
 }
-
-/** Why an answer ended before its end; "" where it did not. */
-export const stoppedText = (by) =>
-  (by ? `Stopped early: ${STOPPED[by] ?? by}. This is the best answer so far.` : "");

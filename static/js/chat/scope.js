@@ -1,8 +1,10 @@
 import { getJson } from "../common/api.js";
-import { byId, element, hasKeyboard } from "../common/dom.js";
+import { all, byId, element, hasKeyboard } from "../common/dom.js";
 import { scopeNames, scopeSize, valueLabel } from "../common/format.js";
 
-export const FIELDS = ["country_name", "year", "type"];
+export const FIELDS = ["country_name", "year", "type", "document_name"];
+/** Names that one list shows; further ones are looked for on the server. */
+const MOST_NAMES = 300;
 
 const isValid = (field, value) => value !== "" && (field !== "year" || /^\d{1,4}$/.test(value));
 
@@ -84,10 +86,12 @@ function facetValues(scope, field, facets) {
   return [...found, ...missing.map((value) => ({ value, documents: 0 }))];
 }
 
-function filterCountries() {
-  const wanted = simplify(byId("country-search").value.trim());
-  for (const label of panel.querySelectorAll("[data-field=country_name] .option")) {
-    label.hidden = !simplify(label.querySelector(".option-name").textContent).includes(wanted);
+function filterOptions() {
+  for (const search of panel.querySelectorAll(".option-search")) {
+    const wanted = simplify(search.value.trim());
+    for (const label of search.closest("fieldset").querySelectorAll(".option")) {
+      label.hidden = !simplify(label.querySelector(".option-name").textContent).includes(wanted);
+    }
   }
 }
 
@@ -99,7 +103,7 @@ function showOptions(scope, facets) {
     list.replaceChildren(...facetValues(scope, field, facets).map((facet) => option(scope, field, facet)));
     [...list.querySelectorAll("input")].find((box) => box.value === focused)?.focus({ preventScroll: true });
   }
-  filterCountries();
+  filterOptions();
 }
 
 function chip(scope, { field, value }, index) {
@@ -126,6 +130,29 @@ function showFacetError(message) {
   byId("scope-error").hidden = !message;
 }
 
+async function findNames(scope, signal) {
+  const query = new URLSearchParams([...new URLSearchParams(scope.query()), ["field", "document_name"],
+    ["q", byId("document-search").value.trim()]]);
+  return (await getJson(`/api/facets?${query}`, signal)).document_name;
+}
+
+/** A link may name what is not there: it opens with what is, and says so. */
+function dropUnknown(scope, { status, details }) {
+  const wrong = (Array.isArray(details) ? details : []).map(({ field, valid_values: valid }) =>
+    ({ field: String(field).replace("filters.", ""), valid: (valid ?? []).map(String) }));
+  const known = wrong.filter(({ field }) => FIELDS.includes(field));
+  if (status !== 400 || !known.length) return false;
+  const names = known.flatMap(({ field, valid }) =>
+    scope.values(field).filter((value) => !valid.includes(value)).flatMap((value) => scopeNames({ [field]: value })));
+  unknownSaid = `Not in these reports: ${names.join(", ")}. Choose from what is here.`;
+  setOpen(true);
+  const kept = Object.fromEntries(known.map(({ field, valid }) => [field, scope.values(field).filter((one) => valid.includes(one))]));
+  scope.replace({ ...scope.filters(), ...kept });
+  return true;
+}
+
+let unknownSaid = "";
+
 function facetLoader(scope) {
   let pending = null;
   return async () => {
@@ -133,11 +160,15 @@ function facetLoader(scope) {
     pending = new AbortController();
     try {
       const facets = await getJson(`/api/facets?${scope.query()}`, pending.signal);
-      showFacetError("");
+      if (facets.total?.document_name > MOST_NAMES) facets.document_name = await findNames(scope, pending.signal);
+      showFacetError(unknownSaid);
+      unknownSaid = "";
+      scope.dispatchEvent(new CustomEvent("counted", { detail: facets }));
       showOptions(scope, facets);
       byId("scope-count").textContent = scopeSize(facets);
     } catch (error) {
       if (error.name === "AbortError") return;
+      if (dropUnknown(scope, error)) return;
       showFacetError(error.message);
       byId("scope-count").textContent = "Scope not available";
     }
@@ -152,6 +183,15 @@ function setOpen(open) {
   else if (panel.contains(document.activeElement) || document.activeElement === document.body) button.focus();
 }
 
+function wireCoverage(scope) {
+  for (const fold of all(document, ".coverage")) {
+    fold.addEventListener("toggle", async () => {
+      const { showCoverage } = await import("./coverage.js");
+      showCoverage(fold.querySelector(".coverage-box"), scope);
+    }, { once: true });
+  }
+}
+
 function wirePanel(scope) {
   button.addEventListener("click", () => setOpen(panel.hidden));
   byId("scope-done").addEventListener("click", () => setOpen(false));
@@ -159,7 +199,10 @@ function wirePanel(scope) {
     scope.replace({});
     byId("scope-done").focus();
   });
-  byId("country-search").addEventListener("input", filterCountries);
+  byId("country-search").addEventListener("input", filterOptions);
+  byId("document-search").addEventListener("input", filterOptions);
+  byId("document-search").addEventListener("change", () => scope.dispatchEvent(new Event("search")));
+  wireCoverage(scope);
   document.addEventListener("pointerdown", ({ target }) => {
     if (!panel.contains(target) && !button.contains(target)) setOpen(false);
   });
@@ -178,6 +221,7 @@ export function showScope(scope) {
     return load();
   };
   scope.addEventListener("change", refresh);
+  scope.addEventListener("search", load);
   wirePanel(scope);
   refresh();
   return load;

@@ -298,3 +298,14 @@ export class StepsView {
     }
   }
 }
+
+const STOPPED = {
+  calls: "all model calls that one question may make are used up",
+  tokens: "all tokens that one question may use are used up",
+  seconds: "the time for one question is over",
+  model: "the language model failed",
+};
+
+/** Why an answer ended before its end; "" where it did not. */
+export const stoppedText = (by) =>
+  (by ? `Stopped early: ${STOPPED[by] ?? by}. This is the best answer so far.` : "");

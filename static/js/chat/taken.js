@@ -66,5 +66,6 @@ export function takeAutoScope() {
 
 export function wireTaken() {
   textarea.addEventListener("input", lookSoon);
+  lookSoon();
   scope.addEventListener("change", lookSoon);
 }

@@ -73,6 +73,8 @@ export class DocumentView {
       element("div", {}, element("dt", { text: name }), element("dd", { text: value }))));
     for (const button of all(dialog, "[data-action]")) button.hidden = !document.may_change;
     dialog.querySelector("[data-action=reingest]").hidden = !document.may_change || !document.can_reingest;
+    byId("document-ask").hidden = document.status !== "ready";
+    byId("document-ask").href = at(`/?document=${encodeURIComponent(document.document_id)}`);
     byId("document-file").hidden = !document.has_file;
     byId("document-file").href = at(`/api/documents/${encodeURIComponent(document.document_id)}/file`);
     showError(byId("document-message"), document.error ? { message: document.error } : null);

@@ -1,4 +1,4 @@
-import { getJson, sendJson } from "../common/api.js";
+import { at as addressOf, getJson, sendJson } from "../common/api.js";
 import { showIcon, showText } from "../common/components.js";
 import { announce, byId, cloneTemplate } from "../common/dom.js";
 import { count, fileProgress, isFinished, outcomeLine, stateIcon, stateText, when } from "../common/format.js";
@@ -72,6 +72,10 @@ export class IngestionCard {
     row.dataset.document = file.document_id;
     open.hidden = file.state !== "done" || !file.document_id;
     open.setAttribute("aria-label", `Show ${file.name}`);
+    const ask = row.querySelector(".file-ask");
+    ask.hidden = open.hidden;
+    ask.href = addressOf(`/?document=${encodeURIComponent(file.document_id)}`);
+    ask.setAttribute("aria-label", `Ask ${file.name}`);
     if (before && before.state !== file.state && (isFinished(file) || file.state === "waiting")) {
       announce([`${file.name}: ${stateText(file)}.`, file.error].filter(Boolean).join(" "));
     }

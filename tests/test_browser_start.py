@@ -1,0 +1,95 @@
+"""Before the first question: what there is, a scope chosen from it, one document alone, and nothing at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from chatbot.factory import close_app, create_app
+from chatbot.settings import Settings
+from tests.test_browser import chromium, launched, watched
+from tests.web.knowledge import added
+from tests.web.live import served
+
+__all__ = ["chromium", "launched"]
+REPORTS = (("Kenya", 2021), ("Kenya", 2023), ("Mali", 2023))
+
+
+@contextmanager
+def running(folder: Path, reports: tuple[tuple[str, int], ...]) -> Iterator[str]:
+    made = create_app(Settings(data_dir=folder, embedding_provider="hashing", sample_data="off", summaries="off"))
+    for country, year in reports:
+        text = f"# {country}: Country Report {year}\n\n## Growth\n\n{country} grows by 2.{year - 2020}%.\n"
+        name = f"{country.lower()}-{year}.md"
+        added(made.test_client(), (name, text), country_name=country, year=str(year), type="country_report")
+    with served(made) as port:
+        yield f"http://127.0.0.1:{port}"
+    close_app(made)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running(tmp_path_factory.mktemp("data"), REPORTS) as found:
+        yield found
+
+
+@pytest.fixture
+def page(launched: Browser, address: str) -> Iterator[Page]:
+    with watched(launched) as (opened, problems):
+        opened.goto(address)
+        yield opened
+        assert [problem for problem in problems if "400" not in problem] == []
+
+
+def test_what_there_is_chooses_the_scope(page: Page) -> None:
+    expect(page.locator("#coverage-count")).to_have_text("3 reports, 2 countries, 2 editions")
+    page.locator("#coverage summary").click()
+    table = page.locator("#coverage table")
+    expect(table.locator("tr")).to_have_text(["Country20212023", "Kenya11", "Mali–1"])
+    table.get_by_role("button", name="Kenya, 2023: 1").click()
+    chips = page.locator("#scope-chips .chip")
+    expect(chips).to_have_text(["Kenya", "report of 2023"])
+    expect(page.locator("#scope-count")).to_have_text(re.compile("1 report"))
+    page.keyboard.press("ArrowDown")
+    expect(table.get_by_role("button", name="Mali, 2023: 1")).to_be_focused()
+    table.get_by_role("button", name="Kenya, 2023: 1").click()
+    expect(chips).to_have_count(0)
+
+
+def test_examples_are_of_what_is_there(page: Page) -> None:
+    examples = page.locator("#examples .example")
+    expect(examples).to_have_text([re.compile("growth rate.*Kenya · 2023", re.DOTALL)])
+
+
+def test_a_link_with_an_unknown_scope_opens_with_the_choices(page: Page, address: str) -> None:
+    page.goto(f"{address}/?country_name=Atlantis&country_name=Mali")
+    expect(page.locator("#scope-error")).to_have_text("Not in these reports: Atlantis. Choose from what is here.")
+    expect(page.locator("#scope-chips .chip")).to_have_text(["Mali"])
+    expect(page.locator("[data-field=country_name] .option")).to_have_count(2)
+
+
+def test_one_document_alone(page: Page, address: str) -> None:
+    page.goto(f"{address}/documents")
+    page.get_by_role("button", name="Kenya: Country Report 2021", exact=True).click()
+    page.get_by_role("link", name="Ask this document").click()
+    expect(page.locator("#scope-chips .chip")).to_have_text(["Kenya: Country Report 2021"])
+    page.locator("#question").fill("How much does it grow?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".answer-body")).to_contain_text("Kenya grows by 2.1%")
+    expect(page.locator(".scope-line")).to_contain_text("Kenya: Country Report 2021 (chosen) — 1 report")
+
+
+def test_without_any_report_there_is_the_way_to_one(launched: Browser, tmp_path: Path) -> None:
+    with running(tmp_path, ()) as empty, watched(launched) as (page, problems):
+        page.goto(empty)
+        expect(page.get_by_role("heading", name="There are no reports yet")).to_be_visible()
+        expect(page.locator("#examples .example")).to_have_count(0)
+        expect(page.locator("#coverage")).to_be_hidden()
+        page.get_by_role("link", name="Add reports").click()
+        expect(page.get_by_role("heading", name="Knowledge base")).to_be_visible()
+        assert problems == []
