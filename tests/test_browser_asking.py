@@ -207,7 +207,9 @@ def test_marks_in_a_wide_table_do_not_widen_the_page(browser: Page, chat: Script
     turn = ask(browser, mode="direct")
     chat.say((kind, answer))
     finished(browser, turn)
-    expect(turn.locator(".unsupported-mark")).to_have_count(8)
+    expect(turn.locator(".answer-body .unsupported-mark [aria-hidden]")).to_have_text(["≠"] * 7 + ["○"])
+    meanings = ["≠ A figure, date or name is not in the source", "○ No source is given"]
+    expect(turn.locator(".legend-marks li")).to_have_text(["1 Found in its source", *meanings])
     expect(turn.locator(".unsupported-text").last).to_have_text("9.7 %")
     assert browser.evaluate("document.documentElement.scrollWidth") == PHONE[0]
 

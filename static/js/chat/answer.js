@@ -1,5 +1,5 @@
 import {
-  explainUnsupported, linkCitations, markUnsupported, missingIn, plainSources, sourceItem,
+  explainUnsupported, legend, linkCitations, markUnsupported, missingIn, plainSources, sourceItem,
 } from "./citations.js";
 import { Listening } from "./listening.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
@@ -191,6 +191,7 @@ export class AnswerView {
     this.#find(".truncated-line").hidden = !trace?.truncated;
     this.#find(".unsupported-lines").replaceChildren(
       ...unsupported.map((sentence) => element("li", { text: explainUnsupported(sentence) })));
+    this.#find(".legend-marks").replaceChildren(...legend(unsupported, cited));
     this.#showStopped(trace?.stopped_by);
     import("./ledger.js").then(({ showLedger }) => showLedger(this.#find(".ledger"), answer));
     this.#wireCopy([response, !isReport && plainSources(citations)].filter(Boolean).join("\n\n"));

@@ -72,6 +72,29 @@ export function explainUnsupported(sentence) {
   ].filter(Boolean).join(" ");
 }
 
+/** The gravest first; each has a sign of its own, so that nothing is told by colour alone. */
+const MARKS = {
+  unknown: { sign: "∅", means: "There is no such source", is: ({ unknown }) => unknown.length },
+  figure: { sign: "≠", means: "A figure, date or name is not in the source", is: (one) =>
+    one.figures.length || one.names?.length || one.contradicted?.length },
+  quotation: { sign: "”?", means: "The words quoted are not in the source", is: ({ quotations }) => quotations.length },
+  none: { sign: "○", means: "No source is given", is: (one) => one.no_source },
+};
+
+const kindOf = (sentence) => Object.keys(MARKS).find((kind) => MARKS[kind].is(sentence)) ?? "figure";
+
+const mark = (kind) => element("span", { className: `unsupported-mark ${kind}`, "aria-hidden": "true", text: MARKS[kind].sign });
+
+/** What the marks of an answer mean: those that it has, and what bears none. */
+export function legend(unsupported, citations) {
+  const kinds = Object.keys(MARKS).filter((kind) => unsupported.some((sentence) => kindOf(sentence) === kind));
+  if (!kinds.length) return [];
+  const rows = kinds.map((kind) => element("li", {}, mark(kind), ` ${MARKS[kind].means}`));
+  const sign = element("span", { className: "citation-sign", "aria-hidden": "true", text: "1" });
+  const borne = element("li", {}, sign, " Found in its source");
+  return [...(citations.some(({ supported }) => supported !== false) ? [borne] : []), ...rows];
+}
+
 /** What of the answer the passage with this number should have, and has not. */
 export const missingIn = (number, unsupported) =>
   unsupported.filter(({ numbers }) => numbers.includes(number))
@@ -104,7 +127,7 @@ function find({ places, text }, wanted, from) {
 const placeOf = ({ places }, inside) => places.findIndex(({ node }) => inside.contains(node));
 
 /** Wraps the part of one text node; a citation's button is coloured as a whole. Returns what now stands there. */
-function wrap(node, start, end) {
+function wrap(node, start, end, kind) {
   const button = node.parentElement.closest("button");
   if (button) {
     button.classList.add("unsupported");
@@ -112,13 +135,13 @@ function wrap(node, start, end) {
   }
   const part = start > 0 ? node.splitText(start) : node;
   if (part.length > end - start) part.splitText(end - start);
-  const span = element("span", { className: "unsupported-text" });
+  const span = element("span", { className: `unsupported-text ${kind}` });
   part.replaceWith(span);
   span.append(part);
   return span;
 }
 
-function markRange(places, explanation) {
+function markRange(places, explanation, kind) {
   const nodes = [...new Set(places.map(({ node }) => node))];
   const { end } = places.at(-1);
   let last;
@@ -126,10 +149,10 @@ function markRange(places, explanation) {
     const start = order === 0 ? places[0].index : 0;
     // The bracket of a number that is no citation ends the sentence, too, and so does the unit of a figure.
     const stop = end + (/^(?:\]|\s?[%‰])/.exec(node.data.slice(end))?.[0].length ?? 0);
-    last = wrap(node, start, order === nodes.length - 1 ? stop : node.length);
+    last = wrap(node, start, order === nodes.length - 1 ? stop : node.length, kind);
   }
-  last.after(element("span", { className: "unsupported-mark", title: explanation },
-    element("span", { "aria-hidden": "true", text: "?" }),
+  last.after(element("span", { className: `unsupported-mark ${kind}`, title: explanation },
+    element("span", { "aria-hidden": "true", text: MARKS[kind].sign }),
     element("span", { className: "visually-hidden", text: ` (${explanation}) ` })));
 }
 
@@ -145,7 +168,7 @@ export function markUnsupported(container, unsupported) {
     if (start >= 0) {
       const places = shown.places.slice(start, start + [...wanted].length);
       const explanation = explainUnsupported(sentence);
-      markRange(places, explanation);
+      markRange(places, explanation, kindOf(sentence));
       if (!cell) from = start + [...wanted].length + [...letters(explanation)].length;
       continue;
     }
