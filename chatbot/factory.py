@@ -20,6 +20,8 @@ from .web.documents import documents
 from .web.jobs import jobs
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
+from .web.openapi.document import check_described
+from .web.openapi.views import described
 from .web.pages import pages
 from .web.proxies import BehindProxies
 from .web.resuming import UnderWay
@@ -45,9 +47,10 @@ def create_app(settings: Settings | None = None) -> Flask:
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracing_of(settings)
     app.extensions["under_way"] = UnderWay(services)
-    for views in (pages, sessions, asking, conversations, documents, jobs, monitoring):
+    for views in (pages, sessions, asking, conversations, documents, jobs, monitoring, described):
         app.register_blueprint(views)
     check_rules(app)
+    check_described(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)
     register_error_handlers(app)
     CORS(

@@ -28,6 +28,7 @@ RULES: Mapping[str, Need] = {
     "monitoring.alive": "nothing", "monitoring.ready": "nothing",
     "sessions.show": "nothing", "sessions.sign_in": "nothing", "sessions.sign_out": "nothing",
     "pages.conversation": "nothing", "pages.shared": "nothing",
+    "described.document": "nothing", "described.viewer": "nothing",
     "asking.query": "read", "asking.chat": "read", "asking.search": "read",
     "conversations.index": "read", "conversations.show": "read", "conversations.change": "read",
     "conversations.delete": "read", "conversations.export": "read", "conversations.share": "read",

@@ -102,6 +102,8 @@ ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("GET", "/shared/<token>"): (PUBLIC, {}),
     ("GET", "/api/shared/<token>"): (PUBLIC, {}),
     ("GET", "/documents"): (PUBLIC, {}),
+    ("GET", "/openapi.json"): (PUBLIC, {}),
+    ("GET", "/docs"): (PUBLIC, {}),
     ("GET", "/health"): (PUBLIC, {}),
     ("GET", "/ready"): (PUBLIC, {}),
     ("GET", "/static/<path:filename>"): (PUBLIC, {}),
