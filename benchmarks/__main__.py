@@ -8,7 +8,8 @@ import runpy
 import sys
 
 ALONE = {"growth": "benchmarks.growth", "soak": "benchmarks.soak"}
-ATTACKS = {"hostile": "benchmarks.hostile", "serving": "benchmarks.serving", "campaign": "benchmarks.campaign"}
+ATTACKS = {"hostile": "benchmarks.hostile", "serving": "benchmarks.serving", "campaign": "benchmarks.campaign",
+           "contract": "benchmarks.contract"}  # fmt: skip
 
 
 def main() -> None:

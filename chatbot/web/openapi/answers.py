@@ -10,7 +10,6 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
 from ...schema.chat import Role, Stopper, Threshold, Unsupported
-from ...schema.costs import Usage
 from ...schema.scope import Range, Value
 
 Json = dict[str, Any]
@@ -114,18 +113,23 @@ class Step(TypedDict):
     failed: bool
 
 
-class LedgerRow(TypedDict):
-    """All steps of one name; ``cost`` is null without a price."""
+class Usage(TypedDict):
+    """What was taken of the models."""
 
-    stage: str
-    runs: int
-    ms: float
     prompt_tokens: int
     completion_tokens: int
     embedding_tokens: int
     calls: int
     cached_calls: int
     failed_calls: int
+
+
+class LedgerRow(Usage):
+    """All steps of one name; ``cost`` is null without a price."""
+
+    stage: str
+    runs: int
+    ms: float
     cost: float | None
 
 
@@ -191,13 +195,21 @@ class SharedAnswer(TypedDict):
     message_id: str
 
 
+class ConversationUsage(Usage):
+    """Of all answers of a conversation; ``cost`` is null where a price is missing."""
+
+    questions: int
+    cost: float | None
+    unpriced_tokens: int
+
+
 class Answer(SharedAnswer):
     """The whole answer, and the data of the `done` event."""
 
     suggested_scope: Scope | None
     trace: Trace
     conversation_id: str
-    conversation_usage: Usage | None
+    conversation_usage: ConversationUsage | None
 
 
 class SearchResult(TypedDict):

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...chunkers import CHUNKERS
 from ...ingestion.sources import FIRST_YEAR, LAST_YEAR, LONGEST, MOST_LABELS
 from ..conversations import LONGEST_TITLE
+from ..payloads import one_of
 from ..request import LONGEST_URL, MOST_FILES, MOST_URLS
 from ..sessions import LONGEST_KEY
 
@@ -20,7 +21,8 @@ NOT_BLANK = r"\S"
 Text = Annotated[str, Field(pattern=NOT_BLANK, max_length=300)]
 Kind = Annotated[str, Field(pattern=NOT_BLANK, max_length=LONGEST["type"])]
 Description = Annotated[str, Field(pattern=NOT_BLANK, max_length=LONGEST["description"])]
-Labels = Annotated[list[Annotated[str, Field(max_length=LONGEST["labels"])]], Field(max_length=MOST_LABELS)]
+Labels = Annotated[list[Annotated[str, Field(max_length=LONGEST["labels"])]], Field(max_length=MOST_LABELS)] | str
+"""Or with commas between."""
 Year = Annotated[int, Field(ge=FIRST_YEAR, le=LAST_YEAR)]
 Address = Annotated[str, Field(pattern=r"^https?://", max_length=LONGEST_URL)]
 File = Annotated[str, Field(json_schema_extra={"contentMediaType": "application/octet-stream"})]
@@ -59,6 +61,8 @@ class About(Edit, Reading):
 
 class Pages(About):
     """Web pages to add. ``url`` or ``urls``, not both; ``title`` for one page only."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra=one_of("url", "urls"))
 
     url: Address | None = None
     urls: list[Address] | None = Field(None, min_length=1, max_length=MOST_URLS)

@@ -13,20 +13,18 @@ from werkzeug.routing import Rule
 
 from ...agents import AGENTS
 from ...errors import SettingsError
-from ...ingestion.sources import FIRST_YEAR, LAST_YEAR
 from ...presets import PRESETS
 from ...retrieval import RETRIEVAL_METHODS
+from ...retrieval.scope import REPORT_CONTEXT_FIELDS
 from ...schema.access import NEEDS, Need
 from ...settings import Settings
 from ..access import KEY_COOKIE, RULES, STRANGERS
 from . import answers
-from .operations import FILTERS, JSON, OPERATIONS, Json, Operation, number
+from .operations import EVENTS, FILTERS, JSON, OPERATIONS, SENT, Json, Operation
 
 API_VERSION = "1.0.0"
 """Of the contract: its policy is in docs/api.md."""
 REF = "#/components/schemas/"
-EVENTS = (answers.Begun, answers.Step, answers.Found, answers.Token, answers.Answer, answers.Error)
-"""Data of server-sent events."""
 ERRORS = {
     400: "The request is wrong; `details` name the fields and their valid values.",
     401: "It needs a key, or the one sent is none.",
@@ -39,6 +37,8 @@ ERRORS = {
     503: "Something it depends on does not work, or too much is under way.",
     507: "There is no room for more.",
 }
+NAMES = {"mode": AGENTS.names(), "retrieval_method": RETRIEVAL_METHODS.names(), "preset": list(PRESETS)}
+"""Valid in these fields of a question."""
 _CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
@@ -52,7 +52,7 @@ def check_described(app: Flask) -> None:
 
 def describe(app: Flask, settings: Settings) -> Json:
     """The document. What those without a key may do is as ACCESS has it."""
-    references, schemas = _schemas()
+    references, schemas = _schemas(settings)
     rules = {rule.endpoint: rule for rule in app.url_map.iter_rules()}
     paths: dict[str, Json] = {}
     for endpoint, operation in OPERATIONS.items():
@@ -92,9 +92,9 @@ class _Untitled(GenerateJsonSchema):
         return False
 
 
-def _schemas() -> tuple[dict[Any, Json], Json]:
+def _schemas(settings: Settings) -> tuple[dict[Any, Json], Json]:
     """How each type is referred to, and the schemas of all."""
-    wanted: dict[Any, JsonSchemaMode] = dict.fromkeys((*EVENTS,), "serialization")
+    wanted: dict[Any, JsonSchemaMode] = dict.fromkeys(SENT.values(), "serialization")
     for operation in OPERATIONS.values():
         wanted |= dict.fromkeys(filter(None, (operation.body, operation.form)), "validation")
         answered = (operation.answer, *(operation.also or {}).values())
@@ -103,11 +103,13 @@ def _schemas() -> tuple[dict[Any, Json], Json]:
     found, shared = TypeAdapter.json_schemas(inputs, ref_template=REF + "{model}", schema_generator=_Untitled)
     own = {name: schema for (name, _), schema in found.items() if "$ref" not in schema}
     schemas: Json = {**shared.get("$defs", {}), **own}
-    for name, names in (("mode", AGENTS), ("retrieval_method", RETRIEVAL_METHODS), ("preset", PRESETS)):
-        for body in ("ChatRequest", "SearchRequest"):
-            if name in (fields := schemas[body]["properties"]):
-                valid = names if isinstance(names, Mapping) else names.names()
-                fields[name]["examples"] = list(valid)
+    for body in ("ChatRequest", "SearchRequest"):
+        fields = schemas[body]["properties"]
+        for name, valid in NAMES.items():
+            if name in fields:
+                fields[name] = {"enum": [*valid, fields[name]["default"]]}
+        fields["filters"]["anyOf"][0]["propertyNames"] = {"enum": list(settings.filter_fields)}
+    schemas["ReportContext"]["properties"]["type"]["enum"] = list(REPORT_CONTEXT_FIELDS)
     return {one: {"$ref": REF + one.__name__} for one in wanted}, dict(sorted(schemas.items()))
 
 
@@ -141,6 +143,8 @@ def _in_query(operation: Operation, settings: Settings) -> Iterator[Json]:
     for parameter in operation.query:
         if parameter["name"] == FILTERS:
             yield from (one for one in _scope(settings) if one["name"].partition(".")[0] not in taken)
+        elif parameter["name"] == "field":
+            yield {**parameter, "schema": {"enum": list(settings.filter_fields)}}
         else:
             yield parameter
 
@@ -150,8 +154,8 @@ def _scope(settings: Settings) -> Iterator[Json]:
         items = {"type": "integer" if name == "year" else "string"}
         schema = {"type": "array", "items": items}
         yield {"name": name, "in": "query", "description": "Any of these.", "schema": schema}
-    yield number("year.gte", "From this year on, instead of `year`.", None, FIRST_YEAR, LAST_YEAR)
-    yield number("year.lte", "Up to this year.", None, FIRST_YEAR, LAST_YEAR)
+    for name, meaning in (("year.gte", "From this year on, instead of `year`."), ("year.lte", "Up to this year.")):
+        yield {"name": name, "in": "query", "description": meaning, "schema": {"type": "integer"}}
 
 
 def _body(operation: Operation, references: Mapping[Any, Json]) -> Json:
@@ -170,16 +174,28 @@ def _body(operation: Operation, references: Mapping[Any, Json]) -> Json:
 
 def _responses(rule: Rule, operation: Operation, need: Need, references: Mapping[Any, Json]) -> Json:
     good: Json = {"description": operation.summary}
-    if operation.media != JSON:
+    if operation.media == EVENTS:
+        good = _answered(operation.summary, {"oneOf": list(_events(references))}, EVENTS)
+    elif operation.media != JSON:
         good = _answered(operation.summary, {"type": "string"}, operation.media)
     elif operation.answer is not None:
         good = _answered(operation.summary, references.get(operation.answer, {"type": "object"}))
+    if operation.or_as:
+        good["content"][operation.or_as] = {"schema": {"type": "string"}}
     responses = {str(operation.status): good}
     for status in errors_of(rule, operation, need):
         responses[str(status)] = {"$ref": f"#/components/responses/{status}"}
     for status, type_ in (operation.also or {}).items():
         responses[str(status)] = _answered(ERRORS[status], references[type_])
     return responses
+
+
+def _events(references: Mapping[Any, Json]) -> Iterator[Json]:
+    """Each as its fields; its data is JSON."""
+    for name, type_ in SENT.items():
+        data = {"type": "string", "contentMediaType": JSON, "contentSchema": references[type_]}
+        properties: Json = {"event": {"const": name}, "data": data, "id": {"type": "string"}}
+        yield {"type": "object", "properties": properties, "required": ["event", "data"]}
 
 
 def _answered(description: str, schema: Json, media: str = JSON) -> Json:

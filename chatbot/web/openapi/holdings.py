@@ -11,7 +11,7 @@ from ...schema.costs import StageSums
 from ...schema.documents import Chunking, Status
 from ...schema.ingestions import FileState
 from ...schema.scope import Value
-from .answers import Figure, Hit
+from .answers import ConversationUsage, Figure, Hit
 
 
 class Report(TypedDict):
@@ -130,19 +130,10 @@ class Ingestions(TypedDict):
     ingestions: list[Ingestion]
 
 
-class UsageTotal(TypedDict):
-    """``cost`` is null where a price is missing; ``metered_tokens`` count against the day's budget."""
+class UsageTotal(ConversationUsage):
+    """``metered_tokens`` count against the day's budget."""
 
     metered_tokens: int
-    questions: int
-    prompt_tokens: int
-    completion_tokens: int
-    embedding_tokens: int
-    calls: int
-    cached_calls: int
-    failed_calls: int
-    cost: float | None
-    unpriced_tokens: int
     stages: list[StageSums]
 
 

@@ -57,14 +57,20 @@ class Operation:
     body_needed: bool = True
     also: Mapping[int, Any] | None = None
     """Other statuses that are answered with a type of their own."""
+    or_as: str = ""
+    """Another media type of the same."""
 
 
 QUESTION = {"query": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}}
 STREAM = (
-    "Server-sent events: `step` (Step), `sources` (Found) before the first `token` (Token), at the end `done` (Answer) "
-    "or `error` (Error); with `resume` first `begun` (Begun), and an `id` for all but `done`. A comment line in each "
-    "second of silence."
+    "Server-sent events: `step`, `sources` before the first `token`, at the end `done` with the whole answer, or "
+    "`error`; with `resume` first `begun`, and an `id` for all but `done`. A comment line in each second of silence."
 )
+SENT: Mapping[str, type] = {
+    "begun": answers.Begun, "step": answers.Step, "sources": answers.Found, "token": answers.Token,
+    "done": answers.Answer, "error": answers.Error,
+}  # fmt: skip
+"""The data of each event."""
 BEFORE = text("before", "Those before this answer: its message_id.")
 OPENED = (number("limit", "So many questions with their answers.", conversations.PAGE, 1, conversations.MOST), BEFORE)
 OPERATIONS: Mapping[str, Operation] = {
@@ -101,7 +107,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "conversations.export": Operation(
         "A conversation as a file", answers.ExportedConversation,
         query=(text("format", "As what.", enum=list(conversations.FORMATS), default="markdown"),),
-        notes="Markdown, or this JSON.",
+        or_as="text/markdown",
     ),
     "conversations.share": Operation("A link to read a conversation", answers.Conversation),
     "conversations.revoke": Operation("Revoke the link", status=204),

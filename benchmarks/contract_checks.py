@@ -1,0 +1,19 @@
+"""Checks of schemathesis for `python -m benchmarks contract`, beside its own."""
+
+from __future__ import annotations
+
+import schemathesis
+
+
+@schemathesis.check
+def says_what_is_wrong(
+    ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
+) -> None:
+    """A request of the right form that is refused all the same is told which field, and why."""
+    if case.meta is None or not case.meta.generation.mode.is_positive or response.status_code != 400:
+        return
+    error = response.json()["error"]
+    print("POSITIVE400", case.operation.label, error["message"][:150], flush=True)
+    fields = [detail.get("field") for detail in error["details"]]
+    assert fields, f"no field is named: {error}"
+    assert all(fields), f"no field is named: {error}"
