@@ -1,9 +1,10 @@
 """The running server against its own description (`/openapi.json`), by schemathesis with all its checks.
 
-    python -m benchmarks contract [--examples 20] [--seed 1] [--who nobody reader unknown]
+    python -m benchmarks contract [--examples 20] [--seed 1] [--who visitor reader unknown]
 
-`python app.py` over the sample reports, asked by nobody where everything is open, by a key that may read and by one
-that is not known. Answers are held against closed schemas: a field that is not described is a failure, too.
+`python app.py` over the sample reports, asked by a visitor without a key where everything is open, by a key that may
+read, and by one that is not known. Answers are held against closed schemas: a field that is not described is a failure,
+too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .recorded import server
 
 ROOT = Path(__file__).parent.parent
 SETTINGS = {"EMBEDDING_PROVIDER": "hashing", "CHAT_MODEL": "extractive", "REQUESTS_PER_MINUTE": "0"}
-CALLERS = {"nobody": "open", "reader": "keys", "unknown": "keys"}
+CALLERS = {"visitor": "open", "reader": "keys", "unknown": "keys"}
 """Who asks, and the ACCESS of the server then."""
 
 
@@ -44,14 +45,15 @@ def against_server(who: str, options: Sequence[str]) -> int:
     """What schemathesis returns: 0 = no failure."""
     with tempfile.TemporaryDirectory() as folder:
         settings = {**SETTINGS, "ACCESS": CALLERS[who], "DATA_DIR": f"{folder}/data"}
-        key = {"nobody": "", "reader": made_key(settings), "unknown": "rc_unknown"}[who]
+        key = made_key(settings) if who == "reader" else "rc_unknown"
         with server(ROOT, settings) as url:
+            headers = {"Cookie": cookie(url)} if who == "visitor" else {"Authorization": f"Bearer {key}"}
             with urllib.request.urlopen(f"{url}/openapi.json", timeout=30) as response:
                 description = closed(json.load(response))
             if who != "unknown":
-                description = with_examples(description, url, key)
+                description = with_examples(description, url, headers)
             print(f"\n{who}, ACCESS={CALLERS[who]}", flush=True)
-            return check(description, url, key, Path(folder), options)
+            return check(description, url, headers, Path(folder), options)
 
 
 def made_key(settings: Mapping[str, str]) -> str:
@@ -62,6 +64,12 @@ def made_key(settings: Mapping[str, str]) -> str:
     ).stdout.strip()
 
 
+def cookie(url: str) -> str:
+    """Of somebody who has opened the page."""
+    with urllib.request.urlopen(url, timeout=30) as response:
+        return str(response.headers["Set-Cookie"]).partition(";")[0]
+
+
 def closed(description: dict[str, Any]) -> dict[str, Any]:
     """What is described of an object is all that it has. Nobody but us should hold the answers to that."""
     for schema in description["components"]["schemas"].values():
@@ -70,13 +78,13 @@ def closed(description: dict[str, Any]) -> dict[str, Any]:
     return description
 
 
-def with_examples(description: dict[str, Any], url: str, key: str) -> dict[str, Any]:
+def with_examples(description: dict[str, Any], url: str, headers: Mapping[str, str]) -> dict[str, Any]:
     """For each operation on a thing one that is there, and that no other deletes."""
 
     def ask(method: str, path: str, body: Any = None) -> Any:
-        headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(url + path, data, headers, method=method)) as response:
+        sent = {"Content-Type": "application/json", **headers}
+        with urllib.request.urlopen(urllib.request.Request(url + path, data, sent, method=method)) as response:
             return json.load(response)
 
     documents = [one["document_id"] for one in ask("GET", "/api/documents")["documents"]]
@@ -85,7 +93,7 @@ def with_examples(description: dict[str, Any], url: str, key: str) -> dict[str, 
         "chunk_id": lambda: ask("GET", f"/api/documents/{documents[0]}/chunks")["chunks"][0]["chunk_id"],
         "ingestion_id": lambda: ask("POST", "/api/documents", {"url": "http://nowhere.invalid/"})["ingestion_id"],
     }
-    question = description["paths"]["/query"]["post"]["requestBody"]["content"]["application/json"]["example"]
+    question = {"query": "What is the population growth rate?"}
     for name in ("conversation_id", "message_id"):
         made[name] = lambda name=name: ask("POST", "/query", question)[name]
     made["token"] = lambda: ask("POST", f"/api/conversations/{made['conversation_id']()}/share")["share"]
@@ -97,11 +105,13 @@ def with_examples(description: dict[str, Any], url: str, key: str) -> dict[str, 
     return description
 
 
-def check(description: Mapping[str, Any], url: str, key: str, folder: Path, options: Sequence[str]) -> int:
+def check(
+    description: Mapping[str, Any], url: str, headers: Mapping[str, str], folder: Path, options: Sequence[str]
+) -> int:
     """Run schemathesis; its exit code."""
     file = folder / "openapi.json"
     file.write_text(json.dumps(description), encoding="utf-8")
-    who = ["--header", f"Authorization: Bearer {key}"] if key else []
+    who = [part for name, value in headers.items() for part in ("--header", f"{name}: {value}")]
     command = [
         "schemathesis", "--config-file", str(Path(__file__).with_name("contract.toml")), "run", str(file), "--url", url,
         "--no-color", *who, *options,

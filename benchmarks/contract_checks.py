@@ -13,7 +13,6 @@ def says_what_is_wrong(
     if case.meta is None or not case.meta.generation.mode.is_positive or response.status_code != 400:
         return
     error = response.json()["error"]
-    print("POSITIVE400", case.operation.label, error["message"][:150], flush=True)
     fields = [detail.get("field") for detail in error["details"]]
     assert fields, f"no field is named: {error}"
     assert all(fields), f"no field is named: {error}"

@@ -165,7 +165,7 @@ def _body(operation: Operation, references: Mapping[Any, Json]) -> Json:
     if operation.form is operation.body:
         files = {"type": "array", "items": {"contentMediaType": "application/octet-stream"}, "minItems": 1}
         fields = {"request": references[operation.body], "files": files}
-        schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+        schema = {"type": "object", "properties": fields, "required": ["request"], "additionalProperties": False}
         content["multipart/form-data"] = {"schema": schema}
     elif operation.form is not None:
         content["multipart/form-data"] = {"schema": references[operation.form]}
