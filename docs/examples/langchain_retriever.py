@@ -44,4 +44,8 @@ class ReportRetriever(BaseRetriever):
 
 def _documents(response: httpx2.Response) -> list[Document]:
     hits = response.raise_for_status().json()["hits"]
-    return [Document(hit.pop("text"), id=hit["chunk_id"], metadata=hit) for hit in hits]
+    # A chain shows a model the content only: without its heading, "2.09%" says nothing.
+    return [
+        Document(f"{hit['title']}, {hit['section']}\n{hit.pop('text')}", id=hit["chunk_id"], metadata=hit)
+        for hit in hits
+    ]
