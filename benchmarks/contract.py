@@ -116,8 +116,8 @@ def check(
         "schemathesis", "--config-file", str(Path(__file__).with_name("contract.toml")), "run", str(file), "--url", url,
         "--no-color", *who, *options,
     ]  # fmt: skip
-    environment = {**os.environ, "SCHEMATHESIS_HOOKS": "benchmarks.contract_checks"}
-    return subprocess.call(command, cwd=ROOT, env=environment)
+    environment = {**os.environ, "SCHEMATHESIS_HOOKS": "benchmarks.contract_checks", "PYTHONPATH": str(ROOT)}
+    return subprocess.call(command, cwd=folder, env=environment)  # it leaves what it found last time where it runs
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def needed() -> Need:
 
 def note_change(response: Response) -> None:
     """Into the audit log, where the current request has changed something of the library."""
-    if needed() != "write" or response.status_code >= 400:
+    if needed() != "write" or request.method == "OPTIONS" or "replayed" in g or response.status_code >= 400:
         return
     ids, who, rule = (request.view_args or {}).values(), caller(), request.url_rule
     what = " ".join(ids) or (response.location or "").rpartition("/")[2]

@@ -19,6 +19,7 @@ from ...retrieval.scope import REPORT_CONTEXT_FIELDS
 from ...schema.access import NEEDS, Need
 from ...settings import Settings
 from ..access import KEY_COOKIE, RULES, STRANGERS
+from ..idempotency import HEADER, HEADER_PATTERN, ONCE
 from . import answers
 from .operations import EVENTS, FILTERS, JSON, OPERATIONS, SENT, Json, Operation
 
@@ -32,13 +33,19 @@ ERRORS = {
     404: "There is no such thing, or it is another's.",
     409: "It contradicts what is there or is going on.",
     413: "The body is too large.",
-    422: "A file or page that cannot be read.",
+    422: "A file or page that cannot be read, or the Idempotency-Key of another request.",
     429: "More requests or tokens than are the caller's.",
     503: "Something it depends on does not work, or too much is under way.",
     507: "There is no room for more.",
 }
 NAMES = {"mode": AGENTS.names(), "retrieval_method": RETRIEVAL_METHODS.names(), "preset": list(PRESETS)}
 """Valid in these fields of a question."""
+ONCE_HEADER = {
+    "name": HEADER,
+    "in": "header",
+    "description": "The same request again with the same key is answered as before, for a day, and not done again.",
+    "schema": {"type": "string", "pattern": HEADER_PATTERN},
+}
 _CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
@@ -118,7 +125,8 @@ def _operation(rule: Rule, operation: Operation, references: Mapping[Any, Json],
     described: Json = {"operationId": rule.endpoint.replace(".", "_"), "tags": [tag], "summary": operation.summary}
     notes = [operation.notes, f"Needs a key that may {need}." if need != "nothing" else ""]
     described["description"] = " ".join(filter(None, notes)) or operation.summary
-    if parameters := [*_in_path(rule), *_in_query(operation, settings)]:
+    once = [ONCE_HEADER] if rule.endpoint in ONCE else []
+    if parameters := [*_in_path(rule), *_in_query(operation, settings), *once]:
         described["parameters"] = parameters
     if operation.body is not None:
         described["requestBody"] = _body(operation, references)
@@ -211,6 +219,6 @@ def errors_of(rule: Rule, operation: Operation, need: Need) -> list[int]:
         found.add(404)
     if operation.body is not None:
         found.add(413)
-    if need == "write":
-        found.add(507)
+    if rule.endpoint in ONCE:
+        found |= {409, 422, 507}
     return sorted(found)
