@@ -15,6 +15,7 @@ from .shipped import STATIC, TEMPLATES
 from .stores.atlas.indexes import Polling, ensure_indexes
 from .web.access import check_rules
 from .web.asking import asking
+from .web.callbacks import Callbacks
 from .web.conversations import conversations
 from .web.documents import documents
 from .web.jobs import jobs
@@ -47,6 +48,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracing_of(settings)
     app.extensions["under_way"] = UnderWay(services)
+    app.extensions["callbacks"] = Callbacks(services)
     for views in (pages, sessions, asking, conversations, documents, jobs, monitoring, described):
         app.register_blueprint(views)
     check_rules(app)
@@ -74,7 +76,8 @@ def _start(app: Flask, services: Services) -> None:
         startup: Startup = app.extensions["startup"]
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
     services.ingesting.clear_up()
-    if services.ingesting.finish_deletions() or services.storage.ingestions.active():
+    jobs = services.storage.ingestions
+    if services.ingesting.finish_deletions() or jobs.active() or jobs.untold():
         _run_worker(app)
     if _wants_samples(services):
         samples = app.extensions["samples"] = services.ingesting.sample_reports()
@@ -90,12 +93,14 @@ def _run_worker(app: Flask) -> None:
     services: Services = app.extensions["services"]
     for number in range(services.settings.ingestion_workers):
         startup.supervise(f"ingestion-{number}", services.ingesting.worker.run)
+    startup.supervise("callbacks", app.extensions["callbacks"].run)
 
 
 def close_app(app: Flask) -> None:
     """Stop what runs beside the requests, and close what was opened."""
     services: Services = app.extensions["services"]
     services.ingesting.worker.close()
+    app.extensions["callbacks"].close()
     app.extensions["under_way"].close()
     app.extensions["startup"].close()
     if samples := app.extensions.get("samples"):

@@ -34,7 +34,13 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Reading(Body):
+class Job(Body):
+    """``callback_url`` gets the job (Ingestion) by POST when it is done."""
+
+    callback_url: Address | None = None
+
+
+class Reading(Job):
     """How a report is cut; null: as the settings have it."""
 
     chunk_strategy: str | None = Field(None, json_schema_extra={"enum": [*CHUNKERS.names(), None]})
@@ -82,6 +88,7 @@ class Upload(BaseModel):
     labels: str | None = None
     description: str | None = None
     collection: str | None = None
+    callback_url: Address | None = None
     chunk_strategy: str | None = None
     chunk_size: int | None = None
     chunk_overlap: int | None = None
