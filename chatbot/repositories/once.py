@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 import time
 
 from ..database.core import Database, Json
@@ -29,12 +30,12 @@ class OnceRepository:
             ConflictError: the same request is being done.
         """
         now, id = time.time(), _id(owner, key)
-        new = {"once": owner, "fingerprint": fingerprint, "since": now, "until": now + KEPT_SECONDS}
-        new |= self._rows.expiry(KEPT_SECONDS)
+        mark = secrets.token_hex(8)
+        new = {"once": owner, "fingerprint": fingerprint, "mark": mark, "since": now, "until": now + KEPT_SECONDS}
         self._rows.delete_many({"_id": id, "until": {"$lt": now}})
-        row = self._rows.find_one_and_update({"_id": id}, {"$setOnInsert": new, "$inc": {"asked": 1}}, upsert=True)
-        assert row is not None, "it is there now"
-        if row["asked"] == 1:
+        self._rows.update_one({"_id": id}, {"$setOnInsert": {**new, **self._rows.expiry(KEPT_SECONDS)}}, upsert=True)
+        row = self._rows.find_one({"_id": id})
+        if row is None or row["mark"] == mark:  # None: the first one has failed in this moment
             return None
         if row["fingerprint"] != fingerprint:
             raise KeyReusedError("This Idempotency-Key was sent with another request; send a new one.")
@@ -42,8 +43,8 @@ class OnceRepository:
             answer: Json = row["answer"]
             return answer
         if not now - RUNNING_SECONDS <= row["since"] <= now + RUNNING_SECONDS:
-            mine = {"_id": id, "since": row["since"]}
-            if self._rows.update_one(mine, {"$set": {"since": now}}) == 1:
+            given_up = {"_id": id, "mark": row["mark"]}
+            if self._rows.update_one(given_up, {"$set": {"mark": mark, "since": now}}) == 1:
                 return None
         raise ConflictError("The request with this Idempotency-Key is being done; send it again for its answer.")
 

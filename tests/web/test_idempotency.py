@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from chatbot.errors import ConflictError
-from chatbot.repositories import once
 from chatbot.services import Services
 from tests.conftest import KENYA_2023
 from tests.web.conftest import error_of
@@ -62,29 +58,3 @@ def test_keys_are_of_their_owner(client: FlaskClient) -> None:
 @pytest.mark.parametrize("key", ["", "a b", "x" * 256, "é"])
 def test_a_key_that_is_none(client: FlaskClient, key: str) -> None:
     assert error_of(add(client, key), 400)["details"][0]["field"] == "Idempotency-Key"
-
-
-def test_one_that_is_being_done_is_a_conflict_until_its_process_is_given_up(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = services.storage.once
-    assert kept.begin("me", "k", "request") is None
-    with pytest.raises(ConflictError):
-        kept.begin("me", "k", "request")
-    now = once.time.time()
-    monkeypatch.setattr(once.time, "time", lambda: now + once.RUNNING_SECONDS + 1)
-    assert kept.begin("me", "k", "request") is None
-    answer: dict[str, Any] = {"status": 200, "body": "", "headers": {}}
-    kept.end("me", "k", answer)
-    assert kept.begin("me", "k", "request") == answer
-    monkeypatch.setattr(once.time, "time", lambda: now + once.KEPT_SECONDS + 1)
-    assert kept.begin("me", "k", "another one") is None
-
-
-def test_of_each_owner_the_last_ones_are_kept(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(once, "MOST_KEPT", 2)
-    for key in "abc":
-        assert services.storage.once.begin("me", key, "request") is None
-        services.storage.once.end("me", key, {"body": key})
-    assert services.storage.once.begin("me", "c", "request") == {"body": "c"}
-    assert services.storage.once.begin("me", "a", "request") is None
