@@ -1,5 +1,5 @@
 """`python -m benchmarks compare WHAT`: measurements beside peers, and those of this product alone that take long;
-`hostile`, `serving`, `campaign`: what attacks cost, and whether they are held.
+`hostile`, `serving`, `campaign`, `contract`: what attacks cost, and whether they and the description are held.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ import runpy
 import sys
 
 ALONE = {"growth": "benchmarks.growth", "soak": "benchmarks.soak"}
-ATTACKS = {"hostile": "benchmarks.hostile", "serving": "benchmarks.serving", "campaign": "benchmarks.campaign"}
+ATTACKS = {"hostile": "benchmarks.hostile", "serving": "benchmarks.serving", "campaign": "benchmarks.campaign",
+           "contract": "benchmarks.contract"}  # fmt: skip
 
 
 def main() -> None:

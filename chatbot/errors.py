@@ -15,6 +15,7 @@
     ├── TooManyRequestsError     the caller has had its share of requests (429)
     ├── ConflictError            somebody else has it in hand (409)
     ├── DocumentExistsError      a report of that name is there: replace it, or keep both? (409)
+    ├── KeyReusedError           an Idempotency-Key that another request had (422)
     ├── CancelledError           a person stopped it (409)
     │   └── StoppedError         this process ends; the work goes on later
     ├── IngestingError           the report is registered, its passages are not there yet (503)
@@ -167,6 +168,12 @@ class ConflictError(ChatbotError):
 
     code = "conflict"
     retry_after = 5
+
+
+class KeyReusedError(ChatbotError):
+    """Nothing was done: the Idempotency-Key belongs to another request of the same sender."""
+
+    code = "idempotency_key_reused"
 
 
 class CancelledError(ChatbotError):

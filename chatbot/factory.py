@@ -16,11 +16,14 @@ from .stores.atlas.indexes import Polling, ensure_indexes
 from .web.access import check_rules
 from .web.asking import asking
 from .web.assets import assets, compress_texts
+from .web.callbacks import Callbacks
 from .web.conversations import conversations
 from .web.documents import documents
 from .web.jobs import jobs
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
+from .web.openapi.document import check_described
+from .web.openapi.views import described
 from .web.originals import originals
 from .web.pages import pages
 from .web.proxies import BehindProxies
@@ -48,9 +51,13 @@ def create_app(settings: Settings | None = None) -> Flask:
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracing_of(settings)
     app.extensions["under_way"] = UnderWay(services)
-    for views in (assets, pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring):
+    app.extensions["callbacks"] = Callbacks(services)
+    for views in (
+        assets, pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring, described
+    ):  # fmt: skip
         app.register_blueprint(views)
     check_rules(app)
+    check_described(app)
     compress_texts(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)
     register_error_handlers(app)
@@ -75,7 +82,8 @@ def _start(app: Flask, services: Services) -> None:
         startup: Startup = app.extensions["startup"]
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
     services.ingesting.clear_up()
-    if services.ingesting.finish_deletions() or services.storage.ingestions.active():
+    jobs = services.storage.ingestions
+    if services.ingesting.finish_deletions() or jobs.active() or jobs.untold():
         _run_worker(app)
     if _wants_samples(services):
         samples = app.extensions["samples"] = services.ingesting.sample_reports()
@@ -91,12 +99,14 @@ def _run_worker(app: Flask) -> None:
     services: Services = app.extensions["services"]
     for number in range(services.settings.ingestion_workers):
         startup.supervise(f"ingestion-{number}", services.ingesting.worker.run)
+    startup.supervise("callbacks", app.extensions["callbacks"].run)
 
 
 def close_app(app: Flask) -> None:
     """Stop what runs beside the requests, and close what was opened."""
     services: Services = app.extensions["services"]
     services.ingesting.worker.close()
+    app.extensions["callbacks"].close()
     app.extensions["under_way"].close()
     app.extensions["startup"].close()
     if samples := app.extensions.get("samples"):

@@ -365,6 +365,9 @@ class Settings(BaseModel):
     fetch_private_urls: bool = Field(
         False, description="Allow web addresses in private networks. Only where all who may ask may see all of them."
     )
+    callback_secret: SecretStr | None = Field(
+        None, description="Signs what is sent to the `callback_url` of a job, as Standard Webhooks have it."
+    )
     similarity_threshold: float = Field(
         0.35, ge=-1, le=1, description="Least cosine of a passage of an attached file or page to the question."
     )
@@ -420,6 +423,11 @@ class Settings(BaseModel):
             return self.access
         local = all(map(is_loopback, (self.host, *self.allowed_hosts))) and not self.trusted_proxies
         return "open" if local else "read"
+
+    @property
+    def callback_key(self) -> bytes:
+        """CALLBACK_SECRET; b"" = none."""
+        return self.callback_secret.get_secret_value().encode() if self.callback_secret else b""
 
     @property
     def request_limit(self) -> int | None:

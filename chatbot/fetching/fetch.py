@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from ..cancellation import Cancellation
 from ..errors import LoadError
-from .addresses import FetchProblem, Resolve, Rules, parse_url, resolve_host, url_for_message
+from .addresses import FetchProblem, Resolve, Rules, parse_url, resolve_host, rules_for, url_for_message
 from .transport import Clock, PageResponse, exchange
 
 MAX_BYTES = 50 * 1024**2
@@ -92,7 +92,7 @@ def fetch(
     Raises:
         LoadError: it was refused, could not be fetched, or the fetch was cancelled; nothing is left in ``folder``.
     """
-    rules = Rules(resolve, permitted=lambda address: True, ports=None) if allow_private else Rules(resolve)
+    rules = rules_for(allow_private, resolve)
     return fetch_by(rules, url, folder, clock=Clock(seconds, cancel), max_bytes=max_bytes)
 
 

@@ -13,7 +13,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import closing, contextmanager
 
@@ -106,8 +106,8 @@ class Wire(httpcore2.NetworkStream):
             return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """A request of a few kilobytes: it fits into the connection's empty buffer and never waits."""
-        self._stream.write(buffer, TICK)
+        """A request of a few kilobytes fits into the connection's empty buffer and never waits."""
+        self._stream.write(buffer, max(self._clock.remaining, TICK))
 
     def close(self) -> None:
         """May be called again."""
@@ -122,6 +122,11 @@ class PageResponse:
         self._wire = wire
         pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers]
         self.headers = dict(reversed(pairs))
+
+    @property
+    def status(self) -> int:
+        """The code."""
+        return self._response.status
 
     @property
     def redirected_to(self) -> str | None:
@@ -162,15 +167,26 @@ class PageResponse:
 
 
 @contextmanager
-def exchange(target: Target, rules: Rules, clock: Clock, max_bytes: int) -> Iterator[PageResponse]:
-    """Send a GET request; the reply is valid within the ``with``. Raises FetchProblem."""
+def exchange(
+    target: Target,
+    rules: Rules,
+    clock: Clock,
+    max_bytes: int,
+    *,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Iterator[PageResponse]:
+    """Send a GET request, with a ``body`` a POST; the reply is valid within the ``with``. Raises FetchProblem."""
     url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
     with _plain_words(target.host):
         stream = _opened(target, rules, clock)
     with closing(Wire(stream, clock, max_bytes + max_bytes // 4 + _FRAMING)) as wire:
         with _plain_words(target.host, broken=lambda: wire.ended and not wire.received):
             connection = httpcore2.HTTP11Connection(url.origin, wire)
-            request = httpcore2.Request("GET", url, headers=[("Host", target.authority), *_HEADERS])
+            sent = [("Host", target.authority), *_HEADERS, *(headers or {}).items()]
+            if body is not None:
+                sent.append(("Content-Length", str(len(body))))
+            request = httpcore2.Request("GET" if body is None else "POST", url, headers=sent, content=body)
             reply = PageResponse(connection.handle_request(request), wire)
         yield reply
 

@@ -17,6 +17,9 @@ from .conversations import own_or_nobodys
 
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200
+CALL_AGAIN = (10.0, 60.0, 600.0)
+"""Seconds after a call that failed, or whose process died."""
+TO_TELL = {"call_at": 0.0, "calls": 0}
 CANDIDATES = 20
 
 
@@ -35,7 +38,7 @@ class IngestionRepository:
         self._files.create_index("ingestion_id")
         self._files.create_index("state")
 
-    def create(self, files: Sequence[IngestionFile], uploader: str = "") -> Ingestion:
+    def create(self, files: Sequence[IngestionFile], uploader: str = "", callback_url: str = "") -> Ingestion:
         """Queue files as one job; their ids are made here. A job of nobody has whoever knows its id."""
         job = f"{time.time_ns():016x}{secrets.token_hex(8)}"  # sorts by time: first come, first served
         rows = tuple(
@@ -44,7 +47,8 @@ class IngestionRepository:
         created_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._files.replace_many([{"_id": (values := asdict(row)).pop("id"), **values} for row in rows])
         # Last, so that a job which is listed has all its files.
-        self._jobs.replace_many([{"_id": job, "created_at": created_at, "files": len(rows), "owner": uploader}])
+        told = {"callback_url": callback_url, **TO_TELL} if callback_url else {}
+        self._jobs.replace_many([{"_id": job, "created_at": created_at, "files": len(rows), "owner": uploader, **told}])
         return Ingestion(job, created_at, rows)
 
     def get(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
@@ -81,7 +85,28 @@ class IngestionRepository:
         for file in self.get(ingestion_id, uploader).files:
             if file.state in {"failed", "cancelled"}:
                 self._files.update_one({"_id": file.id, "state": file.state}, {"$set": again})
+        self._jobs.update_one({"_id": ingestion_id, "callback_url": {"$gt": ""}}, {"$set": TO_TELL})
         return self.get(ingestion_id, uploader)
+
+    def due_callback(self) -> tuple[Ingestion, str] | None:
+        """A job that is done, and the address to tell, at most once at a time and 1 + len(CALL_AGAIN) times."""
+        for row in self._jobs.find({"call_at": {"$lte": time.time()}}):
+            job, calls = self._with_files(row), int(row["calls"])
+            if job.state not in FINISHED:
+                continue
+            again = time.time() + CALL_AGAIN[calls] if calls < len(CALL_AGAIN) else None
+            held = {"_id": job.id, "call_at": row["call_at"]}
+            if self._jobs.update_one(held, {"$set": {"call_at": again, "calls": calls + 1}}) == 1:
+                return job, row["callback_url"]
+        return None
+
+    def called_back(self, ingestion_id: str) -> None:
+        """It was told."""
+        self._jobs.update_one({"_id": ingestion_id}, {"$set": {"call_at": None}})
+
+    def untold(self) -> bool:
+        """Whether a job waits to be told."""
+        return self._jobs.find_one({"call_at": {"$gte": 0}}, {"_id": 1}) is not None
 
     def claim(self, owner: str) -> IngestionFile | None:
         """The next file that nobody works on, now ``owner``'s for LEASE_SECONDS; None when there is none.

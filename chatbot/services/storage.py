@@ -16,6 +16,7 @@ from ..repositories.foreign_changes import ForeignChanges
 from ..repositories.history import HistoryRepository
 from ..repositories.ingestions import IngestionRepository
 from ..repositories.keys import KeyRepository
+from ..repositories.once import OnceRepository
 from ..repositories.room import Room
 from ..repositories.unfinished import UnfinishedRepository
 from ..repositories.usage import UsageRepository
@@ -114,6 +115,11 @@ class Storage:
     def counters(self) -> Counters:
         """Each caller's share, of all workers."""
         return Counters(self.database)
+
+    @lazy
+    def once(self) -> OnceRepository:
+        """What was answered to requests that may come again."""
+        return OnceRepository(self.database)
 
     @lazy
     def cookie_secret(self) -> bytes:

@@ -28,6 +28,7 @@ RULES: Mapping[str, Need] = {
     "monitoring.alive": "nothing", "monitoring.ready": "nothing",
     "sessions.show": "nothing", "sessions.sign_in": "nothing", "sessions.sign_out": "nothing",
     "pages.conversation": "nothing", "pages.shared": "nothing",
+    "described.document": "nothing", "described.viewer": "nothing",
     "asking.query": "read", "asking.chat": "read", "asking.search": "read",
     "conversations.index": "read", "conversations.show": "read", "conversations.change": "read",
     "conversations.delete": "read", "conversations.export": "read", "conversations.share": "read",
@@ -82,7 +83,7 @@ def needed() -> Need:
 
 def note_change(response: Response) -> None:
     """Into the audit log, where the current request has changed something of the library."""
-    if needed() != "write" or response.status_code >= 400:
+    if needed() != "write" or request.method == "OPTIONS" or "replayed" in g or response.status_code >= 400:
         return
     ids, who, rule = (request.view_args or {}).values(), caller(), request.url_rule
     what = " ".join(ids) or (response.location or "").rpartition("/")[2]

@@ -10,7 +10,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from ..cancellation import Cancellation
 from ..database.core import Json
-from ..errors import InvalidRequestError
+from ..errors import InvalidRequestError, NotFoundError
 from ..repositories.history import ConversationRecord, HistoryRepository
 from ..schema import Chunk
 from .access import caller
@@ -123,6 +123,8 @@ def stream(message_id: str) -> Response:
     begun, get = storage.unfinished.find(message_id, owner), services().vectors.store.get
 
     refuse_ended(begun)
+    if not begun.state and "response" not in storage.history.message(message_id):
+        raise NotFoundError("Of this answer only the text is kept: it is in its conversation.")
 
     def events(gone: Cancellation) -> Iterator[str]:
         yield encode("begun", {"conversation_id": begun.conversation_id, "message_id": message_id})

@@ -15,6 +15,7 @@ from ..presets import CHUNKING
 from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import ingestion_json
 from .access import caller
+from .callbacks import callback_of
 from .library import inside_limit, may_change, own_record, require_known
 from .naming import Naming, conflict_choice
 from .request import (
@@ -42,7 +43,7 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
     naming = Naming(services().storage.documents, caller().owner, may_change)
     if is_form(most=MOST_FILES):
         files, fields = accept_files(), form_fields()
-        choice = conflict_choice(fields.pop("on_conflict", None))
+        choice, callback = conflict_choice(fields.pop("on_conflict", None)), callback_of(fields)
         about = inside_limit(_overrides(fields, single=len(files) == 1), new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
         services().storage.room.require(sum(map(size_of, files)), caller().owner)
@@ -51,13 +52,15 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
             with on_disk(file) as path:
                 file_id = services().storage.files.put(path, caller().owner)
             queued.append(IngestionFile("", "", PurePosixPath(name).name, identity, file_id=file_id, overrides=about))
-        return _started(queued)
+        return _started(queued, callback)
     body = json_object()
+    callback = callback_of(body)
     pages = web_pages(body.pop("url", None), body.pop("urls", None))
     services().storage.room.require(0)
     about = inside_limit(_overrides(body, single=len(pages) == 1), new=True)
     return _started(
-        [IngestionFile("", "", url, naming.page(page), url=url, overrides=about) for page, url in pages.items()]
+        [IngestionFile("", "", url, naming.page(page), url=url, overrides=about) for page, url in pages.items()],
+        callback,
     )
 
 
@@ -65,11 +68,12 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
 def reingest(document_id: str) -> tuple[Response, int, dict[str, str]]:
     """Read the original again, perhaps cut in another way."""
     record = own_record(document_id)
-    about = _overrides(json_object() if request.get_data() else {}, single=False, fields=CHUNKING)
+    body = json_object() if request.get_data() else {}
+    callback, about = callback_of(body), _overrides(body, single=False, fields=CHUNKING)
     file = services().ingesting.originals.job_file(record)
     if file is None:
         raise NotFoundError(f"The original of {record.title!r} is not at hand; add the file again instead.")
-    return _started([replace(file, overrides=about)])
+    return _started([replace(file, overrides=about)], callback)
 
 
 @jobs.get("/api/ingestions")
@@ -101,8 +105,8 @@ def retry_ingestion(ingestion_id: str) -> tuple[Response, int]:
     return jsonify(ingestion_json(job)), 202
 
 
-def _started(files: list[IngestionFile]) -> tuple[Response, int, dict[str, str]]:
-    job: Ingestion = services().storage.ingestions.create(files, caller().owner)
+def _started(files: list[IngestionFile], callback: str) -> tuple[Response, int, dict[str, str]]:
+    job: Ingestion = services().storage.ingestions.create(files, caller().owner, callback)
     wake_worker()
     return jsonify(ingestion_json(job)), 202, {"Location": url_for(".get_ingestion", ingestion_id=job.id)}
 

@@ -17,8 +17,8 @@ T = TypeVar("T")
 AFTER_BUDGET_SECONDS = 60.0
 """A question that takes so much longer than its budget has no process any more."""
 FREE = frozenset({
-    "static", "assets.asset", "pages.chat", "pages.conversation", "pages.shared", "pages.documents", "monitoring.alive",
-    "monitoring.ready",
+    "static", "assets.asset", "pages.chat", "pages.conversation", "pages.shared", "pages.documents", "described.viewer",
+    "monitoring.alive", "monitoring.ready",
 })  # fmt: skip
 
 

@@ -38,6 +38,7 @@ from ..errors import (
     ForbiddenOriginError,
     IngestingError,
     InvalidRequestError,
+    KeyReusedError,
     LoadError,
     NotFoundError,
     TooManyRequestsError,
@@ -45,6 +46,7 @@ from ..errors import (
 )
 from ..settings import Settings
 from .access import admit, known_owner, note_change
+from .idempotency import keep, replay
 from .limits import count_request, tell_share
 from .observing import watch_request
 
@@ -69,6 +71,7 @@ STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
     (TooManyRequestsError, 429),
     (DocumentExistsError, 409),
     (ConflictError, 409),
+    (KeyReusedError, 422),
     (CancelledError, 409),
     (IngestingError, 503),
     (EmbedderMismatchError, 503),
@@ -93,7 +96,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
     names = frozenset(map(_plain, ("localhost", settings.host, *settings.allowed_hosts)))
 
     @app.before_request
-    def begin() -> None:
+    def begin() -> Response | None:
         begin_request()
         g.request_id = uuid.uuid4().hex[:12]
         g.watched = watch_request(g.request_id)
@@ -102,12 +105,14 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
         refuse_foreign_origins(settings.cors_origins)
         count_request()
         admit()
+        return replay()
 
     @app.after_request
     def finish(response: Response) -> Response:
         for name, value in SECURITY_HEADERS.items():
             response.headers.setdefault(name, value)  # a view may allow less
         response.headers["X-Request-ID"] = g.request_id
+        keep(response)
         note_change(response)
         tell_share(response)
         g.watched.ends_with(response, known_owner())

@@ -25,7 +25,7 @@ from pydantic_core import PydanticCustomError
 from ..agents import CHOOSES
 from ..errors import InvalidRequestError
 from ..schema import Message, Question, Scope
-from ..schema.chat import question_problem
+from ..schema.chat import QUERY_CHARACTERS, question_problem
 from .request import NO_OBJECT
 
 if TYPE_CHECKING:
@@ -35,13 +35,24 @@ MOST_ATTACHMENTS = 5
 Body = TypeVar("Body", bound=BaseModel)
 
 
+def one_of(*names: str) -> dict[str, Any]:
+    """What a description says where exactly one of these fields is given."""
+    given = [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in names]
+    return {"oneOf": given}
+
+
 def _question_text(text: str) -> str:
     if problem := question_problem(text):
         raise PydanticCustomError("question_text", "{problem}", {"problem": problem})
     return text
 
 
-Query = Annotated[StrictStr, StringConstraints(strip_whitespace=True), AfterValidator(_question_text)]
+Query = Annotated[
+    StrictStr,
+    StringConstraints(strip_whitespace=True),
+    AfterValidator(_question_text),
+    Field(json_schema_extra={"pattern": r"\S", "maxLength": QUERY_CHARACTERS}),
+]
 Identifier = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 FilterValue = StrictStr | StrictInt
 RangeEnd = Literal["gte", "lte"]
@@ -60,7 +71,7 @@ class ReportContext(BaseModel):
 class PreviousMessage(BaseModel):
     """Clients send their own keys along (ids, timestamps): those are ignored."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": True})
 
     role: Literal["system", "user", "assistant"]
     content: Annotated[StrictStr, StringConstraints(max_length=20_000)]
@@ -69,7 +80,7 @@ class PreviousMessage(BaseModel):
 class Attachment(BaseModel):
     """A web page, or a text, that this one question is about. Files come beside the body, as multipart."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=one_of("url", "text"))
 
     url: Annotated[StrictStr, StringConstraints(pattern=r"^https?://", max_length=2000)] | None = None
     name: Annotated[StrictStr, StringConstraints(min_length=1, max_length=120)] = "text.md"
@@ -157,14 +168,10 @@ class ChatRequest(SearchRequest):
         question = self.to_search(services, limit, mode=services.answering.check_mode(self.mode, self.preset))
         if self.query_expansion and question.mode not in {"deep", CHOOSES}:
             raise InvalidRequestError.for_field("query_expansion", f"is for mode deep, not {question.mode}.", ["deep"])
+        if self.replaces is not None and self.conversation_id is None:
+            raise InvalidRequestError.for_field("replaces", "send the conversation_id that this answer is in, too.")
         budget = services.answering.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})
         return replace(question, cache=self.cache, auto_scope=auto_scope, expand=expand, budget=budget)
-
-    @model_validator(mode="after")
-    def _has_what_it_replaces(self) -> ChatRequest:
-        if self.replaces is not None and self.conversation_id is None:
-            raise ValueError("replaces: send the conversation_id that this answer is in")
-        return self
 
     def messages(self) -> tuple[Message, ...]:
         """The conversation that the client itself sent along, oldest first."""

@@ -59,6 +59,7 @@ class Received:
 
     path: str
     headers: Mapping[str, str]
+    body: bytes = b""
 
 
 class WebServer:
@@ -134,9 +135,13 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: the requests are the log."""
 
+    def do_POST(self) -> None:
+        self.do_GET()
+
     def do_GET(self) -> None:
         web = self.server.web
-        web.requests.append(Received(self.path, {name.lower(): value for name, value in self.headers.items()}))
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        web.requests.append(Received(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
         page = web.pages.get(self.path, Page(b"no such page", status=404))
         self.close_connection = True
         if page.raw is not None:

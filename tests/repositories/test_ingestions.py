@@ -237,3 +237,20 @@ def test_a_job_whose_rows_have_more_fields_than_this_program_knows_is_read(
     made = jobs.create(files("a"))
     database["ingestion_items"].update_one({"_id": made.files[0].id}, {"$set": {"new_field": 1}})
     assert jobs.get(made.id) == made
+
+
+def test_the_end_of_a_job_is_told_a_few_times_at_most(
+    jobs: IngestionRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CALL_AGAIN", (0.0,))
+    silent, job = jobs.create(files("a")), jobs.create(files("b"), "", "http://there/")
+    assert jobs.due_callback() is None  # it is not done
+    for made in (silent, job):
+        jobs.cancel(made.id)
+    assert [jobs.due_callback(), jobs.due_callback()] == [(jobs.get(job.id), "http://there/")] * 2
+    assert (jobs.due_callback(), jobs.untold()) == (None, False)
+    jobs.retry(job.id)
+    jobs.cancel(job.id)
+    assert jobs.due_callback() is not None
+    jobs.called_back(job.id)
+    assert (jobs.due_callback(), jobs.untold()) == (None, False)

@@ -102,6 +102,8 @@ ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("GET", "/shared/<token>"): (PUBLIC, {}),
     ("GET", "/api/shared/<token>"): (PUBLIC, {}),
     ("GET", "/documents"): (PUBLIC, {}),
+    ("GET", "/openapi.json"): (PUBLIC, {}),
+    ("GET", "/docs"): (PUBLIC, {}),
     ("GET", "/health"): (PUBLIC, {}),
     ("GET", "/ready"): (PUBLIC, {}),
     ("GET", "/static/<path:filename>"): (PUBLIC, {}),
@@ -339,3 +341,12 @@ def test_changes_of_the_library_are_in_the_audit_log(app: Flask) -> None:
     (entry,) = app.extensions["services"].storage.audit.latest(10)
     assert (entry.action, entry.target) == ("POST /api/documents", started.get_json()["ingestion_id"])
     assert entry.actor.startswith("key:rck_")
+
+
+def test_asking_for_the_options_of_a_change_changes_nothing(world: World) -> None:
+    audit = world.app.extensions["services"].storage.audit
+    before = list(audit.latest(1000))
+    for headers in ({}, {"Authorization": "Bearer unknown"}):
+        found = world.app.test_client().options(f"/api/documents/{world.ids['document_id']}", headers=headers)
+        assert found.status_code == 200
+    assert list(audit.latest(1000)) == before

@@ -1,0 +1,96 @@
+"""Web hooks: a job that is done is told to the address that came with it, beside the requests, a few times if need be.
+
+Signed as Standard Webhooks have it (https://www.standardwebhooks.com), where CALLBACK_SECRET is set.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import logging
+import threading
+import time
+from typing import Any
+
+from ..cancellation import Cancellation
+from ..errors import DependencyError, InvalidRequestError, LoadError
+from ..fetching.send import send
+from ..ingestion.originals import WEB
+from ..schema.ingestions import Ingestion
+from ..serialization import ingestion_json
+from ..services import Services
+from .request import LONGEST_URL
+
+log = logging.getLogger(__name__)
+FIELD = "callback_url"
+IDLE_SECONDS = 2.0
+
+
+def callback_of(fields: dict[str, Any]) -> str:
+    """Take it out of a request's fields; "" = none. Raises InvalidRequestError."""
+    given = fields.pop(FIELD, None)
+    if given is None:
+        return ""
+    if not isinstance(given, str) or not given.startswith(WEB) or len(given) > LONGEST_URL:
+        raise InvalidRequestError.for_field(FIELD, f"must be an address, http(s), of at most {LONGEST_URL} characters.")
+    return given
+
+
+class Callbacks:
+    """`run` until `close`."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._stop = threading.Event()
+        self._cancel = Cancellation()
+
+    def run(self) -> None:
+        """Tell of every job that is done, until `close` is called."""
+        while not self._stop.is_set():
+            try:
+                busy = self.call_once()
+            except DependencyError as error:
+                log.warning("Nobody is called back: %s", error.message)
+                busy = False
+            if not busy:
+                self._stop.wait(IDLE_SECONDS)
+
+    def close(self) -> None:
+        """Stop soon; what was not told is told after the next start."""
+        self._stop.set()
+        self._cancel.cancel()
+
+    def call_once(self) -> bool:
+        """Tell of one job; False where there is none. Raises DependencyError: the database does not answer."""
+        jobs = self._services.storage.ingestions
+        if (due := jobs.due_callback()) is None:
+            return False
+        job, url = due
+        problem = self._problem(job, url)
+        if problem and not self._stop.is_set():
+            log.warning("The end of job %s was not told: %s", job.id, problem)
+        if not problem:
+            jobs.called_back(job.id)
+        return True
+
+    def _problem(self, job: Ingestion, url: str) -> str:
+        settings = self._services.settings
+        body = json.dumps(ingestion_json(job), ensure_ascii=False).encode()
+        headers = {"Content-Type": "application/json", **signature(job.id, body, settings.callback_key)}
+        try:
+            status = send(url, body, headers, allow_private=settings.fetch_private_urls, cancel=self._cancel)
+        except LoadError as error:
+            return error.message
+        return "" if 200 <= status < 300 else f"the answer was {status}."
+
+
+def signature(job_id: str, body: bytes, key: bytes) -> dict[str, str]:
+    """Headers; ``key`` b"" = unsigned. The id is the same when the same is told again."""
+    id, now = f"{job_id}-{hashlib.sha256(body).hexdigest()[:12]}", str(int(time.time()))
+    headers = {"webhook-id": id, "webhook-timestamp": now}
+    if key:
+        digest = hmac.new(key, f"{id}.{now}.".encode() + body, hashlib.sha256).digest()
+        headers["webhook-signature"] = f"v1,{base64.b64encode(digest).decode()}"
+    return headers

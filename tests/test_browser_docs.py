@@ -1,0 +1,34 @@
+"""In a browser: the page that shows the description of the API, under the policy that lets no script in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import expect, sync_playwright
+
+from chatbot.factory import close_app, create_app
+from chatbot.settings import Settings
+from tests.test_browser import ARGUMENTS, chromium
+from tests.web.live import served
+
+__all__ = ["chromium"]
+
+
+def test_the_api_can_be_read_and_tried(chromium: str, tmp_path: Path) -> None:
+    app = create_app(
+        Settings(data_dir=tmp_path, embedding_provider="hashing", chat_model="echo", sample_data="off", summaries="off")
+    )
+    with served(app) as port, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
+        page = browser.new_page()
+        wrong: list[str] = []
+        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(f"http://127.0.0.1:{port}/docs")
+        formats = page.locator("#operations-documents-documents_formats")
+        formats.locator(".opblock-summary-control").click()
+        formats.get_by_role("button", name="Execute").click()
+        expect(formats.locator(".live-responses-table")).to_contain_text("chunk_strategies")
+        assert not wrong
+        browser.close()
+    close_app(app)

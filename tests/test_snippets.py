@@ -1,0 +1,60 @@
+"""docs/snippets.md: every block runs, in the order of the page, and together they reach every endpoint."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask, request
+
+from chatbot.factory import close_app, create_app
+from chatbot.settings import Settings
+from chatbot.web.access import RULES
+from tests.conftest import KENYA_2023
+from tests.web.knowledge import ended, upload
+from tests.web.live import served
+
+PAGE = Path(__file__).parent.parent / "docs" / "snippets.md"
+RUN = {"bash": ["bash", "-eu"], "python": [sys.executable], "javascript": ["node", "--input-type=module"]}
+PAGES = {"pages.chat", "pages.conversation", "pages.shared", "pages.documents", "described.viewer", "static", "assets.asset"}
+FRONT = {"monitoring.alive"}
+"""Answered before the application sees it."""
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    made = create_app(
+        Settings(
+            data_dir=tmp_path_factory.mktemp("data"), embedding_provider="hashing", chat_model="echo",
+            sample_data="off", summaries="off",
+        )
+    )  # fmt: skip
+    made.extensions["asked"] = set()
+    made.before_request_funcs.setdefault(None, []).append(lambda: made.extensions["asked"].add(request.endpoint))
+    yield made
+    close_app(made)
+
+
+@pytest.mark.parametrize("language", RUN)
+def test_every_block_runs(app: Flask, language: str, tmp_path: Path) -> None:
+    if shutil.which(RUN[language][0]) is None:
+        pytest.skip(f"{RUN[language][0]} is not installed")
+    client, storage = app.test_client(), app.extensions["services"].storage
+    ended(client, upload(client, ("kenya-2023.md", KENYA_2023), country_name="Kenya", year="2023"))
+    _, key = storage.keys.create(language, "admin")
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    app.extensions["asked"].clear()
+    with served(app) as port:
+        environment = {**os.environ, "REPORT_CHAT": f"http://127.0.0.1:{port}", "REPORT_CHAT_KEY": key}
+        done = subprocess.run(
+            RUN[language], input="".join(blocks), cwd=tmp_path, env=environment, capture_output=True, text=True,
+            timeout=120, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr + done.stdout[-500:]
+    assert app.extensions["asked"] - {None} == RULES.keys() - PAGES - FRONT
