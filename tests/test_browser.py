@@ -211,6 +211,7 @@ ON_DEMAND = (
     "chat/coverage.js",
     "chat/ledger.js",
     "chat/taken.js",
+    "chat/trace.js",
     "chat/evidence.js",
     "chat/figures.js",
     "chat/further.js",

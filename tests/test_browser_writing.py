@@ -75,6 +75,29 @@ def test_sentences_are_said_as_they_come_and_once(browser: Page, chat: ScriptedC
     expect(announcer).to_have_text("They are young 1. Answer with 1 source.")
 
 
+def test_how_it_came_about_is_a_picture(browser: Page, chat: ScriptedChat) -> None:
+    hits = [{**hit(1), "score": 0.82}, {**hit(2), "score": 0.61, "found_by": ["vector", "keyword"]}]
+    row = {"stage": "generate", "runs": 1, "ms": 900.0, "cost": None, "prompt_tokens": 80, "completion_tokens": 20}
+    counts = {"calls": 1, "cached_calls": 0, "failed_calls": 0, "embedding_tokens": 0}
+    pipeline = [{"collection": "reports", "pipeline": [{"$vectorSearch": {"limit": 5}}]}]
+    threshold = {"start": 0.7, "used": 0.6, "relaxed": True}
+    trace = {"hits": hits, "threshold": threshold, "ledger": [{**row, **counts}], "pipeline": pipeline}
+    turn = ask(browser, mode="direct")
+    chat.say(done("Many people [1].", source(1), **trace))
+    finished(browser, turn)
+    turn.locator(".ledger summary").first.click()
+    shown = turn.locator(".trace")
+    expect(shown.locator(".trace-note")).to_have_text("The threshold is 0.7 and was lowered to 0.6.")
+    expect(shown.locator(".trace-list").first.locator(".trace-facts")).to_have_text(
+        ["similarity 0.82, found by meaning, cited as 1",
+         "similarity 0.61, below the start, found by meaning and keywords, not cited"]
+    )  # fmt: skip
+    expect(shown.locator(".bar-filled.relaxed")).to_have_count(1)
+    expect(shown.locator(".stages .trace-facts")).to_have_text("900 ms, 100 tokens")
+    shown.locator(".trace-pipeline summary").click()
+    expect(shown.locator("pre")).to_contain_text("$vectorSearch")
+
+
 def test_questions_to_go_on_with(browser: Page, chat: ScriptedChat) -> None:
     chat.further = ["What does the report of 2021 say about growth in Kenya?", "Compare Kenya and Mali: growth"]
     turn = ask(browser, mode="direct")

@@ -193,9 +193,20 @@ export class AnswerView {
       ...unsupported.map((sentence) => element("li", { text: explainUnsupported(sentence) })));
     this.#find(".legend-marks").replaceChildren(...legend(unsupported, cited));
     this.#showStopped(trace?.stopped_by);
-    import("./ledger.js").then(({ showLedger }) => showLedger(this.#find(".ledger"), answer));
+    this.#showLedger(answer);
     this.#wireCopy([response, !isReport && plainSources(citations)].filter(Boolean).join("\n\n"));
     if (isReport) this.#wireDownload(response);
+  }
+
+  /** What it took is fetched with an answer, how it came about when somebody looks. */
+  async #showLedger(answer) {
+    const fold = this.#find(".ledger");
+    const { showLedger, stageName } = await import("./ledger.js");
+    showLedger(fold, answer);
+    fold.addEventListener("toggle", async () => {
+      const { showTrace } = await import("./trace.js");
+      showTrace(fold.querySelector(".trace"), answer, stageName);
+    }, { once: true });
   }
 
   #showStopped(by) {

@@ -30,7 +30,7 @@ const STAGES = {
 };
 
 const COUNTS = ["calls", "cached_calls", "failed_calls", "prompt_tokens", "completion_tokens", "embedding_tokens", "ms"];
-function stageName({ stage, runs }) {
+export function stageName({ stage, runs }) {
   const name = STAGES[stage] ?? stage.charAt(0).toUpperCase() + stage.slice(1).replaceAll("_", " ");
   return runs > 1 ? `${name}, ${runs} times` : name;
 }
