@@ -228,7 +228,7 @@ def test_every_script_of_the_pages_is_loaded(page: tuple[Page, list[str]], addre
     browser, problems = page
     loaded: set[str] = set()
     browser.on("request", lambda request: loaded.add(request.url.partition("/js/")[2]))
-    for path in ("/documents", "/"):
+    for path in ("/docs", "/documents", "/"):
         browser.goto(f"{address}{path}")
         browser.wait_for_load_state("networkidle")
     for script in ON_DEMAND:

@@ -93,3 +93,28 @@ def test_without_any_report_there_is_the_way_to_one(launched: Browser, tmp_path:
         page.get_by_role("link", name="Add reports").click()
         expect(page.get_by_role("heading", name="Knowledge base")).to_be_visible()
         assert problems == []
+
+
+def test_colours_are_chosen_and_kept(page: Page) -> None:
+    paper = "() => getComputedStyle(document.body).backgroundColor"
+    button, light = page.locator("#theme-button"), page.evaluate(paper)
+    for name in ("light", "dark"):
+        button.click()
+        expect(button).to_have_attribute("aria-label", f"Colours: {name}")
+    assert page.evaluate(paper) != light
+    page.reload()
+    expect(button).to_have_attribute("aria-label", "Colours: dark")
+    assert page.evaluate(paper) != light
+    button.click()
+    assert page.evaluate(paper) == light
+
+
+def test_paper_has_the_answer_and_nothing_to_press(page: Page) -> None:
+    page.locator("#question").fill("How much does Mali grow?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".answer-footer")).to_be_visible()
+    page.emulate_media(media="print")
+    expect(page.locator(".answer-body")).to_be_visible()
+    expect(page.locator(".sources")).to_be_visible()
+    for hidden in (".site-header", "#composer", ".answer-actions", ".further"):
+        expect(page.locator(hidden).first).to_be_hidden()
