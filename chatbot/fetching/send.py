@@ -13,6 +13,14 @@ MOST_ANSWERED = 64 * 1024
 """Bytes of an answer, of which only the status counts."""
 
 
+def check_url(url: str, *, allow_private: bool = False) -> None:
+    """Before its host is looked up. Raises LoadError: it would be refused."""
+    try:
+        parse_url(url, rules_for(allow_private, resolve_host).ports)
+    except FetchProblem as problem:
+        raise LoadError(str(problem)) from problem
+
+
 def send(
     url: str,
     body: bytes,

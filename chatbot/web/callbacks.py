@@ -16,12 +16,13 @@ from typing import Any
 
 from ..cancellation import Cancellation
 from ..errors import DependencyError, InvalidRequestError, LoadError
-from ..fetching.send import send
+from ..fetching.send import check_url, send
 from ..ingestion.originals import WEB
 from ..schema.ingestions import Ingestion
 from ..serialization import ingestion_json
 from ..services import Services
 from .request import LONGEST_URL
+from .services import services
 
 log = logging.getLogger(__name__)
 FIELD = "callback_url"
@@ -35,6 +36,10 @@ def callback_of(fields: dict[str, Any]) -> str:
         return ""
     if not isinstance(given, str) or not given.startswith(WEB) or len(given) > LONGEST_URL:
         raise InvalidRequestError.for_field(FIELD, f"must be an address, http(s), of at most {LONGEST_URL} characters.")
+    try:
+        check_url(given, allow_private=services().settings.fetch_private_urls)
+    except LoadError as error:
+        raise InvalidRequestError.for_field(FIELD, error.message) from error
     return given
 
 

@@ -69,6 +69,7 @@ def test_what_is_not_taken_is_sent_again_and_given_up(client: FlaskClient, recei
     assert len({request.headers["webhook-id"] for request in receiver.requests}) == 1
 
 
-def test_an_address_that_is_none(client: FlaskClient) -> None:
-    response = client.post("/api/documents", json={"url": "http://a.example/", "callback_url": "ftp://b.example"})
+@pytest.mark.parametrize("address", ["ftp://b.example", "http://user:word@b.example/", 7])
+def test_an_address_that_is_none(client: FlaskClient, address: object) -> None:
+    response = client.post("/api/documents", json={"url": "http://a.example/", "callback_url": address})
     assert error_of(response, 400)["details"][0]["field"] == "callback_url"

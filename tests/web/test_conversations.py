@@ -178,3 +178,9 @@ def test_of_an_attachment_nothing_is_kept_but_its_name(client: FlaskClient) -> N
     assert "Amaurot" not in opened.get_data(as_text=True)
     asked, answer = opened.get_json()["messages"]
     assert (asked["attached"], answer["answer"]) == (["secret.md"], None)
+    error_of(client.get(f"/api/messages/{said['message_id']}/stream"), 404, "not_found")
+
+
+def test_an_answer_is_replaced_in_its_conversation_only(client: FlaskClient) -> None:
+    said = ask(client, GROWTH)
+    assert fields_of(client.post("/query", json={"query": GROWTH, "replaces": said["message_id"]})) == ["replaces"]

@@ -64,9 +64,12 @@ def describe(app: Flask, settings: Settings) -> Json:
     paths: dict[str, Json] = {}
     for endpoint, operation in OPERATIONS.items():
         rule = rules[endpoint]
-        (method,) = (rule.methods or set()) - {"HEAD", "OPTIONS"}
-        described = _operation(rule, operation, references, settings)
-        paths.setdefault(_CONVERTER.sub(r"{\1}", rule.rule), {})[method.lower()] = described
+        methods = sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
+        for method in methods:
+            described = _operation(rule, operation, references, settings)
+            if len(methods) > 1:
+                described["operationId"] += f"_{method.lower()}"
+            paths.setdefault(_CONVERTER.sub(r"{\1}", rule.rule), {})[method.lower()] = described
     return {
         "openapi": "3.1.0",
         "info": {
@@ -126,7 +129,7 @@ def _operation(rule: Rule, operation: Operation, references: Mapping[Any, Json],
     notes = [operation.notes, f"Needs a key that may {need}." if need != "nothing" else ""]
     described["description"] = " ".join(filter(None, notes)) or operation.summary
     once = [ONCE_HEADER] if rule.endpoint in ONCE else []
-    if parameters := [*_in_path(rule), *_in_query(operation, settings), *once]:
+    if parameters := [*_in_path(rule), *_parameters(operation, settings), *once]:
         described["parameters"] = parameters
     if operation.body is not None:
         described["requestBody"] = _body(operation, references)
@@ -146,9 +149,9 @@ def _in_path(rule: Rule) -> Iterator[Json]:
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
 
 
-def _in_query(operation: Operation, settings: Settings) -> Iterator[Json]:
-    taken = {parameter["name"] for parameter in operation.query}
-    for parameter in operation.query:
+def _parameters(operation: Operation, settings: Settings) -> Iterator[Json]:
+    taken = {parameter["name"] for parameter in operation.parameters}
+    for parameter in operation.parameters:
         if parameter["name"] == FILTERS:
             yield from (one for one in _scope(settings) if one["name"].partition(".")[0] not in taken)
         elif parameter["name"] == "field":

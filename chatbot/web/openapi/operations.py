@@ -50,7 +50,7 @@ class Operation:
     media: str = JSON
     body: type | None = None
     form: type | None = None
-    query: tuple[Json, ...] = ()
+    parameters: tuple[Json, ...] = ()
     errors: tuple[int, ...] = ()
     example: Json | None = None
     notes: str = ""
@@ -88,17 +88,17 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "conversations.stream": Operation(
         "The events of an answer once more, and those to come", media=EVENTS, errors=(400, 409), notes=STREAM,
-        query=({"name": conversations.LAST_EVENT, "in": "header", "description": "Only those after this one.",
+        parameters=({"name": conversations.LAST_EVENT, "in": "header", "description": "Only those after this one.",
                 "schema": {"type": "integer", "minimum": 0, "maximum": 999_999_999}},),
     ),
     "conversations.stop": Operation("End an answer that is being written", status=204),
     "conversations.index": Operation(
         "One's own conversations, the last written to first", answers.Conversations,
-        query=(text("search", "Words of the title or a question.", maxLength=conversations.LONGEST_SEARCH),
+        parameters=(text("search", "Words of the title or a question.", maxLength=conversations.LONGEST_SEARCH),
                number("limit", "At most so many.", conversations.PAGE, 1, conversations.MOST),
                text("after", "`next` of the page before.")),
     ),
-    "conversations.show": Operation("A conversation with its answers", answers.OpenedConversation, query=OPENED),
+    "conversations.show": Operation("A conversation with its answers", answers.OpenedConversation, parameters=OPENED),
     "conversations.change": Operation(
         "Rename a conversation, or take it back", answers.Conversation, body=bodies.Rename,
         example={"title": "Growth in Kenya"},
@@ -106,37 +106,37 @@ OPERATIONS: Mapping[str, Operation] = {
     "conversations.delete": Operation("Delete a conversation", status=204),
     "conversations.export": Operation(
         "A conversation as a file", answers.ExportedConversation,
-        query=(text("format", "As what.", enum=list(conversations.FORMATS), default="markdown"),),
+        parameters=(text("format", "As what.", enum=list(conversations.FORMATS), default="markdown"),),
         or_as="text/markdown",
     ),
     "conversations.share": Operation("A link to read a conversation", answers.Conversation),
     "conversations.revoke": Operation("Revoke the link", status=204),
-    "conversations.shared": Operation("What a link shows", answers.SharedConversation, query=OPENED),
+    "conversations.shared": Operation("What a link shows", answers.SharedConversation, parameters=OPENED),
     "documents.reports": Operation(
         "The reports in a scope, by title", holdings.Reports,
-        query=(*page(documents.MOST_LISTED, documents.MOST_LISTED), SCOPE),
+        parameters=(*page(documents.MOST_LISTED, documents.MOST_LISTED), SCOPE),
     ),
     "documents.facets": Operation(
         "The values of each filter field, with counts", answers.Json,
-        query=(*page(documents.MOST_VALUES, documents.MOST_LISTED), text("field", "This one alone."),
+        parameters=(*page(documents.MOST_VALUES, documents.MOST_LISTED), text("field", "This one alone."),
                text("q", "Values that hold this."), SCOPE),
         notes="Each field is counted under the rest of the scope: `{field: [{value, documents}], total, documents, "
         "chunks}`.",
     ),
     "documents.coverage": Operation(
-        "How many reports there are of each country and edition", holdings.Coverage, query=(SCOPE,),
+        "How many reports there are of each country and edition", holdings.Coverage, parameters=(SCOPE,),
     ),
     "questions.scope": Operation(
         "How much is in a scope, and what a question would add to it", answers.Scope,
-        query=(text("q", "The question.", maxLength=questions.LONGEST), SCOPE),
+        parameters=(text("q", "The question.", maxLength=questions.LONGEST), SCOPE),
     ),
     "questions.further": Operation(
         "Questions to go on with after an answer that rests on this passage", holdings.FurtherQuestions,
-        query=(text("q", "What was asked.", maxLength=questions.LONGEST), SCOPE),
+        parameters=(text("q", "What was asked.", maxLength=questions.LONGEST), SCOPE),
     ),
     "documents.figures": Operation(
         "The figures of the reports as data, of all editions", holdings.Figures,
-        query=(*page(100, 1000), text("indicator", "A heading, or what is said below it."),
+        parameters=(*page(100, 1000), text("indicator", "A heading, or what is said below it."),
                number("year", "That the figures are of.", None, 0, 3000), SCOPE),
     ),
     "documents.collections": Operation("The knowledge collections", holdings.Collections),
@@ -144,18 +144,18 @@ OPERATIONS: Mapping[str, Operation] = {
     "documents.formats": Operation("What can be added, and how it can be cut", holdings.Formats),
     "documents.list_documents": Operation(
         "The knowledge base", holdings.Documents,
-        query=(*page(50, 200), text("q", "In the title or the name."),
+        parameters=(*page(50, 200), text("q", "In the title or the name."),
                text("status", "Of this status only.", enum=list(documents.STATUSES)), SCOPE),
     ),
     "documents.get_document": Operation("A report", holdings.Document),
-    "documents.preview": Operation("The passages of a report, in order", holdings.Chunks, query=page(20, 100)),
+    "documents.preview": Operation("The passages of a report, in order", holdings.Chunks, parameters=page(20, 100)),
     "originals.file": Operation(
         "The file that came in", media=FILE, or_as="application/pdf",
-        query=(text("disposition", "`inline` shows a PDF.", enum=list(originals.WAYS), default=originals.WAYS[0]),),
+        parameters=(text("disposition", "`inline` shows a PDF.", enum=list(originals.WAYS), default=originals.WAYS[0]),),
     ),
     "originals.text": Operation(
         "The text that was read of a report", holdings.ReadText,
-        query=(*page(originals.PARTS, 100), text("around", "A passage that is to be among it, instead of an offset.")),
+        parameters=(*page(originals.PARTS, 100), text("around", "A passage that is to be among it, instead of an offset.")),
     ),
     "documents.edit": Operation(
         "Change what is said of a report", holdings.Document, body=bodies.Edit, errors=(409,),
@@ -171,7 +171,7 @@ OPERATIONS: Mapping[str, Operation] = {
         errors=(409,), body_needed=False,
     ),
     "jobs.list_ingestions": Operation(
-        "The latest jobs", holdings.Ingestions, query=(number("limit", "At most so many.", 10, 1, 100),)
+        "The latest jobs", holdings.Ingestions, parameters=(number("limit", "At most so many.", 10, 1, 100),)
     ),
     "jobs.get_ingestion": Operation("How a job is doing", holdings.Ingestion),
     "jobs.cancel_ingestion": Operation("Cancel a job", holdings.Ingestion, 202, errors=(409,)),
@@ -182,7 +182,7 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "monitoring.usage": Operation(
         "Questions, calls, tokens and costs by day", holdings.UsageReport,
-        query=(number("days", "The last ones.", monitoring.DEFAULT_DAYS, 1, monitoring.MOST_DAYS),),
+        parameters=(number("days", "The last ones.", monitoring.DEFAULT_DAYS, 1, monitoring.MOST_DAYS),),
     ),
     "monitoring.metrics": Operation("Counters in Prometheus' format", media="text/plain"),
     "sessions.show": Operation("Who one is here, and what one may do", holdings.Session),

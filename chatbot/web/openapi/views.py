@@ -12,8 +12,11 @@ described = Blueprint("described", __name__)
 
 @described.get("/openapi.json")
 def document() -> Response:
-    """For machines."""
-    return jsonify(describe(current_app, services().settings))
+    """For machines. Made once: it takes as long as many a search."""
+    made = current_app.extensions
+    if "description" not in made:
+        made["description"] = describe(current_app, services().settings)
+    return jsonify(made["description"])
 
 
 @described.get("/docs")
