@@ -22,6 +22,7 @@ from .web.documents import documents
 from .web.jobs import jobs
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
+from .web.openai_protocol import openai_protocol
 from .web.openapi.document import check_described
 from .web.openapi.views import described
 from .web.originals import originals
@@ -53,7 +54,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions["under_way"] = UnderWay(services)
     app.extensions["callbacks"] = Callbacks(services)
     for views in (
-        assets, pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring, described
+        assets, pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring, described,
+        openai_protocol,
     ):  # fmt: skip
         app.register_blueprint(views)
     check_rules(app)

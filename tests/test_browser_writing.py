@@ -107,4 +107,6 @@ def test_questions_to_go_on_with(browser: Page, chat: ScriptedChat) -> None:
     expect(offered).to_have_text(chat.further)
     offered.first.click()
     expect(browser.locator(".turn").last.locator(".question")).to_have_text(re.compile("report of 2021"))
+    chat.say(done("More [1].", source(2), mode="direct"))
+    finished(browser, browser.locator(".turn").last)
     assert chat.asked[-1]["query"] == chat.further[0]

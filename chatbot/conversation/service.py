@@ -77,13 +77,14 @@ class Place:
 
     ``message_id``: of an answer that was begun in the database. ``replaces``: the answer whose place it takes, with all
     that came after; that goes with the first word of the new one. ``describe``: what is kept of the answer beside its
-    text, for whoever opens the conversation again.
+    text, for whoever opens the conversation again. Not ``kept``: the client keeps its conversations itself.
     """
 
     conversation_id: str | None = None
     message_id: str | None = None
     replaces: str | None = None
     describe: Callable[[Saved], Json] | None = None
+    kept: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,8 @@ class ChatService:
         asked: Json = asked_json(question)
         said: Json = {"role": "assistant", "content": _kept(question, answer), "answered": answer.answered}
         sums = Sums.of(answer.trace.ledger)
+        if not place.kept:
+            return Saved(event, None, None, sums)
         if place.describe is not None and owner and not question.attachments:  # of these nothing is kept (R-A1)
             # As text: not every database takes all of its field names.
             said["response"] = json.dumps(place.describe(Saved(event, None, None, sums)), ensure_ascii=False)

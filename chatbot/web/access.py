@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from flask import Flask, Response, g, request
 
 from ..errors import DatabaseError, ForbiddenError, SettingsError, UnauthorizedError
+from ..repositories.keys import PREFIX
 from ..schema.access import NEEDS, ApiKey, Caller, Need
 from .services import services
 
@@ -42,6 +43,7 @@ RULES: Mapping[str, Need] = {
     "originals.file": "read", "originals.text": "read", "jobs.list_ingestions": "read", "jobs.get_ingestion": "read",
     "jobs.add_documents": "write", "documents.edit": "write", "documents.delete": "write",
     "jobs.reingest": "write", "jobs.cancel_ingestion": "write", "jobs.retry_ingestion": "write",
+    "openai.models": "read", "openai.model": "read", "openai.completions": "read", "openai.embeddings": "read",
     "monitoring.usage": "admin", "monitoring.metrics": "admin",
 }  # fmt: skip
 """By endpoint. Whose a thing is, is in the query that looks for it."""
@@ -127,6 +129,8 @@ def sent_key() -> ApiKey | None:
     secret = token.strip() if scheme.lower() == "bearer" else request.cookies.get(KEY_COOKIE, "")
     if not secret:
         return None
+    if request.blueprint == "openai" and not secret.startswith(PREFIX):
+        return None  # its clients must send something, be it "none"
     found = services().storage.keys.find(secret)
     if found is None:
         raise UnauthorizedError(UNKNOWN_KEY)

@@ -89,7 +89,7 @@ def _answer(*, may_resume: bool) -> EventStream:
     refuse_more()
     body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else json_body())
     require_samples()
-    who, found = caller(), services()
+    who = caller()
     question, chat_service = body.to_question(services(), who.limit), services().answering.chat
     check_resume(body, may_resume=may_resume)
     attachments = Attachments(services(), body.attachments)
@@ -107,14 +107,23 @@ def _answer(*, may_resume: bool) -> EventStream:
             caller=who,
         )
 
-    watched = g.watched
+    return event_stream(lambda cancel: attachments.answer(question, answers, cancel), keeping=kept)
+
+
+def event_stream(
+    events: Callable[[Cancellation], Iterator[Event | Saved]],
+    *,
+    told: Callable[[Iterator[Event | Saved]], Iterator[Event | Saved | str]] = iter,
+    keeping: Resumable | None = None,
+) -> EventStream:
+    """Events of the current request's question: counted, as one of those the caller may ask at once. ``told``: as what
+    they are sent, where not as this API's own."""
+    found, who, watched = services(), caller(), g.watched
     return EventStream(
-        lambda cancel: one_at_a_time(
-            found, who, lambda: observed(attachments.answer(question, answers, cancel), watched)
-        ),
+        lambda cancel: told(one_at_a_time(found, who, lambda: observed(events(cancel), watched))),
         client_of(request.environ),
         tell_begun=request.environ.get(BEGUN, lambda: None),
-        keeping=kept,
+        keeping=keeping,
     )
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -79,6 +79,8 @@ STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
     (DependencyError, 503),
 )
 ALIVE = "/health"
+OPENAI = "/v1/"
+"""Below it errors have the form that OpenAI's clients read."""
 LONGEST_SHOWN = 100
 HTTP_CODES = {
     400: "invalid_request",
@@ -226,6 +228,8 @@ def _request_id() -> str:
 
 
 def _respond(body: dict[str, Any], status: int) -> Response:
+    if request.path.startswith(OPENAI):
+        return make_response(jsonify(as_openai(body, status)), status)
     wants_page = (
         request.method == "GET"
         and request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html"
@@ -235,3 +239,12 @@ def _respond(body: dict[str, Any], status: int) -> Response:
         page = render_template("error.html", status=status, message=body["error"]["message"])
         return make_response(page, status)
     return make_response(jsonify(body), status)
+
+
+def as_openai(body: Mapping[str, Any], status: int) -> dict[str, Any]:
+    """An error of this API in OpenAI's form, with what this API has besides."""
+    error = body["error"]
+    details: Sequence[Mapping[str, Any]] = error.get("details") or ()
+    kind = "server_error" if status >= 500 else "rate_limit_error" if status == 429 else "invalid_request_error"
+    param = next((detail["field"] for detail in details if "field" in detail), None)
+    return {"error": {**error, "type": kind, "param": param}}

@@ -95,6 +95,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 PUBLIC, LIBRARY, OWN, OWN_CHANGE, UPLOAD, CHANGE, ADMIN = range(7)
+COMPLETION = {"model": "report-chat", "messages": [{"role": "user", "content": "How many live in Kenya?"}]}
 QUERY = {"query": "And now?", "conversation_id": "conversation_id"}
 ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("GET", "/"): (PUBLIC, {}),
@@ -114,6 +115,10 @@ ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("GET", "/api/reports"): (LIBRARY, {}),
     ("GET", "/api/facets"): (LIBRARY, {}),
     ("GET", "/api/scope"): (LIBRARY, {}),
+    ("GET", "/v1/models"): (LIBRARY, {}),
+    ("GET", "/v1/models/<path:name>"): (LIBRARY, {}),
+    ("POST", "/v1/chat/completions"): (LIBRARY, {"json": COMPLETION}),
+    ("POST", "/v1/embeddings"): (LIBRARY, {"json": {"model": "hashing:256", "input": "growth"}}),
     ("GET", "/api/coverage"): (LIBRARY, {}),
     ("GET", "/api/chunks/<path:chunk_id>/further"): (LIBRARY, {}),
     ("GET", "/api/figures"): (LIBRARY, {}),
@@ -171,7 +176,8 @@ def routes_of(app: Flask) -> set[tuple[str, str]]:
 
 
 def tried(world: World, who: Person, method: str, rule: str) -> TestResponse:
-    path = rule.replace("<path:filename>", "img/favicon.svg").replace("<path:", "<")
+    path = rule.replace("<path:filename>", "img/favicon.svg").replace("<path:name>", "report-chat")
+    path = path.replace("<path:", "<")
     for name, value in world.ids.items():
         path = path.replace(f"<{name}>", value)
     request = dict(ROUTES[method, rule][1])

@@ -84,7 +84,7 @@ def test_the_page_marks_these_sentences_and_no_other(
         'In 2031 it was 9.9 % \u2013 \u201cnever said\u201d Then <img src=x onerror="alert(1)"> 77 & a link came '
         "A list: 2.09% [9]"
     )
-    marks = answer.locator(".unsupported-mark")
+    marks = answer.locator(".answer-body .unsupported-mark")
     explanations = [
         "Not found in sources 1 and 2: 2031, 9.9 %, \u201cnever said\u201d.",
         "Not found in source 1: 1, 77, \u201calert(1)\u201d.",

@@ -19,12 +19,15 @@ Number = int | float
 
 
 class ErrorBody(TypedDict):
-    """``code`` is stable; ``details`` name the fields, each with what would be valid, or what helps to mend it."""
+    """``code`` is stable; ``details`` name the fields, each with what would be valid, or what helps to mend it. Below
+    `/v1` with ``type`` and ``param``, which OpenAI's clients read."""
 
     code: str
     message: str
     details: list[Json]
     request_id: str
+    type: NotRequired[str]
+    param: NotRequired[str | None]
 
 
 class Error(TypedDict):

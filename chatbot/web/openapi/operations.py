@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import conversations, documents, monitoring, originals, questions
+from ..openai_protocol import CompletionRequest, EmbeddingRequest
 from ..payloads import ChatRequest, SearchRequest
 from . import answers, bodies, holdings
 
@@ -86,6 +87,17 @@ OPERATIONS: Mapping[str, Operation] = {
     "asking.search": Operation(
         "The passages without an answer", answers.SearchResult, body=SearchRequest, example=QUESTION,
     ),
+    "openai.completions": Operation(
+        "The same by OpenAI's protocol", answers.Json, body=CompletionRequest, errors=(404, 409, 422, 507),
+        example={"model": "report-chat:Kenya", "messages": [{"role": "user", "content": "How fast does it grow?"}]},
+        notes="A `chat.completion`, or with `stream` its pieces as server-sent events; citations as annotations, and "
+        "in `report_chat`. See docs/openai.md.", or_as=EVENTS,
+    ),
+    "openai.models": Operation("The ways of answering, as OpenAI's models", answers.Json),
+    "openai.model": Operation("One of them", answers.Json),
+    "openai.embeddings": Operation(
+        "Vectors of the model that the passages are embedded with", answers.Json, body=EmbeddingRequest, errors=(404,),
+    ),
     "conversations.stream": Operation(
         "The events of an answer once more, and those to come", media=EVENTS, errors=(400, 409), notes=STREAM,
         parameters=({"name": conversations.LAST_EVENT, "in": "header", "description": "Only those after this one.",
@@ -151,11 +163,13 @@ OPERATIONS: Mapping[str, Operation] = {
     "documents.preview": Operation("The passages of a report, in order", holdings.Chunks, parameters=page(20, 100)),
     "originals.file": Operation(
         "The file that came in", media=FILE, or_as="application/pdf",
-        parameters=(text("disposition", "`inline` shows a PDF.", enum=list(originals.WAYS), default=originals.WAYS[0]),),
+        parameters=(
+            text("disposition", "`inline` shows a PDF.", enum=list(originals.WAYS), default=originals.WAYS[0]),
+        ),
     ),
     "originals.text": Operation(
         "The text that was read of a report", holdings.ReadText,
-        parameters=(*page(originals.PARTS, 100), text("around", "A passage that is to be among it, instead of an offset.")),
+        parameters=(*page(originals.PARTS, 100), text("around", "A passage to be among it, instead of an offset.")),
     ),
     "documents.edit": Operation(
         "Change what is said of a report", holdings.Document, body=bodies.Edit, errors=(409,),

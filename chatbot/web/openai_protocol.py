@@ -1,0 +1,305 @@
+"""The reports by OpenAI's protocol, for chat front ends and libraries that speak nothing else.
+
+Written after OpenAI's own description of its API (openai-openapi) and its Python SDK. The client keeps its
+conversation: nothing is stored. A model's name is a way of answering, and may carry a scope: `report-chat:Kenya:2023`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from flask import Blueprint, Response, jsonify, request
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+
+from ..agents import AGENTS
+from ..conversation.service import Place, Saved
+from ..errors import InvalidRequestError, NotFoundError
+from ..questions.mentions import COUNTRY, YEAR
+from ..repositories.held import held
+from ..request import RequestContext
+from ..schema import Answer, Event, Message, SearchHit, SourcesEvent, TokenEvent
+from ..schema.chat import QUERY_CHARACTERS
+from ..schema.costs import Usage
+from ..serialization import citation_json, scope_json
+from .access import caller
+from .asking import event_stream, refuse_more, stream_response
+from .payloads import ChatRequest, parse
+from .request import json_body
+from .services import require_samples, services
+
+openai_protocol = Blueprint("openai", __name__)
+NAME = "report-chat"
+MOST_MESSAGES = 200
+MOST_INPUTS = 256
+NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+IGNORED = ("tools", "functions")
+
+
+class Part(BaseModel):
+    """Of a message: text; pictures and sounds are not read."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    type: Literal["text"]
+    text: StrictStr
+
+
+class ChatMessage(BaseModel):
+    """Instructions of a system are left out: the product has its own."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: StrictStr | list[Part] | None = None
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content)
+        return self.content or ""
+
+
+class StreamOptions(BaseModel):
+    """``include_usage``: a last piece that has nothing but the usage."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    include_usage: StrictBool = False
+
+
+class CompletionRequest(BaseModel):
+    """What of OpenAI's request is heeded. What steers a model's writing (temperature, ...) is not."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: StrictStr
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MOST_MESSAGES)]
+    stream: StrictBool = False
+    stream_options: StreamOptions | None = None
+    metadata: Mapping[str, StrictStr] | None = None
+    n: Literal[1] | None = None
+    tools: list[Any] | None = None
+    functions: list[Any] | None = None
+
+    def to_request(self) -> ChatRequest:
+        """The same as this API's own request. Raises InvalidRequestError, NotFoundError."""
+        last = self.messages[-1]
+        if last.role != "user" or not last.text.strip():
+            raise InvalidRequestError.for_field("messages", "the last one must be a question of the user.")
+        mode, scope = mode_and_scope(self.model)
+        filters = {**scope, **_filters(self.metadata or {})}
+        body: dict[str, Any] = {"query": last.text, "filters": filters or None}
+        return parse(ChatRequest, body if mode is None else {**body, "mode": mode})
+
+    def previous(self) -> tuple[Message, ...]:
+        """What was said before, oldest first."""
+        said = [one for one in self.messages[:-1] if one.role in {"user", "assistant"}]
+        return tuple(
+            Message("user" if one.role == "user" else "assistant", one.text[:QUERY_CHARACTERS]) for one in said
+        )
+
+    @property
+    def warning(self) -> str:
+        """What of the request has no effect, "" = nothing."""
+        given = [name for name in IGNORED if getattr(self, name)]
+        return f"{' and '.join(given)}: not called here, the reports are searched for every question." if given else ""
+
+
+class EmbeddingRequest(BaseModel):
+    """Texts, not tokens: those of another model's tokenizer mean nothing here."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    input: StrictStr | Annotated[list[StrictStr], Field(min_length=1, max_length=MOST_INPUTS)]
+    model: StrictStr
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: int | None = None
+
+
+@openai_protocol.get("/v1/models")
+@held()
+def models() -> Response:
+    """One for each way of answering, and the embedding model."""
+    return jsonify(
+        {"object": "list", "data": [_model(name) for name in (*_names(), services().vectors.embedder.model_id)]}
+    )
+
+
+@openai_protocol.get("/v1/models/<path:name>")
+@held()
+def model(name: str) -> Response:
+    """One of them. Raises NotFoundError."""
+    if name != services().vectors.embedder.model_id:
+        mode_and_scope(name)
+    return jsonify(_model(name))
+
+
+@openai_protocol.post("/v1/chat/completions")
+@held()
+def completions() -> Response:
+    """An answer, whole or in pieces; its citations as annotations, and all that is known of them as ``report_chat``.
+
+    Raises NotFoundError: no such model.
+    """
+    refuse_more()
+    body = parse(CompletionRequest, json_body())
+    asked = body.to_request()
+    require_samples()
+    who, writing = caller(), Writing(body, request.url_root)
+    question, chat = asked.to_question(services(), who.limit), services().answering.chat
+    stream = event_stream(
+        lambda cancel: chat.stream(
+            question, place=Place(kept=False), previous_messages=body.previous(), cancel=cancel, caller=who
+        ),
+        told=writing.events if body.stream else iter,
+    )
+    return stream_response(stream) if body.stream else jsonify(writing.whole(stream.whole()))
+
+
+@openai_protocol.post("/v1/embeddings")
+@held()
+def embeddings() -> Response:
+    """Vectors of the model that the passages are embedded with. Raises NotFoundError: another model."""
+    body, embedder = parse(EmbeddingRequest, json_body()), services().vectors.embedder
+    if body.model != embedder.model_id:
+        raise NotFoundError(f"There is no embedding model {body.model[:100]!r} here. Valid: {embedder.model_id}.")
+    if body.dimensions not in {None, embedder.dimensions}:
+        raise InvalidRequestError.for_field("dimensions", f"must be {embedder.dimensions}.", [embedder.dimensions])
+    texts = [body.input] if isinstance(body.input, str) else body.input
+    counts = [embedder.count_tokens(text) for text in texts]
+    if not all(text.strip() for text in texts) or max(counts) > embedder.max_tokens:
+        raise InvalidRequestError.for_field("input", f"each text must have 1 to {embedder.max_tokens} tokens.")
+    vectors = embedder.embed_documents(texts, request=RequestContext(caller=caller()))
+    data = [
+        {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
+        for index, vector in enumerate(vectors)
+    ]
+    usage = {"prompt_tokens": sum(counts), "total_tokens": sum(counts)}
+    return jsonify({"object": "list", "data": data, "model": body.model, "usage": usage})
+
+
+def mode_and_scope(name: str) -> tuple[str | None, dict[str, list[str]]]:
+    """Of `report-chat-MODE:VALUE:VALUE`: the mode, None = the default one, and filters: a year, or a country.
+
+    Raises NotFoundError: no such model.
+    """
+    model_name, *values = name.split(":")
+    if model_name not in _names():
+        raise NotFoundError(f"There is no model {name[:100]!r}. Valid: {', '.join(_names())}.")
+    filters: dict[str, list[str]] = {}
+    for value in filter(None, values):
+        filters.setdefault(YEAR if value.isdecimal() else COUNTRY, []).append(value)
+    return model_name.removeprefix(NAME).removeprefix("-") or None, filters
+
+
+def _filters(metadata: Mapping[str, str]) -> dict[str, Any]:
+    """A value, or several as a JSON list: metadata are texts. Raises InvalidRequestError."""
+    try:
+        return {name: json.loads(text) if text.startswith("[") else [text] for name, text in metadata.items()}
+    except ValueError:
+        raise InvalidRequestError.for_field("metadata", "a value that begins with [ must be a list in JSON.") from None
+
+
+def _names() -> list[str]:
+    return [NAME, *(f"{NAME}-{name}" for name in AGENTS.names())]
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": NAME}
+
+
+def _encoded(vector: Any, encoding: str) -> Any:
+    if encoding == "float":
+        return [float(value) for value in vector]
+    return base64.b64encode(vector.astype("<f4").tobytes()).decode()
+
+
+class Writing:
+    """One answer as OpenAI's protocol tells it."""
+
+    def __init__(self, body: CompletionRequest, root: str) -> None:
+        self._body = body
+        self._root = root.rstrip("/")
+        self._about = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": body.model}
+
+    def whole(self, saved: Saved) -> dict[str, Any]:
+        """A `chat.completion`."""
+        answer = saved.event.answer
+        sources = {citation.number: citation.hit for citation in answer.citations}
+        message = {
+            "role": "assistant", "content": answer.response, "refusal": None,
+            "annotations": self._annotations(answer.response, sources),
+        }  # fmt: skip
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _reason(answer)}
+        told = {"object": "chat.completion", "choices": [choice], "usage": _usage(answer.trace.usage)}
+        return {**self._about, **told, "report_chat": self._extension(answer)}
+
+    def events(self, events: Iterator[Event | Saved]) -> Iterator[str]:
+        """`chat.completion.chunk`s, then `[DONE]`. The numbers in the pieces are those of the passages as found."""
+        said, found = "", dict[int, SearchHit]()
+        for event in events:
+            if isinstance(event, SourcesEvent):
+                found = {hit.rank: hit for hit in event.hits}
+                yield self._piece({"role": "assistant", "content": ""})
+            elif isinstance(event, TokenEvent):
+                said += event.text
+                yield self._piece({"content": event.text})
+            elif isinstance(event, Saved):
+                yield from self._end(event.event.answer, said, found)
+
+    def _end(self, answer: Answer, said: str, found: Mapping[int, SearchHit]) -> Iterator[str]:
+        rank = {hit.chunk.id: number for number, hit in found.items()}
+        cited = [replace(one, number=rank.get(one.hit.chunk.id, one.number)) for one in answer.citations]
+        extension = self._extension(replace(answer, citations=tuple(cited)))
+        last = {"annotations": self._annotations(said, found)}
+        yield self._piece(last, finish_reason=_reason(answer), report_chat=extension)
+        if self._body.stream_options and self._body.stream_options.include_usage:
+            yield self._line({"choices": [], "usage": _usage(answer.trace.usage)})
+        yield "data: [DONE]\n\n"
+
+    def _piece(self, delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> str:
+        return self._line({"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}], **more})
+
+    def _line(self, told: dict[str, Any]) -> str:
+        chunk = {**self._about, "object": "chat.completion.chunk", **told}
+        return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
+
+    def _annotations(self, text: str, sources: Mapping[int, SearchHit]) -> list[dict[str, Any]]:
+        """Each number in the text that is a source, with the address of its passage."""
+        return [
+            {
+                "type": "url_citation",
+                "url_citation": {
+                    "start_index": group.start(), "end_index": group.end(), "title": hit.chunk.title,
+                    "url": f"{self._root}/api/chunks/{hit.chunk.id}",
+                },
+            }
+            for group in NUMBERS.finditer(text)
+            for number in map(int, group[1].split(","))
+            if (hit := sources.get(number)) is not None
+        ]  # fmt: skip
+
+    def _extension(self, answer: Answer) -> dict[str, Any]:
+        known = {
+            "answered": answer.answered,
+            "citations": [citation_json(citation) for citation in answer.citations],
+            "scope": scope_json(answer.scope),
+        }
+        return {**known, "warning": self._body.warning} if self._body.warning else known
+
+
+def _reason(answer: Answer) -> str:
+    return "length" if answer.trace.truncated else "stop"
+
+
+def _usage(usage: Usage) -> dict[str, int]:
+    read, written = usage.prompt_tokens, usage.completion_tokens
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
