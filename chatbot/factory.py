@@ -20,6 +20,7 @@ from .web.callbacks import Callbacks
 from .web.conversations import conversations
 from .web.documents import documents
 from .web.jobs import jobs
+from .web.mcp import mcp
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
 from .web.openai_protocol import openai_protocol
@@ -55,7 +56,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions["callbacks"] = Callbacks(services)
     for views in (
         assets, pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring, described,
-        openai_protocol,
+        openai_protocol, mcp,
     ):  # fmt: skip
         app.register_blueprint(views)
     check_rules(app)

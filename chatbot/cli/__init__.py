@@ -35,6 +35,7 @@ COMMANDS = {
     "doctor": ("operation", "Check keys, server, collections, indexes and models; exit..."),
     "copy": ("maintenance", "Copy reports, passages, vectors and conversations between..."),
     "reembed": ("maintenance", "Embed all passages with another model, and switch to it..."),
+    "mcp": ("mcp", "Serve agents over stdin and stdout (Model Context Protocol)."),
     "migrate": ("maintenance", "Bring the schema up to date and mend rows of an older system."),
     "usage": ("operation", "Show questions, calls, tokens and costs by day (UTC); runs,..."),
 }

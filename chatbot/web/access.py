@@ -44,6 +44,7 @@ RULES: Mapping[str, Need] = {
     "jobs.add_documents": "write", "documents.edit": "write", "documents.delete": "write",
     "jobs.reingest": "write", "jobs.cancel_ingestion": "write", "jobs.retry_ingestion": "write",
     "openai.models": "read", "openai.model": "read", "openai.completions": "read", "openai.embeddings": "read",
+    "mcp.message": "read",
     "monitoring.usage": "admin", "monitoring.metrics": "admin",
 }  # fmt: skip
 """By endpoint. Whose a thing is, is in the query that looks for it."""

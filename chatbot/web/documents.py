@@ -16,8 +16,9 @@ from ..loaders import suffixes
 from ..questions.mentions import COUNTRY, YEAR
 from ..repositories.held import held
 from ..retrieval.scope import summarise
-from ..schema import Chunk, DocumentRecord, Scope, SearchHit, Status
+from ..schema import DocumentRecord, SearchHit, Status
 from ..serialization import collection_json, document_json, figure_json, hit_json, report_json
+from ..services.figures import passages_of
 from ..settings import MEGABYTE
 from .access import caller
 from .library import inside_limit, may_change, own_record, passage_of, query_scope, record_of, require_known
@@ -30,8 +31,6 @@ from .services import require_samples, services, wake_worker
 documents = Blueprint("documents", __name__)
 DELETE_PATIENCE = 2.0
 """Seconds that a request waits for the search engine; then the worker finishes it."""
-MOST_PARSED = 2_000
-"""Passages that one list of figures is made from."""
 MOST_LISTED = 1_000
 MOST_VALUES = 300
 """Of each field of the facets: all countries there are."""
@@ -78,7 +77,7 @@ def figures() -> Response:
     limit, offset = query_number("limit", 100, least=1, most=1000), query_number("offset", 0)
     indicator, wanted = request.args.get("indicator", ""), query_number("year", 0, most=3000)
     scope = query_scope(leave_out=("limit", "offset", "indicator", "year"))
-    chunks = _passages_of(scope, indicator)
+    chunks = passages_of(services(), scope, indicator)
     found = listed_figures(chunks, indicator=indicator, year=wanted or None)
     page = found[offset : offset + limit]
     return jsonify({"figures": list(map(figure_json, page)), "total": len(found), "more": offset + limit < len(found)})
@@ -167,22 +166,6 @@ def formats() -> Response:
             "types": services().storage.documents.values("type", caller().limit or None),
         }
     )
-
-
-def _passages_of(scope: Scope, indicator: str) -> list[Chunk]:
-    """Every passage in the scope; of a large one those that the indicator's words find. Raises InvalidRequestError."""
-    catalog, store = services().storage.documents, services().vectors.store
-    if (size := catalog.holdings(scope).ready_chunks) <= MOST_PARSED:
-        ready = [record for record in catalog.all(scope) if record.status == "ready"]
-        every = (chunk for one in ready for chunk in passages(store, one, offset=0, limit=one.chunks + 1))
-        return [chunk for chunk in every if scope.matches({**chunk.metadata, "document_name": chunk.document_name})]
-    if not indicator.strip():
-        message = f"the scope has {size:,} passages, more than are read at once ({MOST_PARSED:,}): name a country"
-        raise InvalidRequestError.for_field("country_name", f"{message}, or an indicator.")
-    matches = store.keyword_search(indicator, top_k=MOST_PARSED, scope=scope)
-    unsettled = catalog.unsettled()
-    versions = [(match.chunk_id, *Chunk.version_of(match.chunk_id)) for match in matches]
-    return store.get([found for found, document, version in versions if unsettled.get(document, version) == version])
 
 
 def _json(record: DocumentRecord) -> dict[str, Any]:

@@ -31,7 +31,7 @@ SILENCE_SECONDS = 1.0
 HOLD_SECONDS = 2.0
 """How long the first steps are held back, all of them together, so that an early failure still has its status code."""
 KEEP_ALIVE = ": waiting\n\n"
-_THREADS = ThreadPoolExecutor(max_workers=4096, thread_name_prefix="answer")
+THREADS = ThreadPoolExecutor(max_workers=4096, thread_name_prefix="answer")
 """Kept, with their connections to the database. How many are at work at once is the server's to say (QUESTIONS)."""
 
 
@@ -97,7 +97,7 @@ class EventStream:
             ClientGoneError: nobody waits for it any more.
         """
         # in a copy of this context: the time limits of the request go on in the thread
-        _THREADS.submit(contextvars.copy_context().run, self._work)
+        THREADS.submit(contextvars.copy_context().run, self._work)
         self._cancel.on_cancel(self._begun.set)
         if self._keeping is None:  # else its first event says at once where the answer will be found
             self._begun.wait(HOLD_SECONDS)

@@ -119,6 +119,7 @@ ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("GET", "/v1/models/<path:name>"): (LIBRARY, {}),
     ("POST", "/v1/chat/completions"): (LIBRARY, {"json": COMPLETION}),
     ("POST", "/v1/embeddings"): (LIBRARY, {"json": {"model": "hashing:256", "input": "growth"}}),
+    ("POST", "/mcp"): (LIBRARY, {"json": {"jsonrpc": "2.0", "id": 1, "method": "resources/list"}}),
     ("GET", "/api/coverage"): (LIBRARY, {}),
     ("GET", "/api/chunks/<path:chunk_id>/further"): (LIBRARY, {}),
     ("GET", "/api/figures"): (LIBRARY, {}),

@@ -49,6 +49,9 @@ ONCE_HEADER = {
 _CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
+NOTED = "Taken note of; there is nothing to say."
+
+
 def check_described(app: Flask) -> None:
     """Raises SettingsError: a route that nothing is said of is no part of the contract."""
     served = {rule.endpoint for rule in app.url_map.iter_rules()} - {"static", "assets.asset"}
@@ -197,7 +200,8 @@ def _responses(rule: Rule, operation: Operation, need: Need, references: Mapping
     for status in errors_of(rule, operation, need):
         responses[str(status)] = {"$ref": f"#/components/responses/{status}"}
     for status, type_ in (operation.also or {}).items():
-        responses[str(status)] = _answered(ERRORS[status], references[type_])
+        told = {"description": NOTED} if type_ is None else _answered(ERRORS[status], references[type_])
+        responses[str(status)] = told
     return responses
 
 

@@ -57,7 +57,7 @@ class Operation:
     notes: str = ""
     body_needed: bool = True
     also: Mapping[int, Any] | None = None
-    """Other statuses that are answered with a type of their own."""
+    """Other statuses that are answered with a type of their own, None = with nothing."""
     or_as: str = ""
     """Another media type of the same."""
 
@@ -97,6 +97,10 @@ OPERATIONS: Mapping[str, Operation] = {
     "openai.model": Operation("One of them", answers.Json),
     "openai.embeddings": Operation(
         "Vectors of the model that the passages are embedded with", answers.Json, body=EmbeddingRequest, errors=(404,),
+    ),
+    "mcp.message": Operation(
+        "The Model Context Protocol: a JSON-RPC message", answers.Json, body=bodies.JsonRpc, or_as=EVENTS,
+        also={202: None}, example={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, notes="See docs/mcp.md.",
     ),
     "conversations.stream": Operation(
         "The events of an answer once more, and those to come", media=EVENTS, errors=(400, 409), notes=STREAM,

@@ -1,0 +1,255 @@
+"""What agents can do with the reports: one description for both transports, each tool with a typed scope."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..cancellation import Cancellation
+from ..conversation.service import Place, Saved
+from ..errors import InvalidRequestError, NotFoundError
+from ..grounding.context import wider_text
+from ..grounding.figure_list import listed_figures
+from ..repositories.report_index import is_inside
+from ..schema import AnswerEvent, Chunk, Question, Scope, SearchHit, StepEvent
+from ..schema.access import Caller
+from ..serialization import citation_json, figure_json, hit_json, report_json, scope_json
+from ..services import Services
+from ..services.figures import passages_of
+
+Json = dict[str, Any]
+Progress = Callable[[int, str], None]
+"""Told how many steps are done, and what the last one does."""
+REPORT, PASSAGE = "report://", "passage://"
+PAGE = 100
+
+
+class Scoped(BaseModel):
+    """The reports to look into; without any of these all of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    country_name: list[str] = Field(default_factory=list, description="Countries, as facets names them.")
+    year: list[int] = Field(default_factory=list, description="Editions: the year of a report, not of a figure.")
+    type: list[str] = Field(default_factory=list, description="Types of report, as facets names them.")
+    document_name: list[str] = Field(default_factory=list, description="Single reports by their names.")
+
+    def scope(self, services: Services, who: Caller) -> Scope:
+        """Within what the caller may see. Raises InvalidRequestError: an unknown value, with those that there are."""
+        fields = ("country_name", "year", "type", "document_name")
+        filters = {name: getattr(self, name) for name in fields if getattr(self, name)}
+        return services.storage.scopes.inside(who.limit).resolve(filters, None, None)
+
+
+class Search(Scoped):
+    """Passages, without an answer."""
+
+    query: str = Field(min_length=1, max_length=2_000)
+    limit: int = Field(5, ge=1, le=20)
+
+
+class Ask(Scoped):
+    """An answer whose claims cite passages."""
+
+    question: str = Field(min_length=1, max_length=2_000)
+    mode: Literal["direct", "auto", "deep", "chain", "compare", "report"] = "direct"
+
+
+class ListReports(Scoped):
+    """Reports by title."""
+
+    limit: int = Field(50, ge=1, le=200)
+    offset: int = Field(0, ge=0)
+
+
+class Facets(Scoped):
+    """Each field is counted under the rest of the scope."""
+
+
+class ReadPassage(BaseModel):
+    """One passage."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    chunk_id: str = Field(min_length=1, max_length=200)
+
+
+class ReadFigures(Scoped):
+    """Figures as data."""
+
+    indicator: str = Field(
+        "",
+        max_length=200,
+        description="A heading of the reports: 'Real GDP growth rate'; another names similar ones.",
+    )
+    figure_year: int | None = Field(None, description="The year that the figures are of.")
+    limit: int = Field(50, ge=1, le=500)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """``run`` takes the checked arguments."""
+
+    description: str
+    arguments: type[BaseModel]
+    run: Callable[[Toolbox, Any, Progress], Json]
+
+    def described(self, name: str) -> Json:
+        """As `tools/list` has it."""
+        schema = self.arguments.model_json_schema()
+        hints = {"readOnlyHint": True, "openWorldHint": False}
+        return {"name": name, "description": self.description, "inputSchema": schema, "annotations": hints}
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools for one caller. ``cancel``: nobody waits any more."""
+
+    services: Services
+    who: Caller
+    cancel: Cancellation
+
+    def call(self, name: str, arguments: Mapping[str, Any], progress: Progress) -> Json:
+        """The result of a tool.
+
+        Raises:
+            InvalidRequestError: an unknown tool, or arguments that it does not take.
+            ChatbotError: what the tool needs failed.
+        """
+        tool = TOOLS.get(name)
+        if tool is None:
+            raise InvalidRequestError.for_field("name", f"unknown tool. Valid: {', '.join(TOOLS)}.", list(TOOLS))
+        try:
+            checked = tool.arguments.model_validate(dict(arguments))
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            field = ".".join(map(str, first["loc"])) or "arguments"
+            known = list(tool.arguments.model_fields)
+            raise InvalidRequestError.for_field(field, f"{first['msg']}. Arguments: {', '.join(known)}.") from None
+        return tool.run(self, checked, progress)
+
+    def search(self, asked: Search, progress: Progress) -> Json:
+        """The best passages."""
+        method = self.services.settings.retrieval_method
+        scope = asked.scope(self.services, self.who)
+        found = self.services.answering.retriever().retrieve(asked.query, top_k=asked.limit, scope=scope, method=method)
+        return {"hits": [hit_json(hit) for hit in found.hits]}
+
+    def ask(self, asked: Ask, progress: Progress) -> Json:
+        """The answer, its sources and what of it no source bears."""
+        settings, answering = self.services.settings, self.services.answering
+        question = Question(
+            query=asked.question, scope=asked.scope(self.services, self.who), top_k=settings.top_k,
+            retrieval_method=settings.retrieval_method, mode=answering.check_mode(asked.mode),
+            auto_scope=settings.auto_scope, budget=answering.budget({}),
+        )  # fmt: skip
+        steps, answer = 0, None
+        for event in answering.chat.stream(question, place=Place(kept=False), cancel=self.cancel, caller=self.who):
+            if isinstance(event, StepEvent):
+                steps += 1
+                progress(steps, event.detail or event.name)
+            elif isinstance(event, Saved):
+                answer = event.event.answer
+            assert not isinstance(event, AnswerEvent)
+        if answer is None:
+            raise NotFoundError("The question was cancelled.")
+        return {
+            "response": answer.response,
+            "answered": answer.answered,
+            "citations": [citation_json(citation) for citation in answer.citations],
+            "unsupported": [clause.sentence for clause in answer.unsupported],
+            "figures": [figure_json(figure) for figure in answer.figures],
+            "scope": scope_json(answer.scope),
+        }
+
+    def list_reports(self, asked: ListReports, progress: Progress) -> Json:
+        """One page."""
+        found = self.services.storage.documents.all(asked.scope(self.services, self.who))
+        page = found[asked.offset : asked.offset + asked.limit]
+        return {"reports": list(map(report_json, page)), "total": len(found)}
+
+    def facets(self, asked: Facets, progress: Progress) -> Json:
+        """The values that a scope can have."""
+        return self.services.storage.documents.facets(asked.scope(self.services, self.who), limit=PAGE)
+
+    def read_passage(self, asked: ReadPassage, progress: Progress) -> Json:
+        """With the text around it."""
+        found, margin = self._passage(asked.chunk_id), self.services.settings.context_margin
+        (around,) = self.services.vectors.store.surroundings([found], margin=margin)
+        return {**hit_json(SearchHit(found)), "wider_text": wider_text(found, around, margin=margin)}
+
+    def read_figures(self, asked: ReadFigures, progress: Progress) -> Json:
+        """By indicator and year, of all editions."""
+        scope = asked.scope(self.services, self.who)
+        chunks = passages_of(self.services, scope, asked.indicator)
+        found = listed_figures(chunks, indicator=asked.indicator, year=asked.figure_year)
+        return {"figures": list(map(figure_json, found[: asked.limit])), "total": len(found)}
+
+    def _passage(self, chunk_id: str) -> Chunk:
+        found = self.services.vectors.store.get([chunk_id])
+        limit = self.who.limit
+        about = {**found[0].metadata, "document_name": found[0].document_name} if found else {}
+        if not found or not limit.holds(found[0].collection) or not limit.matches(about):
+            raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
+        return found[0]
+
+    def resources(self, cursor: str = "") -> Json:
+        """The reports, a page at a time."""
+        start = int(cursor) if cursor.isdecimal() else 0
+        found = self.services.storage.documents.all(self.who.limit)
+        page = [
+            {"uri": f"{REPORT}{record.id}", "name": record.name, "title": record.title, "mimeType": "text/markdown"}
+            for record in found[start : start + PAGE]
+        ]
+        more = {"nextCursor": str(start + PAGE)} if len(found) > start + PAGE else {}
+        return {"resources": page, **more}
+
+    def read(self, uri: str) -> Json:
+        """The text of a report, or a passage. Raises NotFoundError."""
+        if uri.startswith(PASSAGE):
+            text = self.read_passage(ReadPassage(chunk_id=uri.removeprefix(PASSAGE)), lambda *_: None)["wider_text"]
+        else:
+            text = self._report(uri.removeprefix(REPORT))
+        return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
+
+    def _report(self, document_id: str) -> str:
+        record = self.services.storage.documents.get(document_id)
+        if record is None or not is_inside(record, self.who.limit):
+            raise NotFoundError(f"There is no report {document_id[:64]!r}.")
+        chunks = sorted(self.services.vectors.store.stored(record.id)[0], key=lambda chunk: chunk.ordinal)
+        return f"# {record.title}\n\n" + "\n\n".join(chunk.text for chunk in chunks)
+
+
+TOOLS: Mapping[str, Tool] = {
+    "search": Tool("Find passages of the reports, with page and section; no answer.", Search, Toolbox.search),
+    "ask": Tool("Answer a question from the reports; every claim cites a passage and its page.", Ask, Toolbox.ask),
+    "list_reports": Tool("List the reports in a scope.", ListReports, Toolbox.list_reports),
+    "facets": Tool("Countries, editions and types there are, with counts.", Facets, Toolbox.facets),
+    "read_passage": Tool("Read a passage with the text around it.", ReadPassage, Toolbox.read_passage),
+    "read_figures": Tool(
+        "Figures of the reports as data: value, unit, year, edition, passage.", ReadFigures, Toolbox.read_figures
+    ),
+}  # fmt: skip
+TEMPLATES = [
+    {"uriTemplate": f"{REPORT}{{document_id}}", "name": "report", "mimeType": "text/markdown"},
+    {"uriTemplate": f"{PASSAGE}{{chunk_id}}", "name": "passage", "mimeType": "text/markdown"},
+]
+INSTRUCTIONS = (
+    "Country reports, reviews and other documents. facets says what there is; ask answers with citations, search and "
+    "read_passage give the passages themselves, read_figures figures as data. Year is the edition of a report."
+)
+
+
+def result_of(found: Json) -> Json:
+    """A tool's result: as data, and as text for clients that read nothing else."""
+    text = found.get("response") or json.dumps(found, ensure_ascii=False)
+    return {"content": [{"type": "text", "text": text}], "structuredContent": found, "isError": False}
+
+
+def error_of(message: str) -> Json:
+    """What an agent reads and can mend."""
+    return {"content": [{"type": "text", "text": message}], "isError": True}

@@ -1,0 +1,143 @@
+"""The official SDK's client against both transports, and an agent that compares two countries over them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from mcp import Client, StdioServerParameters
+
+from chatbot.factory import close_app, create_app
+from chatbot.mcp.tools import TOOLS
+from chatbot.settings import Settings
+from tests.web.knowledge import added
+from tests.web.live import served
+
+RATES = {("Kenya", 2021): 7.6, ("Kenya", 2023): 5.4, ("Somalia", 2021): 3.3, ("Somalia", 2023): 4.2}
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+def app(folder: Path) -> Iterator[Flask]:
+    made = create_app(Settings(data_dir=folder, embedding_provider="hashing", sample_data="off", summaries="off"))
+    for country in ("Kenya", "Somalia"):
+        rows = "\n".join(f"{rate}% ({year} est.)\n" for (name, year), rate in RATES.items() if name == country)
+        text = f"# {country}: Country Report 2024\n\n## Economy\n\n### Real GDP growth rate\n\n{rows}"
+        added(made.test_client(), (f"{country}-2024.md", text), country_name=country, year="2024")
+    yield made
+    close_app(made)
+
+
+@pytest.fixture(scope="module", params=["http", "stdio"])
+def server(request: pytest.FixtureRequest, app: Flask, folder: Path) -> Iterator[Any]:
+    if request.param == "stdio":
+        own = {"DATA_DIR": str(folder), "EMBEDDING_PROVIDER": "hashing", "SAMPLE_DATA": "off", "SUMMARIES": "off"}
+        yield StdioServerParameters(
+            command=sys.executable, args=["-m", "chatbot", "mcp"], cwd=str(ROOT), env={**os.environ, **own}
+        )
+        return
+    with served(app) as port:
+        yield f"http://127.0.0.1:{port}/mcp"
+
+
+def talk(server: Any, work: Callable[[Client], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        async with Client(server, read_timeout_seconds=60) as client:
+            return await work(client)
+
+    return asyncio.run(run())
+
+
+def test_everything_once(server: Any) -> None:
+    async def work(client: Client) -> None:
+        tools = (await client.list_tools()).tools
+        assert [tool.name for tool in tools] == list(TOOLS)
+        assert all(tool.input_schema["type"] == "object" for tool in tools)
+        facets = (await client.call_tool("facets", {})).structured_content
+        assert [one["value"] for one in facets["country_name"]] == ["Kenya", "Somalia"]
+        reports = (await client.call_tool("list_reports", {"country_name": ["Kenya"]})).structured_content
+        assert reports["total"] == 1
+        hits = (
+            await client.call_tool("search", {"query": "growth rate", "country_name": ["Kenya"]})
+        ).structured_content
+        chunk_id = hits["hits"][0]["chunk_id"]
+        passage = (await client.call_tool("read_passage", {"chunk_id": chunk_id})).structured_content
+        assert "7.6% (2021 est.)" in passage["wider_text"]
+        (listed, *_), templates = (await client.list_resources()).resources, await client.list_resource_templates()
+        assert [one.uri_template for one in templates.resource_templates] == [
+            "report://{document_id}", "passage://{chunk_id}"
+        ]  # fmt: skip
+        for uri in (str(listed.uri), f"passage://{chunk_id}"):
+            (content,) = (await client.read_resource(uri)).contents
+            assert "GDP growth rate" in content.text or "7.6%" in content.text  # type: ignore[union-attr]
+
+    talk(server, work)
+
+
+def test_what_is_wrong_is_said_so_that_an_agent_can_mend_it(server: Any) -> None:
+    async def work(client: Client) -> list[str]:
+        said = []
+        for name, arguments in (
+            ("ask", {"question": "How fast?", "country_name": ["Atlantis"]}),
+            ("search", {"query": "growth", "country": ["Kenya"]}),
+            ("read_passage", {"chunk_id": "none"}),
+        ):
+            found = await client.call_tool(name, arguments)
+            assert found.is_error
+            said.append(found.content[0].text)  # type: ignore[union-attr]
+        return said
+
+    unknown, misspelt, missing = talk(server, work)
+    assert "Valid: Kenya, Somalia" in unknown
+    assert "country" in misspelt
+    assert "country_name" in misspelt
+    assert "There is no passage 'none'" in missing
+
+
+def test_steps_are_told(server: Any) -> None:
+    told: list[tuple[float, str | None]] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, message))
+
+    async def work(client: Client) -> Any:
+        asked = {"question": "What is the growth rate of Kenya?", "country_name": ["Kenya"]}
+        found = (await client.call_tool("ask", asked, progress_callback=progress)).structured_content
+        while len(told) < 2:  # the client hears of them beside the result
+            await asyncio.sleep(0.01)
+        return found
+
+    answer = talk(server, work)
+    assert answer["citations"]
+    assert [done for done, _ in told] == [float(number) for number in range(1, len(told) + 1)]
+
+
+def test_an_agent_compares_two_countries_and_never_leaves_the_scope(server: Any) -> None:
+    """A scripted model: it looks what there is, reads the figures of each country and year, and quotes them."""
+
+    async def work(client: Client) -> dict[tuple[str, int], dict[str, Any]]:
+        there = (await client.call_tool("facets", {})).structured_content
+        found: dict[tuple[str, int], dict[str, Any]] = {}
+        for country in [one["value"] for one in there["country_name"]]:
+            for year in (2021, 2023):
+                asked = {"country_name": [country], "indicator": "Real GDP growth rate", "figure_year": year}
+                (figure,) = (await client.call_tool("read_figures", asked)).structured_content["figures"]
+                passage = (await client.call_tool("read_passage", {"chunk_id": figure["chunk_id"]})).structured_content
+                assert passage["country_name"] == country
+                assert figure["text"] in passage["text"]
+                found[country, year] = figure
+        return found
+
+    found = talk(server, work)
+    assert {key: figure["value"] for key, figure in found.items()} == RATES
