@@ -58,11 +58,13 @@ class WireProxy:
         with self._lock:
             self._always[name] = action
 
-    def heal(self) -> None:
-        """No faults from here on; what hangs is let go."""
+    def heal(self, answers: Mapping[str, Action] | None = None) -> None:
+        """No faults from here on, these answers at once: what asks in the background sees nothing in between. What
+        hangs is let go."""
         with self._lock:
             self._next.clear()
             self._always.clear()
+            self._always.update(answers or {})
             self._healed.set()
             self._healed = threading.Event()
 
