@@ -27,6 +27,7 @@ from .request import (
     query_number,
 )
 from .services import require_samples, services, wake_worker
+from .tables import csv_response
 
 documents = Blueprint("documents", __name__)
 DELETE_PATIENCE = 2.0
@@ -35,6 +36,10 @@ MOST_LISTED = 1_000
 MOST_VALUES = 300
 """Of each field of the facets: all countries there are."""
 STATUSES = get_args(Status)
+FORMATS = ("json", "csv")
+FIGURE_COLUMNS = (
+    "subject", "indicator", "year", "value", "unit", "text", "estimate", "edition", "newest", "document_id", "chunk_id"
+)  # fmt: skip
 EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
 
 
@@ -72,15 +77,23 @@ def coverage() -> Response:
 
 @documents.get("/api/figures")
 def figures() -> Response:
-    """The figures of the reports in scope, of all editions, by indicator and year. ``year`` is that of the figures."""
+    """The figures of the reports in scope, of all editions, by indicator and year. ``year`` is that of the figures.
+
+    Raises InvalidRequestError: an unknown ``format``.
+    """
     require_samples()
     limit, offset = query_number("limit", 100, least=1, most=1000), query_number("offset", 0)
     indicator, wanted = request.args.get("indicator", ""), query_number("year", 0, most=3000)
-    scope = query_scope(leave_out=("limit", "offset", "indicator", "year"))
+    scope = query_scope(leave_out=("limit", "offset", "indicator", "year", "format"))
+    format = request.args.get("format", FORMATS[0])
+    if format not in FORMATS:
+        raise InvalidRequestError.for_field("format", f"unknown. Valid: {', '.join(FORMATS)}.", FORMATS)
     chunks = passages_of(services(), scope, indicator)
     found = listed_figures(chunks, indicator=indicator, year=wanted or None)
-    page = found[offset : offset + limit]
-    return jsonify({"figures": list(map(figure_json, page)), "total": len(found), "more": offset + limit < len(found)})
+    page = list(map(figure_json, found[offset : offset + limit]))
+    if format == "csv":
+        return csv_response(page, FIGURE_COLUMNS, "figures.csv")
+    return jsonify({"figures": page, "total": len(found), "more": offset + limit < len(found)})
 
 
 @documents.get("/api/collections")

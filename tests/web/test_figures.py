@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -69,9 +71,20 @@ class TestFigures:
         assert (first["total"], first["more"], rest["more"]) == (8, True, False)
         assert [*first["figures"], *rest["figures"]] == every["figures"]
 
+    def test_as_a_file(self, client: FlaskClient) -> None:
+        response = client.get("/api/figures?indicator=Median+age:+male&format=csv")
+        assert response.mimetype == "text/csv"
+        assert response.headers["Content-Disposition"] == 'attachment; filename="figures.csv"'
+        rows = list(csv.DictReader(io.StringIO(response.get_data(as_text=True))))
+        told = client.get("/api/figures?indicator=Median+age:+male").get_json()["figures"]
+        assert [(row["subject"], float(row["value"]), row["text"]) for row in rows] == [
+            (one["subject"], one["value"], one["text"]) for one in told
+        ]
+
     @pytest.mark.parametrize(
         ("asked", "field"),
         [
+            ("format=xlsx", "format"),
             ("country_name=Narnia", "filters.country_name"),
             ("country=Kenya", "filters.country"),
             ("indicator=inflaton+rate", "indicator"),
@@ -87,7 +100,7 @@ class TestFigures:
         assert error["details"][0]["valid_values"] == ["Inflation rate (consumer prices)"]
 
     def test_too_many_passages_ask_for_a_country(self, client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("chatbot.web.documents.MOST_PARSED", 3)
+        monkeypatch.setattr("chatbot.services.figures.MOST_PARSED", 3)
         assert fields_of(client.get("/api/figures")) == ["country_name"]
         assert client.get("/api/figures?indicator=Median+age").status_code == 200
 

@@ -153,7 +153,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "documents.figures": Operation(
         "The figures of the reports as data, of all editions", holdings.Figures,
         parameters=(*page(100, 1000), text("indicator", "A heading, or what is said below it."),
-               number("year", "That the figures are of.", None, 0, 3000), SCOPE),
+               number("year", "That the figures are of.", None, 0, 3000),
+               text("format", "As what.", enum=list(documents.FORMATS), default=documents.FORMATS[0]), SCOPE),
+        or_as="text/csv",
     ),
     "documents.collections": Operation("The knowledge collections", holdings.Collections),
     "documents.chunk": Operation("A passage with the text around it", answers.Passage),
