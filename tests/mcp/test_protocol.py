@@ -56,7 +56,7 @@ def talk(server: Any, work: Callable[[Client], Awaitable[Any]]) -> Any:
         async with Client(server, read_timeout_seconds=60) as client:
             return await work(client)
 
-    return asyncio.run(run())
+    return asyncio.run(asyncio.wait_for(run(), 120))
 
 
 def test_everything_once(server: Any) -> None:
@@ -112,10 +112,13 @@ def test_steps_are_told(server: Any) -> None:
         told.append((done, message))
 
     async def work(client: Client) -> Any:
-        asked = {"question": "What is the growth rate of Kenya?", "country_name": ["Kenya"]}
+        # An answer from the cache, as the second transport would have it, comes without steps.
+        country = "Kenya" if isinstance(server, str) else "Somalia"
+        asked = {"question": f"What is the growth rate of {country}?", "country_name": [country]}
         found = (await client.call_tool("ask", asked, progress_callback=progress)).structured_content
-        while len(told) < 2:  # the client hears of them beside the result
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(10):  # the client hears of them beside the result
+            while not told:
+                await asyncio.sleep(0.01)
         return found
 
     answer = talk(server, work)
