@@ -20,6 +20,7 @@ from .web.callbacks import Callbacks
 from .web.conversations import conversations
 from .web.documents import documents
 from .web.jobs import jobs
+from .web.languages import languages
 from .web.mcp import mcp
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
@@ -55,8 +56,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions["under_way"] = UnderWay(services)
     app.extensions["callbacks"] = Callbacks(services)
     for views in (
-        assets, pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring, described,
-        openai_protocol, mcp,
+        assets, languages, pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring,
+        described, openai_protocol, mcp,
     ):  # fmt: skip
         app.register_blueprint(views)
     check_rules(app)

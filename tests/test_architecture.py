@@ -26,6 +26,7 @@ LAYERS = (
         "model_output",
         "known_vectors",
         "unseen",
+        "words",
     ),
     ("database", "openai_client"),
     (

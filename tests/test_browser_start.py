@@ -17,6 +17,7 @@ from tests.web.knowledge import added
 from tests.web.live import served
 
 __all__ = ["chromium", "launched"]
+KNOWLEDGE = {"papers": "Long ones.", "news": "Daily ones."}
 REPORTS = (("Kenya", 2021), ("Kenya", 2023), ("Mali", 2023))
 
 
@@ -93,6 +94,46 @@ def test_without_any_report_there_is_the_way_to_one(launched: Browser, tmp_path:
         page.get_by_role("link", name="Add reports").click()
         expect(page.get_by_role("heading", name="Knowledge base")).to_be_visible()
         assert problems == []
+
+
+def test_a_preset_is_a_way_of_answering(page: Page) -> None:
+    page.locator("#mode").select_option("preset:deterministic")
+    expect(page.locator("#mode-description")).to_have_text("Three passages above a similarity of .75, or none.")
+    page.locator("#question").fill("How much does Kenya grow?")
+    with page.expect_request("**/api/chat") as sent:
+        page.keyboard.press("Enter")
+    assert sent.value.post_data_json["preset"] == "deterministic"
+    assert "mode" not in sent.value.post_data_json
+    expect(page.locator(".answer-footer")).to_be_visible()
+    page.goto(page.url.replace("preset", ""))  # the conversation alone, without the way chosen now
+    with page.expect_request("**/api/chat") as again:
+        page.locator(".regenerate").click()
+    assert again.value.post_data_json["preset"] == "deterministic"
+
+
+def test_one_of_several_collections(launched: Browser, tmp_path: Path) -> None:
+    made = create_app(
+        Settings(
+            data_dir=tmp_path, embedding_provider="hashing", sample_data="off", summaries="off", collections=KNOWLEDGE
+        )
+    )
+    for collection, country in (("papers", "Kenya"), ("news", "Mali")):
+        text = f"# {country}: Country Report 2023\n\n## Growth\n\n{country} grows by 2.3%.\n"
+        added(made.test_client(), (f"{country}.md", text), country_name=country, year="2023", collection=collection)
+    with served(made) as port, watched(launched) as (page, problems):
+        page.goto(f"http://127.0.0.1:{port}")
+        page.locator("#scope-button").click()
+        expect(page.locator("[data-field=collections] .option")).to_have_count(2)
+        page.get_by_label("news").check()
+        page.locator("#scope-done").click()
+        expect(page.locator("#scope-count")).to_have_text(re.compile("^1 report"))
+        expect(page.locator("#scope-chips .chip")).to_have_text(["news"])
+        page.locator("#question").fill("How much does it grow?")
+        page.keyboard.press("Enter")
+        expect(page.locator(".sources li")).to_have_text([re.compile("Mali")])
+        expect(page.locator(".scope-line")).to_contain_text("news")
+        assert problems == []
+    close_app(made)
 
 
 def test_colours_are_chosen_and_kept(page: Page) -> None:

@@ -69,11 +69,11 @@ def write_answer(run: AgentRun, context: Context, way: WritingPlan) -> Generator
     """What the model writes; else quotations, where ``way`` has some. What was written before a failure stays."""
     quoting = way.quoting
     if quoting is not None and not run.resources.chat_models.is_language_model:
-        return (yield from _quoted(HEADER, quoting, context))
+        return (yield from _quoted(run.say(HEADER), quoting, context))
     instead = quoting or (lambda context: quotations(run, run.question.search_text, context))
     if stopper := run.spending.stops_answer():
         yield from run.stop(stopper)
-        return (yield from _quoted(f"{run.why_stopped} {INSTEAD}", instead, context))
+        return (yield from _quoted(f"{run.why_stopped} {run.say(INSTEAD)}", instead, context))
     yield run.step("generate", "Writing the answer")
     draft, allowance = Draft(path=run.path), run.spending.allowance(keep=0)
     model, settings = BudgetedChatModel(run.chat_model, allowance), run.resources.settings
@@ -99,8 +99,8 @@ def write_answer(run: AgentRun, context: Context, way: WritingPlan) -> Generator
     allowance.settle(*done.steps)
     yield from run.note_time(limited)
     if not done.text and not run.request.cancelled:
-        why = FAILED if run.stopped_by in {"", "model"} else run.why_stopped
-        return (yield from _quoted(f"{why} {INSTEAD}", instead, context))
+        why = run.say(FAILED) if run.stopped_by in {"", "model"} else run.why_stopped
+        return (yield from _quoted(f"{why} {run.say(INSTEAD)}", instead, context))
     return done
 
 
@@ -202,7 +202,7 @@ def judged(run: AgentRun, hits: Sequence[SearchHit]) -> Verdict:
 
 def _missing_figures(run: AgentRun, hits: Sequence[SearchHit]) -> str | None:
     question, resources = run.question, run.resources
-    return missing_figures(question.search_text, hits, question.scope, resources.catalog, resources.analyzer)
+    return missing_figures(question.search_text, hits, question.scope, resources.catalog, resources.analyzer, run.say)
 
 
 def answer_from(
@@ -225,7 +225,7 @@ def answer_from(
     if budget < most:
         yield from note_left_out(run, len(context.passages), len(hits))
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
-    note = f"{CLOSEST}\n\n" if run.closest_only and not run.resources.chat_models.is_language_model else ""
+    note = f"{run.say(CLOSEST)}\n\n" if run.closest_only and not run.resources.chat_models.is_language_model else ""
     if note:
         yield TokenEvent(note)
     done = yield from write_answer(run, context, way)
@@ -236,7 +236,10 @@ def answer_from(
 def note_left_out(run: AgentRun, shown: int, found: int) -> Iterator[StepEvent]:
     """Said where the budget of tokens has no room for all: what is written of fewer passages ended early."""
     if shown < found and not run.stopped_by:
-        yield from run.stop("tokens", f"The budget of tokens leaves room for {shown} of {found} passages.")
+        yield from run.stop(
+            "tokens",
+            run.say("The budget of tokens leaves room for {shown} of {found} passages.", shown=shown, found=found),
+        )
 
 
 def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit]) -> Iterator[Event]:
@@ -248,10 +251,12 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
         yield conclude(run, scope, done.text, closest, Context(), truncated=done.truncated)
         return
     searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
-    text = _missing_figures(run, closest) or not_found(searched, closest)
+    text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
-        text = "\n\n".join([f"{run.why_stopped} Nothing was found until then.", *([text] if closest else [])])
+        text = "\n\n".join(
+            [f"{run.why_stopped} {run.say('Nothing was found until then.')}", *([text] if closest else [])]
+        )
     yield from _said(run, text, scope, closest)
 
 

@@ -12,7 +12,7 @@ from ..model_output.stream import Reply
 from ..protocols import ChatModel
 from ..request import RequestContext
 from ..schema import Budget, Delta, Prompt, StepTiming, Stopper, Usage
-from ..text import count_of
+from ..words import Say, counted, in_english
 
 PLANNING_SHARE = 0.4
 """Of the seconds: what may be over before the first search begins."""
@@ -99,13 +99,14 @@ class Spending:
         calls = None if self._budget.calls is None else max(0, self._budget.calls - self.usage.calls)
         return RemainingBudget(calls, self.tokens_left, self.seconds_left(), self._whole, self.usage_so_far, begun)
 
-    def describe(self, stopper: Stopper) -> str:
+    def describe(self, stopper: Stopper, say: Say = in_english) -> str:
         """What ended, in words."""
         whole = self._whole
         parts = {"calls": (whole.calls, "model call"), "tokens": (whole.tokens, "token")}
         amount, noun = parts.get(stopper, (whole.seconds, "second"))
-        shown = f"{amount:g} {noun}s" if amount is None or amount % 1 else count_of(int(amount), noun)
-        return f"The budget of {shown} is used up."
+        is_whole = amount is not None and not amount % 1
+        shown = counted(say, int(amount or 0), noun) if is_whole else say(f"{{number}} {noun}s", number=f"{amount:g}")
+        return say("The budget of {amount} is used up.", amount=shown)
 
     def _stops(self, *, calls: int, tokens: int, share: float) -> Stopper:
         usage, budget = self.usage, self._budget

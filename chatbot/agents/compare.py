@@ -18,6 +18,7 @@ from ..retrieval.pipeline import Retrieval
 from ..retrieval.subjects import names_missing, with_figures
 from ..schema import Context, Event, Passage, Prompt, Question, Quotation, SearchHit
 from ..text import count_of, escape_markdown
+from ..words import Say
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_research
 from .run import AgentRun, BaseAgent
 from .searches import Search, alternate, distinct
@@ -43,12 +44,12 @@ class CompareAgent(BaseAgent):
         compared = sides(question.search_text, run.question.scope, self._resources.catalog)
         ready = [side for side in compared.compared if side.ready]
         if not ready:
-            yield from answer_text(run, _no_report(compared.compared) or NOTHING_TO_COMPARE, scope)
+            yield from answer_text(run, _no_report(compared.compared, run.say) or run.say(NOTHING_TO_COMPARE), scope)
             return
         yield run.step("plan", "What is compared", items=[side.name for side in ready])
         if compared.bare and (aspects := self._aspects(ready)):
             yield run.step("aspects", "What they have in common", items=aspects)
-            yield from answer_text(run, _offer(ready, aspects), scope)
+            yield from answer_text(run, _offer(ready, aspects, run.say), scope)
             return
         yield run.step("search", f"{count_of(len(ready), 'search')} at once")
         searches = [Search(side.name, side.query, side.scope, question.top_k) for side in ready]
@@ -120,7 +121,7 @@ class _Comparison:
         own = {name: [one for one in context.passages if one.number in theirs] for name, theirs in numbers.items()}
         quotes = {side.name: self._quotes(side.query, own[side.name]) for side in self._ready}
         years = [named.condition for named in self._mentions.figure_years]
-        return quotes_table({name: side[:QUOTES] for name, side in aligned(quotes, own, years).items()})
+        return quotes_table({name: side[:QUOTES] for name, side in aligned(quotes, own, years).items()}, self._run.say)
 
     def _quotes(self, asked: str, own: Sequence[Passage]) -> list[Quotation]:
         """The same words are quoted once, though they stand in several passages."""
@@ -131,21 +132,23 @@ class _Comparison:
 
     def finish(self, text: str, context: Context) -> str:
         """Cells without a source are emptied; an answer without a table gets one of quotations."""
-        checked = with_sources(text, self._numbers(context))
+        checked, say = with_sources(text, self._numbers(context)), self._run.say
         notes = [checked.text]
         if checked.emptied:
-            notes.append("A table without any source was left out.")
+            notes.append(say("A table without any source was left out."))
         if not checked.tables:
-            notes.append(f"Side by side, quoted from the reports:\n\n{self.quoting(context)}")
+            notes.append(f"{say('Side by side, quoted from the reports:')}\n\n{self.quoting(context)}")
         if checked.dropped:
-            notes.append(f"Left out of the table for want of a source: {_listed(checked.dropped)}.")
+            left = _listed(checked.dropped, say)
+            notes.append(say("Left out of the table for want of a source: {names}.", names=left))
         if self._failed:
-            notes.append(f"The search failed or took too long for {_listed(self._failed)}.")
+            notes.append(say("The search failed or took too long for {names}.", names=_listed(self._failed, say)))
         if self._without:
-            notes.append(f"No figure was found for {_listed(self._without)}.")
-        notes.append(_no_report([side for side in self._every.compared if not self._is_said(side)]))
+            notes.append(say("No figure was found for {names}.", names=_listed(self._without, say)))
+        notes.append(_no_report([side for side in self._every.compared if not self._is_said(side)], say))
         if self._every.left_out:
-            notes.append(f"Too many to compare at once; left out: {_listed(self._every.left_out)}.")
+            left = _listed(self._every.left_out, say)
+            notes.append(say("Too many to compare at once; left out: {names}.", names=left))
         return "\n\n".join(filter(None, notes))
 
     def _is_said(self, side: Side) -> bool:
@@ -159,20 +162,20 @@ class _Comparison:
         }
 
 
-def _offer(asked: Sequence[Side], aspects: Sequence[str]) -> str:
-    names = list_in_words(escape_markdown(side.name) for side in asked)
-    both = "Both" if len(asked) == 2 else "All"
-    return f"Compare what of {names}? {both} have, among others: {_listed(aspects)}."
+def _offer(asked: Sequence[Side], aspects: Sequence[str], say: Say) -> str:
+    names = list_in_words((escape_markdown(side.name) for side in asked), say("and"))
+    both = "Both have, among others: {aspects}." if len(asked) == 2 else "All have, among others: {aspects}."
+    return f"{say('Compare what of {names}?', names=names)} {say(both, aspects=_listed(aspects, say))}"
 
 
-def _no_report(sides: Sequence[Side]) -> str:
+def _no_report(sides: Sequence[Side], say: Say) -> str:
     absent = [side.name for side in sides if not side.ready]
-    return f"There is no report for {_listed(absent)}." if absent else ""
+    return say("There is no report for {names}.", names=_listed(absent, say)) if absent else ""
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], say: Say) -> str:
     named = list(dict.fromkeys(map(escape_markdown, names)))
-    more = [f"{len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
+    more = [say("{number} more", number=len(named) - MOST_NAMED)] if len(named) > MOST_NAMED else []
     return "; ".join([*named[:MOST_NAMED], *more])
 
 

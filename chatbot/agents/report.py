@@ -36,6 +36,7 @@ from ..schema import (
     TokenEvent,
 )
 from ..text import escape_markdown
+from ..words import Say
 from .answering import (
     LEAST_CONTEXT,
     WritingPlan,
@@ -173,12 +174,12 @@ class ReportAgent(BaseAgent):
             if own.passages:
                 text = yield from sections.write(section, own)
             else:
-                text = SEARCH_FAILED if section.title in found.failed else NOTHING
+                text = run.say(SEARCH_FAILED if section.title in found.failed else NOTHING)
                 yield TokenEvent(text)
             done += [heading, text]
         body = "\n\n".join(done)
         answer = conclude(run, scope, body, hits, context, truncated=sections.truncated).answer
-        if sources := _sources(answer):
+        if sources := _sources(answer, run.say):
             yield TokenEvent(f"\n\n{sources}")
         yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, sources]))))
 
@@ -201,7 +202,7 @@ class Sections:
         elif sum(step.failed and step.name == "generate" for step in run.path) < MOST_FAILURES:
             return ""
         titles = "; ".join(escape_markdown(section.title) for section in left)
-        return f"Not written any more: {titles}."
+        return run.say("Not written any more: {titles}.", titles=titles)
 
     def share(self, context: Context, found: AnyOf[str], left: int) -> Generator[StepEvent, None, Context]:
         """What a section ``found``, as far as it fits: the ``left`` still to be written share the budget of tokens."""
@@ -230,7 +231,7 @@ class Sections:
                 section_question=section.question,
             )
 
-        way = WritingPlan(prompt, lambda context: quotations(run, section.question, context) or NOTHING)
+        way = WritingPlan(prompt, lambda context: quotations(run, section.question, context) or run.say(NOTHING))
         done = yield from write_answer(run, context, way)
         self.truncated = self.truncated or done.truncated
         given = {passage.number for passage in done.context.passages}.union(cited_numbers(" ".join(already)))
@@ -240,8 +241,8 @@ class Sections:
         text = with_numbers_of(_without_heading(done.text, section.title), given | unknown)
         kept = yield from self._compared(lambda limited: written.without_repetition(text, limited))
         if kept is not None and text and not has_statements(kept) and not run.request.cancelled:
-            yield TokenEvent(f"\n\n{NOTHING_NEW}")
-            return NOTHING_NEW
+            yield TokenEvent(f"\n\n{run.say(NOTHING_NEW)}")
+            return run.say(NOTHING_NEW)
         return text if kept is None else kept
 
     def _compared(self, look: Callable[[RequestContext], T]) -> Generator[StepEvent, None, T | None]:
@@ -269,15 +270,15 @@ def _title(task: str) -> str:
     return shorten(task, LONGEST_TITLE, placeholder=" …")
 
 
-def _sources(answer: Answer) -> str:
+def _sources(answer: Answer, say: Say) -> str:
     """The passages cited, by number, as the last section."""
-    lines = [f"- [{one.number}] {_place(one)}" for one in answer.citations]
-    return "\n".join(["## Sources", "", *lines]) if lines else ""
+    lines = [f"- [{one.number}] {_place(one, say)}" for one in answer.citations]
+    return "\n".join([f"## {say('Sources')}", "", *lines]) if lines else ""
 
 
-def _place(cited: Citation) -> str:
+def _place(cited: Citation, say: Say) -> str:
     chunk, section = cited.hit.chunk, cited.section.rpartition(SECTION_SEPARATOR)[2]
-    page = f"page {chunk.page}" if chunk.page is not None else ""
+    page = say("page {page}", page=chunk.page) if chunk.page is not None else ""
     return escape_markdown(", ".join(filter(None, (chunk.title, section, page))))
 
 

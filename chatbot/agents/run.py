@@ -25,6 +25,7 @@ from ..retrieval.summaries import without_summaries
 from ..schema import Aggregation, Message, Question, SearchHit, StepEvent, StepTiming, Stopper, Threshold
 from ..settings import Settings
 from ..text import Analyzer, estimate_tokens
+from ..words import speaking
 from .budget import (
     EXPLORING_SHARE,
     PLANNING_SHARE,
@@ -113,12 +114,16 @@ class AgentRun:
         self.path.append(event)
         return event
 
+    def say(self, text: str, /, **values: object) -> str:
+        """Fixed words, in the language of the question. Implements `words.Say`."""
+        return speaking(self.question.language)(text, **values)
+
     def stop(self, stopper: Stopper, detail: str = "") -> Iterator[StepEvent]:
         """The exploring ends here; the answer is made of what there is. Said once.
 
         ``detail``: what ended, where it was not the budget of this question.
         """
-        why = detail or self.spending.describe(stopper)
+        why = detail or self.spending.describe(stopper, self.say)
         if why != self.why_stopped:
             self.stopped_by, self.why_stopped = stopper, why
             yield self.step("budget", why, failed=True)

@@ -35,7 +35,8 @@ from ..schema import (
     TokenEvent,
     Value,
 )
-from ..text import count_of, escape_markdown
+from ..text import escape_markdown
+from ..words import Say, counted, in_english, speaking
 from .budget import Spending
 
 NOTHING_ASKED = "Ask what the reports say: about a country, a topic or a year."
@@ -158,21 +159,22 @@ class Understanding:
         """What the question is about; answered already where no agent could add anything."""
         if question.attachments:
             return Understood(question)
+        say = speaking(question.language)
         if is_small_talk(question.search_text) and self._on_empty != "general":
-            return Understood(question, self._said(question, NOTHING_ASKED))
+            return Understood(question, self._said(question, say(NOTHING_ASKED)))
         mentions = find_mentions(question.search_text, self._catalog, question.scope)
         asked = everything_asked(question.search_text, question.scope, self._catalog)
         if topic := collection_topic(question.search_text, mentions):
             mentions, asked = mentions.of_reports(), asked.of_reports()
         subjects = self._subjects(asked, mentions)
-        missing = missing_subject(mentions, question.scope, self._catalog)
+        missing = missing_subject(mentions, question.scope, self._catalog, say)
         if missing is not None and missing.everything and self._on_empty != "relax":
             general = self._on_empty == "general" and not Spending(question.budget, reserve=0).stops_answer()
             nothing = self._general(question, missing, request) if general else self._said(question, missing.text)
             return Understood(question, nothing, subjects=subjects)
         if topic:
             scope = (suggest_scope(asked, question.scope, self._catalog) or question.scope).strict()
-            text = collection_answer(topic, scope, self._catalog)
+            text = collection_answer(topic, scope, self._catalog, say)
             text = f"{missing.text}\n\n{text}" if missing else text
             return Understood(question, self._said(question, text, scope, answered=True), subjects=subjects)
         page = question.page or page_in(question.search_text, self._catalog)
@@ -184,7 +186,7 @@ class Understanding:
         if suggestion not in (None, question.scope) or page != question.page:
             offered = replace(summarise(self._catalog, suggestion or question.scope), page=page)
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
-        notes = [*taken_as(mentions), *([missing.text] if missing else [])]
+        notes = [*taken_as(mentions, say), *([missing.text] if missing else [])]
         of_all = self._of_all(question, mentions)
         return Understood(question, None, notes, offered, of_all=of_all, subjects=subjects, taken=taken)
 
@@ -243,10 +245,12 @@ class Understanding:
         return "list" if _LISTING.search(question.search_text) else ""
 
 
-def taken_as(mentions: Mentions) -> list[str]:
+def taken_as(mentions: Mentions, say: Say = in_english) -> list[str]:
     """What names with a mistake were taken for."""
     names = (country for country in mentions.about if country.taken_as)
-    return list(dict.fromkeys(f"({escape_markdown(name.text)}: taken as {name.taken_as})" for name in names))
+    text = "({name}: taken as {taken})"
+    said = (say(text, name=escape_markdown(name.text), taken=name.taken_as) for name in names)
+    return list(dict.fromkeys(said))
 
 
 def page_in(text: str, catalog: Catalog) -> int | None:
@@ -275,32 +279,33 @@ def collection_topic(question: str, mentions: Mentions) -> Topic | None:
     return next((topic for topic, pattern in _ASKED if pattern.match(asked)), None)
 
 
-def collection_answer(topic: Topic, scope: Scope, catalog: Catalog) -> str:
+def collection_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_english) -> str:
     """Markdown: counts, and the first of what was asked for."""
     records = [record for record in catalog.all(scope) if record.status == "ready"]
-    where = f" for {escape_markdown(describe(scope))}" if scope else ""
+    reports = counted(say, len(records), "report")
+    if scope:
+        shown = escape_markdown(describe(scope, say))
+        reports = say("{reports} for {scope}", reports=reports, scope=shown)
     if topic == "reports":
         years = values_inside(records, scope, YEAR)
-        covered = f", of {_range(years)}" if years and len(records) > 1 else ""
-        return _list(f"There {_are(len(records), 'report')}{where}{covered}", [r.title for r in records])
+        text = say("There is {reports}" if len(records) == 1 else "There are {reports}", reports=reports)
+        if years and len(records) > 1:
+            text = say("{reports}, of {years}", reports=text, years=_range(years, say))
+        return _list(text, [r.title for r in records], say)
     values = values_inside(records, scope, COUNTRY if topic == "countries" else YEAR)
-    noun = "country" if topic == "countries" else "year"
-    return _list(
-        f"The {count_of(len(records), 'report')}{where} cover {count_of(len(values), noun)}", list(map(str, values))
-    )
+    covered = counted(say, len(values), "country" if topic == "countries" else "year")
+    return _list(say("The {reports} cover {values}", reports=reports, values=covered), list(map(str, values)), say)
 
 
-def _range(years: Sequence[Value]) -> str:
-    return ", ".join(map(str, years)) if len(years) <= MOST_LISTED else f"{years[0]} to {years[-1]}"
+def _range(years: Sequence[Value], say: Say) -> str:
+    if len(years) <= MOST_LISTED:
+        return ", ".join(map(str, years))
+    return say("{first} to {last}", first=years[0], last=years[-1])
 
 
-def _list(heading: str, items: Sequence[str]) -> str:
+def _list(heading: str, items: Sequence[str], say: Say) -> str:
     if not items:
         return f"{heading}."
     lines = [f"- {escape_markdown(item)}" for item in items[:MOST_LISTED]]
-    more = [f"\n… and {len(items) - MOST_LISTED} more."] if len(items) > MOST_LISTED else []
+    more = ["\n" + say("… and {number} more.", number=len(items) - MOST_LISTED)] if len(items) > MOST_LISTED else []
     return "\n".join([f"{heading}:", "", *lines, *more])
-
-
-def _are(count: int, noun: str) -> str:
-    return f"{'is' if count == 1 else 'are'} {count_of(count, noun)}"

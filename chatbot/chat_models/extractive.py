@@ -20,6 +20,7 @@ from ..request import RequestContext
 from ..schema import Delta, Passage, Prompt, Quotation, Usage
 from ..settings import Settings
 from ..text import Analyzer, analyzer, is_foreign, quotation_item
+from ..words import speaking
 from .statements import Statement, statements
 
 MOST = 3
@@ -71,10 +72,11 @@ class ExtractiveChatModel:
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """One piece per quotation. Nothing is counted: it costs nothing."""
         quotes = self.quotes(prompt.question, prompt.context.passages, request=request)
+        say = speaking(prompt.language)
         if not quotes:
-            yield Delta("No passage was given to quote from.")
+            yield Delta(say("No passage was given to quote from."))
             return
-        yield Delta(f"{HEADER}\n")
+        yield Delta(f"{say(HEADER)}\n")
         for quote in quotes:
             if request.cancelled:
                 return

@@ -217,6 +217,7 @@ def asked_json(question: Question) -> Json:
         "scope": question.scope.to_json(),
         "collections": list(question.scope.collections),
         "mode": question.mode,
+        "preset": question.preset,
         "page": question.page,
         "auto_scope": question.auto_scope,
         "attached": [document.name for document in question.attachments],

@@ -30,6 +30,7 @@ from ..schema import (
 )
 from ..settings import Settings
 from ..text import escape_markdown, estimate_tokens
+from ..words import Say, in_english
 from .citations import check
 from .context import in_prompt_order, keep_best, render_passage
 from .figure_list import cited_figures
@@ -92,7 +93,7 @@ def _asked(question: Question) -> dict[str, str]:
 
 def _prompt(question: Question, rules: str, asked: str, context: Context) -> Prompt:
     messages = (Message("system", rules), *latest(question.history), Message("user", asked))
-    return Prompt(messages, question.search_text, context)
+    return Prompt(messages, question.search_text, context, language=question.language)
 
 
 def latest(history: Sequence[Message]) -> list[Message]:
@@ -115,19 +116,21 @@ def latest(history: Sequence[Message]) -> list[Message]:
     return kept[::-1]
 
 
-def not_found(scope: ScopeSummary, closest: Sequence[SearchHit]) -> str:
+def not_found(scope: ScopeSummary, closest: Sequence[SearchHit], say: Say = in_english) -> str:
     """What is said instead of an invented answer: where was searched, and what came closest."""
-    where = escape_markdown(describe(scope.scope)) + (f", page {scope.page}" if scope.page else "")
-    text = f"The reports searched ({where}) do not seem to answer this question."
+    where = escape_markdown(describe(scope.scope, say)) + (
+        f", {say('page {page}', page=scope.page)}" if scope.page else ""
+    )
+    text = say("The reports searched ({scope}) do not seem to answer this question.", scope=where)
     if closest:
-        lines = [f"- {_named(hit)}" for hit in closest[:CLOSEST_SHOWN]]
-        text += "\n\nThe closest passages:\n\n" + "\n".join(lines)
+        lines = [f"- {_named(hit, say)}" for hit in closest[:CLOSEST_SHOWN]]
+        text += "\n\n".join(["", say("The closest passages:"), "\n".join(lines)])
     return text
 
 
-def _named(hit: SearchHit) -> str:
-    name = escape_markdown(f"{hit.chunk.title}, {hit.chunk.section or 'passage'}")
-    return name + (f" (similarity {hit.score:.2f})" if hit.score else "")
+def _named(hit: SearchHit, say: Say) -> str:
+    name = escape_markdown(f"{hit.chunk.title}, {hit.chunk.section or say('passage')}")
+    return name + (f" ({say('similarity {score}', score=f'{hit.score:.2f}')})" if hit.score else "")
 
 
 def assemble(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..schema import Quotation
 from ..text import escape_markdown, quotation_markdown
+from ..words import Say, in_english
 from .wording import cited_numbers, normalise, strip_marks, without_numbers
 
 _RELATES = re.compile(r"\b(?:differ\w*|gap|ratio|versus|vs|compar\w*|than|relative)\b", re.IGNORECASE)
@@ -106,12 +107,15 @@ def _table_cells(head: Sequence[str], rows: Sequence[list[str]]) -> Iterator[Cel
                 yield Cell(label, heading(head[at]), cell, tuple(dict.fromkeys(numbers)))
 
 
-def quotes_table(quotes: Mapping[str, Sequence[Quotation]]) -> str:
+def quotes_table(quotes: Mapping[str, Sequence[Quotation]], say: Say = in_english) -> str:
     """What each side says in its own words: a column each, or a row each where there are many."""
     names = [escape_markdown(name) for name in quotes]
-    columns = [[_placed(quote, name) for quote in side] or [NOTHING] for name, side in quotes.items()]
+    columns = [[_placed(quote, name) for quote in side] or [say(NOTHING)] for name, side in quotes.items()]
     if len(names) > SIDE_BY_SIDE:
-        head, rows = ["", "Quoted"], [[name, " ".join(column)] for name, column in zip(names, columns, strict=True)]
+        head, rows = (
+            ["", say("Quoted")],
+            [[name, " ".join(column)] for name, column in zip(names, columns, strict=True)],
+        )
     else:
         height = max(map(len, columns), default=0)
         head, rows = names, [[c[row] if row < len(c) else EMPTY for c in columns] for row in range(height)]

@@ -18,6 +18,7 @@ from ..protocols import Catalog
 from ..schema import YEAR_IN_REVIEW, Condition, DocumentRecord, Range, Scope, ScopeSummary, Value, Values
 from ..schema.scope import both
 from ..text import count_of
+from ..words import Say, in_english
 
 REPORT_CONTEXT_FIELDS = {"country": "country_name", YEAR_IN_REVIEW: "year"}
 """The seed's `report_context.type`, and the field each one filters."""
@@ -203,22 +204,27 @@ def _there_are(count: int) -> str:
     return "There is one report" if count == 1 else f"There are {count} reports"
 
 
-def describe(scope: Scope) -> str:
+def describe(scope: Scope, say: Say = in_english) -> str:
     """The scope in words: "Kenya or Mali, 2023 in the collection news". On one line and without tags, for prompts."""
     parts: list[str] = []
     for _, condition in scope.conditions:
         if isinstance(condition, Values):
-            parts.append(" or ".join(on_one_line(str(value)) for value in condition.values))
+            parts.append(f" {say('or')} ".join(on_one_line(str(value)) for value in condition.values))
         elif condition.gte == condition.lte:
             parts.append(str(condition.gte))
         elif condition.gte is None or condition.lte is None:
-            parts.append(f"up to {condition.lte}" if condition.gte is None else f"from {condition.gte}")
+            parts.append(
+                say("up to {year}", year=condition.lte)
+                if condition.gte is None
+                else say("from {year}", year=condition.gte)
+            )
         else:
-            parts.append(f"{condition.gte} to {condition.lte}")
+            parts.append(say("{first} to {last}", first=condition.gte, last=condition.lte))
     if not scope.collections:
-        return ", ".join(parts) or "all reports"
-    where = f"the collection{'s' if len(scope.collections) > 1 else ''} {' and '.join(scope.collections)}"
-    return f"{', '.join(parts)} in {where}" if parts else where
+        return ", ".join(parts) or say("all reports")
+    names = f" {say('and')} ".join(scope.collections)
+    where = say("the collections {names}" if len(scope.collections) > 1 else "the collection {names}", names=names)
+    return say("{values} in {collections}", values=", ".join(parts), collections=where) if parts else where
 
 
 def inventory(catalog: Catalog, scope: Scope) -> str:

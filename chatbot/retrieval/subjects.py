@@ -15,6 +15,7 @@ from ..questions.sentences import separate_questions
 from ..questions.wording import list_in_words, remove_names
 from ..schema import NO_VALUE, Condition, Scope, SearchHit, Value, Values
 from ..text import Analyzer, escape_markdown
+from ..words import Say, in_english
 from .ordering import heading
 from .scope import describe, nearest_scope
 
@@ -32,15 +33,15 @@ class Missing:
     everything: bool
 
 
-def missing_subject(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missing | None:
+def missing_subject(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say = in_english) -> Missing | None:
     """The subject's country or edition without a report in the data, or outside the scope that was chosen.
 
     Data without any country lacks none, and the same for years. Of years of figures see `missing_figures`.
     """
-    countries = _missing_countries(mentions, scope, catalog)
+    countries = _missing_countries(mentions, scope, catalog, say)
     if countries is not None and countries.everything:
         return countries
-    years = _missing_years(mentions, scope, catalog)
+    years = _missing_years(mentions, scope, catalog, say)
     if countries is None or years is None:
         return countries or years
     return Missing(f"{countries.text} {years.text}", years.everything)
@@ -66,7 +67,12 @@ def everything_asked(text: str, scope: Scope, catalog: Catalog) -> Mentions:
 
 
 def missing_figures(
-    text: str, hits: Sequence[SearchHit], scope: Scope, catalog: Catalog, analyzer: Analyzer
+    text: str,
+    hits: Sequence[SearchHit],
+    scope: Scope,
+    catalog: Catalog,
+    analyzer: Analyzer,
+    say: Say = in_english,
 ) -> str | None:
     """That what was asked has no figure of the years asked, and which it has; None where nobody can say so.
 
@@ -82,10 +88,10 @@ def missing_figures(
     inside = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
     if any(named.condition.matches(year) for named in asked for year in catalog.values(YEAR, inside)):
         return None
-    of_scope = f" ({escape_markdown(describe(inside))})" if inside else ""
-    has = " to ".join(map(str, dict.fromkeys((known[0], known[-1]))))
-    years = _joined([named.text for named in asked])
-    return f"No figure of {years} was found for this in the reports{of_scope}; they have {has}."
+    of_scope = f" ({escape_markdown(describe(inside, say))})" if inside else ""
+    has = say("{first} to {last}", first=known[0], last=known[-1]) if len(known) > 1 else str(known[0])
+    text = "No figure of {years} was found for this in the reports{scope}; they have {known}."
+    return say(text, years=_joined([named.text for named in asked], say("or")), scope=of_scope, known=has)
 
 
 def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
@@ -147,7 +153,7 @@ def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:
     return not inside or value in inside  # without any value nobody can say what the collections leave out
 
 
-def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missing | None:
+def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
     if not catalog.values(COUNTRY) or (scope.get(COUNTRY) is not None and mentions.refers):
         return None
     absent = [country for country in mentions.about if not values_of([country], catalog)]
@@ -159,12 +165,14 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog) -> Mi
         return None
     texts = []
     if absent:
-        texts.append(f"There is no report on {_joined([_shown(country) for country in absent])}.")
+        names = _joined([_shown(country) for country in absent], say("or"))
+        texts.append(say("There is no report on {names}.", names=names))
     if left_out:
-        texts.append(f"The scope chosen ({escape_markdown(describe(scope))}) leaves out {_joined(left_out, 'and')}.")
+        shown, names = escape_markdown(describe(scope, say)), _joined(left_out, say("and"))
+        texts.append(say("The scope chosen ({scope}) leaves out {names}.", scope=shown, names=names))
     if any(_admits(scope, COUNTRY, value, catalog) for value in values_of(mentions.countries, catalog)):
         return Missing(" ".join(texts), everything=False)
-    return Missing(" ".join([*texts, _what_there_is(scope, catalog)]), everything=True)
+    return Missing(" ".join([*texts, _what_there_is(scope, catalog, say)]), everything=True)
 
 
 def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
@@ -179,14 +187,16 @@ def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
     return {key for text in texts for key in keys_in(text)}
 
 
-def _what_there_is(scope: Scope, catalog: Catalog) -> str:
+def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
     if scope.get(COUNTRY) is not None:
-        return "Change the scope to ask about another country."
+        return say("Change the scope to ask about another country.")
     names = list(map(str, catalog.values(COUNTRY, scope)))
     if not names:
         return escape_markdown(nearest_scope(catalog, scope)[1])
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"There are reports on {', '.join(names[:MOST_NAMED])}{more}."
+    shown = ", ".join(names[:MOST_NAMED])
+    if len(names) > MOST_NAMED:
+        shown = say("{names} and {number} more", names=shown, number=len(names) - MOST_NAMED)
+    return say("There are reports on {names}.", names=shown)
 
 
 def _shown(country: NamedCountry) -> str:
@@ -198,18 +208,22 @@ def _shown(country: NamedCountry) -> str:
     return country.text
 
 
-def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> Missing | None:
+def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
     absent = _absent_years(mentions, scope, catalog)
     if not absent:
         return None
     named = [years.text if country is None else f"{country}, {years.text}" for country, years in absent]
-    text = f"There is no report for {_joined(named)}."
+    text = say("There is no report for {names}.", names=_joined(named, say("or")))
     if len(absent) < len(_wanted_years(mentions, catalog)):
         return Missing(text, everything=False)
     base = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
     known = catalog.values(YEAR, base)
-    of_base = f" for {escape_markdown(describe(base))}" if base else ""
-    offer = f"The reports{of_base} are of {', '.join(map(str, known))}."
+    years = ", ".join(map(str, known))
+    if base:
+        shown = escape_markdown(describe(base, say))
+        offer = say("The reports for {scope} are of {years}.", scope=shown, years=years)
+    else:
+        offer = say("The reports are of {years}.", years=years)
     return Missing(f"{text} {offer}", everything=True)
 
 
@@ -237,6 +251,6 @@ def _wanted_years(mentions: Mentions, catalog: Catalog) -> list[tuple[Value | No
     return [(country, years) for country in about for years in mentions.years]
 
 
-def _joined(names: Sequence[Value], last: str = "or") -> str:
+def _joined(names: Sequence[Value], last: str) -> str:
     """As Markdown that shows them as they are."""
     return list_in_words((escape_markdown(str(name)) for name in names), last)

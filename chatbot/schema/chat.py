@@ -59,6 +59,8 @@ class Question:
     """Whether an answer given before may be given again."""
     expand: bool = False
     """Whether mode deep adds terms to it (seed 001)."""
+    language: str = "en"
+    """What of the answer is fixed words is said in it: one of `words.LANGUAGES`."""
     budget: Budget = field(default_factory=Budget)
     """What may be spent on it."""
     today: date = field(default_factory=lambda: datetime.now(UTC).date())
@@ -79,6 +81,8 @@ class Prompt:
     context: Context
     json_schema: Mapping[str, Any] | None = None
     """What the reply should be, with its name as ``title``; None = prose. A model need not keep to it."""
+    language: str = "en"
+    """Of the fixed words around quotations; a language model answers in that of the question."""
 
 
 @dataclass(frozen=True, slots=True)

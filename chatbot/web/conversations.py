@@ -205,7 +205,7 @@ def _messages(rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chunk]])
 
 def _message(row: Json, answer: Json | None) -> Json:
     """``answer``: the `/query` response; null for questions, and where only the text was kept."""
-    known = {name: row.get(name) for name in ("mode", "page", "auto_scope", "attached", "replaces")}
+    known = {name: row.get(name) for name in ("mode", "preset", "page", "auto_scope", "attached", "replaces")}
     about: Json = {"role": row["role"], "content": row["content"], "created_at": row["created_at"]}
     about["state"] = row.get("state", "")
     if row["role"] == "user":

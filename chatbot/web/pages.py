@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from flask import Blueprint, Response, make_response, render_template
 
+from ..presets import PRESETS
 from ..schema.chat import QUERY_CHARACTERS
 from ..services.answering import NO_MODEL
 from .access import with_owner
@@ -34,6 +37,15 @@ MODES = {
 A mode that is not here comes last and goes by its name.
 """
 
+PRESET_WORDS = {
+    "adaptive": ("Adaptive threshold", "Vectors alone; the threshold descends from .7 until something passes."),
+    "compression": ("Compression", "Passages compressed to what is close enough to the question."),
+    "hybrid": ("Weighted hybrid", "Vectors .7 and keywords .3; three passages of different sources."),
+    "deep": ("Deep searcher", "Searches in rounds, each for what is still missing."),
+    "deterministic": ("Strict threshold", "Three passages above a similarity of .75, or none."),
+}
+"""The presets: the figures of a known system to the letter. A preset that is not here goes by its name."""
+
 
 @pages.get("/")
 def chat() -> Response:
@@ -62,6 +74,7 @@ def _chat(shared: str = "") -> Response:
         examples=EXAMPLES,
         modes=(offered := modes()),
         quotes_only=any(mode["reason"] == NO_MODEL for mode in offered),
+        presets=presets(),
         mode=services().answering.default_mode(),
         longest_question=QUERY_CHARACTERS,
     )
@@ -77,10 +90,17 @@ def documents() -> Response:
 def modes() -> list[dict[str, str | bool]]:
     """The ways of answering, for the page; ``reason`` says why one is not available."""
     known = {name: (available, reason) for name, available, reason in services().answering.modes()}
-    offered: list[dict[str, str | bool]] = []
-    for name in [*(name for name in MODES if name in known), *(name for name in known if name not in MODES)]:
-        label, description = MODES.get(name, (name.replace("_", " ").capitalize(), ""))
-        available, reason = known[name]
-        words = {"name": name, "label": label, "description": description, "reason": reason}
-        offered.append({**words, "available": available})
-    return offered
+    names = [*(name for name in MODES if name in known), *(name for name in known if name not in MODES)]
+    return [_offered(name, MODES, *known[name]) for name in names]
+
+
+def presets() -> list[dict[str, str | bool]]:
+    """The same of the presets: one is available where its mode is."""
+    answering = services().answering
+    known = {name: (available, reason) for name, available, reason in answering.modes()}
+    return [_offered(name, PRESET_WORDS, *known[answering.default_mode(name)]) for name in PRESETS]
+
+
+def _offered(name: str, words: Mapping[str, tuple[str, str]], available: bool, reason: str) -> dict[str, str | bool]:
+    label, description = words.get(name, (name.replace("_", " ").capitalize(), ""))
+    return {"name": name, "label": label, "description": description, "reason": reason, "available": available}

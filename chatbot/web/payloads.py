@@ -26,6 +26,7 @@ from ..agents import CHOOSES
 from ..errors import InvalidRequestError
 from ..schema import Message, Question, Scope
 from ..schema.chat import QUERY_CHARACTERS, question_problem
+from ..words import ENGLISH, Language
 from .request import NO_OBJECT
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ class ChatRequest(SearchRequest):
     """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted from older clients.
 
     ``resume``: go on for a while when the connection is lost; ``replaces``: the answer whose place the new one takes.
+    ``language``: of what is fixed words in the answer ("Quoted from the reports:").
     """
 
     previous_messages: list[PreviousMessage] = Field(default_factory=list, max_length=200)
@@ -154,6 +156,7 @@ class ChatRequest(SearchRequest):
     cache: StrictBool = True
     auto_scope: StrictBool | None = None
     query_expansion: StrictBool | None = None
+    language: Language = ENGLISH
     attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
     resume: StrictBool = False
     replaces: Identifier | None = None
@@ -171,7 +174,9 @@ class ChatRequest(SearchRequest):
         if self.replaces is not None and self.conversation_id is None:
             raise InvalidRequestError.for_field("replaces", "send the conversation_id that this answer is in, too.")
         budget = services.answering.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})
-        return replace(question, cache=self.cache, auto_scope=auto_scope, expand=expand, budget=budget)
+        return replace(
+            question, cache=self.cache, auto_scope=auto_scope, expand=expand, budget=budget, language=self.language
+        )
 
     def messages(self) -> tuple[Message, ...]:
         """The conversation that the client itself sent along, oldest first."""

@@ -145,7 +145,7 @@ class ScriptedChat:
 
     def app(self) -> Flask:
         app = Flask("chatbot", template_folder="../templates", static_folder="../static")
-        answering = SimpleNamespace(modes=lambda: self.modes, default_mode=lambda: self.mode)
+        answering = SimpleNamespace(modes=lambda: self.modes, default_mode=lambda preset="": self.mode)
         storage = SimpleNamespace(cookie_secret=b"of this test")
         services = SimpleNamespace(settings=Settings(), answering=answering, storage=storage)
         app.extensions["services"] = services

@@ -274,6 +274,7 @@ class AskedMessage(Message):
     """A question, with all that it takes to ask it again but its attachments."""
 
     mode: str | None
+    preset: str | None
     page: int | None
     auto_scope: bool | None
     attached: list[str] | None

@@ -5,7 +5,8 @@ import { Listening } from "./listening.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
 import { beginningText, StepsView, stoppedText } from "./steps.js";
 import { announceNow, element } from "../common/dom.js";
-import { count, countSources, decimal, scopeLine } from "../common/format.js";
+import { countSources, decimal, scopeLine } from "../common/format.js";
+import { count, t } from "../common/words.js";
 
 const LONGEST_NAME = 80;
 const UNSAFE = /[\p{Cc}\p{Cf}<>:"/\\|?*]+/gu;
@@ -15,7 +16,7 @@ export function fileName(markdown, otherwise) {
   const heading = /^#{1,6}[ \t]+(\S.*)$/m.exec(markdown)?.[1].replace(/\s[\s#]*$/, "")
     .replace(/(?<!\\)[*`]|\[\d[\d, ]*\]/g, "");
   const name = (heading?.replace(/\\(\p{P}|\p{S})/gu, "$1") || otherwise).replace(UNSAFE, " ").replace(/\s+/g, " ").trim();
-  return `${[...name].slice(0, LONGEST_NAME).join("").replace(/^\.+|[. ]+$/g, "") || "report"}.md`;
+  return `${[...name].slice(0, LONGEST_NAME).join("").replace(/^\.+|[. ]+$/g, "") || t("report")}.md`;
 }
 
 export function saveMarkdown(markdown, otherwise) {
@@ -29,9 +30,9 @@ const COPIED_MS = 2000;
 
 /** The reports say nothing about it only where they were searched, to the end. */
 function unansweredLabel({ trace }) {
-  if (trace?.stopped_by) return "Not answered";
+  if (trace?.stopped_by) return t("Not answered");
   const isSearched = trace?.path?.some(({ name }) => ["search", "found", "compress"].includes(name)) ?? true;
-  return isSearched ? "Not found in these reports" : "Nothing was searched";
+  return isSearched ? t("Not found in these reports") : t("Nothing was searched");
 }
 
 /** One answer on the page: fed by the events of its stream, then complete. */
@@ -89,7 +90,7 @@ export class AnswerView {
   hits(hits) {
     for (const hit of hits) this.#sources.set(hit.rank, hit);
     if (!hits.length) return;
-    this.#progress(`Reading ${countSources(hits.length)}`);
+    this.#progress(t("Reading {sources}", { sources: countSources(hits.length) }));
     if (this.#listening) this.#showFound();
   }
 
@@ -129,7 +130,8 @@ export class AnswerView {
     this.#showFooter(answer);
     this.#draw(answer);
     const marked = this.#find(".answer-body").textContent;
-    const outcome = answer.answered ? `Answer with ${countSources(answer.citations.length)}.` : `${unansweredLabel(answer)}.`;
+    const sources = countSources(answer.citations.length);
+    const outcome = answer.answered ? t("Answer with {sources}.", { sources }) : `${unansweredLabel(answer)}.`;
     const stopped = stoppedText(answer.trace?.stopped_by);
     // What is doubted is said with the doubt.
     this.#listening?.end([outcome, stopped].filter(Boolean).join(" "), answer.unsupported.length ? marked : plain);
@@ -225,7 +227,7 @@ export class AnswerView {
     if (!threshold?.relaxed || hits.some(({ score }) => score > threshold.start)) return;
     const line = this.#find(".threshold-line");
     line.hidden = false;
-    line.textContent = `No passage was very close; the threshold was lowered to ${decimal(threshold.used, 2)}.`;
+    line.textContent = t("No passage was very close; the threshold was lowered to {threshold}.", { threshold: decimal(threshold.used, 2) });
   }
 
   #wireCopy(text) {
@@ -235,9 +237,9 @@ export class AnswerView {
     button.hidden = !navigator.clipboard;
     button.addEventListener("click", async () => {
       const copied = await navigator.clipboard.writeText(text).then(() => true, () => false);
-      label.textContent = copied ? "Copied" : "Not copied";
+      label.textContent = copied ? t("Copied") : t("Not copied");
       announceNow(label.textContent);
-      setTimeout(() => { label.textContent = "Copy"; }, COPIED_MS);
+      setTimeout(() => { label.textContent = t("Copy"); }, COPIED_MS);
     });
   }
 }

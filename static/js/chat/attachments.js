@@ -2,6 +2,7 @@ import { focusComposer } from "./composer.js";
 import { announce, byId, element, hasKeyboard } from "../common/dom.js";
 import { formatsLine, loadFormats, namedFiles, sortOut, webAddress, wireDrop } from "../common/files.js";
 import { bytes } from "../common/format.js";
+import { t } from "../common/words.js";
 
 const panel = byId("attach-panel");
 const button = byId("attach-button");
@@ -19,8 +20,8 @@ const isGone = ({ file, url }) => !file && !url;
 
 /** The server keeps no file, a reloaded page has none: it has to be chosen again. */
 function chooseAgain(name) {
-  const again = element("button", { type: "button", className: "button quiet again", text: "Attach again" });
-  again.setAttribute("aria-label", `Attach ${name} again`);
+  const again = element("button", { type: "button", className: "button quiet again", text: t("Attach again") });
+  again.setAttribute("aria-label", t("Attach {name} again", { name }));
   again.addEventListener("click", () => byId("attach-input").click());
   return again;
 }
@@ -28,7 +29,8 @@ function chooseAgain(name) {
 function chip(item, index) {
   const size = item.file ? ` · ${bytes(item.file.size)}` : "";
   const remove = element("button", {
-    type: "button", className: isGone(item) ? "chip gone" : "chip", text: item.name + size, "aria-label": `Remove ${item.name}`,
+    type: "button", className: isGone(item) ? "chip gone" : "chip", text: item.name + size,
+      "aria-label": t("Remove {name}", { name: item.name }),
   });
   remove.addEventListener("click", () => {
     attached = attached.filter((other) => other !== item);
@@ -41,7 +43,7 @@ function chip(item, index) {
 function show() {
   chips.replaceChildren(...attached.map(chip));
   chips.hidden = attached.length === 0;
-  if (attached.length) announce(`Attached: ${attached.map(({ name }) => name).join(", ")}`);
+  if (attached.length) announce(t("Attached: {names}", { names: attached.map(({ name }) => name).join(", ") }));
 }
 
 /** The same name again takes the place of the first. */
@@ -62,7 +64,7 @@ async function attachFiles(chosen) {
 function attachAddress() {
   const input = byId("attach-url");
   const url = webAddress(input.value.trim());
-  showErrors(url ? [] : ["This is not a web address: it has to begin with https:// or http://."]);
+  showErrors(url ? [] : [t("This is not a web address: it has to begin with https:// or http://.")]);
   if (!url) return input.focus();
   input.value = "";
   attach([{ name: url, url }]);
@@ -75,7 +77,7 @@ async function showFormats() {
     line.textContent = formatsLine(formats);
     byId("attach-input").accept = formats.suffixes.join(",");
   } catch (error) {
-    line.textContent = `What can be read could not be loaded. ${error.message}`;
+    line.textContent = `${t("What can be read could not be loaded.")} ${error.message}`;
   }
 }
 
@@ -135,7 +137,8 @@ export function completed(items) {
 /** Why nothing can be asked of these now; "" where it can. */
 export function whatIsMissing(items) {
   const names = items.filter(isGone).map(({ name }) => name);
-  return names.length ? `Attach ${names.join(", ")} again, or remove it to ask the reports: nothing of it was stored.` : "";
+  if (!names.length) return "";
+  return t("Attach {names} again, or remove it to ask the reports: nothing of it was stored.", { names: names.join(", ") });
 }
 
 export function wireAttachments() {

@@ -10,6 +10,7 @@ import { chooseDocument, showStart } from "./start.js";
 import { byId } from "../common/dom.js";
 import { watchSheets } from "../common/sheets.js";
 import { offerUndo, withdrawUndo } from "../common/toast.js";
+import { t } from "../common/words.js";
 
 const { shared } = document.body.dataset;
 
@@ -28,7 +29,7 @@ function newChat() {
   leave();
   clear();
   focusComposer();
-  if (left) offerUndo("A new chat.", () => go(left));
+  if (left) offerUndo(t("A new chat."), () => go(left));
 }
 
 function go(id) {

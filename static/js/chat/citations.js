@@ -1,10 +1,11 @@
 import { element } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
+import { listed, t } from "../common/words.js";
 
 const CITATION = /\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]/;
 
 const citationName = (number, source) =>
-  `Source ${number}: ${[sourceTitle(source), sourcePlace(source)].filter(Boolean).join(", ")}`;
+  `${t("Source {number}", { number })}: ${[sourceTitle(source), sourcePlace(source)].filter(Boolean).join(", ")}`;
 
 function citationButton(number, source) {
   return element("button", {
@@ -63,22 +64,22 @@ const quoted = ({ figures, quotations, names = [] }) =>
 export function explainUnsupported(sentence) {
   const { numbers, unknown, contradicted = [] } = sentence;
   const missing = quoted(sentence);
-  const source = numbers.length > 1 ? `sources ${numbers.join(" and ")}` : `source ${numbers[0]}`;
+  const source = numbers.length > 1 ? t("sources {numbers}", { numbers: listed(numbers) }) : t("source {number}", { number: numbers[0] });
   return [
-    missing && `Not found in ${source}: ${missing}.`,
-    contradicted.length > 0 && `Otherwise in ${source}: ${contradicted.join(", ")}.`,
-    sentence.no_source && "No source is given.",
-    unknown.length > 0 && `There is no source ${unknown.join(" or ")}.`,
+    missing && t("Not found in {source}: {missing}.", { source, missing }),
+    contradicted.length > 0 && t("Otherwise in {source}: {figures}.", { source, figures: contradicted.join(", ") }),
+    sentence.no_source && t("No source is given."),
+    unknown.length > 0 && t("There is no source {numbers}.", { numbers: listed(unknown, "disjunction") }),
   ].filter(Boolean).join(" ");
 }
 
 /** The gravest first; each has a sign of its own, so that nothing is told by colour alone. */
 const MARKS = {
-  unknown: { sign: "∅", means: "There is no such source", is: ({ unknown }) => unknown.length },
-  figure: { sign: "≠", means: "A figure, date or name is not in the source", is: (one) =>
+  unknown: { sign: "∅", means: t("There is no such source"), is: ({ unknown }) => unknown.length },
+  figure: { sign: "≠", means: t("A figure, date or name is not in the source"), is: (one) =>
     one.figures.length || one.names?.length || one.contradicted?.length },
-  quotation: { sign: "”?", means: "The words quoted are not in the source", is: ({ quotations }) => quotations.length },
-  none: { sign: "○", means: "No source is given", is: (one) => one.no_source },
+  quotation: { sign: "”?", means: t("The words quoted are not in the source"), is: ({ quotations }) => quotations.length },
+  none: { sign: "○", means: t("No source is given"), is: (one) => one.no_source },
 };
 
 const kindOf = (sentence) => Object.keys(MARKS).find((kind) => MARKS[kind].is(sentence)) ?? "figure";
@@ -91,7 +92,7 @@ export function legend(unsupported, citations) {
   if (!kinds.length) return [];
   const rows = kinds.map((kind) => element("li", {}, mark(kind), ` ${MARKS[kind].means}`));
   const sign = element("span", { className: "citation-sign", "aria-hidden": "true", text: "1" });
-  const borne = element("li", {}, sign, " Found in its source");
+  const borne = element("li", {}, sign, ` ${t("Found in its source")}`);
   return [...(citations.some(({ supported }) => supported !== false) ? [borne] : []), ...rows];
 }
 

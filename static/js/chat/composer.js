@@ -1,4 +1,5 @@
 import { byId, element, hasKeyboard } from "../common/dom.js";
+import { language, t } from "../common/words.js";
 
 const select = byId("mode");
 const standard = [...select.options].find((option) => option.defaultSelected) ?? select.options[0];
@@ -35,8 +36,10 @@ export function wireMode() {
 
 const textarea = byId("question");
 const longest = Number(textarea.dataset.longest);
-const tooLong = `This question is longer than ${longest.toLocaleString("en")} characters: `
-  + "shorten it, or attach the text as a file.";
+const tooLong = t(
+  "This question is longer than {number} characters: shorten it, or attach the text as a file.",
+  { number: longest.toLocaleString(language) },
+);
 
 function grow() {
   textarea.style.height = "auto";

@@ -10,6 +10,7 @@ import { Turn } from "./turn.js";
 import { getJson, sendJson } from "../common/api.js";
 import { announce, byId } from "../common/dom.js";
 import { withdrawUndo } from "../common/toast.js";
+import { t } from "../common/words.js";
 
 /** Questions that are shown of a conversation that is opened, and of those before on request. */
 const SHOWN = 4;
@@ -17,7 +18,7 @@ const MORE = 10;
 /** Of one that grows: with each further one the first goes, to be shown again on request. */
 const MOST = 20;
 const log = byId("log");
-const MISSING = "There is no such conversation: it was deleted, its link was revoked, or it is somebody else's.";
+const MISSING = t("There is no such conversation: it was deleted, its link was revoked, or it is somebody else's.");
 const TITLE = document.title;
 let conversationId = null;
 let streaming = null;
@@ -40,7 +41,7 @@ const isShared = () => source.startsWith("/api/shared/");
 function setConversation(id, title = "") {
   conversationId = id;
   document.title = title ? `${title} · ${TITLE}` : TITLE;
-  byId("conversation-title").textContent = title || "Conversation";
+  byId("conversation-title").textContent = title || t("Conversation");
   showCurrent(id);
 }
 
@@ -132,7 +133,7 @@ function dropFrom(turn) {
   for (const gone of turns.splice(turns.indexOf(turn))) gone.remove();
 }
 
-const BUSY = "An answer is being written. Wait for it, or stop it with Esc.";
+const BUSY = t("An answer is being written. Wait for it, or stop it with Esc.");
 
 /**
  * @param {string} question
@@ -187,9 +188,9 @@ function edit(turn) {
 }
 
 /** The same question once more, in the scope that was found in it. */
-function askNarrowed({ question }, { filters, page }) {
+function askNarrowed({ question }, { filters, collections, page }) {
   if (streaming) return;
-  scope.replace(filters);
+  scope.replace({ ...filters, collections });
   ask(question, { page });
 }
 

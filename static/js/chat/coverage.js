@@ -2,8 +2,9 @@
 import { getJson } from "../common/api.js";
 import { element } from "../common/dom.js";
 import { valueLabel } from "../common/format.js";
+import { t } from "../common/words.js";
 
-const NONE = "No country";
+const NONE = t("No country");
 /** Of a wide table one cell is reached by Tab, the others from there by the arrow keys. */
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
@@ -19,11 +20,11 @@ function tableOf(cells) {
   const countries = [...new Set(known.map(({ country_name: name }) => name))]
     .sort((one, other) => Number(one === null) - Number(other === null) || String(one).localeCompare(String(other)));
   const count = new Map(known.map(({ country_name: name, year, documents }) => [`${name}|${year}`, documents]));
-  const head = element("tr", {}, element("th", { scope: "col", text: "Country" }), ...years.map((year) =>
-    element("th", { scope: "col" }, button(String(year), `All reports of ${year}`, { year }))));
+  const head = element("tr", {}, element("th", { scope: "col", text: t("Country") }), ...years.map((year) =>
+    element("th", { scope: "col" }, button(String(year), t("All reports of {year}", { year }), { year }))));
   const rows = countries.map((country) => element("tr", {},
     element("th", { scope: "row" }, country === null ? element("span", { className: "none", text: NONE })
-      : button(country, `All reports on ${country}`, { country_name: country })),
+      : button(country, t("All reports on {country}", { country }), { country_name: country })),
     ...years.map((year) => {
       const documents = count.get(`${country}|${year}`);
       if (!documents) return element("td", { className: "none", text: "–" });
@@ -77,21 +78,19 @@ async function load(box, scope, type) {
 
 function typeButtons(types, onChoose) {
   const made = ["", ...types].map((type) => {
-    const one = element("button", { type: "button", text: type ? valueLabel("type", type) : "All types", "aria-pressed": String(!type) });
+    const text = type ? valueLabel("type", type) : t("All types");
+    const one = element("button", { type: "button", text, "aria-pressed": String(!type) });
     one.addEventListener("click", () => {
       for (const other of made) other.setAttribute("aria-pressed", String(other === one));
       onChoose(type);
     });
     return one;
   });
-  return element("div", { className: "coverage-types", role: "group", "aria-label": "Type of report" }, ...made);
+  return element("div", { className: "coverage-types", role: "group", "aria-label": t("Type of report") }, ...made);
 }
 
 /** In a fold, when it is opened first. */
 export async function showCoverage(box, scope) {
-  const [facets] = await Promise.all([getJson("/api/facets?field=type"), load(box, scope, "")]);
-  const types = facets.type.map(({ value }) => value).filter(Boolean);
-  if (types.length > 1) box.before(typeButtons(types, (type) => load(box, scope, type)));
   box.addEventListener("click", ({ target }) => {
     const one = target.closest("button");
     if (!one) return;
@@ -100,4 +99,7 @@ export async function showCoverage(box, scope) {
   });
   box.addEventListener("keydown", (event) => move(box, event));
   scope.addEventListener("change", () => mark(box, scope));
+  const [facets] = await Promise.all([getJson("/api/facets?field=type"), load(box, scope, "")]);
+  const types = facets.type.map(({ value }) => value).filter(Boolean);
+  if (types.length > 1) box.before(typeButtons(types, (type) => load(box, scope, type)));
 }

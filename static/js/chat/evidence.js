@@ -2,8 +2,9 @@ import { getJson } from "../common/api.js";
 import { byId, element } from "../common/dom.js";
 import { decimal, isAttachment, sourceTitle } from "../common/format.js";
 import { passageNodes } from "../common/passage.js";
+import { listed, t } from "../common/words.js";
 
-const SEARCH_NAMES = { vector: "meaning", keyword: "keywords" };
+const SEARCH_NAMES = { vector: t("meaning"), keyword: t("keywords") };
 const dialog = byId("evidence");
 // Beside the answer where there is room, else a modal sheet (the width is the one of evidence.css).
 const hasRoom = matchMedia("(min-width: 60rem)");
@@ -11,15 +12,15 @@ let opener = null;
 let pending = null;
 
 function factsOf(source) {
-  const foundBy = (source.found_by ?? []).map((name) => SEARCH_NAMES[name] ?? name).join(" and ");
+  const foundBy = listed((source.found_by ?? []).map((name) => SEARCH_NAMES[name] ?? name));
   return {
-    Country: source.country_name,
-    Year: source.year,
-    Section: source.section,
-    Page: source.page,
-    Score: typeof source.score === "number" && `similarity ${decimal(source.score, 2)}`,
-    "Found by": foundBy,
-    Stored: isAttachment(source) && "no, attached to this question",
+    [t("Country")]: source.country_name,
+    [t("Year")]: source.year,
+    [t("Section")]: source.section,
+    [t("Page")]: source.page,
+    [t("Score")]: typeof source.score === "number" && t("similarity {score}", { score: decimal(source.score, 2) }),
+    [t("Found by")]: foundBy,
+    [t("Stored")]: isAttachment(source) && t("no, attached to this question"),
   };
 }
 
@@ -40,7 +41,8 @@ function showPassage(text, widerText) {
 function offerOriginal(chunk) {
   const button = byId("evidence-original");
   const isPdf = /\.pdf$/i.test(chunk.file ?? "");
-  button.querySelector("span").textContent = isPdf ? `Open the original, page ${chunk.page ?? 1}` : "Open in the whole text";
+  button.querySelector("span").textContent = isPdf
+    ? t("Open the original, page {page}", { page: chunk.page ?? 1 }) : t("Open in the whole text");
   button.hidden = false;
   button.onclick = async () => {
     const { openOriginal } = await import("../original/original.js");
@@ -52,7 +54,7 @@ async function loadWiderText(source) {
   pending?.abort();
   if (isAttachment(source)) {
     const isShown = source.text || source.snippet;
-    byId("evidence-error").textContent = isShown ? "" : "This passage was attached to the question and is not stored.";
+    byId("evidence-error").textContent = isShown ? "" : t("This passage was attached to the question and is not stored.");
     return;
   }
   pending = new AbortController();
@@ -65,7 +67,7 @@ async function loadWiderText(source) {
     offerOriginal(chunk);
   } catch (error) {
     if (error.name === "AbortError") return;
-    byId("evidence-error").textContent = `The text around this passage could not be loaded. ${error.message}`;
+    byId("evidence-error").textContent = `${t("The text around this passage could not be loaded.")} ${error.message}`;
   }
 }
 
@@ -80,7 +82,7 @@ export function openEvidence(source, button) {
   opener?.removeAttribute("aria-current");
   opener = button;
   button.setAttribute("aria-current", "true");
-  byId("evidence-number").textContent = source.number ? `Source ${source.number}` : "Found on the way";
+  byId("evidence-number").textContent = source.number ? t("Source {number}", { number: source.number }) : t("Found on the way");
   byId("evidence-title").textContent = sourceTitle(source);
   byId("evidence-unsupported").hidden = source.supported !== false;
   byId("evidence-missing").textContent = source.missing ?? "";

@@ -2,6 +2,7 @@
 import { chartsOf } from "./charts.js";
 import { draw, marker, shape } from "./plot.js";
 import { element } from "../common/dom.js";
+import { t } from "../common/words.js";
 
 const STYLED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size"];
 const PICTURE_SCALE = 2;
@@ -14,11 +15,11 @@ function save(url, name) {
 }
 
 const COLUMNS = [
-  { name: "Subject", of: ({ subject }) => subject },
-  { name: "Year", of: ({ year }) => year },
-  { name: "Figure", of: ({ value }) => value, text: ({ text, estimate }) => `${text}${estimate ? " (estimate)" : ""}` },
-  { name: "Report of", of: ({ edition }) => edition ?? "" },
-  { name: "Source", of: ({ citation }) => citation },
+  { name: t("Subject"), of: ({ subject }) => subject },
+  { name: t("Year"), of: ({ year }) => year },
+  { name: t("Figure"), of: ({ value }) => value, text: ({ text, estimate }) => `${text}${estimate ? ` (${t("estimate")})` : ""}` },
+  { name: t("Report of"), of: ({ edition }) => edition ?? "" },
+  { name: t("Source"), of: ({ citation }) => citation },
 ];
 
 /** A text that a spreadsheet would take for a formula is marked as text. */
@@ -38,7 +39,7 @@ function csv({ figures, indicator, unit }) {
 function row(one) {
   const source = element("button", {
     type: "button", className: "citation", text: one.citation, "data-citation": one.citation,
-    "aria-label": `Source ${one.citation}: ${one.subject}, ${one.year}`,
+    "aria-label": `${t("Source {number}", { number: one.citation })}: ${one.subject}, ${one.year}`,
   });
   const cells = COLUMNS.slice(0, -1).map((column) => element("td", { text: String((column.text ?? column.of)(one)) }));
   return element("tr", {}, ...cells, element("td", {}, source));
@@ -62,7 +63,8 @@ function table(chart) {
     });
     return head;
   });
-  return element("div", { className: "figures-table", role: "region", "aria-label": `Table: ${title(chart)}`, tabindex: "0" },
+  const label = t("Table: {title}", { title: title(chart) });
+  return element("div", { className: "figures-table", role: "region", "aria-label": label, tabindex: "0" },
     element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body));
 }
 
@@ -122,7 +124,7 @@ function files(chart, box) {
   };
   return element("div", { className: "figures-files" }, ...Object.entries(kinds).map(([kind, act]) => {
     const button = element("button", { type: "button", className: "button quiet", text: kind,
-      "aria-label": `${kind}: download ${title(chart)}` });
+      "aria-label": t("{kind}: download {title}", { kind, title: title(chart) }) });
     button.addEventListener("click", act);
     return button;
   }));
@@ -149,7 +151,8 @@ function wireKeys(holder) {
 
 function figure(chart, box) {
   const holder = element("div", { className: "plot-holder" });
-  const label = `${title(chart)}: ${chart.kind === "bars" ? "bars" : "lines over the years"}. The arrows go from figure to figure.`;
+  const kind = chart.kind === "bars" ? t("bars") : t("lines over the years");
+  const label = `${title(chart)}: ${kind}. ${t("The arrows go from figure to figure.")}`;
   let width = 0;
   const redraw = () => {
     const now = Math.round(holder.clientWidth);
@@ -160,7 +163,7 @@ function figure(chart, box) {
   };
   new ResizeObserver(redraw).observe(holder);
   wireKeys(holder);
-  const fold = element("details", { className: "figures-fold" }, element("summary", { text: "Table" }), table(chart));
+  const fold = element("details", { className: "figures-fold" }, element("summary", { text: t("Table") }), table(chart));
   return element("figure", { className: "chart" },
     element("figcaption", {}, element("h3", { text: title(chart) }), ...legend(chart)), holder,
     element("div", { className: "figures-bar" }, fold, files(chart, box)));

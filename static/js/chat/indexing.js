@@ -1,5 +1,6 @@
 import { getReadiness } from "../common/api.js";
 import { announce, byId } from "../common/dom.js";
+import { t } from "../common/words.js";
 
 const POLL_MS = 1500;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -7,7 +8,7 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 function showProgress({ sample_data: samples }) {
   byId("indexing").hidden = false;
   if (!samples?.total) return;
-  byId("indexing-text").textContent = `Indexing reports: ${samples.ready} of ${samples.total}`;
+  byId("indexing-text").textContent = t("Indexing reports: {ready} of {total}", samples);
   Object.assign(byId("indexing-progress"), { max: samples.total, value: samples.ready });
 }
 
@@ -21,6 +22,6 @@ export async function watchIndexing() {
     await sleep(POLL_MS);
   }
   byId("indexing").hidden = true;
-  if (seen) announce("The reports are indexed.");
+  if (seen) announce(t("The reports are indexed."));
   return seen;
 }

@@ -4,6 +4,7 @@ import { showError, wireDialog } from "../common/components.js";
 import { announceNow, byId, element, hasKeyboard } from "../common/dom.js";
 import { dayLabel } from "../common/format.js";
 import { offerUndo } from "../common/toast.js";
+import { t } from "../common/words.js";
 
 const dialog = byId("conversations");
 const list = byId("conversation-list");
@@ -70,13 +71,13 @@ function setStop(link) {
 }
 
 function item({ conversation_id: id, title, share }) {
-  const link = element("a", { href: addressOf(id), "data-id": id, text: title || "Untitled" });
+  const link = element("a", { href: addressOf(id), "data-id": id, text: title || t("Untitled") });
   const more = element("button", {
-    type: "button", className: "button quiet icon-only more", "aria-label": `Rename, share, export or delete: ${title}`,
+    type: "button", className: "button quiet icon-only more", "aria-label": t("Rename, share, export or delete: {title}", { title }),
     "aria-haspopup": "true",
   }, byId("more-icon").content.cloneNode(true));
   const row = element("li", { className: "conversation" }, link, more);
-  if (share) row.append(element("span", { className: "visually-hidden", text: "(shared)" }));
+  if (share) row.append(element("span", { className: "visually-hidden", text: t("(shared)") }));
   return row;
 }
 
@@ -144,11 +145,11 @@ async function remove({ conversation_id: id, title }) {
   const wasShown = on.current() === id;
   if (wasShown) on.onGone();
   await load();
-  offerUndo(`Deleted: ${title}`, async () => {
+  offerUndo(t("Deleted: {title}", { title }), async () => {
     await sendJson("PATCH", api(id), { deleted: false });
     await load();
     if (wasShown) on.onOpen(id);
-    announceNow(`Back again: ${title}`);
+    announceNow(t("Back again: {title}", { title }));
     focusRow(id);
   }, { takeFocus: true });
 }

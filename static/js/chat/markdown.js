@@ -1,6 +1,7 @@
 import DOMPurify from "../../vendor/dompurify-3.4.18.js";
 import { Marked } from "../../vendor/marked-18.2.1.js";
 import { element } from "../common/dom.js";
+import { t } from "../common/words.js";
 
 const skip = () => undefined;
 
@@ -73,7 +74,7 @@ function renderBlock(block, decorate) {
 
 /** A wide table scrolls in a box of its own; with the keyboard, too. */
 function describeBox(holder, { type }) {
-  const attributes = { role: "region", "aria-label": "Table", tabindex: "0" };
+  const attributes = { role: "region", "aria-label": t("Table"), tabindex: "0" };
   for (const [name, value] of Object.entries(attributes)) {
     if (type === "table") holder.setAttribute(name, value);
     else holder.removeAttribute(name);

@@ -1,5 +1,6 @@
 /** A chart as SVG, as wide as it is shown. Colours and sizes are the style sheet's; shapes tell subjects apart, too. */
 import { runs } from "./charts.js";
+import { language, t } from "../common/words.js";
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const TICKS = 4;
@@ -21,7 +22,7 @@ export function shape(tag, attributes = {}, ...children) {
 
 export const marker = (index) => shape("path", { d: SHAPES[index % SHAPES.length], class: `series-${index % SHAPES.length}` });
 
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
+const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 2 });
 
 /** Round steps: 1, 2 or 5 times a power of ten. */
 function ticks(low, high) {
@@ -36,11 +37,12 @@ function ticks(low, high) {
 const scale = (low, high, from, to) => (value) => (high === low ? (from + to) / 2 : from + ((value - low) / (high - low)) * (to - from));
 
 export const pointName = (subject, { year, text, edition, citation, estimate }) =>
-  `${subject}, ${year}: ${text}${estimate ? ", estimate" : ""}${edition ? `, report of ${edition}` : ""}, source ${citation}`;
+  [`${subject}, ${year}: ${text}`, estimate && t("estimate"), edition && t("report of {year}", { year: edition }),
+    t("source {number}", { number: citation })].filter(Boolean).join(", ");
 
 /** Its button opens the passage: the reply listens for `data-citation`. */
 function dot(x, y, index, subject, figure, revised) {
-  const name = pointName(subject, figure) + (revised ? ", revised later" : "");
+  const name = pointName(subject, figure) + (revised ? `, ${t("revised later")}` : "");
   const node = shape("g", {
     class: `point${revised ? " revised" : ""}`, transform: `translate(${x} ${y})`, role: "button", tabindex: -1,
     "aria-label": name, "data-citation": figure.citation,

@@ -1,8 +1,10 @@
 import { getJson } from "../common/api.js";
 import { all, byId, element, hasKeyboard } from "../common/dom.js";
 import { scopeNames, scopeSize, valueLabel } from "../common/format.js";
+import { t } from "../common/words.js";
 
-export const FIELDS = ["country_name", "year", "type", "document_name"];
+/** The fields of a filter, and the collections. */
+export const FIELDS = ["country_name", "year", "type", "document_name", "collections"];
 /** Names that one list shows; further ones are looked for on the server. */
 const MOST_NAMES = 300;
 
@@ -109,7 +111,7 @@ function showOptions(scope, facets) {
 function chip(scope, { field, value }, index) {
   const [label] = scopeNames({ [field]: value });
   const remove = element("button", {
-    type: "button", className: "chip", text: label, "aria-label": `Remove the chosen scope: ${label}`,
+    type: "button", className: "chip", text: label, "aria-label": t("Remove the chosen scope: {label}", { label }),
   });
   remove.addEventListener("click", () => {
     scope.toggle(field, value, false);
@@ -136,6 +138,21 @@ async function findNames(scope, signal) {
   return (await getJson(`/api/facets?${query}`, signal)).document_name;
 }
 
+let collections = null;
+
+/** Asked once; what one of several holds does not change with the scope. */
+async function loadCollections() {
+  collections ??= getJson("/api/collections").then((found) =>
+    found.collections.map(({ name, documents }) => ({ value: name, documents })));
+  const known = await collections.catch((error) => {
+    collections = null;
+    throw error;
+  });
+  const filled = known.filter(({ documents }) => documents);
+  panel.querySelector("[data-field=collections]").hidden = filled.length < 2;
+  return filled;
+}
+
 /** A link may name what is not there: it opens with what is, and says so. */
 function dropUnknown(scope, { status, details }) {
   const wrong = (Array.isArray(details) ? details : []).map(({ field, valid_values: valid }) =>
@@ -144,7 +161,7 @@ function dropUnknown(scope, { status, details }) {
   if (status !== 400 || !known.length) return false;
   const names = known.flatMap(({ field, valid }) =>
     scope.values(field).filter((value) => !valid.includes(value)).flatMap((value) => scopeNames({ [field]: value })));
-  unknownSaid = `Not in these reports: ${names.join(", ")}. Choose from what is here.`;
+  unknownSaid = t("Not in these reports: {names}. Choose from what is here.", { names: names.join(", ") });
   setOpen(true);
   const kept = Object.fromEntries(known.map(({ field, valid }) => [field, scope.values(field).filter((one) => valid.includes(one))]));
   scope.replace({ ...scope.filters(), ...kept });
@@ -160,6 +177,7 @@ function facetLoader(scope) {
     pending = new AbortController();
     try {
       const facets = await getJson(`/api/facets?${scope.query()}`, pending.signal);
+      facets.collections = await loadCollections();
       if (facets.total?.document_name > MOST_NAMES) facets.document_name = await findNames(scope, pending.signal);
       showFacetError(unknownSaid);
       unknownSaid = "";
@@ -170,7 +188,7 @@ function facetLoader(scope) {
       if (error.name === "AbortError") return;
       if (dropUnknown(scope, error)) return;
       showFacetError(error.message);
-      byId("scope-count").textContent = "Scope not available";
+      byId("scope-count").textContent = t("Scope not available");
     }
   };
 }

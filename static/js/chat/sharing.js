@@ -1,6 +1,7 @@
 import { at, sendJson } from "../common/api.js";
 import { showError, wireDialog } from "../common/components.js";
 import { announceNow, byId } from "../common/dom.js";
+import { t } from "../common/words.js";
 
 const renameDialog = byId("rename-dialog");
 const shareDialog = byId("share-dialog");
@@ -50,15 +51,15 @@ async function revoke() {
   const gone = await tried(byId("share-error"), () => sendJson("DELETE", api(chosen, "/share")));
   if (gone === undefined) return;
   showLink({ share: null });
-  announceNow("The link leads nowhere any more.");
+  announceNow(t("The link leads nowhere any more."));
   byId("share-make").focus();
 }
 
 async function copyLink() {
   const copied = await navigator.clipboard.writeText(byId("share-link").value).then(() => true, () => false);
-  announceNow(copied ? "Copied" : "Not copied");
-  byId("share-copy").textContent = copied ? "Copied" : "Not copied";
-  setTimeout(() => { byId("share-copy").textContent = "Copy"; }, 2000);
+  announceNow(copied ? t("Copied") : t("Not copied"));
+  byId("share-copy").textContent = copied ? t("Copied") : t("Not copied");
+  setTimeout(() => { byId("share-copy").textContent = t("Copy"); }, 2000);
 }
 
 export function wireSharing(callbacks) {

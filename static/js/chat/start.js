@@ -1,10 +1,10 @@
 /** The page before the first question: what there is, examples that it can answer, or the way to add something. */
 import { getJson } from "../common/api.js";
 import { byId, element } from "../common/dom.js";
-import { count } from "../common/format.js";
+import { count, t } from "../common/words.js";
 
 const EXAMPLES = 3;
-const GENERAL = "What are the main points?";
+const GENERAL = t("What are the main points?");
 
 const isThere = ({ filters = {} }, facets) => Object.entries(filters).every(([field, values]) =>
   values.every((value) => (facets[field] ?? []).some((found) => String(found.value) === String(value))));
@@ -19,9 +19,9 @@ function example(filters, name) {
 export function showStart(facets) {
   byId("nothing").hidden = facets.documents > 0;
   byId("coverage").hidden = facets.documents === 0 || !facets.year?.length;
-  const kinds = [["country_name", "countries"], ["year", "editions"]].map(([field, plural]) => {
+  const kinds = [["country_name", t("{number} countries")], ["year", t("{number} editions")]].map(([field, plural]) => {
     const total = facets.total?.[field] ?? facets[field]?.length ?? 0;
-    return total > 1 && `${total} ${plural}`;
+    return total > 1 && plural.replace("{number}", total);
   });
   byId("coverage-count").textContent = [count(facets.documents, "report"), ...kinds].filter(Boolean).join(", ");
   const list = byId("examples");

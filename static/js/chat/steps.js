@@ -1,55 +1,57 @@
 import { modeLabel } from "./composer.js";
 import { announceSoon, element } from "../common/dom.js";
-import { count, countSources, sourcePlace, sourceTitle } from "../common/format.js";
+import { countSources, sourcePlace, sourceTitle } from "../common/format.js";
+import { count, t } from "../common/words.js";
 
 const LABELS = {
-  attachments: "Attachment",
-  auto: "Way of answering",
-  mode: "Way of answering",
-  collections: "Collections",
-  outline: "Outline",
-  plan: "Plan",
-  search: "Search",
-  found: "Found",
-  compress: "Passages",
-  relevance: "Relevance",
-  reflect: "Reflection",
-  follow_up: "Follow-up question",
-  intermediate: "Answer so far",
-  section: "Section",
-  generate: "Answer",
-  shorten: "Shortened",
-  budget: "Stopped early",
+  attachments: t("Attachment"),
+  auto: t("Way of answering"),
+  mode: t("Way of answering"),
+  collections: t("Collections"),
+  outline: t("Outline"),
+  plan: t("Plan"),
+  search: t("Search"),
+  found: t("Found"),
+  compress: t("Passages"),
+  relevance: t("Relevance"),
+  reflect: t("Reflection"),
+  follow_up: t("Follow-up question"),
+  intermediate: t("Answer so far"),
+  section: t("Section"),
+  generate: t("Answer"),
+  shorten: t("Shortened"),
+  budget: t("Stopped early"),
 };
 
 /** What a step says where the server says nothing more. */
 const WORDS = {
-  collections: () => "Choosing where to search",
-  plan: ({ length }) => (length ? `The question in ${count(length, "part")}` : "Splitting the question"),
-  search: () => "Searching the reports",
-  relevance: () => "Looking for the passages that matter",
-  reflect: ({ length }) => (length ? `Still missing: ${count(length, "question")}` : "Enough was found"),
-  intermediate: () => "None yet",
-  generate: () => "Writing the answer",
-  mode: () => "Choosing how to answer",
+  collections: () => t("Choosing where to search"),
+  plan: ({ length }) => (length ? t("The question in {parts}", { parts: count(length, "part") }) : t("Splitting the question")),
+  search: () => t("Searching the reports"),
+  relevance: () => t("Looking for the passages that matter"),
+  reflect: ({ length }) => (length ? t("Still missing: {questions}", { questions: count(length, "question") }) : t("Enough was found")),
+  intermediate: () => t("None yet"),
+  generate: () => t("Writing the answer"),
+  mode: () => t("Choosing how to answer"),
 };
 
 /** What is going on before the first step is told: most ways of answering begin with a model that thinks. */
 const BEGINNINGS = {
-  auto: "Choosing how to answer",
-  deep: "Planning the searches",
-  chain: "Thinking of the first question",
-  report: "Planning the report",
+  auto: t("Choosing how to answer"),
+  deep: t("Planning the searches"),
+  chain: t("Thinking of the first question"),
+  report: t("Planning the report"),
 };
 
 export const beginningText = ({ mode, attachments }) =>
-  (attachments.length ? "Reading what is attached" : BEGINNINGS[mode] ?? WORDS.search());
+  (attachments.length ? t("Reading what is attached") : BEGINNINGS[mode] ?? WORDS.search());
 
 const asWords = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
 const labelOf = (name) => LABELS[name] ?? asWords(name);
 
-export const stepLabel = ({ name, failed }) => (failed && name !== "budget" ? `${labelOf(name)} (failed)` : labelOf(name));
+export const stepLabel = ({ name, failed }) =>
+  (failed && name !== "budget" ? t("{name} (failed)", { name: labelOf(name) }) : labelOf(name));
 
 // The numbers of a short answer are those of its own passages, which stand below it.
 const withoutNumbers = (text) => text.replace(/\s*\[\d+(?:,\s*\d+)*\]/g, "");
@@ -57,11 +59,11 @@ const withoutNumbers = (text) => text.replace(/\s*\[\d+(?:,\s*\d+)*\]/g, "");
 export function stepText({ name, detail, items }) {
   if (!detail) return WORDS[name]?.(items) ?? "";
   if (name === "mode") return detail.replace(/(?<=: )\w+/, (chosen) => modeLabel(chosen));
-  return name === "intermediate" ? withoutNumbers(detail) : detail;
+  return name === "intermediate" ? withoutNumbers(detail) : t(detail);
 }
 
 export const activityText = (step) =>
-  (step.name === "section" ? `Writing: ${step.detail}` : stepText(step) || stepLabel(step));
+  (step.name === "section" ? t("Writing: {title}", { title: step.detail }) : stepText(step) || stepLabel(step));
 
 /** A search is called by its question, then the place it was narrowed to; where it failed, the reason. */
 export function isSearchFor(question, { detail, failed }) {
@@ -71,21 +73,21 @@ export function isSearchFor(question, { detail, failed }) {
 
 /** What came of a search; after its question the server names where it was searched, or why it failed. */
 export function foundText({ detail, failed, sources }, question) {
-  const outcome = failed ? "failed" : sources.length ? countSources(sources.length) : "nothing found";
+  const outcome = failed ? t("failed") : sources.length ? countSources(sources.length) : t("nothing found");
   const more = detail.startsWith(question) ? detail.slice(question.length).replace(/^[\s:]+/, "") : "";
   return [outcome, more].filter(Boolean).join(more.startsWith("(") ? " " : ": ");
 }
 
 export const searchedText = (questions) => {
   const settled = questions.filter((question) => question.settled).length;
-  return `${settled} of ${count(questions.length, "sub-question")} searched`;
+  return t("{settled} of {questions} searched", { settled, questions: count(questions.length, "sub-question") });
 };
 
 /** All of it in one line: "5 steps, 3 sub-questions (1 failed), 14 sources". */
 export function totalText({ steps, questions, failed, sources }) {
   const parts = [
     count(steps, "step"),
-    questions && count(questions, "sub-question") + (failed ? ` (${failed} failed)` : ""),
+    questions && count(questions, "sub-question") + (failed ? ` (${t("{number} failed", { number: failed })})` : ""),
     sources && countSources(sources),
   ];
   return parts.filter(Boolean).join(", ");
@@ -211,7 +213,7 @@ export class StepsView {
     }
     if (!this.isShown) return;
     this.#root.classList.remove("running");
-    for (const question of this.#questions) if (!question.settled) question.say(this.#isSearched(question) ? "not searched" : "");
+    for (const question of this.#questions) if (!question.settled) question.say(this.#isSearched(question) ? t("not searched") : "");
     this.#number(citations);
     const settled = this.#questions.filter((question) => question.settled && question.round);
     this.#root.querySelector(".steps-summary").textContent = totalText({
@@ -262,7 +264,7 @@ export class StepsView {
     question.settle(step, this.#shown);
     for (const { chunk_id: id } of step.sources) this.#found.add(id);
     if (!question.round) return;
-    for (const other of question.round) if (!other.settled) other.say("searching …");
+    for (const other of question.round) if (!other.settled) other.say(t("searching …"));
     this.say(searchedText(question.round));
   }
 
@@ -294,18 +296,18 @@ export class StepsView {
     for (const [button, { chunk_id: id }] of this.#shown) {
       if (!numbers.has(id)) continue;
       button.prepend(element("span", { className: "source-number" },
-        element("span", { className: "visually-hidden", text: "Source " }), numbers.get(id)), " ");
+        element("span", { className: "visually-hidden", text: `${t("Source")} ` }), numbers.get(id)), " ");
     }
   }
 }
 
 const STOPPED = {
-  calls: "all model calls that one question may make are used up",
-  tokens: "all tokens that one question may use are used up",
-  seconds: "the time for one question is over",
-  model: "the language model failed",
+  calls: t("all model calls that one question may make are used up"),
+  tokens: t("all tokens that one question may use are used up"),
+  seconds: t("the time for one question is over"),
+  model: t("the language model failed"),
 };
 
 /** Why an answer ended before its end; "" where it did not. */
 export const stoppedText = (by) =>
-  (by ? `Stopped early: ${STOPPED[by] ?? by}. This is the best answer so far.` : "");
+  (by ? t("Stopped early: {reason}. This is the best answer so far.", { reason: STOPPED[by] ?? by }) : "");

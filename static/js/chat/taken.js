@@ -3,6 +3,7 @@ import { scope } from "./question.js";
 import { getJson } from "../common/api.js";
 import { announceSoon, byId, element } from "../common/dom.js";
 import { scopeNames } from "../common/format.js";
+import { t } from "../common/words.js";
 
 const WAIT_MS = 350;
 const LONGEST = 1000;
@@ -15,11 +16,11 @@ let isDeclined = false;
 function show(names) {
   box.hidden = !names.length;
   const said = names.join(", ");
-  if (said && said !== box.dataset.said) announceSoon(`From your question: ${said}`);
+  if (said && said !== box.dataset.said) announceSoon(t("From your question: {names}", { names: said }));
   box.dataset.said = said;
   byId("taken-chips").replaceChildren(...names.map((text) => {
     const remove = element("button", {
-      type: "button", className: "chip from-question", text, "aria-label": `Do not narrow this question to ${text}`,
+      type: "button", className: "chip from-question", text, "aria-label": t("Do not narrow this question to {name}", { name: text }),
     });
     remove.addEventListener("click", decline);
     return element("li", {}, remove);

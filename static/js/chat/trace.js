@@ -1,8 +1,11 @@
 /** How an answer came about, as a picture: each passage found against the threshold, and what each stage took. */
 import { element } from "../common/dom.js";
-import { count, decimal, seconds, sourcePlace, sourceTitle } from "../common/format.js";
+import { decimal, seconds, sourcePlace, sourceTitle } from "../common/format.js";
+import { count, listed, t } from "../common/words.js";
 
-const FOUND_BY = { vector: "meaning", keyword: "keywords", beginning: "beginning", summary: "summary" };
+const FOUND_BY = {
+  vector: t("meaning"), keyword: t("keywords"), beginning: t("beginning"), summary: t("summary"),
+};
 /** The scale begins here where no score is below: similarities of one language are never near zero. */
 const LEAST = 0.4;
 
@@ -20,7 +23,7 @@ function line(at, name) {
   return tick;
 }
 
-const how = ({ found_by: by }) => (by ?? []).map((name) => FOUND_BY[name] ?? name).join(" and ");
+const how = ({ found_by: by }) => listed((by ?? []).map((name) => FOUND_BY[name] ?? name));
 
 /** One passage: its score as a bar, the lines of the threshold over it, all of it in words, too. */
 function hitRow(hit, { scale, threshold, numbers }) {
@@ -32,10 +35,10 @@ function hitRow(hit, { scale, threshold, numbers }) {
     if (threshold.relaxed) score.append(line(scale(threshold.used), "used"));
   }
   const facts = [
-    typeof hit.score === "number" ? `similarity ${decimal(hit.score, 2)}` : "no similarity",
-    isLow && "below the start",
-    `found by ${how(hit)}`,
-    number ? `cited as ${number}` : "not cited",
+    typeof hit.score === "number" ? t("similarity {score}", { score: decimal(hit.score, 2) }) : t("no similarity"),
+    isLow && t("below the start"),
+    t("found by {searches}", { searches: how(hit) }),
+    number ? t("cited as {number}", { number }) : t("not cited"),
   ];
   return element("li", { className: number ? "" : "uncited" },
     element("span", { className: "trace-name", text: sourceTitle(hit) }), " ",
@@ -51,8 +54,9 @@ function scaleOf(hits) {
 
 function thresholdText(threshold) {
   if (!threshold) return "";
-  const start = `The threshold is ${decimal(threshold.start, 2)}`;
-  return threshold.relaxed ? `${start} and was lowered to ${decimal(threshold.used, 2)}.` : `${start}.`;
+  const [start, used] = [decimal(threshold.start, 2), decimal(threshold.used, 2)];
+  return threshold.relaxed ? t("The threshold is {start} and was lowered to {used}.", { start, used })
+    : t("The threshold is {start}.", { start });
 }
 
 function stageRow({ stage, ms, ...row }, longest, nameOf) {
@@ -67,7 +71,7 @@ const heading = (text) => element("h4", { text });
 function pipelines(sent) {
   const text = sent.map(({ collection, pipeline }) => `${collection}: ${JSON.stringify(pipeline, null, 2)}`).join("\n\n");
   return element("details", { className: "trace-pipeline" },
-    element("summary", { text: "What was sent to MongoDB" }), element("pre", { tabindex: "0", text }));
+    element("summary", { text: t("What was sent to MongoDB") }), element("pre", { tabindex: "0", text }));
 }
 
 /**
@@ -82,9 +86,9 @@ export function showTrace(box, { trace, citations }, nameOf) {
   const context = { scale: scaleOf(hits), threshold: trace?.threshold, numbers };
   const longest = Math.max(1, ...rows.map(({ ms }) => ms));
   box.replaceChildren(
-    ...(hits.length ? [heading("Passages found"), element("p", { className: "trace-note", text: thresholdText(trace.threshold) }),
+    ...(hits.length ? [heading(t("Passages found")), element("p", { className: "trace-note", text: thresholdText(trace.threshold) }),
       element("ol", { className: "trace-list" }, ...hits.map((hit) => hitRow(hit, context)))] : []),
-    ...(rows.length ? [heading("Time of each stage"),
+    ...(rows.length ? [heading(t("Time of each stage")),
       element("ol", { className: "trace-list stages" }, ...rows.map((row) => stageRow(row, longest, nameOf)))] : []),
     ...(trace?.pipeline?.length ? [pipelines(trace.pipeline)] : []));
 }

@@ -2,6 +2,7 @@ import { AnswerView } from "./answer.js";
 import { askQuestion, resumeAnswer } from "../common/api.js";
 import { cloneTemplate } from "../common/dom.js";
 import { fromQuestionLabel, isAttachment, suggestionLabel } from "../common/format.js";
+import { t } from "../common/words.js";
 
 const LONG = 160;
 /** Times its height when folded: what is a little longer is shown whole. */
@@ -14,7 +15,7 @@ export function showQuestion(turn, text) {
   const fold = (isFolded) => {
     heading.classList.toggle("folded", isFolded);
     button.setAttribute("aria-expanded", String(!isFolded));
-    button.textContent = isFolded ? "Show the whole question" : "Show less of the question";
+    button.textContent = isFolded ? t("Show the whole question") : t("Show less of the question");
   };
   heading.textContent = text;
   heading.classList.toggle("long", text.length > LONG);
@@ -32,14 +33,14 @@ function detailLines({ message, details }) {
   return lines.filter((line) => line && !message.includes(line));
 }
 
-const STOPPED = "Stopped. This answer is not complete.";
-const UNFINISHED = "This answer was not completed.";
+const STOPPED = t("Stopped. This answer is not complete.");
+const UNFINISHED = t("This answer was not completed.");
 const BROKEN = new Set(["network", "incomplete"]);
 const PAUSE_MS = 1000;
 
 function explain(error) {
   if (error.name === "AbortError" || error.code === "cancelled") return [STOPPED];
-  if (error.code === "ingesting") return ["These reports are still being indexed. Try again in a moment."];
+  if (error.code === "ingesting") return [t("These reports are still being indexed. Try again in a moment.")];
   return [error.message, detailLines(error)];
 }
 
@@ -74,7 +75,7 @@ export class Turn {
       if (further) on.further(further.textContent);
       if (target.closest(".taken-remove")) on.widen(this);
     });
-    this.#showAttached("With", attachments.map(({ name }) => name));
+    this.#showAttached("With {names} (not stored)", attachments.map(({ name }) => name));
     log.insertBefore(this.#root, before);
     this.#isTall = showQuestion(this.#root, question);
   }
@@ -105,15 +106,15 @@ export class Turn {
     this.#reply.querySelector(".notice-again").hidden = false;
   }
 
-  #showAttached(verb, names) {
+  #showAttached(text, names) {
     const line = this.#root.querySelector(".attached");
     line.hidden = names.length === 0;
-    line.querySelector("span").textContent = `${verb} ${names.join(", ")} (not stored)`;
+    line.querySelector("span").textContent = t(text, { names: names.join(", ") });
   }
 
   #showUsed({ citations }) {
     const used = citations.filter(isAttachment).map(({ document_name: name }) => name);
-    if (used.length) this.#showAttached("Answered from", [...new Set(used)]);
+    if (used.length) this.#showAttached("Answered from {names} (not stored)", [...new Set(used)]);
   }
 
   /** The scope found in the question: it is for the person to choose it. */
@@ -131,7 +132,7 @@ export class Turn {
     if (!label) return;
     const button = this.#reply.querySelector(".taken-remove");
     button.textContent = label;
-    button.setAttribute("aria-label", `Ask again without the scope from the question: ${label}`);
+    button.setAttribute("aria-label", t("Ask again without the scope from the question: {label}", { label }));
     this.#reply.querySelector(".taken").hidden = false;
   }
 

@@ -1,4 +1,6 @@
 /** A path of this server as the browser has to ask for it: a proxy may serve it below a path of its own. */
+import { t } from "./words.js";
+
 export const at = (path) => `${document.documentElement.dataset.root}${path}`;
 
 function parseEvent(block) {
@@ -36,7 +38,7 @@ export class ApiError extends Error {
 }
 
 export const unreachable = () =>
-  new ApiError({ code: "network", message: "The server could not be reached. Check the connection, then try again." });
+  new ApiError({ code: "network", message: t("The server could not be reached. Check the connection, then try again.") });
 
 /** An event of the document: a request was refused for want of a key. */
 export const KEY_NEEDED = "key-needed";
@@ -44,7 +46,7 @@ export const KEY_NEEDED = "key-needed";
 /** The error that a body tells of; a proxy in between may answer without one, or with one of its own kind. */
 export function errorOf(body, status) {
   if (status === 401) document.dispatchEvent(new Event(KEY_NEEDED));
-  const fallback = { code: "unknown", message: `The server answered with an error (${status}).` };
+  const fallback = { code: "unknown", message: t("The server answered with an error ({status}).", { status }) };
   return new ApiError(body?.error?.message ? body.error : fallback, status);
 }
 
@@ -108,5 +110,5 @@ async function* answerOf(response) {
   } catch (error) {
     throw asApiError(error);
   }
-  throw new ApiError({ code: "incomplete", message: "The answer broke off before its end." });
+  throw new ApiError({ code: "incomplete", message: t("The answer broke off before its end.") });
 }

@@ -1,4 +1,5 @@
 import { byId, element } from "./dom.js";
+import { t } from "./words.js";
 
 export const icon = (name) => byId("icons").content.querySelector(`[data-icon=${name}] svg`).cloneNode(true);
 
@@ -20,7 +21,7 @@ export function showError(box, error, message = error?.message) {
   if (!error) return box.replaceChildren();
   // The same again is not said again: what polls meets the same error every few seconds.
   if (box.firstChild?.textContent === message) return;
-  const id = error.requestId && element("p", { className: "request-id", text: `Request id: ${error.requestId}` });
+  const id = error.requestId && element("p", { className: "request-id", text: t("Request id: {id}", { id: error.requestId }) });
   box.replaceChildren(element("p", { text: message }), ...(id ? [id] : []));
 }
 
@@ -33,7 +34,8 @@ const fieldOf = (form, { field }) => form.querySelector(`[data-field="${CSS.esca
 
 function fieldMessage({ message, valid_values: valid = [] }) {
   const few = (valid ?? []).slice(0, 10).map(String);
-  return few.length && !few.some((value) => message.includes(value)) ? `${message} Possible: ${few.join(", ")}.` : message;
+  if (!few.length || few.some((value) => message.includes(value))) return message;
+  return `${message} ${t("Possible: {values}.", { values: few.join(", ") })}`;
 }
 
 /** Shows each wrong field's message at the field and goes to the first; the rest is said in the form's error box. */
@@ -46,7 +48,7 @@ export function showFormError(form, box, error) {
     field.querySelector("input, textarea, select").setAttribute("aria-invalid", "true");
   }
   const allPlaced = placed.length > 0 && placed.length === details.length;
-  showError(box, error, allPlaced ? "Nothing was changed: please mend the marked fields." : error.message);
+  showError(box, error, allPlaced ? t("Nothing was changed: please mend the marked fields.") : error.message);
   if (!placed.length) return;
   const first = form.querySelector("[aria-invalid]");
   const fold = first.closest("details");

@@ -1,5 +1,6 @@
 import { getJson } from "./api.js";
 import { bytes } from "./format.js";
+import { t } from "./words.js";
 
 let formats = null;
 
@@ -13,16 +14,16 @@ export function loadFormats() {
 }
 
 export const formatsLine = ({ suffixes, max_bytes: most }) =>
-  `Reads ${suffixes.join(", ")}; up to ${bytes(most)} a file.`;
+  t("Reads {suffixes}; up to {size} a file.", { suffixes: suffixes.join(", "), size: bytes(most) });
 
 /** Why the server would not take the file; empty if it would. */
 function refusal(file, { suffixes, max_bytes: most }) {
   const name = file.name.toLowerCase();
   if (!suffixes.some((suffix) => name.endsWith(suffix.toLowerCase()))) {
-    return `This kind of file cannot be read. Readable are ${suffixes.join(", ")}.`;
+    return t("This kind of file cannot be read. Readable are {suffixes}.", { suffixes: suffixes.join(", ") });
   }
-  if (file.size > most) return `The file has ${bytes(file.size)}; the most is ${bytes(most)}.`;
-  return file.size === 0 ? "The file is empty." : "";
+  if (file.size > most) return t("The file has {size}; the most is {most}.", { size: bytes(file.size), most: bytes(most) });
+  return file.size === 0 ? t("The file is empty.") : "";
 }
 
 /** Splits {name, file} into those to take and those to refuse with a reason. Without formats the server decides. */

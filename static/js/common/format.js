@@ -1,4 +1,4 @@
-export const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+import { count, language, t } from "./words.js";
 
 export const scopeSize = ({ documents, chunks }) =>
   `${count(documents, "report")}, ${count(chunks, "passage")}`;
@@ -21,20 +21,23 @@ function filterLabel(field, filter) {
 function scopeName(field, filter) {
   const label = filterLabel(field, filter);
   if (field !== "year") return label;
-  return `${label.length > 4 ? "reports" : "report"} of ${label}`;
+  return label.length > 4 ? t("reports of {years}", { years: label }) : t("report of {year}", { year: label });
 }
 
 export const scopeNames = (filters) => Object.entries(filters ?? {}).map(([field, filter]) => scopeName(field, filter));
+
+const pageName = ({ page }) => page && t("page {page}", { page });
 
 /** "Kenya (from your question) · report of 2023 (chosen)". */
 export function scopeLine(scope, chosen = {}) {
   const taken = scope.from_question ?? {};
   const names = Object.entries(scope.filters ?? {}).map(([field, filter]) => {
-    const origin = field in taken ? " (from your question)" : field in chosen ? " (chosen)" : "";
+    const origin = field in taken ? ` (${t("from your question")})` : field in chosen ? ` (${t("chosen")})` : "";
     return `${scopeName(field, filter)}${origin}`;
   });
-  if (scope.page) names.push(`page ${scope.page}`);
-  return `Scope: ${names.join(" · ") || "All reports"} — ${scopeSize(scope)}`;
+  names.push(...scope.collections ?? []);
+  if (scope.page) names.push(pageName(scope));
+  return t("Scope: {names} — {size}", { names: names.join(" · ") || t("All reports"), size: scopeSize(scope) });
 }
 
 /** What of the scope nobody chose; empty where all of it was chosen. */
@@ -42,22 +45,22 @@ export const fromQuestionLabel = ({ from_question: taken }) => scopeNames(taken)
 
 /** The scope found in a question, as an offer: all that it names, in one line. */
 export function suggestionLabel({ filters, page }) {
-  return `Ask again about ${[...scopeNames(filters), page && `page ${page}`].filter(Boolean).join(", ")} only`;
+  return t("Ask again about {names} only", { names: [...scopeNames(filters), pageName({ page })].filter(Boolean).join(", ") });
 }
 
-export const decimal = (number, digits) => number.toLocaleString("en", { maximumFractionDigits: digits });
+export const decimal = (number, digits) => number.toLocaleString(language, { maximumFractionDigits: digits });
 
 /** Milliseconds as people count time. */
 export const seconds = (ms) => (ms < 1000 ? `${decimal(ms, ms < 10 ? 1 : 0)} ms` : `${decimal(ms / 1000, 1)} s`);
 
 /** In the currency of the server's price table; a fraction of a cent stays readable. */
 export const cost = (amount) =>
-  amount.toLocaleString("en", amount >= 1 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
+  amount.toLocaleString(language, amount >= 1 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
 
 export const sourceTitle = (source) => source.title || source.document_name;
 
 export const sourcePlace = (source) =>
-  [source.section, source.page && `page ${source.page}`].filter(Boolean).join(", ");
+  [source.section, pageName(source)].filter(Boolean).join(", ");
 
 /** What was attached to the question: the server keeps nothing of it, its text is all in the answer. */
 export const isAttachment = ({ chunk_id: id }) => String(id).startsWith("attachment-");
@@ -68,7 +71,7 @@ const UNITS = ["bytes", "kB", "MB", "GB"];
 export function bytes(number) {
   const power = Math.min(Math.floor(Math.log2(Math.max(number, 1)) / 10), UNITS.length - 1);
   const value = number / 1024 ** power;
-  return `${value.toLocaleString("en", { maximumFractionDigits: value < 10 && power ? 1 : 0 })} ${UNITS[power]}`;
+  return `${value.toLocaleString(language, { maximumFractionDigits: value < 10 && power ? 1 : 0 })} ${UNITS[power]}`;
 }
 
 /** A day, or with `time` the minute; empty for what is no date. */
@@ -77,21 +80,21 @@ export function when(iso, time = false) {
   if (!iso || Number.isNaN(date.getTime())) return "";
   /** @type {Intl.DateTimeFormatOptions} */
   const day = { day: "numeric", month: "short", year: "numeric" };
-  return date.toLocaleString("en-GB", time ? { ...day, hour: "2-digit", minute: "2-digit" } : day);
+  return date.toLocaleString(language === "en" ? "en-GB" : language, time ? { ...day, hour: "2-digit", minute: "2-digit" } : day);
 }
 
 const STATUS = {
-  ready: { icon: "check", text: "Ready" },
-  pending: { icon: "clock", text: "Being indexed" },
-  failed: { icon: "alert", text: "Failed" },
-  deleting: { icon: "trash", text: "Being deleted" },
+  ready: { icon: "check", text: t("Ready") },
+  pending: { icon: "clock", text: t("Being indexed") },
+  failed: { icon: "alert", text: t("Failed") },
+  deleting: { icon: "trash", text: t("Being deleted") },
 };
 
 export const statusOf = ({ status }) => STATUS[status] ?? { icon: "clock", text: status };
 
 export const isUnsettled = ({ status }) => status === "pending" || status === "deleting";
 
-const SEVERAL = { country_name: "several countries", year: "several years" };
+const SEVERAL = { country_name: t("several countries"), year: t("several years") };
 
 /** A table whose rows have countries and years of their own has none itself. */
 export function scopeValue(document, field) {
@@ -104,18 +107,22 @@ export function scopeValue(document, field) {
 export const originOf = ({ source, document_name: name }) =>
   (/^https?:/.test(source) ? source : (source || name).split("/").at(-1));
 
-const OUTCOMES = { added: "Added", replaced: "Replaced the earlier version", unchanged: "Already there, unchanged" };
+const OUTCOMES = {
+  added: t("Added"), replaced: t("Replaced the earlier version"), unchanged: t("Already there, unchanged"),
+};
 
 const STATES = {
-  queued: () => "Waiting to be read",
-  loading: () => "Reading",
-  chunking: () => "Cutting into passages",
-  embedding: ({ chunks, done_chunks: done }) => `Embedding: ${done} of ${count(chunks, "passage")}`,
-  indexing: ({ chunks, done_chunks: done }) => `Indexing: ${done} of ${count(chunks, "passage")} can be found`,
-  waiting: ({ chunks, done_chunks: done }) => `Waiting${chunks ? ` at ${done} of ${count(chunks, "passage")}` : ""}`,
-  done: ({ outcome, chunks }) => [OUTCOMES[outcome] ?? "Ready", chunks && count(chunks, "passage")].filter(Boolean).join(", "),
-  failed: () => "Failed",
-  cancelled: () => "Cancelled",
+  queued: () => t("Waiting to be read"),
+  loading: () => t("Reading"),
+  chunking: () => t("Cutting into passages"),
+  embedding: ({ chunks, done_chunks: done }) => t("Embedding: {done} of {passages}", { done, passages: count(chunks, "passage") }),
+  indexing: ({ chunks, done_chunks: done }) =>
+    t("Indexing: {done} of {passages} can be found", { done, passages: count(chunks, "passage") }),
+  waiting: ({ chunks, done_chunks: done }) => (chunks
+    ? t("Waiting at {done} of {passages}", { done, passages: count(chunks, "passage") }) : t("Waiting")),
+  done: ({ outcome, chunks }) => [OUTCOMES[outcome] ?? t("Ready"), chunks && count(chunks, "passage")].filter(Boolean).join(", "),
+  failed: () => t("Failed"),
+  cancelled: () => t("Cancelled"),
 };
 
 const STATE_ICONS = { done: "check", failed: "alert", cancelled: "close" };
@@ -133,10 +140,13 @@ export function fileProgress(file) {
 
 /** "2 added, 1 failed". */
 export function outcomeLine(files) {
-  const kinds = ["added", "replaced", "unchanged", "failed", "cancelled"];
+  const kinds = {
+    added: t("{number} added"), replaced: t("{number} replaced"), unchanged: t("{number} unchanged"),
+    failed: t("{number} failed"), cancelled: t("{number} cancelled"),
+  };
   const kind = ({ state, outcome }) => (state === "done" ? outcome || "added" : state);
-  const counts = kinds.map((name) => [files.filter((file) => kind(file) === name).length, name]);
-  return counts.filter(([number]) => number).map(([number, name]) => `${number} ${name}`).join(", ");
+  const counts = Object.entries(kinds).map(([name, text]) => [files.filter((file) => kind(file) === name).length, text]);
+  return counts.filter(([number]) => number).map(([number, text]) => text.replace("{number}", number)).join(", ");
 }
 
 const DAY_MS = 86_400_000;
@@ -146,8 +156,8 @@ export function dayLabel(iso, now = new Date()) {
   const then = new Date(iso);
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
   const days = Math.ceil((midnight - then.getTime()) / DAY_MS);
-  if (days <= 0) return "Today";
-  if (days === 1) return "Yesterday";
-  if (days <= 7) return "Previous 7 days";
-  return then.toLocaleDateString("en", { month: "long", year: "numeric" });
+  if (days <= 0) return t("Today");
+  if (days === 1) return t("Yesterday");
+  if (days <= 7) return t("Previous 7 days");
+  return then.toLocaleDateString(language, { month: "long", year: "numeric" });
 }

@@ -1,13 +1,13 @@
 import { getJson, KEY_NEEDED, sendJson } from "./api.js";
 import { showError, showText, wireDialog } from "./components.js";
 import { byId } from "./dom.js";
+import { t } from "./words.js";
 
 const dialog = byId("session-dialog");
-const KEPT = "What is asked here is kept for";
 const STRANGERS = {
-  open: "Nobody needs a key here. With one, what you ask and add is yours on every device.",
-  read: "Everybody may ask. Adding and changing documents needs a key.",
-  keys: "Asking needs a key here. Whoever runs this server has one for you.",
+  open: t("Nobody needs a key here. With one, what you ask and add is yours on every device."),
+  read: t("Everybody may ask. Adding and changing documents needs a key."),
+  keys: t("Asking needs a key here. Whoever runs this server has one for you."),
 };
 let session = null;
 
@@ -16,12 +16,13 @@ function show() {
   document.body.dataset.may = may.join(" ");
   // Where all is open to everybody there is nothing to sign in for.
   byId("session-button").hidden = access === "open" && !key;
-  byId("session-label").textContent = key ? key.name : "Sign in";
-  byId("session-title").textContent = key ? `Signed in as ${key.name}` : "Sign in with a key";
-  byId("session-text").textContent = key ? `This key (${key.id}…) may ${key.role}.` : STRANGERS[access];
+  byId("session-label").textContent = key ? key.name : t("Sign in");
+  byId("session-title").textContent = key ? t("Signed in as {name}", key) : t("Sign in with a key");
+  byId("session-text").textContent = key ? t("This key ({id}…) may {role}.", key) : STRANGERS[access];
   byId("session-field").hidden = Boolean(key);
-  byId("session-submit").textContent = key ? "Sign out" : "Sign in";
-  showText(byId("session-owner"), owner && may.length && `${KEPT} ${owner}: name this to have it deleted.`);
+  byId("session-submit").textContent = key ? t("Sign out") : t("Sign in");
+  showText(byId("session-owner"), owner && may.length
+    && t("What is asked here is kept for {owner}: name this to have it deleted.", { owner }));
 }
 
 function open() {

@@ -4,9 +4,10 @@ import { DocumentView } from "./view.js";
 import { getJson, sendJson } from "../common/api.js";
 import { showError, wireDialog } from "../common/components.js";
 import { announce, byId, element } from "../common/dom.js";
-import { count, sourceTitle } from "../common/format.js";
+import { sourceTitle } from "../common/format.js";
 import { Activity } from "../upload/activity.js";
 import { wireUpload } from "../upload/form.js";
+import { count, t } from "../common/words.js";
 
 const dialog = byId("confirm-dialog");
 let act = null;
@@ -50,12 +51,14 @@ async function reload() {
 }
 
 function confirmDelete(document) {
-  const passages = document.chunks ? `Its ${count(document.chunks, "passage")} can then no longer be found or cited. ` : "";
-  const question = { title: `Delete “${sourceTitle(document)}”?`, text: `${passages}This cannot be undone.`, verb: "Delete" };
+  const passages = count(document.chunks, "passage");
+  const lost = document.chunks ? `${t("Its {passages} can then no longer be found or cited.", { passages })} ` : "";
+  const title = t("Delete “{title}”?", { title: sourceTitle(document) });
+  const question = { title, text: lost + t("This cannot be undone."), verb: t("Delete") };
   confirmThen(question, async () => {
     await sendJson("DELETE", pathOf(document));
     if (view.isOpen) view.close();
-    announce(`${sourceTitle(document)} is deleted.`);
+    announce(t("{title} is deleted.", { title: sourceTitle(document) }));
     // After the dialog has given the focus back to the row that goes.
     setTimeout(reload);
   });
@@ -100,7 +103,7 @@ const activity = new Activity({ onChange: reload, onOpen: openById });
 
 wireEdit((saved) => {
   if (view.isOpen) view.show(saved);
-  announce(`${sourceTitle(saved)} is saved.`);
+  announce(t("{title} is saved.", { title: sourceTitle(saved) }));
   reload();
 });
 wireUpload({ onIngestion: follow }).then((types) => {

@@ -2,6 +2,7 @@ import { sendJson } from "../common/api.js";
 import { clearFieldErrors, showError, showFormError, showText, splitLabels, wireDialog } from "../common/components.js";
 import { byId } from "../common/dom.js";
 import { sourceTitle } from "../common/format.js";
+import { t } from "../common/words.js";
 
 const dialog = byId("edit-dialog");
 const form = byId("edit-form");
@@ -35,12 +36,12 @@ let onSaved = null;
 
 export function editDocument(document) {
   editing = document;
-  byId("edit-heading").textContent = `Edit “${sourceTitle(document)}”`;
+  byId("edit-heading").textContent = t("Edit “{title}”", { title: sourceTitle(document) });
   for (const [name, value] of Object.entries(shown(document))) form.elements[name].value = value;
   clearFieldErrors(form);
   showError(byId("edit-error"), null);
   showText(byId("edit-note"), document.parts > 1
-    ? "The rows of this table have countries and years of their own. A country or a year set here stands for all of it." : "");
+    ? t("The rows of this table have countries and years of their own. A country or a year set here stands for all of it.") : "");
   dialog.showModal();
   form.elements.title.focus();
 }
@@ -50,7 +51,7 @@ async function save() {
   if (!Object.keys(changes).length) return dialog.close();
   const button = byId("edit-save");
   button.disabled = true;
-  button.textContent = "Saving …";
+  button.textContent = t("Saving …");
   clearFieldErrors(form);
   showError(byId("edit-error"), null);
   try {
@@ -61,7 +62,7 @@ async function save() {
     showFormError(form, byId("edit-error"), error);
   } finally {
     button.disabled = false;
-    button.textContent = "Save";
+    button.textContent = t("Save");
   }
 }
 

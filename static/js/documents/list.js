@@ -1,7 +1,8 @@
 import { getJson } from "../common/api.js";
 import { icon, showError, showText } from "../common/components.js";
 import { byId, cloneTemplate, element } from "../common/dom.js";
-import { count, isUnsettled, originOf, scopeValue, sourceTitle, statusOf, valueLabel, when } from "../common/format.js";
+import { isUnsettled, originOf, scopeValue, sourceTitle, statusOf, valueLabel, when } from "../common/format.js";
+import { count, language, t } from "../common/words.js";
 
 const TYPING_MS = 250;
 const NAMES = ["q", "country_name", "year", "status"];
@@ -80,12 +81,12 @@ function rowOf(document) {
   showText(row.querySelector(".document-name"), originOf(document) === title ? "" : originOf(document));
   showText(row.querySelector(".document-error"), document.error);
   for (const field of ["country_name", "year", "type"]) cell(row, field, scopeValue(document, field));
-  cell(row, "pages", document.pages?.toLocaleString("en") ?? "");
-  cell(row, "chunks", document.chunks ? document.chunks.toLocaleString("en") : "");
+  cell(row, "pages", document.pages?.toLocaleString(language) ?? "");
+  cell(row, "chunks", document.chunks ? document.chunks.toLocaleString(language) : "");
   cell(row, "updated_at", element("time", { datetime: document.updated_at, text: when(document.updated_at) }));
   const status = statusOf(document);
   cell(row, "status", element("span", { className: `status ${document.status}` }, icon(status.icon), status.text));
-  for (const [action, verb] of [["edit", "Edit"], ["delete", "Delete"]]) {
+  for (const [action, verb] of [["edit", t("Edit")], ["delete", t("Delete")]]) {
     const button = row.querySelector(`[data-action=${action}]`);
     button.setAttribute("aria-label", `${verb} ${title}`);
     button.title = verb;
@@ -178,7 +179,8 @@ export class DocumentList {
     this.#filters.offer("year", this.values("year").toSorted((a, b) => b - a));
     this.#filters.show(total);
     this.#showRows();
-    showText(byId("total"), `${count(total, "document")}${this.#filters.areUsed ? " found" : ""}`);
+    const counted = count(total, "document");
+    showText(byId("total"), this.#filters.areUsed ? t("{documents} found", { documents: counted }) : counted);
     this.#showPaging(total);
     this.#showEmpty(total);
   }
@@ -199,7 +201,9 @@ export class DocumentList {
 
   #showPaging(total) {
     byId("paging").hidden = total <= LIMIT;
-    byId("page-range").textContent = `${this.#offset + 1}–${Math.min(this.#offset + LIMIT, total)} of ${total.toLocaleString("en")}`;
+    byId("page-range").textContent = t("{range} of {total}", {
+      range: `${this.#offset + 1}–${Math.min(this.#offset + LIMIT, total)}`, total: total.toLocaleString(language),
+    });
     byId("page-back").disabled = this.#offset === 0;
     byId("page-on").disabled = this.#offset + LIMIT >= total;
   }
@@ -208,9 +212,9 @@ export class DocumentList {
     byId("empty").hidden = total > 0;
     byId("documents").hidden = total === 0;
     const [title, text] = this.#filters.areUsed
-      ? ["No document matches.", "Change or clear the filters."]
-      : ["There are no documents yet.", "Drop files above, choose them, or give a web address. As soon as they are indexed, "
-        + "questions are answered from them."];
+      ? [t("No document matches."), t("Change or clear the filters.")]
+      : [t("There are no documents yet."),
+        t("Drop files above, choose them, or give a web address. As soon as they are indexed, questions are answered from them.")];
     byId("empty").querySelector(".empty-title").textContent = title;
     byId("empty").querySelector(".empty-text").textContent = text;
   }

@@ -1,8 +1,9 @@
 import { at, getJson } from "../common/api.js";
 import { showError, showText, wireDialog } from "../common/components.js";
 import { all, byId, element } from "../common/dom.js";
-import { count, originOf, scopeValue, sourcePlace, sourceTitle, statusOf, when } from "../common/format.js";
+import { originOf, scopeValue, sourcePlace, sourceTitle, statusOf, when } from "../common/format.js";
 import { formatText } from "../common/passage.js";
+import { count, t } from "../common/words.js";
 
 const LIMIT = 20;
 const dialog = byId("document-dialog");
@@ -10,25 +11,26 @@ const dialog = byId("document-dialog");
 function chunkingLine({ chunking }) {
   if (!chunking) return "";
   const { strategy, used, size, unit, overlap } = chunking;
-  return [strategy, `up to ${used ?? size} ${unit}`, overlap && `overlap ${overlap}`].filter(Boolean).join(", ");
+  const most = t("up to {size} {unit}", { size: used ?? size, unit });
+  return [strategy, most, overlap && t("overlap {overlap}", { overlap })].filter(Boolean).join(", ");
 }
 
 const factsOf = (document) => ({
-  Country: scopeValue(document, "country_name"),
-  Year: scopeValue(document, "year"),
-  Type: scopeValue(document, "type"),
-  Status: statusOf(document).text,
-  Pages: document.pages,
-  Labels: (document.labels ?? []).join(", "),
-  Description: document.description,
-  Source: document.source,
-  Updated: when(document.updated_at, true),
-  "Cut into": chunkingLine(document),
+  [t("Country")]: scopeValue(document, "country_name"),
+  [t("Year")]: scopeValue(document, "year"),
+  [t("Type")]: scopeValue(document, "type"),
+  [t("Status")]: statusOf(document).text,
+  [t("Pages")]: document.pages,
+  [t("Labels")]: (document.labels ?? []).join(", "),
+  [t("Description")]: document.description,
+  [t("Source")]: document.source,
+  [t("Updated")]: when(document.updated_at, true),
+  [t("Cut into")]: chunkingLine(document),
 });
 
 function passageItem(chunk) {
   return element("li", { className: "passage-item" },
-    element("p", { className: "eyebrow", text: sourcePlace(chunk) || "Passage" }),
+    element("p", { className: "eyebrow", text: sourcePlace(chunk) || t("Passage") }),
     element("div", { className: "passage-text" }, ...formatText(chunk.text)));
 }
 
@@ -102,13 +104,14 @@ export class DocumentView {
       list.append(...items);
       const shown = list.children.length;
       more.hidden = shown >= total || !chunks.length;
-      showText(byId("passages-count"), shown < total ? `${shown} of ${count(total, "passage")}` : count(total, "passage"));
+      const passages = count(total, "passage");
+      showText(byId("passages-count"), shown < total ? t("{range} of {total}", { range: shown, total: passages }) : passages);
       if (!offset || !items.length) return;
       items[0].tabIndex = -1;
       items[0].focus();
     } catch (error) {
       if (error.name === "AbortError") return;
-      showText(byId("passages-count"), `The passages could not be loaded. ${error.message}`);
+      showText(byId("passages-count"), `${t("The passages could not be loaded.")} ${error.message}`);
       more.hidden = false;
     }
   }

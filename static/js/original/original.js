@@ -4,6 +4,7 @@ import { wireDialog } from "../common/components.js";
 import { byId } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
 import { Reading } from "./reading.js";
+import { t } from "../common/words.js";
 
 const dialog = byId("original");
 const box = byId("original-body");
@@ -15,7 +16,7 @@ let pending = null;
 export const isPdf = (file) => /\.pdf$/i.test(file ?? "");
 
 function showPosition(page) {
-  const text = `Page ${page} of ${pages.total}`;
+  const text = t("Page {page} of {total}", { page, total: pages.total });
   if (position.textContent !== text) position.textContent = text;
 }
 
@@ -48,18 +49,18 @@ export async function openOriginal(source, file) {
   box.classList.toggle("pdf", isPdf(file));
   box.replaceChildren();
   message.textContent = "";
-  position.textContent = "Loading";
+  position.textContent = t("Loading");
   const url = showLinks(source, file);
   if (!dialog.open) dialog.showModal();
   box.focus({ preventScroll: true });
   try {
     if (isPdf(file)) await showPdf(source, url);
     else await new Reading(box).open(source, signal);
-    if (!isPdf(file)) position.textContent = "The text as it was read; the passage is marked.";
+    if (!isPdf(file)) position.textContent = t("The text as it was read; the passage is marked.");
   } catch (error) {
     if (error.name === "AbortError" || !dialog.open) return;
     position.textContent = "";
-    message.textContent = `The original could not be shown. ${error.message}`;
+    message.textContent = `${t("The original could not be shown.")} ${error.message}`;
   }
 }
 

@@ -2,6 +2,7 @@
 import { GlobalWorkerOptions, TextLayer, getDocument } from "../../vendor/pdfjs-5.6.205.js";
 import { placesOf } from "./places.js";
 import { element } from "../common/dom.js";
+import { t } from "../common/words.js";
 
 GlobalWorkerOptions.workerSrc = new URL("../../vendor/pdfjs-worker-5.6.205.js", import.meta.url).href;
 
@@ -45,7 +46,7 @@ export class Pages {
     const first = Math.min(page, this.#pdf.numPages);
     const { width, height } = (await this.#pdf.getPage(first)).getViewport({ scale: 1 });
     this.#frames = Array.from({ length: this.#pdf.numPages }, (_, index) => {
-      const frame = element("section", { className: "pdf-page", "aria-label": `Page ${index + 1}` });
+      const frame = element("section", { className: "pdf-page", "aria-label": t("Page {page}", { page: index + 1 }) });
       this.#shape(frame, width, height);
       return frame;
     });

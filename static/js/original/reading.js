@@ -2,6 +2,7 @@
 import { getJson } from "../common/api.js";
 import { element } from "../common/dom.js";
 import { formatText } from "../common/passage.js";
+import { t } from "../common/words.js";
 
 const STEP = 40;
 
@@ -25,8 +26,8 @@ export class Reading {
     this.#first = found.offset;
     this.#next = found.offset + found.parts.length;
     this.#total = found.total;
-    this.#box.replaceChildren(this.#button("Show what comes before", "earlier", signal),
-      ...this.#nodes(found.parts), this.#button("Show what comes after", "later", signal));
+    this.#box.replaceChildren(this.#button(t("Show what comes before"), "earlier", signal),
+      ...this.#nodes(found.parts), this.#button(t("Show what comes after"), "later", signal));
     this.#showButtons();
     this.#box.querySelector("mark")?.scrollIntoView({ block: "center" });
   }

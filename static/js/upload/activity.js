@@ -1,14 +1,16 @@
 import { at as addressOf, getJson, sendJson } from "../common/api.js";
 import { showIcon, showText } from "../common/components.js";
 import { announce, byId, cloneTemplate } from "../common/dom.js";
-import { count, fileProgress, isFinished, outcomeLine, stateIcon, stateText, when } from "../common/format.js";
+import { fileProgress, isFinished, outcomeLine, stateIcon, stateText, when } from "../common/format.js";
+import { count, t } from "../common/words.js";
 
 const nameOf = ({ files }) => (files.length === 1 ? files[0].name : count(files.length, "document"));
 
 function titleOf(ingestion) {
   const { files, state, progress } = ingestion;
-  if (state === "queued") return `${nameOf(ingestion)}: waiting to be read`;
-  if (state === "running") return `${nameOf(ingestion)}: indexing, ${Math.floor((progress ?? 0) * 100)} %`;
+  if (state === "queued") return t("{name}: waiting to be read", { name: nameOf(ingestion) });
+  const percent = Math.floor((progress ?? 0) * 100);
+  if (state === "running") return t("{name}: indexing, {percent} %", { name: nameOf(ingestion), percent });
   const outcome = files.length === 1 ? stateText(files[0]).toLowerCase() : outcomeLine(files);
   return `${nameOf(ingestion)}: ${outcome}`;
 }
@@ -38,7 +40,7 @@ export class IngestionCard {
     const bar = this.#find("summary progress");
     bar.hidden = finished;
     bar.value = ingestion.progress ?? 0;
-    bar.setAttribute("aria-label", `Indexing of ${nameOf(ingestion)}`);
+    bar.setAttribute("aria-label", t("Indexing of {name}", { name: nameOf(ingestion) }));
     this.root.dataset.state = ingestion.state;
     showIcon(this.#find(".state-icon"), stateIcon(ingestion.state));
     showText(this.#find(".ingestion-title"), titleOf(ingestion));
@@ -63,7 +65,7 @@ export class IngestionCard {
     row.dataset.state = file.state;
     bar.hidden = isFinished(file);
     bar.value = fileProgress(file);
-    bar.setAttribute("aria-label", `Indexing of ${file.name}`);
+    bar.setAttribute("aria-label", t("Indexing of {name}", file));
     showIcon(row.querySelector(".state-icon"), stateIcon(file.state));
     showText(row.querySelector(".file-name"), file.name);
     showText(row.querySelector(".file-state"), stateText(file));
@@ -71,11 +73,11 @@ export class IngestionCard {
     const open = row.querySelector(".file-open");
     row.dataset.document = file.document_id;
     open.hidden = file.state !== "done" || !file.document_id;
-    open.setAttribute("aria-label", `Show ${file.name}`);
+    open.setAttribute("aria-label", t("Show {name}", file));
     const ask = row.querySelector(".file-ask");
     ask.hidden = open.hidden;
     ask.href = addressOf(`/?document=${encodeURIComponent(file.document_id)}`);
-    ask.setAttribute("aria-label", `Ask ${file.name}`);
+    ask.setAttribute("aria-label", t("Ask {name}", file));
     if (before && before.state !== file.state && (isFinished(file) || file.state === "waiting")) {
       announce([`${file.name}: ${stateText(file)}.`, file.error].filter(Boolean).join(" "));
     }
@@ -88,7 +90,7 @@ export class IngestionCard {
       try {
         this.#onAnswer(await sendJson(method, path));
       } catch (error) {
-        this.note([error.message, error.requestId && `(request id: ${error.requestId})`].filter(Boolean).join(" "));
+        this.note([error.message, error.requestId && `(${t("Request id: {id}", { id: error.requestId })})`].filter(Boolean).join(" "));
       } finally {
         button.disabled = false;
         // The button that was pressed is gone now.
@@ -180,7 +182,7 @@ export class Activity {
       card.show(await getJson(`/api/ingestions/${encodeURIComponent(card.ingestion.ingestion_id)}`));
     } catch (error) {
       if (error.status === 404) this.#forget(card);
-      else card.note(`${error.message} The progress is asked again.`);
+      else card.note(`${error.message} ${t("The progress is asked again.")}`);
       return error.status === 404;
     }
     if (done(card.ingestion) !== before) this.#onChange();

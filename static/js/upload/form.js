@@ -2,8 +2,9 @@ import { sendJson } from "../common/api.js";
 import { clearFieldErrors, icon, showError, showFormError, showText, wireDialog } from "../common/components.js";
 import { all, announce, byId, element } from "../common/dom.js";
 import { formatsLine, loadFormats, namedFiles, sortOut, visible, webAddress, wireDrop } from "../common/files.js";
-import { bytes, count } from "../common/format.js";
+import { bytes } from "../common/format.js";
 import { sendFiles } from "./sending.js";
+import { count, t } from "../common/words.js";
 
 const form = byId("upload-form");
 /** What is chosen and not yet sent: {name, file} or {name, url}. */
@@ -12,8 +13,8 @@ let sending = null;
 
 function showStaged() {
   byId("staging").hidden = staged.length === 0;
-  byId("staged-title").textContent = `${count(staged.length, "document")} to add`;
-  byId("upload-submit").querySelector("span").textContent = `Add ${count(staged.length, "document")}`;
+  byId("staged-title").textContent = t("{documents} to add", { documents: count(staged.length, "document") });
+  byId("upload-submit").querySelector("span").textContent = t("Add {documents}", { documents: count(staged.length, "document") });
   byId("upload-submit").disabled = sending !== null;
   byId("staged").replaceChildren(...staged.map(stagedItem));
   if (!staged.length) showError(byId("upload-error"), null);
@@ -21,7 +22,7 @@ function showStaged() {
 
 function stagedItem(item, index) {
   const remove = element("button", {
-    type: "button", className: "button quiet icon-only", "aria-label": `Remove ${item.name}`,
+    type: "button", className: "button quiet icon-only", "aria-label": t("Remove {name}", item),
   }, icon("close"));
   remove.addEventListener("click", () => {
     staged = staged.filter((other) => other !== item);
@@ -36,7 +37,7 @@ function stagedItem(item, index) {
 
 function refuse(refused) {
   byId("refused").hidden = refused.length === 0;
-  byId("refused-title").textContent = refused.length ? `Not added: ${count(refused.length, "file")}` : "";
+  byId("refused-title").textContent = refused.length ? t("Not added: {files}", { files: count(refused.length, "file") }) : "";
   byId("refused-list").replaceChildren(...refused.map(({ name, reason }) =>
     element("li", {}, element("strong", { text: name }), ` ${reason}`)));
 }
@@ -52,14 +53,14 @@ async function addFiles(chosen) {
   const { taken, refused } = await sortOut(chosen);
   refuse(refused);
   stage(taken);
-  if (taken.length) announce(`${count(staged.length, "document")} to add.`);
+  if (taken.length) announce(t("{documents} to add", { documents: count(staged.length, "document") }));
 }
 
 function addAddress() {
   const input = byId("url-input");
   const text = input.value.trim();
   const url = text && webAddress(text);
-  showText(byId("url-error"), text && !url ? "This is not a web address: it has to begin with https:// or http://." : "");
+  showText(byId("url-error"), text && !url ? t("This is not a web address: it has to begin with https:// or http://.") : "");
   if (text && !url) return input.focus();
   if (url) stage([{ name: url, url }]);
   input.value = "";
@@ -79,7 +80,8 @@ let decide = null;
 
 function askWhich({ details }, onChoice) {
   const names = details.map(({ name }) => name);
-  byId("conflict-text").textContent = `${names.slice(0, 10).join(", ")}${names.length > 10 ? ` and ${names.length - 10} more` : ""}`;
+  byId("conflict-text").textContent = names.length > 10
+    ? t("{names} and {number} more", { names: names.slice(0, 10).join(", "), number: names.length - 10 }) : names.join(", ");
   decide = onChoice;
   conflict.showModal();
 }
@@ -131,14 +133,14 @@ async function showFormats() {
     const formats = await loadFormats();
     byId("formats-hint").textContent = formatsLine(formats);
     byId("file-input").accept = formats.suffixes.join(",");
-    byId("upload-chunk_strategy").options[0].text = `As set on the server (${formats.chunk_strategy})`;
+    byId("upload-chunk_strategy").options[0].text = t("As set on the server ({strategy})", { strategy: formats.chunk_strategy });
     byId("upload-chunk_strategy").append(...formats.chunk_strategies.map((name) =>
       element("option", { value: name, text: name })));
     byId("upload-chunk_size").placeholder = formats.chunk_size;
     byId("upload-chunk_overlap").placeholder = formats.chunk_overlap;
     return formats.types;
   } catch (error) {
-    showText(byId("formats-hint"), `What can be read could not be loaded. ${error.message}`);
+    showText(byId("formats-hint"), `${t("What can be read could not be loaded.")} ${error.message}`);
     return [];
   }
 }

@@ -2,7 +2,8 @@ import { ApiError, at, errorOf, unreachable } from "../common/api.js";
 import { showIcon, showText } from "../common/components.js";
 import { byId, cloneTemplate } from "../common/dom.js";
 import { loadFormats } from "../common/files.js";
-import { bytes, count } from "../common/format.js";
+import { bytes } from "../common/format.js";
+import { count, t } from "../common/words.js";
 
 function answerOf(request) {
   try {
@@ -24,7 +25,7 @@ export function postForm(url, form, { onProgress, signal }) {
       else reject(errorOf(body, request.status));
     });
     request.addEventListener("error", () => reject(unreachable()));
-    const stopped = new ApiError({ code: "stopped", message: "Stopped: the documents above were not added." });
+    const stopped = new ApiError({ code: "stopped", message: t("Stopped: the documents above were not added.") });
     request.addEventListener("abort", () => reject(stopped));
     signal.addEventListener("abort", () => request.abort());
     request.send(form);
@@ -65,13 +66,14 @@ function rowOf({ name, file }) {
   const row = cloneTemplate("file-progress-template");
   showIcon(row.querySelector(".state-icon"), "clock");
   row.querySelector(".file-name").textContent = name;
-  row.querySelector("progress").setAttribute("aria-label", `Sent of ${name}`);
+  row.querySelector("progress").setAttribute("aria-label", t("Sent of {name}", { name }));
   return { row, show: (part) => showSent(row, file.size, part) };
 }
 
 function showSent(row, size, part) {
   row.querySelector("progress").value = part;
-  showText(row.querySelector(".file-state"), part < 1 ? `${bytes(part * size)} of ${bytes(size)} sent` : "Sent");
+  showText(row.querySelector(".file-state"), part < 1
+    ? t("{sent} of {size} sent", { sent: bytes(part * size), size: bytes(size) }) : t("Sent"));
   showIcon(row.querySelector(".state-icon"), part < 1 ? "clock" : "check");
 }
 
@@ -91,7 +93,7 @@ export async function sendFiles(items, described, { signal, onTaken }) {
   const formats = await loadFormats().catch(() => null);
   const views = new Map(items.map((item) => [item, rowOf(item)]));
   for (const view of views.values()) view.show(0);
-  byId("sending-title").textContent = `Sending ${count(items.length, "file")}`;
+  byId("sending-title").textContent = t("Sending {files}", { files: count(items.length, "file") });
   byId("sending-files").replaceChildren(...[...views.values()].map(({ row }) => row));
   byId("sending").hidden = false;
   byId("sending-title").focus({ preventScroll: true });

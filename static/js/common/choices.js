@@ -1,7 +1,7 @@
-// Not a module: it runs before the page is painted. By day, by night, or as the system has it: for this browser.
+// Not a module: it runs before the page is painted. What this browser keeps: light or dark, and the language.
 {
   const NEXT = { auto: "light", light: "dark", dark: "auto" };
-  const NAMES = { auto: "as the system", light: "light", dark: "dark" };
+  const YEAR_SECONDS = 365 * 86_400;
   const root = document.documentElement;
   const chosen = () => (NEXT[localStorage.getItem("theme")] ? localStorage.getItem("theme") : "auto");
 
@@ -10,8 +10,13 @@
     if (theme === "auto") delete root.dataset.theme;
     else root.dataset.theme = theme;
     const button = document.getElementById("theme-button");
-    button?.setAttribute("aria-label", `Colours: ${NAMES[theme]}`);
-    button?.setAttribute("title", `Colours: ${NAMES[theme]}`);
+    if (button) button.title = button.dataset[theme];
+    button?.setAttribute("aria-label", button.dataset[theme]);
+  };
+
+  const speak = ({ target }) => {
+    document.cookie = `language=${target.value}; path=${root.dataset.root}/; max-age=${YEAR_SECONDS}; samesite=lax`;
+    location.reload();
   };
 
   show();
@@ -22,5 +27,6 @@
       localStorage.setItem("theme", NEXT[chosen()]);
       show();
     });
+    document.getElementById("language").addEventListener("change", speak);
   });
 }

@@ -1,0 +1,29 @@
+/** Texts of the interface. Their names are the English texts: a page in English loads no others. */
+const { lang, dataset } = document.documentElement;
+const words = dataset.words ? await (await fetch(dataset.words)).json() : {};
+const plurals = new Intl.PluralRules(lang);
+
+export const language = lang;
+
+/**
+ * A text in the language of the page, its {places} filled.
+ * @param {string} text in English
+ * @param {Record<string, any>} [values]
+ */
+export const t = (text, values = {}) =>
+  (words[text] ?? text).replace(/\{(\w+)\}/g, (place, name) => values[name] ?? place);
+
+/**
+ * "1 passage", "2 passages".
+ * @param {number} number
+ * @param {string} noun in English
+ */
+export const count = (number, noun) =>
+  t(`{number} ${noun}${plurals.select(number) === "one" ? "" : "s"}`, { number: number.toLocaleString(lang) });
+
+/**
+ * "a and b", or with `type` "disjunction" "a or b".
+ * @param {any[]} parts
+ * @param {"conjunction" | "disjunction"} [type]
+ */
+export const listed = (parts, type = "conjunction") => new Intl.ListFormat(lang, { type }).format(parts.map(String));

@@ -1,0 +1,92 @@
+"""What of the interface is said in words: found in the templates, the scripts and the answers' code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from chatbot.services.answering import NO_MODEL
+from chatbot.shipped import STATIC, TEMPLATES
+from chatbot.text import count_of
+from chatbot.web.pages import MODES, PRESET_WORDS
+
+PACKAGE = Path(__file__).parents[1] / "chatbot"
+_IN_TEMPLATES = re.compile(r"""\b_\(\s*(?:"([^"]+)"|'([^']+)')""")
+_IN_SCRIPTS = re.compile(r"""(?<![\w.])t\(\s*(?:"((?:[^"\\]|\\.)+)"|`([^`$]+)`)""")
+_COUNTED = re.compile(r"""(?<![\w.])count\((?:[^()]|\([^()]*\))*?, "([\w -]+)"\)""")
+
+
+def in_templates() -> Iterator[str]:
+    """Of the pages; the ways of answering are among them, by a variable."""
+    for path in TEMPLATES.glob("*.html"):
+        for double, single in _IN_TEMPLATES.findall(path.read_text("utf-8")):
+            yield double or single
+    yield NO_MODEL
+    for label, description in (*MODES.values(), *PRESET_WORDS.values()):
+        yield from (label, description)
+
+
+def in_scripts() -> Iterator[str]:
+    """Of the page's own scripts, with both numbers of what is counted."""
+    for path in (STATIC / "js").rglob("*.js"):
+        script = path.read_text("utf-8")
+        for double, template in _IN_SCRIPTS.findall(script):
+            yield (double or template).replace('\\"', '"')
+        for noun in _COUNTED.findall(script):
+            yield from (f"{{number}} {noun}", f"{{number}} {noun}s")
+        yield from re.findall(r'#showAttached\("([^"]+)"', script)
+
+
+def in_answers() -> Iterator[str]:
+    """Of the fixed words of answers: what is given to `words.Say`."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")]
+    everywhere = _constants(*trees)
+    for tree in trees:
+        known = {**everywhere, **_constants(tree)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and _name(node.func) in {"say", "counted"}:
+                yield from _said(node, known)
+            elif isinstance(node, ast.Call) and _name(node.func) in {"step", "StepEvent"} and len(node.args) > 1:
+                # The page says a step's fixed words in its own language.
+                yield from (text for text in _texts(node.args[1], {}) if text[:1].isupper())
+    yield from (_of(count_of(number, noun)) for noun in ("model call", "token", "second") for number in (1, 2))
+
+
+def _said(node: ast.Call, known: dict[str, list[str]]) -> Iterator[str]:
+    if _name(node.func) == "counted":
+        nouns = _texts(node.args[2], {})
+        yield from (_of(count_of(number, noun)) for noun in nouns for number in (1, 2))
+    elif node.args:
+        yield from _texts(node.args[0], known)
+
+
+def _texts(node: ast.expr, known: dict[str, list[str]]) -> Iterator[str]:
+    """Each text that an expression can be."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.Name) and node.id in known:
+        yield from known[node.id]
+    elif isinstance(node, ast.IfExp):
+        yield from (*_texts(node.body, known), *_texts(node.orelse, known))
+    elif isinstance(node, ast.BoolOp):
+        for value in node.values:
+            yield from _texts(value, known)
+
+
+def _constants(*trees: ast.Module) -> dict[str, list[str]]:
+    """The texts that a name is given."""
+    found: dict[str, list[str]] = {}
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found.setdefault(node.targets[0].id, []).extend(filter(None, _texts(node.value, {})))
+    return found
+
+
+def _of(counted: str) -> str:
+    return "{number} " + counted.partition(" ")[2]
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
