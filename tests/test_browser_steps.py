@@ -137,7 +137,7 @@ class TestMode:
         browser.goto(f"{chat.address}/?mode=report")
         select = browser.get_by_label("Way of answering")
         expect(select).to_have_value("auto")
-        offered = select.locator("option")
+        offered = select.locator("> option")
         expect(offered).to_have_text(["Quick", "Let it choose", "Write a report (needs a language model)", "Own way"])
         assert [offered.nth(place).is_disabled() for place in range(4)] == [False, False, True, False]
 

@@ -14,6 +14,7 @@ from flask import Flask, Response, jsonify, request
 
 from chatbot.settings import MEGABYTE, Settings
 from chatbot.web.assets import assets
+from chatbot.web.languages import languages
 from chatbot.web.middleware import SECURITY_HEADERS
 from chatbot.web.pages import pages
 from tests.web.live import served
@@ -134,6 +135,10 @@ class ScriptedChat:
         def scope() -> Response:
             return jsonify(SCOPE)
 
+        @app.get("/api/collections")
+        def collections() -> Response:
+            return jsonify({"collections": []})
+
         @app.get("/api/chunks/<chunk_id>/further")
         def further(chunk_id: str) -> Response:
             return jsonify({"questions": [{"question": text, "filters": {}} for text in self.further]})
@@ -151,6 +156,7 @@ class ScriptedChat:
         app.extensions["services"] = services
         app.config["MAX_CONTENT_LENGTH"] = MEGABYTE
         app.register_blueprint(pages)
+        app.register_blueprint(languages)
         app.register_blueprint(assets)
         self._add_lookups(app)
 
