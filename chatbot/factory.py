@@ -19,6 +19,7 @@ from .web.assets import assets, compress_texts
 from .web.callbacks import Callbacks
 from .web.conversations import conversations
 from .web.documents import documents
+from .web.feedback import feedback
 from .web.jobs import jobs
 from .web.languages import languages
 from .web.mcp import mcp
@@ -57,7 +58,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions["callbacks"] = Callbacks(services)
     for views in (
         assets, languages, pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring,
-        described, openai_protocol, mcp,
+        described, openai_protocol, mcp, feedback,
     ):  # fmt: skip
         app.register_blueprint(views)
     check_rules(app)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from .retrieval.scope import KnowledgeCollection
 
 Json = dict[str, Any]
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""A cell that begins so is none of ours."""
 
 
 def source_json(hit: SearchHit) -> Json:
@@ -226,3 +231,19 @@ def report_json(record: DocumentRecord) -> Json:
         "status": record.status,
         "updated_at": record.updated_at,
     }
+
+
+def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """A table for spreadsheets, which would take a text that begins like a formula for one."""
+    written = io.StringIO()
+    writer = csv.writer(written)
+    writer.writerow(columns)
+    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+    return written.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """Numbers stay numbers."""
+    if value is None:
+        return ""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

@@ -79,6 +79,9 @@ def chat_views(page: Page, address: str) -> Iterator[str]:
     page.keyboard.press("Escape")
     ask(page)
     yield "answer"
+    page.locator("[data-rating=down]").last.click()
+    expect(page.locator(".why")).to_be_visible()
+    yield "feedback"
     page.locator(".ledger summary").last.click()
     page.locator(".answer-body .citation").first.click()
     expect(page.locator("#evidence-original")).to_be_visible()
@@ -114,6 +117,9 @@ def library_views(page: Page, address: str) -> Iterator[str]:
     yield "document"
     page.locator("#document-dialog [data-action=edit]").click()
     yield "edit"
+    page.goto(f"{address}/operator")
+    expect(page.locator("#jobs-none")).to_be_visible()
+    yield "operator"
     page.goto(f"{address}/none")
     yield "no such page"
 

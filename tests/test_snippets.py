@@ -23,7 +23,8 @@ from tests.web.live import served
 PAGE = Path(__file__).parent.parent / "docs" / "snippets.md"
 RUN = {"bash": ["bash", "-eu"], "python": [sys.executable], "javascript": ["node", "--input-type=module"]}
 PAGES = {
-    "pages.chat", "pages.conversation", "pages.shared", "pages.documents", "described.viewer", "static", "assets.asset"
+    "pages.chat", "pages.conversation", "pages.shared", "pages.documents", "pages.operator",
+    "described.viewer", "static", "assets.asset",
 }  # fmt: skip
 FRONT = {"monitoring.alive"}
 """Answered before the application sees it."""

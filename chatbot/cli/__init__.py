@@ -28,6 +28,7 @@ COMMANDS = {
     "keys": ("access", "The API keys: create, list, revoke."),
     "conversations": ("access", "The conversations that are kept."),
     "audit": ("access", "Show who changed what, the newest first."),
+    "feedback": ("feedback", "What people thought of answers: export."),
     "evaluate": ("evaluate", "Measure retrieval on DATASET: your own questions in a CSV..."),
     "calibrate": ("calibrate", "Measure which scores mean something with the embedding..."),
     "warm-cache": ("maintenance", "Compute the vectors that ship with the sample reports;..."),

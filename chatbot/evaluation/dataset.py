@@ -25,6 +25,8 @@ from ..schema import Chunk, DocumentRecord, Scope, Value, Values
 
 COLUMNS = ("question", "expected_document", "page", "answer", "answerable", "note")
 """Besides them, a column for each filter field: together they are the scope of the question."""
+RATED = ("rating", "reason", "comment", "cited", "at")
+"""What `feedback export` adds: it says what an answer was like, and nothing of what it should have been."""
 SEVERAL = ";"
 """Between several expected documents, or several values of a filter field."""
 YES, NO = ("", "yes", "y", "true", "1"), ("no", "n", "false", "0")
@@ -190,14 +192,16 @@ class QuestionReader:
         self._fields = tuple(filter_fields)
 
     def read(self, path: Path) -> Dataset:
-        """The questions of a file, numbered by its lines.
+        """The questions of a file, numbered by its lines; but for answers that were rated and are expected nowhere.
 
         Raises:
             LoadError: it is no table with a column ``question``, a row is wrong (its line is named), or no question
                 has an answer.
         """
         queries = []
-        for line, row in _table(path, (*COLUMNS, *self._fields)):
+        for line, row in _table(path, (*COLUMNS, *self._fields, *RATED)):
+            if row.get("rating") and not (row.get("expected_document") or row.get("answerable")):
+                continue
             try:
                 queries.append(self._query(str(line), row))
             except (InvalidRequestError, LoadError) as error:

@@ -71,6 +71,7 @@ class ConversationRepository:
         self._conversations = database["conversations"]
         self._messages = database["messages"]
         self._events = database["message_events"]
+        self._feedback = database["feedback"]
 
     def ensure_indexes(self) -> None:
         """Idempotent."""
@@ -194,10 +195,10 @@ class ConversationRepository:
         for start in range(0, len(ids), BATCH):
             batch = {"$in": ids[start : start + BATCH]}
             # Messages first, so that a kill leaves none that nobody knows of; and those that came meanwhile.
-            for collection in (self._events, self._messages):
+            for collection in (self._events, self._feedback, self._messages):
                 collection.delete_many({"conversation_id": batch})
             self._conversations.delete_many({"_id": batch})
-            for collection in (self._events, self._messages):
+            for collection in (self._events, self._feedback, self._messages):
                 collection.delete_many({"conversation_id": batch})
         return len(ids)
 

@@ -16,6 +16,7 @@ OWN = frozenset(
         "ingestion_items",
         "ingestions",
         "keys",
+        "feedback",
         "message_events",
         "messages",
         "meta",

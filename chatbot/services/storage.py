@@ -11,6 +11,7 @@ from ..repositories.conversations import ConversationRepository
 from ..repositories.corpus import CorpusChanges, CorpusFacts
 from ..repositories.counters import Counters
 from ..repositories.documents import DocumentRepository, OlderReports
+from ..repositories.feedback import FeedbackRepository
 from ..repositories.files import FileRepository
 from ..repositories.foreign_changes import ForeignChanges
 from ..repositories.history import HistoryRepository
@@ -87,6 +88,11 @@ class Storage:
         return HistoryRepository(self.database)
 
     @lazy
+    def feedback(self) -> FeedbackRepository:
+        """What people think of answers."""
+        return FeedbackRepository(self.database)
+
+    @lazy
     def unfinished(self) -> UnfinishedRepository:
         """Answers while they are written."""
         return UnfinishedRepository(self.database)
@@ -161,6 +167,7 @@ class Storage:
         fields = () if self.database.embedded else self.settings.filter_fields
         ensure_ordinary_indexes(self.database, self.settings.chunk_collections, fields)
         self.conversations.ensure_indexes()
+        self.feedback.ensure_indexes()
         self.ingestions.ensure_indexes()
         self.cache.ensure_indexes()
         self.keys.ensure_indexes()

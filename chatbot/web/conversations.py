@@ -187,7 +187,7 @@ def _opened(record: ConversationRecord, *, is_shared: bool = False) -> Response:
     limit, before = query_number("limit", PAGE, least=1, most=MOST), request.args.get("before", "")
     rows, more = _history().messages(record.id, before=before, limit=2 * limit)
     # Who was given the link is shown what its owner may show.
-    messages = _messages(rows, services().vectors.store.get if is_shared else _seen)
+    messages = _messages(rows, services().vectors.store.get if is_shared else _seen, is_shared=is_shared)
     about = _about(record)
     if is_shared:
         messages, about = [_as_shared(message) for message in messages], {"title": record.title}
@@ -198,9 +198,18 @@ def _seen(chunk_ids: Sequence[str]) -> list[Chunk]:
     return [chunk for chunk in services().vectors.store.get(chunk_ids) if may_see(chunk)]
 
 
-def _messages(rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chunk]]) -> list[Json]:
-    answers = with_passages(rows, get)
-    return [_message(row, answer) for row, answer in zip(rows, answers, strict=True)]
+def _messages(
+    rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chunk]], *, is_shared: bool = False
+) -> list[Json]:
+    told = [_message(row, answer) for row, answer in zip(rows, with_passages(rows, get), strict=True)]
+    if is_shared:
+        return told
+    answers = [message for message in told if "message_id" in message]
+    rated = services().storage.feedback.of([message["message_id"] for message in answers])
+    for message in answers:
+        found = rated.get(message["message_id"])
+        message["feedback"] = found.to_json() if found else None
+    return told
 
 
 def _message(row: Json, answer: Json | None) -> Json:

@@ -81,6 +81,12 @@ def _chat(shared: str = "") -> Response:
     return make_response(page)
 
 
+@pages.get("/operator")
+def operator() -> Response:
+    """What an installation is used for, and where it fails; what it shows needs the role admin."""
+    return with_owner(make_response(render_template("operator.html")))
+
+
 @pages.get("/documents")
 def documents() -> Response:
     """The knowledge base."""

@@ -24,6 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from ..agents import CHOOSES
 from ..errors import InvalidRequestError
+from ..repositories.feedback import Rating, Reason
 from ..schema import Message, Question, Scope
 from ..schema.chat import QUERY_CHARACTERS, question_problem
 from ..words import ENGLISH, Language
@@ -181,6 +182,16 @@ class ChatRequest(SearchRequest):
     def messages(self) -> tuple[Message, ...]:
         """The conversation that the client itself sent along, oldest first."""
         return tuple(Message(message.role, message.content) for message in self.previous_messages)
+
+
+class FeedbackRequest(BaseModel):
+    """`POST /api/messages/<id>/feedback`; ``rating`` null takes back what was given."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rating: Rating | None
+    reason: Reason | None = None
+    comment: Annotated[StrictStr, StringConstraints(strip_whitespace=True, max_length=2_000)] = ""
 
 
 def parse(model: type[Body], body: Any) -> Body:

@@ -9,6 +9,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
+from ...repositories.feedback import Reason
 from ...schema.chat import Role, Stopper, Threshold, Unsupported
 from ...schema.scope import Range, Value
 
@@ -283,12 +284,63 @@ class AskedMessage(Message):
     collections: list[str]
 
 
+class Feedback(TypedDict):
+    """What its owner thinks of an answer."""
+
+    rating: Literal["up", "down"]
+    reason: Reason | None
+    comment: str
+
+
+class RatedMessage(TypedDict):
+    """Null, where it was taken back."""
+
+    message_id: str
+    rating: Literal["up", "down"] | None
+    reason: Reason | None
+    comment: str
+
+
+class AskedQuestion(TypedDict):
+    """A question as it was asked, and the passages that its answer cites."""
+
+    message_id: str
+    at: str
+    question: str
+    filters: Conditions
+    collections: list[str]
+    mode: str
+    answered: bool
+    chunk_ids: list[str]
+
+
+class RatedQuestion(AskedQuestion):
+    """With what somebody thinks of its answer."""
+
+    rating: Literal["up", "down"]
+    reason: Reason | None
+    comment: str
+
+
+class AllFeedback(TypedDict):
+    """The newest first."""
+
+    feedback: list[RatedQuestion]
+
+
+class Unanswered(TypedDict):
+    """The newest first."""
+
+    questions: list[AskedQuestion]
+
+
 class AnsweringMessage(Message):
     """``answer`` is null where something was attached, or nothing was kept but the text."""
 
     message_id: str
     answered: bool | None
     answer: Answer | None
+    feedback: Feedback | None
 
 
 class SharedMessage(Message):

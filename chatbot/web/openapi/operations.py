@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .. import conversations, documents, monitoring, originals, questions
+from .. import conversations, documents, feedback, monitoring, originals, questions
 from ..openai_protocol import CompletionRequest, EmbeddingRequest
-from ..payloads import ChatRequest, SearchRequest
+from ..payloads import ChatRequest, FeedbackRequest, SearchRequest
 from . import answers, bodies, holdings
 
 Json = dict[str, Any]
@@ -127,6 +127,19 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "conversations.share": Operation("A link to read a conversation", answers.Conversation),
     "conversations.revoke": Operation("Revoke the link", status=204),
+    "feedback.rate": Operation(
+        "Say what an answer is like", answers.RatedMessage, body=FeedbackRequest,
+        example={"rating": "down", "reason": "incomplete", "comment": "Of 2023 only."},
+    ),
+    "feedback.latest": Operation(
+        "What people think of answers, the newest first", answers.AllFeedback,
+        parameters=(text("rating", "Only these.", enum=list(feedback.RATINGS)),
+               number("limit", "At most so many.", feedback.PAGE, 1, feedback.MOST)),
+    ),
+    "feedback.unanswered": Operation(
+        "The latest questions that the reports did not answer", answers.Unanswered,
+        parameters=(number("limit", "At most so many.", feedback.PAGE, 1, feedback.MOST),),
+    ),
     "conversations.shared": Operation("What a link shows", answers.SharedConversation, parameters=OPENED),
     "documents.reports": Operation(
         "The reports in a scope, by title", holdings.Reports,
@@ -213,6 +226,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "pages.chat": Operation("The page to ask", media=HTML),
     "pages.conversation": Operation("The page with a conversation", media=HTML),
     "pages.shared": Operation("The page of a link", media=HTML),
+    "pages.operator": Operation("The page of who runs it", media=HTML),
     "pages.documents": Operation("The page of the knowledge base", media=HTML),
     "described.document": Operation("This description", answers.Json),
     "described.viewer": Operation("The page to read this description", media=HTML),

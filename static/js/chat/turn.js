@@ -74,6 +74,8 @@ export class Turn {
       const further = target.closest(".further-question");
       if (further) on.further(further.textContent);
       if (target.closest(".taken-remove")) on.widen(this);
+      const thumb = target.closest(".thumb");
+      if (thumb) this.#rate(thumb);
     });
     this.#showAttached("With {names} (not stored)", attachments.map(({ name }) => name));
     log.insertBefore(this.#root, before);
@@ -158,12 +160,13 @@ export class Turn {
   }
 
   /** An answer of before, as `/api/conversations` tells it. */
-  restore({ message_id: id, answer, content, state, answered }) {
+  restore({ message_id: id, answer, content, state, answered, feedback }) {
     this.messageId = id;
     const view = this.#startAnswer({ quiet: true });
     if (!state) {
       if (answer?.trace) view.hits(answer.trace.hits ?? []);
       this.#complete(view, answer ?? { response: content, answered: answered ?? true, citations: [], unsupported: [] });
+      this.#showRating(feedback?.rating);
       return;
     }
     if (content) view.token(content);
@@ -181,8 +184,8 @@ export class Turn {
         else if (name === "sources") view.hits(data.hits);
         else if (name === "token") view.token(data.text);
         else if (name === "done") {
-          this.#complete(view, data);
           this.messageId = data.message_id;
+          this.#complete(view, data);
           return { response: data };
         }
       }
@@ -204,7 +207,19 @@ export class Turn {
     this.#showUsed(answer);
     this.#suggest(answer.suggested_scope);
     this.#showTaken(answer.scope);
+    this.#showRating(null);
     if (this.#isNew) this.#offerFurther(answer);
+  }
+
+  async #rate(thumb) {
+    const { rate } = await import("./feedback.js");
+    rate(this.#reply, thumb, this.messageId, (rating) => this.#showRating(rating));
+  }
+
+  #showRating(rating) {
+    const thumbs = this.#reply.querySelector(".thumbs");
+    thumbs.hidden = !this.messageId || Boolean(document.body.dataset.shared);
+    for (const thumb of thumbs.children) thumb.setAttribute("aria-pressed", String(thumb.dataset.rating === rating));
   }
 
   async #offerFurther(answer) {

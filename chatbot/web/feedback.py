@@ -1,0 +1,51 @@
+"""What people think of answers; for the operator what is wrong with them, and what the reports did not answer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from flask import Blueprint, Response, jsonify, request
+
+from ..database.core import Json
+from ..errors import InvalidRequestError
+from ..repositories.feedback import Asked
+from .access import caller
+from .payloads import FeedbackRequest, parse
+from .request import json_object, query_number
+from .services import services
+
+feedback = Blueprint("feedback", __name__)
+PAGE, MOST = 50, 500
+RATINGS = ("up", "down")
+
+
+@feedback.post("/api/messages/<message_id>/feedback")
+def rate(message_id: str) -> Response:
+    """Of one's own answer: up, down, or null, which takes it back."""
+    given, found = parse(FeedbackRequest, json_object()), services().storage.feedback
+    if given.rating is None:
+        found.remove(message_id, caller().owner)
+        return jsonify({"message_id": message_id, "rating": None, "reason": None, "comment": ""})
+    kept = found.put(message_id, caller().owner, given.rating, given.reason or "", given.comment)
+    return jsonify({"message_id": message_id, **kept.to_json()})
+
+
+@feedback.get("/api/feedback")
+def latest() -> Response:
+    """Everybody's, the newest first."""
+    rating, limit = request.args.get("rating"), query_number("limit", PAGE, least=1, most=MOST)
+    if rating is not None and rating not in RATINGS:
+        raise InvalidRequestError.for_field("rating", f"unknown. Valid: {', '.join(RATINGS)}.", RATINGS)
+    found = services().storage.feedback.latest(rating, limit)  # type: ignore[arg-type]  # checked above
+    return jsonify({"feedback": [{**_asked_json(one.asked), **one.to_json()} for one in found]})
+
+
+@feedback.get("/api/unanswered")
+def unanswered() -> Response:
+    """The latest questions that the reports did not answer."""
+    found = services().storage.feedback.unanswered(query_number("limit", PAGE, least=1, most=MOST))
+    return jsonify({"questions": list(map(_asked_json, found))})
+
+
+def _asked_json(asked: Asked) -> Json:
+    return asdict(asked)

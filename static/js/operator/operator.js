@@ -1,0 +1,100 @@
+/** What an installation is used for, and where it fails: by day as plots, each with the table behind it. */
+import { shape } from "../chat/plot.js";
+import { getJson } from "../common/api.js";
+import { showError } from "../common/components.js";
+import { byId, element } from "../common/dom.js";
+import { cost, decimal, scopeNames, stateText, when } from "../common/format.js";
+import { REASONS } from "../common/reasons.js";
+import { language, t } from "../common/words.js";
+
+const DAYS = 30;
+const DAY_MS = 86_400_000;
+const STEP = 10;
+const HEIGHT = 100;
+
+const whole = (value) => value.toLocaleString(language);
+
+const MEASURES = [
+  { name: t("Questions"), of: ({ questions }) => questions, text: whole },
+  { name: t("Tokens"), of: ({ metered_tokens: tokens }) => tokens, text: whole },
+  { name: t("Cost"), of: (day) => day.cost ?? 0, text: cost },
+];
+
+/** The last days, also those on which nothing was used. */
+function everyDay(days) {
+  const known = new Map(days.map((day) => [day.day, day]));
+  const today = Date.parse(new Date().toISOString().slice(0, 10));
+  return Array.from({ length: DAYS }, (_, ago) => {
+    const day = new Date(today - (DAYS - 1 - ago) * DAY_MS).toISOString().slice(0, 10);
+    return known.get(day) ?? { day, questions: 0, metered_tokens: 0, cost: 0 };
+  });
+}
+
+function plot({ name, of, text }, days) {
+  const values = days.map(of);
+  const most = Math.max(...values, 0);
+  if (!most) return [];
+  const label = t("{name} by day, at most {most}", { name, most: text(most) });
+  const bars = values.map((value, place) => {
+    const height = (value / most) * HEIGHT;
+    return shape("rect", { x: place * STEP + 1, y: HEIGHT - height, width: STEP - 2, height });
+  });
+  const drawn = shape("svg", {
+    viewBox: `0 0 ${DAYS * STEP} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": label,
+  }, ...bars);
+  return [element("figure", {}, element("figcaption", { text: label }), drawn)];
+}
+
+/** @param {[string, (row: any) => any, string?][]} columns each a name, what stands there, and the class of its cells */
+function fill(id, rows, columns) {
+  byId(`${id}-none`).hidden = rows.length > 0;
+  byId(id).closest(".operator-table").hidden = !rows.length;
+  byId(id).replaceChildren(
+    element("thead", {}, element("tr", {}, ...columns.map(([name, , kind = ""]) =>
+      element("th", { scope: "col", className: kind, text: name })))),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map(([, of, kind = ""]) =>
+      element("td", { className: kind, text: of(row) }))))));
+}
+
+const scopeOf = ({ filters, collections }) => [...scopeNames(filters), ...collections].join(" · ");
+
+function showUsage({ days }) {
+  const all = everyDay(days);
+  byId("plots").replaceChildren(...MEASURES.flatMap((measure) => plot(measure, all)));
+  fill("usage", days, [[t("Day"), ({ day }) => day], ...MEASURES.map(({ name, of, text }) =>
+    /** @type {[string, (row: any) => any, string]} */ ([name, (day) => text(of(day)), "number"]))]);
+}
+
+function showQuestions(id, rows, more = []) {
+  fill(id, rows, [
+    [t("Question"), ({ question }) => question], ...more,
+    [t("Scope"), scopeOf], [t("Way of answering"), ({ mode }) => mode], [t("When"), ({ at }) => when(at, true)],
+  ]);
+}
+
+function showJobs({ ingestions }) {
+  fill("jobs", ingestions, [
+    [t("Files"), ({ files }) => files.map(({ name }) => name).join(", ")],
+    [t("Status"), (job) => stateText(job)],
+    [t("Progress"), ({ progress }) => `${decimal(100 * (progress ?? 0), 0)} %`, "number"],
+    [t("When"), ({ created_at: at }) => when(at, true)],
+  ]);
+}
+
+async function show() {
+  const [usage, unanswered, negative, jobs] = await Promise.all([
+    getJson(`/api/usage?days=${DAYS}`), getJson("/api/unanswered"), getJson("/api/feedback?rating=down"),
+    getJson("/api/ingestions?limit=50"),
+  ]);
+  showUsage(usage);
+  showQuestions("unanswered", unanswered.questions);
+  showQuestions("negative", negative.feedback,
+    [[t("What is wrong"), ({ reason, comment }) => [REASONS[reason], comment].filter(Boolean).join(": ")]]);
+  showJobs(jobs);
+}
+
+try {
+  await show();
+} catch (error) {
+  showError(byId("operator-error"), error);
+}

@@ -1,0 +1,51 @@
+"""A bad answer is said to be one, with the reason; who runs the installation reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.test_browser import chromium, launched, watched
+from tests.test_browser_start import REPORTS, running
+
+__all__ = ["chromium", "launched"]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder: Path = tmp_path_factory.mktemp("data")
+    with running(folder, REPORTS) as found:
+        yield found
+
+
+def test_a_thumb_with_a_reason_and_the_operators_page(launched: Browser, address: str) -> None:
+    with watched(launched) as (page, problems):
+        page.goto(address)
+        for question in ("How much does Kenya grow?", "How much does Peru grow?"):
+            page.locator("#question").fill(question)
+            page.keyboard.press("Enter")
+            expect(page.locator(".answer-footer").last).to_be_visible()
+        first = page.locator(".turn").first
+        down, up = first.get_by_label("Bad answer"), first.get_by_label("Good answer")
+        up.click()
+        expect(up).to_have_attribute("aria-pressed", "true")
+        down.click()
+        expect(up).to_have_attribute("aria-pressed", "false")
+        first.locator(".reason", has_text="Incomplete").click()
+        first.get_by_label("In your words").fill("Of 2021 only.")
+        first.get_by_role("button", name="Send", exact=True).click()
+        expect(first.locator(".why")).to_have_count(0)
+        expect(down).to_be_focused()
+        page.reload()
+        expect(page.locator(".turn").first.get_by_label("Bad answer")).to_have_attribute("aria-pressed", "true")
+        page.goto(f"{address}/operator")
+        expect(page.locator("#negative tbody tr")).to_have_text([re.compile("How much does Kenya grow.*Of 2021 only.")])
+        expect(page.locator("#unanswered tbody tr")).to_have_text([re.compile("How much does Peru grow")])
+        expect(page.locator("#usage tbody tr")).to_have_count(1)
+        expect(page.get_by_role("img", name="Questions by day, at most 2")).to_be_visible()
+        expect(page.locator("#jobs tbody tr")).to_have_count(3)
+        assert problems == []
