@@ -1,5 +1,6 @@
 """`python -m benchmarks compare WHAT`: measurements beside peers, and those of this product alone that take long;
-`hostile`, `serving`, `campaign`, `contract`: what attacks cost, and whether they and the description are held.
+`hostile`, `serving`, `campaign`, `contract`: what attacks cost, and whether they and the description are held; `page`:
+what the browser adds.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import sys
 
 ALONE = {"growth": "benchmarks.growth", "soak": "benchmarks.soak"}
 ATTACKS = {"hostile": "benchmarks.hostile", "serving": "benchmarks.serving", "campaign": "benchmarks.campaign",
-           "contract": "benchmarks.contract"}  # fmt: skip
+           "contract": "benchmarks.contract", "page": "benchmarks.page"}  # fmt: skip
 
 
 def main() -> None:

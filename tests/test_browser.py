@@ -213,11 +213,13 @@ ON_DEMAND = (
     "chat/taken.js",
     "chat/trace.js",
     "chat/evidence.js",
+    "chat/feedback.js",
     "chat/figures.js",
     "chat/further.js",
     "chat/peek.js",
     "chat/sharing.js",
     "original/original.js",
+    "operator/operator.js",
     "original/pages.js",
 )
 """What the pages load when it is wanted; other tests press the buttons."""

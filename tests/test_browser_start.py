@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from chatbot.factory import close_app, create_app
 from chatbot.settings import Settings
+from chatbot.web.assets import asset_bytes
 from tests.test_browser import chromium, launched, watched
 from tests.web.knowledge import added
 from tests.web.live import served
@@ -96,6 +97,15 @@ def test_without_any_report_there_is_the_way_to_one(launched: Browser, tmp_path:
         assert problems == []
 
 
+def test_little_script_is_needed_to_begin(page: Page, address: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.partition("/static/v/")[2].partition("/")[2]))
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    own = [name for name in asked if name.endswith(".js") and not name.startswith("vendor/")]
+    assert sum(len(asset_bytes(name)) for name in own) <= 45_000
+
+
 def test_a_preset_is_a_way_of_answering(page: Page) -> None:
     page.locator("#mode").select_option("preset:deterministic")
     expect(page.locator("#mode-description")).to_have_text("Three passages above a similarity of .75, or none.")
@@ -124,7 +134,7 @@ def test_one_of_several_collections(launched: Browser, tmp_path: Path) -> None:
         page.goto(f"http://127.0.0.1:{port}")
         page.locator("#scope-button").click()
         expect(page.locator("[data-field=collections] .option")).to_have_count(2)
-        page.get_by_label("news").check()
+        page.locator("[data-field=collections] .option", has_text="news").click()
         page.locator("#scope-done").click()
         expect(page.locator("#scope-count")).to_have_text(re.compile("^1 report"))
         expect(page.locator("#scope-chips .chip")).to_have_text(["news"])

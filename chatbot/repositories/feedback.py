@@ -70,6 +70,7 @@ class FeedbackRepository:
         kept = {
             "_id": message_id,
             "conversation_id": row["conversation_id"],
+            "owner": row.get("owner", ""),
             "rated_at": now(),
             "rating": rating,
             "reason": reason,
@@ -89,14 +90,19 @@ class FeedbackRepository:
         rows = self._feedback.find({"_id": {"$in": list(message_ids)}}) if message_ids else []
         return {row["_id"]: _feedback(row) for row in rows}
 
-    def latest(self, rating: Rating | None = None, limit: int = 0) -> Iterator[Feedback]:
-        """The newest first; 0 = all."""
+    def latest(self, rating: Rating | None = None, limit: int = 0, owner: str | None = None) -> Iterator[Feedback]:
+        """The newest first; 0 = all, of this ``owner`` or of everybody."""
         wanted: Json = {} if rating is None else {"rating": rating}
+        wanted |= {} if owner is None else {"owner": owner}
         return map(_feedback, self._feedback.find(wanted, sort=[("rated_at", -1)], limit=limit))
 
-    def unanswered(self, limit: int) -> list[Asked]:
-        """The latest questions that the reports did not answer; not those of conversations that were deleted."""
-        rows = list(self._messages.find({"answered": False}, sort=[("created_at", -1)], limit=limit))
+    def unanswered(self, limit: int, owner: str | None = None) -> list[Asked]:
+        """The latest questions that the reports did not answer, of this ``owner`` or of everybody.
+
+        Not those of conversations that were deleted.
+        """
+        wanted: Json = {"answered": False, **({} if owner is None else {"owner": owner})}
+        rows = list(self._messages.find(wanted, sort=[("created_at", -1)], limit=limit))
         ids = sorted({row["conversation_id"] for row in rows})
         there = {row["_id"] for row in self._conversations.find({"_id": {"$in": ids}, "deleted_at": None}, {"_id": 1})}
         return list(self._with_questions(row for row in rows if row["conversation_id"] in there))

@@ -106,6 +106,11 @@ def caller() -> Caller:
     return found
 
 
+def whose() -> str | None:
+    """The owner whose jobs and feedback the caller sees; None: everybody's."""
+    return None if caller().oversees else caller().owner
+
+
 def known_owner() -> str:
     """Of the current request, where somebody has asked; "" = none."""
     found: Caller | None = g.get("caller")

@@ -28,7 +28,7 @@ def asset(version: str, filename: str) -> Response:
     """A file of the page. Of another version the one that there is, to be asked for again next time."""
     if PurePosixPath(filename).suffix in TEXTS and filename in _files() and _takes_gzip():
         kind = mimetypes.guess_type(filename)[0] or "text/plain"
-        response = Response(_packed(filename), mimetype=kind, headers={"Content-Encoding": "gzip"})
+        response = Response(asset_bytes(filename), mimetype=kind, headers={"Content-Encoding": "gzip"})
     else:
         response = current_app.send_static_file(filename)
     response.headers["Vary"] = "Accept-Encoding"
@@ -76,5 +76,6 @@ def _files() -> frozenset[str]:
 
 
 @cache
-def _packed(filename: str) -> bytes:
+def asset_bytes(filename: str) -> bytes:
+    """A text of the page as it is sent: packed."""
     return gzip.compress((STATIC / filename).read_bytes(), SMALL, mtime=0)

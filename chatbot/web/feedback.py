@@ -9,7 +9,7 @@ from flask import Blueprint, Response, jsonify, request
 from ..database.core import Json
 from ..errors import InvalidRequestError
 from ..repositories.feedback import Asked
-from .access import caller
+from .access import caller, whose
 from .payloads import FeedbackRequest, parse
 from .request import json_object, query_number
 from .services import services
@@ -32,18 +32,18 @@ def rate(message_id: str) -> Response:
 
 @feedback.get("/api/feedback")
 def latest() -> Response:
-    """Everybody's, the newest first."""
+    """Everybody's for an administrator's key, else the caller's own; the newest first."""
     rating, limit = request.args.get("rating"), query_number("limit", PAGE, least=1, most=MOST)
     if rating is not None and rating not in RATINGS:
         raise InvalidRequestError.for_field("rating", f"unknown. Valid: {', '.join(RATINGS)}.", RATINGS)
-    found = services().storage.feedback.latest(rating, limit)  # type: ignore[arg-type]  # checked above
+    found = services().storage.feedback.latest(rating, limit, whose())  # type: ignore[arg-type]  # checked above
     return jsonify({"feedback": [{**_asked_json(one.asked), **one.to_json()} for one in found]})
 
 
 @feedback.get("/api/unanswered")
 def unanswered() -> Response:
-    """The latest questions that the reports did not answer."""
-    found = services().storage.feedback.unanswered(query_number("limit", PAGE, least=1, most=MOST))
+    """The latest questions that the reports did not answer; whose, as of feedback."""
+    found = services().storage.feedback.unanswered(query_number("limit", PAGE, least=1, most=MOST), whose())
     return jsonify({"questions": list(map(_asked_json, found))})
 
 

@@ -14,7 +14,7 @@ from ..errors import InvalidRequestError, NotFoundError
 from ..presets import CHUNKING
 from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import ingestion_json
-from .access import caller
+from .access import caller, whose
 from .callbacks import callback_of
 from .library import inside_limit, may_change, own_record, require_known
 from .naming import Naming, conflict_choice
@@ -79,20 +79,20 @@ def reingest(document_id: str) -> tuple[Response, int, dict[str, str]]:
 @jobs.get("/api/ingestions")
 def list_ingestions() -> Response:
     """The caller's latest ones."""
-    found = services().storage.ingestions.latest(query_number("limit", 10, least=1, most=100), _whose_jobs())
+    found = services().storage.ingestions.latest(query_number("limit", 10, least=1, most=100), whose())
     return jsonify({"ingestions": [ingestion_json(job) for job in found]})
 
 
 @jobs.get("/api/ingestions/<ingestion_id>")
 def get_ingestion(ingestion_id: str) -> Response:
     """How a job is doing. Raises NotFoundError."""
-    return jsonify(ingestion_json(services().storage.ingestions.get(_job_id(ingestion_id), _whose_jobs())))
+    return jsonify(ingestion_json(services().storage.ingestions.get(_job_id(ingestion_id), whose())))
 
 
 @jobs.delete("/api/ingestions/<ingestion_id>")
 def cancel_ingestion(ingestion_id: str) -> tuple[Response, int]:
     """End what is not finished; files that are stay."""
-    job = services().storage.ingestions.cancel(_job_id(ingestion_id), _whose_jobs())
+    job = services().storage.ingestions.cancel(_job_id(ingestion_id), whose())
     wake_worker()
     return jsonify(ingestion_json(job)), 202
 
@@ -100,7 +100,7 @@ def cancel_ingestion(ingestion_id: str) -> tuple[Response, int]:
 @jobs.post("/api/ingestions/<ingestion_id>/retry")
 def retry_ingestion(ingestion_id: str) -> tuple[Response, int]:
     """Failed and cancelled files again."""
-    job = services().storage.ingestions.retry(_job_id(ingestion_id), _whose_jobs())
+    job = services().storage.ingestions.retry(_job_id(ingestion_id), whose())
     wake_worker()
     return jsonify(ingestion_json(job)), 202
 
@@ -124,8 +124,3 @@ def _job_id(ingestion_id: str) -> str:
     if not INGESTION_ID.match(ingestion_id):
         raise NotFoundError(f"There is no ingestion {ingestion_id[:40]!r}.")
     return ingestion_id
-
-
-def _whose_jobs() -> str | None:
-    """None: everybody's."""
-    return None if caller().oversees else caller().owner

@@ -97,5 +97,7 @@ def test_what_was_not_answered(client: FlaskClient) -> None:
     assert not asked["answered"]
     (found,) = client.get("/api/unanswered").get_json()["questions"]
     assert (found["question"], found["answered"], found["message_id"]) == (UNKNOWN, False, asked["message_id"])
+    stranger = client.application.test_client()
+    assert stranger.get("/api/unanswered").get_json() == {"questions": []}
     client.delete(f"/api/conversations/{asked['conversation_id']}")
     assert client.get("/api/unanswered").get_json() == {"questions": []}

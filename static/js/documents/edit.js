@@ -1,5 +1,6 @@
 import { sendJson } from "../common/api.js";
-import { clearFieldErrors, showError, showFormError, showText, splitLabels, wireDialog } from "../common/components.js";
+import { showError, showText, wireDialog } from "../common/components.js";
+import { clearFieldErrors, showFormError, splitLabels } from "../common/forms.js";
 import { byId } from "../common/dom.js";
 import { sourceTitle } from "../common/format.js";
 import { t } from "../common/words.js";

@@ -1,7 +1,9 @@
 import { getJson } from "../common/api.js";
-import { icon, showError, showText } from "../common/components.js";
+import { showError, showText } from "../common/components.js";
+import { icon } from "../common/forms.js";
 import { byId, cloneTemplate, element } from "../common/dom.js";
-import { isUnsettled, originOf, scopeValue, sourceTitle, statusOf, valueLabel, when } from "../common/format.js";
+import { sourceTitle, valueLabel, when } from "../common/format.js";
+import { isUnsettled, originOf, scopeValue, statusOf } from "../common/states.js";
 import { count, language, t } from "../common/words.js";
 
 const TYPING_MS = 250;

@@ -1,7 +1,8 @@
 import { at, getJson } from "../common/api.js";
 import { showError, showText, wireDialog } from "../common/components.js";
 import { all, byId, element } from "../common/dom.js";
-import { originOf, scopeValue, sourcePlace, sourceTitle, statusOf, when } from "../common/format.js";
+import { sourcePlace, sourceTitle, when } from "../common/format.js";
+import { originOf, scopeValue, statusOf } from "../common/states.js";
 import { formatText } from "../common/passage.js";
 import { count, t } from "../common/words.js";
 

@@ -3,7 +3,8 @@ import { shape } from "../chat/plot.js";
 import { getJson } from "../common/api.js";
 import { showError } from "../common/components.js";
 import { byId, element } from "../common/dom.js";
-import { cost, decimal, scopeNames, stateText, when } from "../common/format.js";
+import { cost, decimal, scopeNames, when } from "../common/format.js";
+import { stateText } from "../common/states.js";
 import { REASONS } from "../common/reasons.js";
 import { language, t } from "../common/words.js";
 

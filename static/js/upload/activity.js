@@ -1,7 +1,9 @@
 import { at as addressOf, getJson, sendJson } from "../common/api.js";
-import { showIcon, showText } from "../common/components.js";
+import { showText } from "../common/components.js";
+import { showIcon } from "../common/forms.js";
 import { announce, byId, cloneTemplate } from "../common/dom.js";
-import { fileProgress, isFinished, outcomeLine, stateIcon, stateText, when } from "../common/format.js";
+import { when } from "../common/format.js";
+import { fileProgress, isFinished, outcomeLine, stateIcon, stateText } from "../common/states.js";
 import { count, t } from "../common/words.js";
 
 const nameOf = ({ files }) => (files.length === 1 ? files[0].name : count(files.length, "document"));

@@ -1,5 +1,6 @@
 import { sendJson } from "../common/api.js";
-import { clearFieldErrors, icon, showError, showFormError, showText, wireDialog } from "../common/components.js";
+import { showError, showText, wireDialog } from "../common/components.js";
+import { clearFieldErrors, icon, showFormError } from "../common/forms.js";
 import { all, announce, byId, element } from "../common/dom.js";
 import { formatsLine, loadFormats, namedFiles, sortOut, visible, webAddress, wireDrop } from "../common/files.js";
 import { bytes } from "../common/format.js";

@@ -1,5 +1,6 @@
 import { ApiError, at, errorOf, unreachable } from "../common/api.js";
-import { showIcon, showText } from "../common/components.js";
+import { showText } from "../common/components.js";
+import { showIcon } from "../common/forms.js";
 import { byId, cloneTemplate } from "../common/dom.js";
 import { loadFormats } from "../common/files.js";
 import { bytes } from "../common/format.js";
