@@ -16,6 +16,8 @@ from .stores.atlas.indexes import Polling, ensure_indexes
 from .web.access import check_rules
 from .web.asking import asking
 from .web.assets import assets, compress_texts
+from .web.batch_worker import BatchWorker
+from .web.batches import batches
 from .web.callbacks import Callbacks
 from .web.conversations import conversations
 from .web.documents import documents
@@ -56,15 +58,17 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions["tracing"] = tracing_of(settings)
     app.extensions["under_way"] = UnderWay(services)
     app.extensions["callbacks"] = Callbacks(services)
+    app.extensions["batch_worker"] = BatchWorker(services)
     for views in (
         assets, languages, pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring,
-        described, openai_protocol, mcp, feedback,
+        described, openai_protocol, mcp, feedback, batches,
     ):  # fmt: skip
         app.register_blueprint(views)
     check_rules(app)
     check_described(app)
     compress_texts(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)
+    app.extensions["run_batches"] = lambda: _run_batches(app)
     register_error_handlers(app)
     CORS(
         app,
@@ -90,6 +94,8 @@ def _start(app: Flask, services: Services) -> None:
     jobs = services.storage.ingestions
     if services.ingesting.finish_deletions() or jobs.active() or jobs.untold():
         _run_worker(app)
+    if services.storage.batches.active():
+        _run_batches(app)
     if _wants_samples(services):
         samples = app.extensions["samples"] = services.ingesting.sample_reports()
         samples.start()
@@ -107,11 +113,20 @@ def _run_worker(app: Flask) -> None:
     startup.supervise("callbacks", app.extensions["callbacks"].run)
 
 
+def _run_batches(app: Flask) -> None:
+    """Answer the questions of batches, from now on."""
+    startup: Startup = app.extensions["startup"]
+    startup.supervise("batches", app.extensions["batch_worker"].run)
+    startup.supervise("callbacks", app.extensions["callbacks"].run)
+    app.extensions["batch_worker"].wake()
+
+
 def close_app(app: Flask) -> None:
     """Stop what runs beside the requests, and close what was opened."""
     services: Services = app.extensions["services"]
     services.ingesting.worker.close()
     app.extensions["callbacks"].close()
+    app.extensions["batch_worker"].close()
     app.extensions["under_way"].close()
     app.extensions["startup"].close()
     if samples := app.extensions.get("samples"):

@@ -23,6 +23,7 @@ from .schema import (
     Trace,
     Values,
 )
+from .schema.batches import ENDED, Batch
 from .schema.figures import ReportedFigure
 from .schema.ingestions import Ingestion
 
@@ -247,3 +248,43 @@ def _cell(value: Any) -> Any:
     if value is None:
         return ""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def batch_json(batch: Batch) -> Json:
+    """A batch, and how far it is."""
+    counts = {state: batch.counts.get(state, 0) for state in ("queued", "running", *ENDED)}
+    return {
+        "batch_id": batch.id,
+        "state": batch.state,
+        "created_at": batch.created_at,
+        "detail": batch.detail,
+        "total": batch.total,
+        "progress": round(batch.ended / batch.total, 4) if batch.total else 1.0,
+        "questions": counts,
+    }
+
+
+def answer_row(
+    number: int, asked: Mapping[str, Any], answer: Json | None, error: Json | None, fields: Sequence[str]
+) -> Json:
+    """An answer as a line of a table: the question, its scope by field, the words, and where each passage stands."""
+    filters = asked.get("filters") or {}
+    row: Json = {"number": number, "question": asked["query"]}
+    row |= {field: _listed(filters[field]) for field in fields if field in filters}
+    row["error"] = error["message"] if error else None
+    if answer:
+        places = [_place(citation) for citation in answer["citations"]]
+        row |= {"response": answer["response"], "answered": "yes" if answer["answered"] else "no"}
+        row |= {"citations": "\n".join(places), "unsupported": len(answer["unsupported"])}
+    return row
+
+
+def _listed(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{value.get('gte', '')}-{value.get('lte', '')}"
+    return "; ".join(map(str, value if isinstance(value, list | tuple) else [value]))
+
+
+def _place(citation: Json) -> str:
+    page = f", page {citation['page']}" if citation["page"] else ""
+    return f"[{citation['number']}] {citation['title'] or citation['document_name']}{page}"

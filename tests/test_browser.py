@@ -219,7 +219,6 @@ ON_DEMAND = (
     "chat/peek.js",
     "chat/sharing.js",
     "original/original.js",
-    "operator/operator.js",
     "original/pages.js",
 )
 """What the pages load when it is wanted; other tests press the buttons."""
@@ -230,7 +229,7 @@ def test_every_script_of_the_pages_is_loaded(page: tuple[Page, list[str]], addre
     browser, problems = page
     loaded: set[str] = set()
     browser.on("request", lambda request: loaded.add(request.url.partition("/js/")[2]))
-    for path in ("/docs", "/documents", "/"):
+    for path in ("/docs", "/documents", "/operator", "/"):
         browser.goto(f"{address}{path}")
         browser.wait_for_load_state("networkidle")
     for script in ON_DEMAND:

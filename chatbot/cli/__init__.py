@@ -22,7 +22,7 @@ USAGE, FAILED = 2, 1
 COMMANDS = {
     "serve": ("operation", "Serve the chat page and the API."),
     "ingest": ("documents", "Read files, folders, web pages (https://...) or standard..."),
-    "ask": ("ask", "Answer QUESTION from the reports."),
+    "ask": ("ask", "Answer QUESTION from the reports, or those of a table."),
     "chat": ("ask", "Ask one question after the other, each understood with those..."),
     "documents": ("documents", "The reports in the database."),
     "keys": ("access", "The API keys: create, list, revoke."),

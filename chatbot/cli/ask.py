@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,10 +24,13 @@ from ..text import count_of
 from ..web.payloads import ChatRequest, parse
 
 ENDS = ("exit", "quit")
+FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-def _question_text(context: click.Context, parameter: click.Parameter, text: str) -> str:
+def _question_text(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
     """Without the space around it. Raises BadParameter."""
+    if text is None:
+        return None
     text = text.strip()
     if problem := question_problem(text):
         raise click.BadParameter(problem)
@@ -64,16 +68,31 @@ def question_options(command: Command) -> Command:
 
 
 @click.command()
-@click.argument("question", callback=_question_text)
+@click.argument("question", callback=_question_text, required=False)
+@click.option("--from", "source", type=FILE, help="Instead: a CSV file with a column question.")
+@click.option("--to", "target", type=FILE, help="With --from: where the answers go, .csv or .jsonl.")
 @question_options
 @click.pass_obj
-def ask(services: Services, /, question: str, **options: Any) -> None:
-    """Answer QUESTION from the reports.
+def ask(services: Services, /, question: str | None, source: Path | None, target: Path | None, **options: Any) -> None:
+    """Answer QUESTION from the reports, or those of a table.
+
+    The table's columns country_name, year and so on are the scope of each question; all columns are carried over.
+    Broken off, the same command goes on: what was answered is not asked again.
 
     Example: python -m chatbot ask "What is the population growth rate?" --country KE --year 2023
+    Example: python -m chatbot ask --from questions.csv --to answers.csv
     """
+    if (question is None) != (source is not None) or (source is None) != (target is None):
+        raise click.UsageError("Give a QUESTION, or --from and --to.")
     services, fields, as_json = _read(services, options)
-    _answer(services, {**fields, "query": question}, as_json=as_json)
+    if question is None:
+        from .bulk import answer_table
+
+        assert source is not None
+        assert target is not None
+        answer_table(services, fields, source, target)
+    else:
+        _answer(services, {**fields, "query": question}, as_json=as_json)
 
 
 @click.command()

@@ -15,7 +15,8 @@ from ..repositories.corpus import CATALOG, CorpusChanges, CorpusFacts
 from .schema import require_known, set_version
 
 OTHERS = (
-    "file_pieces", "files", "documents", "conversations", "messages", "feedback", "ingestions", "ingestion_items",
+    "file_pieces", "files", "documents", "conversations", "messages", "feedback", "batches", "batch_items",
+    "ingestions", "ingestion_items",
     "usage", "keys", "audit",
 )  # fmt: skip
 """What is copied besides the collections of passages, after them: a registered report has its passages."""

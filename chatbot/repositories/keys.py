@@ -65,6 +65,11 @@ class KeyRepository:
         """The oldest first, revoked ones too."""
         return [_from_json(row) for row in self._keys.find({"role": {"$exists": True}}, sort=[("created_at", 1)])]
 
+    def get(self, key_id: str) -> ApiKey | None:
+        """The key with this id; None where there is none, or no more."""
+        row = self._keys.find_one({"_id": key_id, "revoked_at": ""})
+        return _from_json(row) if row else None
+
     def find(self, secret: str) -> ApiKey | None:
         """The key with this secret; None where there is none, or no more. Its use is noted."""
         row = self._keys.find_one({"digest": _digest(secret), "revoked_at": ""})

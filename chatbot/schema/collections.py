@@ -16,6 +16,8 @@ OWN = frozenset(
         "ingestion_items",
         "ingestions",
         "keys",
+        "batch_items",
+        "batches",
         "feedback",
         "message_events",
         "messages",

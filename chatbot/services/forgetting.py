@@ -27,12 +27,14 @@ class Forgetting:
     def conversations(self, *, owner: str | None = None, before: str = "", deleted_before: str = "") -> int:
         """Delete those of an owner (None = of all), or of these those without a message since ``before`` (ISO).
 
-        ``deleted_before`` (ISO): those that their owner deleted before then. Their shared links go with all of them.
+        ``deleted_before`` (ISO): those that their owner deleted before then. Their shared links go with all of them,
+        and the owner's batches with the conversations.
 
         Cached answers go with them: they repeat questions. Returns how many conversations went.
         """
         gone = self._storage.conversations.delete(owner=owner, before=before, deleted_before=deleted_before)
-        if gone:
+        batches = 0 if deleted_before else self._storage.batches.delete(owner=owner, before=before)
+        if gone or batches:
             self._storage.cache.forget_answers()
             self._storage.database.empty_log()
         return gone

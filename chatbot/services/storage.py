@@ -6,6 +6,7 @@ from ..database import open_database
 from ..database.core import Database
 from ..migration.schema import migrate
 from ..repositories.audit import AuditLog
+from ..repositories.batches import BatchRepository
 from ..repositories.caches import CacheRepository
 from ..repositories.conversations import ConversationRepository
 from ..repositories.corpus import CorpusChanges, CorpusFacts
@@ -93,6 +94,11 @@ class Storage:
         return FeedbackRepository(self.database)
 
     @lazy
+    def batches(self) -> BatchRepository:
+        """Many questions as one job."""
+        return BatchRepository(self.database)
+
+    @lazy
     def unfinished(self) -> UnfinishedRepository:
         """Answers while they are written."""
         return UnfinishedRepository(self.database)
@@ -168,6 +174,7 @@ class Storage:
         ensure_ordinary_indexes(self.database, self.settings.chunk_collections, fields)
         self.conversations.ensure_indexes()
         self.feedback.ensure_indexes()
+        self.batches.ensure_indexes()
         self.ingestions.ensure_indexes()
         self.cache.ensure_indexes()
         self.keys.ensure_indexes()

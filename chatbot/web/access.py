@@ -35,6 +35,8 @@ RULES: Mapping[str, Need] = {
     "conversations.delete": "read", "conversations.export": "read", "conversations.share": "read",
     "conversations.revoke": "read", "conversations.stream": "read", "conversations.stop": "read",
     "conversations.shared": "nothing",
+    "batches.create": "read", "batches.index": "read", "batches.show": "read", "batches.cancel": "read",
+    "batches.result": "read",
     "feedback.rate": "read", "feedback.latest": "admin", "feedback.unanswered": "admin", "pages.operator": "nothing",
     "documents.reports": "read", "documents.facets": "read", "documents.coverage": "read",
     "questions.scope": "read", "questions.further": "read",

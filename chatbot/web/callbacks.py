@@ -12,14 +12,14 @@ import json
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ..cancellation import Cancellation
 from ..errors import DependencyError, InvalidRequestError, LoadError
 from ..fetching.send import check_url, send
 from ..ingestion.originals import WEB
-from ..schema.ingestions import Ingestion
-from ..serialization import ingestion_json
+from ..serialization import batch_json, ingestion_json
 from ..services import Services
 from .request import LONGEST_URL
 from .services import services
@@ -69,21 +69,28 @@ class Callbacks:
 
     def call_once(self) -> bool:
         """Tell of one job; False where there is none. Raises DependencyError: the database does not answer."""
-        jobs = self._services.storage.ingestions
-        if (due := jobs.due_callback()) is None:
-            return False
-        job, url = due
-        problem = self._problem(job, url)
-        if problem and not self._stop.is_set():
-            log.warning("The end of job %s was not told: %s", job.id, problem)
-        if not problem:
-            jobs.called_back(job.id)
-        return True
+        storage = self._services.storage
+        if (due := storage.ingestions.due_callback()) is not None:
+            job, url = due
+            self._tell(job.id, ingestion_json(job), url, storage.ingestions.called_back)
+            return True
+        if (ended := storage.batches.due_callback()) is not None:
+            batch, url = ended
+            self._tell(batch.id, batch_json(batch), url, storage.batches.called_back)
+            return True
+        return False
 
-    def _problem(self, job: Ingestion, url: str) -> str:
+    def _tell(self, job_id: str, about: dict[str, Any], url: str, done: Callable[[str], None]) -> None:
+        problem = self._problem(job_id, about, url)
+        if problem and not self._stop.is_set():
+            log.warning("The end of job %s was not told: %s", job_id, problem)
+        if not problem:
+            done(job_id)
+
+    def _problem(self, job_id: str, about: dict[str, Any], url: str) -> str:
         settings = self._services.settings
-        body = json.dumps(ingestion_json(job), ensure_ascii=False).encode()
-        headers = {"Content-Type": "application/json", **signature(job.id, body, settings.callback_key)}
+        body = json.dumps(about, ensure_ascii=False).encode()
+        headers = {"Content-Type": "application/json", **signature(job_id, body, settings.callback_key)}
         try:
             status = send(url, body, headers, allow_private=settings.fetch_private_urls, cancel=self._cancel)
         except LoadError as error:

@@ -22,7 +22,12 @@ HEADER, REPLAYED = "Idempotency-Key", "Idempotency-Replayed"
 HEADER_PATTERN = r"^[!-~]{1,255}$"
 CONVERSATIONS = ("change", "delete", "share", "revoke")
 ONCE = frozenset(
-    {*(name for name, need in RULES.items() if need == "write"), *(f"conversations.{name}" for name in CONVERSATIONS)}
+    {
+        *(name for name, need in RULES.items() if need == "write"),
+        *(f"conversations.{name}" for name in CONVERSATIONS),
+        "batches.create",
+        "batches.cancel",
+    }
 )
 """The endpoints that heed it."""
 KEPT_HEADERS = ("Content-Type", "Location")

@@ -17,7 +17,8 @@ T = TypeVar("T")
 AFTER_BUDGET_SECONDS = 60.0
 """A question that takes so much longer than its budget has no process any more."""
 FREE = frozenset({
-    "static", "assets.asset", "pages.chat", "pages.conversation", "pages.shared", "pages.documents", "described.viewer",
+    "static", "assets.asset", "pages.chat", "pages.conversation", "pages.shared", "pages.documents", "pages.operator",
+    "described.viewer",
     "monitoring.alive", "monitoring.ready",
 })  # fmt: skip
 

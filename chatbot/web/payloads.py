@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from ..services import Services
 
 MOST_ATTACHMENTS = 5
+MOST_QUESTIONS = 1_000
+"""Of one batch."""
 Body = TypeVar("Body", bound=BaseModel)
 
 
@@ -112,12 +114,11 @@ INNER: Mapping[str, type[BaseModel]] = {
 """Fields of a question that are objects, or lists of them."""
 
 
-class SearchRequest(BaseModel):
-    """What every question has. An unknown key is an error: a misspelt filter must not widen the search."""
+class SearchOptions(BaseModel):
+    """Where and how is searched. An unknown key is an error: a misspelt filter must not widen the search."""
 
     model_config = ConfigDict(extra="forbid")
 
-    query: Query
     report_context: ReportContext | None = None
     filters: Mapping[str, Filter] | None = None
     collections: list[StrictStr] | None = Field(None, max_length=300)
@@ -125,6 +126,23 @@ class SearchRequest(BaseModel):
     retrieval_method: StrictStr | None = None
     preset: StrictStr = ""
     page: StrictInt | None = Field(None, ge=1, le=100_000)
+
+
+class AnswerOptions(SearchOptions):
+    """How is answered. ``language``: of what is fixed words in the answer ("Quoted from the reports:")."""
+
+    mode: StrictStr | None = None
+    budget: BudgetLimits | None = None
+    cache: StrictBool = True
+    auto_scope: StrictBool | None = None
+    query_expansion: StrictBool | None = None
+    language: Language = ENGLISH
+
+
+class SearchRequest(SearchOptions):
+    """What every question has."""
+
+    query: Query
 
     def to_search(self, services: Services, limit: Scope, *, mode: str = "direct") -> Question:
         """Inside ``limit``. Raises InvalidRequestError, UnknownNameError."""
@@ -143,21 +161,14 @@ class SearchRequest(BaseModel):
         )
 
 
-class ChatRequest(SearchRequest):
+class ChatRequest(AnswerOptions, SearchRequest):
     """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted from older clients.
 
     ``resume``: go on for a while when the connection is lost; ``replaces``: the answer whose place the new one takes.
-    ``language``: of what is fixed words in the answer ("Quoted from the reports:").
     """
 
     previous_messages: list[PreviousMessage] = Field(default_factory=list, max_length=200)
     conversation_id: Identifier | None = Field(None, validation_alias=AliasChoices("conversation_id", "chatId"))
-    mode: StrictStr | None = None
-    budget: BudgetLimits | None = None
-    cache: StrictBool = True
-    auto_scope: StrictBool | None = None
-    query_expansion: StrictBool | None = None
-    language: Language = ENGLISH
     attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
     resume: StrictBool = False
     replaces: Identifier | None = None
@@ -182,6 +193,19 @@ class ChatRequest(SearchRequest):
     def messages(self) -> tuple[Message, ...]:
         """The conversation that the client itself sent along, oldest first."""
         return tuple(Message(message.role, message.content) for message in self.previous_messages)
+
+
+class QuestionOfBatch(AnswerOptions):
+    """What it does not say is as for all of them."""
+
+    query: Query
+
+
+class BatchRequest(AnswerOptions):
+    """`POST /api/batches`; ``callback_url`` gets the batch when it has ended."""
+
+    questions: list[Query | QuestionOfBatch] = Field(min_length=1, max_length=MOST_QUESTIONS)
+    callback_url: Annotated[StrictStr, Field(json_schema_extra={"pattern": r"^https?://"})] | None = None
 
 
 class FeedbackRequest(BaseModel):

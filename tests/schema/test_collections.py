@@ -39,7 +39,10 @@ def test_a_mapping_in_python_means_the_same() -> None:
 
 
 WRONG = {
-    "the program's own": ("documents", "keeps its own documents there. Taken: audit, cache, conv"),
+    "the program's own": (
+        "documents",
+        "keeps its own documents there. Taken: audit, batch_items, batches, cache",
+    ),
     "the program's own in capitals": ("Messages", "keeps its own messages there"),
     "twice": ("news: a; news: b", "COLLECTIONS names one of them twice"),
     "capitals only": ("news; News", "'news' and 'News' differ in capital letters only"),

@@ -284,6 +284,34 @@ class AskedMessage(Message):
     collections: list[str]
 
 
+class BatchCounts(TypedDict):
+    """Questions by state."""
+
+    queued: int
+    running: int
+    done: int
+    failed: int
+    cancelled: int
+
+
+class Batch(TypedDict):
+    """``progress``: the share of questions that have ended; ``detail``: what it waits for."""
+
+    batch_id: str
+    state: Literal["queued", "running", "done", "cancelled"]
+    created_at: str
+    detail: str
+    total: int
+    progress: Number
+    questions: BatchCounts
+
+
+class Batches(TypedDict):
+    """The newest first."""
+
+    batches: list[Batch]
+
+
 class Feedback(TypedDict):
     """What its owner thinks of an answer."""
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .. import conversations, documents, feedback, monitoring, originals, questions
+from .. import batches, conversations, documents, feedback, monitoring, originals, questions
 from ..openai_protocol import CompletionRequest, EmbeddingRequest
-from ..payloads import ChatRequest, FeedbackRequest, SearchRequest
+from ..payloads import BatchRequest, ChatRequest, FeedbackRequest, SearchRequest
 from . import answers, bodies, holdings
 
 Json = dict[str, Any]
@@ -127,6 +127,19 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "conversations.share": Operation("A link to read a conversation", answers.Conversation),
     "conversations.revoke": Operation("Revoke the link", status=204),
+    "batches.create": Operation(
+        "Ask many questions", answers.Batch, body=BatchRequest, status=202,
+        example={"questions": ["What is the population growth rate of Kenya?"], "filters": {"year": [2023]}},
+    ),
+    "batches.index": Operation(
+        "One's own batches, the newest first", answers.Batches,
+        parameters=(number("limit", "At most so many.", batches.PAGE, 1, batches.LISTED),),
+    ),
+    "batches.show": Operation("How far a batch is", answers.Batch),
+    "batches.cancel": Operation("End a batch; what was answered stays", answers.Batch, status=202),
+    "batches.result": Operation(
+        "The answers that are there, as a table or as JSON Lines", media="text/csv", or_as="application/jsonl",
+    ),
     "feedback.rate": Operation(
         "Say what an answer is like", answers.RatedMessage, body=FeedbackRequest,
         example={"rating": "down", "reason": "incomplete", "comment": "Of 2023 only."},

@@ -1,0 +1,121 @@
+"""Answers the questions of batches, one at a time in each process: who waits for an answer comes first."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from dataclasses import replace
+from typing import Any
+
+from ..cancellation import Cancellation
+from ..conversation.service import Place, Saved
+from ..errors import BudgetExhaustedError, ChatbotError, DependencyError
+from ..ingestion.watch import heartbeat
+from ..schema.access import Caller
+from ..schema.batches import BatchQuestion
+from ..services import Services
+from .batches import error_json
+from .kept_answers import without_passages
+from .payloads import ChatRequest, parse
+
+log = logging.getLogger(__name__)
+IDLE_SECONDS = 2.0
+BEAT_SECONDS = 2.0
+MOST_TRIES = 3
+"""How often a question may take its process with it before it is given up."""
+LONGEST_WAIT = 3_600.0
+"""Seconds until a used up budget is looked at again."""
+
+
+class BatchWorker:
+    """`run` until `close`; `wake` after a batch was made."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._stop, self._woken = threading.Event(), threading.Event()
+        self._current: Cancellation | None = None
+
+    def run(self) -> None:
+        """Work until `close` is called."""
+        while not self._stop.is_set():
+            try:
+                busy = self.work_once()
+            except DependencyError as error:
+                # A thread has nobody to raise to: /ready says the same. The question's lease ends by itself.
+                log.warning("The batches wait: %s", error.message)
+                busy = False
+            if not busy:
+                self._woken.wait(IDLE_SECONDS)
+                self._woken.clear()
+
+    def wake(self) -> None:
+        """Look for a batch now, not at the next turn."""
+        self._woken.set()
+
+    def close(self) -> None:
+        """Stop soon; the question in hand is the next worker's."""
+        self._stop.set()
+        self._woken.set()
+        if (current := self._current) is not None:
+            current.cancel()
+
+    def work_once(self) -> bool:
+        """Answer one question; False where there is none. Raises DependencyError: the database does not answer."""
+        batches = self._services.storage.batches
+        if (taken := batches.claim(uuid.uuid4().hex)) is None:
+            return False
+        question, asked_by = taken
+        who = self._caller(asked_by)
+        if who is None or question.tries > MOST_TRIES:
+            given_up = f"It was given up: the process that answered it ended {MOST_TRIES} times."
+            message = given_up if who else "The key that asked was revoked."
+            batches.finish(question, "failed", error={"code": "given_up", "message": message})
+            return True
+        cancel = self._current = Cancellation()
+
+        def beat() -> bool:
+            if not (wanted := batches.renew(question)):
+                cancel.cancel()
+            return wanted
+
+        try:
+            with heartbeat("batch-beat", BEAT_SECONDS, beat):
+                self._answer(question, who, cancel)
+        finally:
+            self._current = None
+        return True
+
+    def _caller(self, asked_by: dict[str, Any]) -> Caller | None:
+        """As its key is now; None where that was revoked."""
+        if not asked_by["key"]:
+            return Caller(**{**asked_by, "key": None})
+        key = self._services.storage.keys.get(asked_by["key"])
+        if key is None:
+            return None
+        return replace(Caller(**{**asked_by, "key": key}), daily_tokens=key.daily_tokens, limit=key.limit)
+
+    def _answer(self, question: BatchQuestion, who: Caller, cancel: Cancellation) -> None:
+        batches = self._services.storage.batches
+        try:
+            saved = self._ask(question, who, cancel)
+        except BudgetExhaustedError as error:
+            batches.put_back(question, detail=error.message, seconds=min(error.retry_after or 0, LONGEST_WAIT))
+            return
+        except ChatbotError as error:
+            if not cancel.cancelled:
+                batches.finish(question, "failed", error=error_json(error))
+                return
+            saved = None
+        if saved is not None:
+            batches.finish(question, "done", answer=without_passages(saved))
+        elif self._stop.is_set():
+            batches.put_back(question)
+        else:
+            batches.finish(question, "cancelled")
+
+    def _ask(self, question: BatchQuestion, who: Caller, cancel: Cancellation) -> Saved | None:
+        """As `POST /query` does, without a conversation; None where it was cancelled."""
+        asked = parse(ChatRequest, question.request).to_question(self._services, who.limit)
+        events = self._services.answering.chat.stream(asked, place=Place(kept=False), cancel=cancel, caller=who)
+        return next((event for event in events if isinstance(event, Saved)), None)

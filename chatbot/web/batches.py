@@ -1,0 +1,115 @@
+"""Many questions as one job: taken at once, answered beside the requests, one after the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from flask import Blueprint, Response, current_app, jsonify, url_for
+
+from ..database.core import Json
+from ..errors import ChatbotError, InvalidRequestError, NotFoundError
+from ..repositories.held import held
+from ..schema.batches import Batch, BatchQuestion
+from ..serialization import answer_row, batch_json
+from .access import caller
+from .callbacks import callback_of
+from .kept_answers import with_snippets
+from .library import may_see
+from .payloads import BatchRequest, ChatRequest, QuestionOfBatch, parse
+from .request import json_object, query_number
+from .services import require_samples, services
+from .tables import csv_response
+
+batches = Blueprint("batches", __name__)
+PAGE, LISTED = 20, 100
+
+
+@batches.post("/api/batches")
+@held()
+def create() -> tuple[Response, int, dict[str, str]]:
+    """Check every question now, answer them later."""
+    require_samples()
+    body = json_object()
+    callback = callback_of(body)
+    sent = parse(BatchRequest, body)
+    options = sent.model_dump(exclude_unset=True, exclude={"questions"})
+    asked = [_request(one, options, place) for place, one in enumerate(sent.questions)]
+    batch = services().storage.batches.create(asked, caller(), callback)
+    current_app.extensions["run_batches"]()
+    return jsonify(batch_json(batch)), 202, {"Location": url_for(".show", batch_id=batch.id)}
+
+
+def _request(one: str | QuestionOfBatch, options: Json, place: int) -> Json:
+    """As `POST /query` would take it. Raises InvalidRequestError, UnknownNameError: it would not."""
+    own = {"query": one} if isinstance(one, str) else one.model_dump(exclude_unset=True)
+    asked = {**options, **own}
+    try:
+        parse(ChatRequest, asked).to_question(services(), caller().limit)
+    except InvalidRequestError as error:
+        place_of = f"questions.{place}"
+        details = [{**one, "field": f"{place_of}.{one['field']}"} for one in error.details if "field" in one]
+        raise InvalidRequestError(f"{place_of}: {error.message}", details=details) from error
+    return asked
+
+
+@batches.get("/api/batches")
+def index() -> Response:
+    """The caller's, the newest first."""
+    found = services().storage.batches.latest(caller().owner, query_number("limit", PAGE, least=1, most=LISTED))
+    return jsonify({"batches": list(map(batch_json, found))})
+
+
+@batches.get("/api/batches/<batch_id>")
+def show(batch_id: str) -> Response:
+    """How far it is."""
+    return jsonify(batch_json(_batch(batch_id)))
+
+
+@batches.delete("/api/batches/<batch_id>")
+def cancel(batch_id: str) -> tuple[Response, int]:
+    """End it; what was answered stays."""
+    batch = services().storage.batches.cancel(batch_id, caller().owner)
+    return jsonify(batch_json(batch)), 202
+
+
+@batches.get("/api/batches/<batch_id>/result.<format>")
+def result(batch_id: str, format: str) -> Response:
+    """What is there so far: a line for each question that has an end, in their order."""
+    if format not in {"csv", "jsonl"}:
+        raise NotFoundError("There is result.csv, and result.jsonl.")
+    found = list(_ended(_batch(batch_id).id))
+    name = f"answers.{format}"
+    if format == "csv":
+        fields = services().settings.filter_fields
+        rows = [answer_row(one.number, one.request, one.answer, one.error, fields) for one in found]
+        return csv_response(rows, columns(fields), name)
+    lines = [json.dumps(_line(one), ensure_ascii=False) + "\n" for one in found]
+    headers = {"Content-Disposition": f"attachment; filename={name}"}
+    return Response("".join(lines), mimetype="application/jsonl", headers=headers)
+
+
+def columns(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Of `result.csv`."""
+    return ("number", "question", *fields, "response", "answered", "citations", "unsupported", "error")
+
+
+def _ended(batch_id: str) -> Iterator[BatchQuestion]:
+    """With the words of the passages that are still there and may be seen."""
+    found = [one for one in services().storage.batches.questions(batch_id) if one.answer or one.error]
+    get = services().vectors.store.get
+    with_snippets([one.answer for one in found if one.answer], lambda ids: [c for c in get(ids) if may_see(c)])
+    return iter(found)
+
+
+def _line(one: BatchQuestion) -> Json:
+    return {"number": one.number, "question": one.request["query"], "answer": one.answer, "error": one.error}
+
+
+def _batch(batch_id: str) -> Batch:
+    return services().storage.batches.get(batch_id, caller().owner)
+
+
+def error_json(error: ChatbotError) -> Json:
+    """Of a question that could not be answered."""
+    return {"code": error.code, "message": error.message}
