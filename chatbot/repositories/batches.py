@@ -41,7 +41,8 @@ class BatchRepository:
         self._items.replace_many(rows)
         told = {"callback_url": callback_url, **TO_TELL} if callback_url else {}
         # Last, so that a batch which is found has all its questions.
-        about = {"owner": caller.owner, "caller": json.dumps(_caller_json(caller)), "taken_at": 0.0, "active": True}
+        about: Json = {"owner": caller.owner, "account": caller.account}
+        about |= {"caller": json.dumps(_caller_json(caller)), "taken_at": 0.0, "active": True}
         self._batches.replace_many([{"_id": batch, "created_at": _now(), **about, **told}])
         return self.get(batch, caller.owner)
 
@@ -66,6 +67,10 @@ class BatchRepository:
         self.get(batch_id, owner)
         self._batches.update_one({"_id": batch_id}, {"$set": {"cancelled": True, "active": False, "detail": ""}})
         return self.get(batch_id, owner)
+
+    def unfinished(self, account: str) -> int:
+        """How many of an account's have not ended."""
+        return self._batches.count({"active": True, "account": account})
 
     def active(self) -> bool:
         """Whether there is one that has not ended, or that is to be told."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flask import Blueprint, Response, current_app, jsonify, url_for
 
 from ..database.core import Json
-from ..errors import ChatbotError, InvalidRequestError, NotFoundError
+from ..errors import ChatbotError, InvalidRequestError, NotFoundError, TooManyRequestsError
 from ..repositories.held import held
 from ..schema.batches import Batch, BatchQuestion
 from ..serialization import answer_row, batch_json
@@ -23,6 +23,9 @@ from .tables import csv_response
 
 batches = Blueprint("batches", __name__)
 PAGE, LISTED = 20, 100
+MOST_UNFINISHED = 10
+"""Of one account: the next is a 429."""
+RETRY_SECONDS = 60
 
 
 @batches.post("/api/batches")
@@ -30,6 +33,9 @@ PAGE, LISTED = 20, 100
 def create() -> tuple[Response, int, dict[str, str]]:
     """Check every question now, answer them later."""
     require_samples()
+    if services().storage.batches.unfinished(caller().account) >= MOST_UNFINISHED:
+        message = f"{MOST_UNFINISHED} batches of yours have not ended: wait for one, or end it."
+        raise TooManyRequestsError(message, retry_after=RETRY_SECONDS)
     body = json_object()
     callback = callback_of(body)
     sent = parse(BatchRequest, body)

@@ -18,6 +18,7 @@ from chatbot.errors import BudgetExhaustedError
 from chatbot.factory import close_app, create_app
 from chatbot.settings import Settings
 from chatbot.web import callbacks
+from chatbot.web.batches import MOST_UNFINISHED
 from tests.conftest import KENYA_2023
 from tests.fakes.web_server import Page, WebServer
 from tests.ingestion.helpers import until
@@ -146,6 +147,16 @@ def test_it_is_ended_and_what_was_answered_stays(client: FlaskClient, app: Flask
     about = client.get(f"{API}/{batch_id}").get_json()
     assert (about["state"], about["questions"]["cancelled"]) == ("cancelled", 2)
     assert len(lines(client, batch_id)) == 1
+
+
+def test_nobody_queues_without_end(client: FlaskClient, app: Flask) -> None:
+    worker = app.extensions["batch_worker"]
+    worker.close()
+    first, *_ = [begun(client, "What is the growth rate?") for _ in range(MOST_UNFINISHED)]
+    response = client.post(API, json={"questions": ["And the birth rate?"]})
+    assert (response.status_code, response.headers["Retry-After"]) == (429, "60")
+    client.delete(f"{API}/{first}")
+    begun(client, "And the birth rate?")
 
 
 def test_batches_take_turns(client: FlaskClient, app: Flask) -> None:
