@@ -46,10 +46,9 @@ def create() -> tuple[Response, int, dict[str, str]]:
     return jsonify(batch_json(batch)), 202, {"Location": url_for(".show", batch_id=batch.id)}
 
 
-def _request(one: str | QuestionOfBatch, options: Json, place: int) -> Json:
+def _request(one: QuestionOfBatch, options: Json, place: int) -> Json:
     """As `POST /query` would take it. Raises InvalidRequestError, UnknownNameError: it would not."""
-    own = {"query": one} if isinstance(one, str) else one.model_dump(exclude_unset=True)
-    asked = {**options, **own}
+    asked = {**options, **one.model_dump(exclude_unset=True)}
     try:
         parse(ChatRequest, asked).to_question(services(), caller().limit)
     except InvalidRequestError as error:

@@ -40,12 +40,14 @@ MOST_MESSAGES = 200
 MOST_INPUTS = 256
 NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 IGNORED = ("tools", "functions")
+OPEN = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": True})
+"""Clients send what this does not know: newer fields of the protocol."""
 
 
 class Part(BaseModel):
     """Of a message: text; pictures and sounds are not read."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = OPEN
 
     type: Literal["text"]
     text: StrictStr
@@ -54,7 +56,7 @@ class Part(BaseModel):
 class ChatMessage(BaseModel):
     """Instructions of a system are left out: the product has its own."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = OPEN
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: StrictStr | list[Part] | None = None
@@ -70,7 +72,7 @@ class ChatMessage(BaseModel):
 class StreamOptions(BaseModel):
     """``include_usage``: a last piece that has nothing but the usage."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = OPEN
 
     include_usage: StrictBool = False
 
@@ -78,7 +80,7 @@ class StreamOptions(BaseModel):
 class CompletionRequest(BaseModel):
     """What of OpenAI's request is heeded. What steers a model's writing (temperature, ...) is not."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = OPEN
 
     model: StrictStr
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MOST_MESSAGES)]
@@ -116,7 +118,7 @@ class CompletionRequest(BaseModel):
 class EmbeddingRequest(BaseModel):
     """Texts, not tokens: those of another model's tokenizer mean nothing here."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = OPEN
 
     input: StrictStr | Annotated[list[StrictStr], Field(min_length=1, max_length=MOST_INPUTS)]
     model: StrictStr

@@ -10,6 +10,7 @@ from pydantic import (
     AfterValidator,
     AliasChoices,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
@@ -107,13 +108,6 @@ class BudgetLimits(BaseModel):
     seconds: StrictInt | StrictFloat | None = None
 
 
-INNER: Mapping[str, type[BaseModel]] = {
-    "report_context": ReportContext, "previous_messages": PreviousMessage, "attachments": Attachment,
-    "budget": BudgetLimits,
-}  # fmt: skip
-"""Fields of a question that are objects, or lists of them."""
-
-
 class SearchOptions(BaseModel):
     """Where and how is searched. An unknown key is an error: a misspelt filter must not widen the search."""
 
@@ -201,11 +195,16 @@ class QuestionOfBatch(AnswerOptions):
     query: Query
 
 
-class BatchRequest(AnswerOptions):
-    """`POST /api/batches`; ``callback_url`` gets the batch when it has ended."""
+def _as_question(one: Any) -> Any:
+    return {"query": one} if isinstance(one, str) else one
 
-    questions: list[Query | QuestionOfBatch] = Field(min_length=1, max_length=MOST_QUESTIONS)
-    callback_url: Annotated[StrictStr, Field(json_schema_extra={"pattern": r"^https?://"})] | None = None
+
+class BatchRequest(AnswerOptions):
+    """`POST /api/batches`. A text is a question without options of its own."""
+
+    questions: list[Annotated[QuestionOfBatch, BeforeValidator(_as_question)]] = Field(
+        min_length=1, max_length=MOST_QUESTIONS
+    )
 
 
 class FeedbackRequest(BaseModel):
@@ -216,6 +215,13 @@ class FeedbackRequest(BaseModel):
     rating: Rating | None
     reason: Reason | None = None
     comment: Annotated[StrictStr, StringConstraints(strip_whitespace=True, max_length=2_000)] = ""
+
+
+INNER: Mapping[str, type[BaseModel]] = {
+    "report_context": ReportContext, "previous_messages": PreviousMessage, "attachments": Attachment,
+    "budget": BudgetLimits, "questions": QuestionOfBatch,
+}  # fmt: skip
+"""Fields of a question that are objects, or lists of them."""
 
 
 def parse(model: type[Body], body: Any) -> Body:

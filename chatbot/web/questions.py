@@ -49,7 +49,7 @@ def further(chunk_id: str) -> Response:
 
 
 def _asked() -> str:
-    text = request.args.get("q", "").strip()
+    text = request.args.get("q", "")
     if len(text) > LONGEST:
         raise InvalidRequestError.for_field("q", f"must have at most {LONGEST} characters.")
-    return text
+    return text.strip()

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...chunkers import CHUNKERS
 from ...ingestion.sources import FIRST_YEAR, LAST_YEAR, LONGEST, MOST_LABELS
 from ..conversations import LONGEST_TITLE
-from ..payloads import one_of
+from ..payloads import MOST_QUESTIONS, AnswerOptions, Query, QuestionOfBatch, one_of
 from ..request import LONGEST_URL, MOST_FILES, MOST_URLS
 from ..sessions import LONGEST_KEY
 
@@ -36,6 +36,8 @@ class Body(BaseModel):
 
 class JsonRpc(BaseModel):
     """A message; without an ``id`` it is a notification."""
+
+    model_config = ConfigDict(extra="allow")
 
     method: str
     params: dict[str, object] | None = None
@@ -101,6 +103,12 @@ class Upload(BaseModel):
     chunk_strategy: str | None = None
     chunk_size: int | None = None
     chunk_overlap: int | None = None
+
+
+class ManyQuestions(AnswerOptions, Job):
+    """Texts, or questions with options of their own; ``callback_url`` gets the batch when it has ended."""
+
+    questions: list[Query | QuestionOfBatch] = Field(min_length=1, max_length=MOST_QUESTIONS)
 
 
 class Rename(Body):

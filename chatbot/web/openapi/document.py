@@ -195,7 +195,8 @@ def _responses(rule: Rule, operation: Operation, need: Need, references: Mapping
     elif operation.answer is not None:
         good = _answered(operation.summary, references.get(operation.answer, {"type": "object"}))
     if operation.or_as:
-        good["content"][operation.or_as] = {"schema": {"type": "string"}}
+        event: Json = {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}
+        good["content"][operation.or_as] = {"schema": event if operation.or_as == EVENTS else {"type": "string"}}
     responses = {str(operation.status): good}
     for status in errors_of(rule, operation, need):
         responses[str(status)] = {"$ref": f"#/components/responses/{status}"}

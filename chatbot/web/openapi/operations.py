@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import batches, conversations, documents, feedback, monitoring, originals, questions
 from ..openai_protocol import CompletionRequest, EmbeddingRequest
-from ..payloads import BatchRequest, ChatRequest, FeedbackRequest, SearchRequest
+from ..payloads import ChatRequest, FeedbackRequest, SearchRequest
 from . import answers, bodies, holdings
 
 Json = dict[str, Any]
@@ -128,7 +128,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "conversations.share": Operation("A link to read a conversation", answers.Conversation),
     "conversations.revoke": Operation("Revoke the link", status=204),
     "batches.create": Operation(
-        "Ask many questions", answers.Batch, body=BatchRequest, status=202,
+        "Ask many questions", answers.Batch, body=bodies.ManyQuestions, status=202,
         example={"questions": ["What is the population growth rate of Kenya?"], "filters": {"year": [2023]}},
     ),
     "batches.index": Operation(
