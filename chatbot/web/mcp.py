@@ -26,7 +26,7 @@ from .streaming import THREADS, client_of
 mcp = Blueprint("mcp", __name__)
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
 """Newest first; a client that asks for another gets the first."""
-METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST = -32601, -32602, -32600
+METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
 SILENCE_SECONDS = 1.0
 
 
@@ -35,11 +35,13 @@ SILENCE_SECONDS = 1.0
 def message() -> Response:
     """A request is answered, a notification taken note of (202)."""
     sent = json_object()
+    method, params = sent.get("method"), sent.get("params") or {}
+    if not isinstance(method, str):
+        raise InvalidRequestError.for_field("method", "must be a text.")
+    if not isinstance(params, dict):
+        raise InvalidRequestError.for_field("params", "must be an object.")
     if "id" not in sent:
         return Response(status=202)
-    method, params = sent.get("method"), sent.get("params") or {}
-    if not isinstance(method, str) or not isinstance(params, dict):
-        return _failed(sent["id"], INVALID_REQUEST, "method must be a text, params an object.")
     if method == "tools/call":
         return _call(sent["id"], params)
     handler = METHODS.get(method)
