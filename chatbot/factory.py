@@ -92,7 +92,7 @@ def _start(app: Flask, services: Services) -> None:
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
     services.ingesting.clear_up()
     jobs = services.storage.ingestions
-    if services.ingesting.finish_deletions() or jobs.active() or jobs.untold():
+    if services.ingesting.finish_deletions() or jobs.active() or jobs.told.pending():
         _run_worker(app)
     if services.storage.batches.active():
         _run_batches(app)
@@ -110,15 +110,15 @@ def _run_worker(app: Flask) -> None:
     services: Services = app.extensions["services"]
     for number in range(services.settings.ingestion_workers):
         startup.supervise(f"ingestion-{number}", services.ingesting.worker.run)
-    startup.supervise("callbacks", app.extensions["callbacks"].run)
+    startup.supervise("callbacks", app.extensions["callbacks"].loop.run)
 
 
 def _run_batches(app: Flask) -> None:
     """Answer the questions of batches, from now on."""
     startup: Startup = app.extensions["startup"]
-    startup.supervise("batches", app.extensions["batch_worker"].run)
-    startup.supervise("callbacks", app.extensions["callbacks"].run)
-    app.extensions["batch_worker"].wake()
+    startup.supervise("batches", app.extensions["batch_worker"].loop.run)
+    startup.supervise("callbacks", app.extensions["callbacks"].loop.run)
+    app.extensions["batch_worker"].loop.wake()
 
 
 def close_app(app: Flask) -> None:

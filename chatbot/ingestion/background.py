@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cancellation import Cancellation
-from ..errors import CancelledError, ChatbotError, DependencyError, DiskFullError, StoppedError
+from ..errors import CancelledError, ChatbotError, DiskFullError, StoppedError
 from ..protocols import Loader
 from ..repositories.corpus import CorpusFacts
 from ..repositories.ingestions import IngestionRepository
@@ -25,7 +25,7 @@ from .pipeline import Ingestor, Registration
 from .service import IngestionService
 from .sources import SAMPLES, Source, document_id, folder_sources, make_document
 from .summaries import Summary
-from .watch import Watch, heartbeat, lease
+from .watch import Watch, WorkLoop, heartbeat, lease
 
 log = logging.getLogger(__name__)
 IDLE_SECONDS = 2.0
@@ -57,35 +57,28 @@ class IngestionWorker:
         self._fetch = fetch
         self._tidy = tidy
         self._idle = idle
-        self._woken = threading.Event()
-        self._stopping = threading.Event()
+        self._loop = WorkLoop(self._work_or_idle, idle_seconds=IDLE_SECONDS, waits="The ingestion waits")
         self._current: set[Cancellation] = set()
 
     def run(self) -> None:
         """Work until `close` is called."""
-        while not self._stopping.is_set():
-            try:
-                busy = self.work_once()
-                if not busy:
-                    self._idle()
-            except DependencyError as error:
-                # A thread has nobody to raise to: /ready says the same. The file's lease ends by itself.
-                log.warning("The ingestion waits: %s", error.message)
-                busy = False
-            if not busy:
-                self._woken.wait(IDLE_SECONDS)
-                self._woken.clear()
+        self._loop.run()
 
     def wake(self) -> None:
         """Look for a job now, not at the next turn."""
-        self._woken.set()
+        self._loop.wake()
 
     def close(self) -> None:
         """Stop soon; `run` returns when the file in hand has been let go."""
-        self._stopping.set()
-        self._woken.set()
+        self._loop.close()
         for current in list(self._current):
             current.cancel()
+
+    def _work_or_idle(self) -> bool:
+        busy = self.work_once()
+        if not busy:
+            self._idle()
+        return busy
 
     def work_once(self) -> bool:
         """Take one file and finish it; False when there is none.
@@ -114,7 +107,7 @@ class IngestionWorker:
         """False where there is no room for it now: it is tried again."""
         cancel, lost = Cancellation(), threading.Event()
         self._current.add(cancel)
-        if self._stopping.is_set():
+        if self._loop.stopping:
             cancel.cancel()
 
         def renew() -> bool:
@@ -128,11 +121,11 @@ class IngestionWorker:
 
         try:
             with heartbeat("ingestion-beat", BEAT_SECONDS, renew):
-                outcome = self._ingest(file, cancel, lambda: self._stopping.is_set() or lost.is_set())
+                outcome = self._ingest(file, cancel, lambda: self._loop.stopping or lost.is_set())
         finally:
             self._current.discard(cancel)
         self._jobs.release(file, **outcome)
-        return outcome["state"] != "waiting" or self._stopping.is_set()
+        return outcome["state"] != "waiting" or self._loop.stopping
 
     def _ingest(self, file: IngestionFile, cancel: Cancellation, stopping: Callable[[], bool]) -> dict[str, Any]:
         """How it ended, as values of the file's row."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
@@ -15,6 +16,7 @@ from ..cancellation import Cancellation
 from ..errors import CancelledError, ConflictError, DependencyError, StoppedError
 from ..repositories.corpus import CorpusFacts
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 LEASE_SECONDS = 30.0
 POLL_SECONDS = 0.5
@@ -73,6 +75,45 @@ class Retries:
 
 
 NO_RETRIES = Retries(tries=1)
+
+
+class WorkLoop:
+    """Takes one piece of work after the other until it is closed; where there is none it looks again after a while."""
+
+    def __init__(self, work: Callable[[], bool], *, idle_seconds: float, waits: str) -> None:
+        """``work`` does one piece and returns whether there was any; ``waits``: what the log says to wait."""
+        self._work = work
+        self._idle_seconds = idle_seconds
+        self._waits = waits
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was closed."""
+        return self._stopping.is_set()
+
+    def run(self) -> None:
+        """Work until `close` is called."""
+        while not self.stopping:
+            try:
+                busy = self._work()
+            except DependencyError as error:
+                # A thread has nobody to raise to: /ready says the same. A lease ends by itself.
+                log.warning("%s: %s", self._waits, error.message)
+                busy = False
+            if not busy:
+                self._woken.wait(self._idle_seconds)
+                self._woken.clear()
+
+    def wake(self) -> None:
+        """Look for work now, not at the next turn."""
+        self._woken.set()
+
+    def close(self) -> None:
+        """`run` returns after the piece in hand."""
+        self._stopping.set()
+        self._woken.set()
 
 
 @contextmanager

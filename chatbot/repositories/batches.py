@@ -15,7 +15,8 @@ from ..errors import NotFoundError
 from ..schema.access import Caller
 from ..schema.batches import ENDED, Batch, BatchQuestion
 from .conversations import own_or_nobodys
-from .ingestions import CALL_AGAIN, CANDIDATES, LEASE_SECONDS, TO_TELL
+from .ingestions import CANDIDATES, LEASE_SECONDS
+from .told import Told, to_tell
 
 
 class BatchRepository:
@@ -24,6 +25,7 @@ class BatchRepository:
     def __init__(self, database: Database) -> None:
         self._batches = database["batches"]
         self._items = database["batch_items"]
+        self.told = Told(self._batches, self._batch, lambda batch: batch.state in {"done", "cancelled"})
 
     def ensure_indexes(self) -> None:
         """Idempotent."""
@@ -39,11 +41,10 @@ class BatchRepository:
             for number, one in enumerate(requests, start=1)
         ]
         self._items.replace_many(rows)
-        told = {"callback_url": callback_url, **TO_TELL} if callback_url else {}
         # Last, so that a batch which is found has all its questions.
         about: Json = {"owner": caller.owner, "account": caller.account}
         about |= {"caller": json.dumps(_caller_json(caller)), "taken_at": 0.0, "active": True}
-        self._batches.replace_many([{"_id": batch, "created_at": _now(), **about, **told}])
+        self._batches.replace_many([{"_id": batch, "created_at": _now(), **about, **to_tell(callback_url)}])
         return self.get(batch, caller.owner)
 
     def get(self, batch_id: str, owner: str) -> Batch:
@@ -74,7 +75,7 @@ class BatchRepository:
 
     def active(self) -> bool:
         """Whether there is one that has not ended, or that is to be told."""
-        return self._batches.find_one({"active": True}, {"_id": 1}) is not None or self.untold()
+        return self._batches.find_one({"active": True}, {"_id": 1}) is not None or self.told.pending()
 
     def claim(self, worker: str) -> tuple[BatchQuestion, Json] | None:
         """The next question that nobody has in hand, now this ``worker``'s, and who asks; None where there is none.
@@ -129,26 +130,6 @@ class BatchRepository:
         if detail:
             until = {"detail": detail, "wait_until": time.time() + seconds}
             self._batches.update_one({"_id": question.batch_id}, {"$set": until})
-
-    def due_callback(self) -> tuple[Batch, str] | None:
-        """A batch that has ended, and the address to tell; as `IngestionRepository.due_callback`."""
-        for row in self._batches.find({"call_at": {"$lte": time.time()}}):
-            batch, calls = self._batch(row), int(row["calls"])
-            if batch.state not in {"done", "cancelled"}:
-                continue
-            again = time.time() + CALL_AGAIN[calls] if calls < len(CALL_AGAIN) else None
-            held = {"_id": batch.id, "call_at": row["call_at"]}
-            if self._batches.update_one(held, {"$set": {"call_at": again, "calls": calls + 1}}) == 1:
-                return batch, row["callback_url"]
-        return None
-
-    def called_back(self, batch_id: str) -> None:
-        """It was told."""
-        self._batches.update_one({"_id": batch_id}, {"$set": {"call_at": None}})
-
-    def untold(self) -> bool:
-        """Whether one waits to be told."""
-        return self._batches.find_one({"call_at": {"$gte": 0}}, {"_id": 1}) is not None
 
     def delete(self, *, owner: str | None = None, before: str = "") -> int:
         """Remove those of an owner (None = of all), or of these those made before; returns how many."""

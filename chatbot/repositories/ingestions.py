@@ -14,12 +14,10 @@ from ..database.core import Database, Json
 from ..errors import NotFoundError
 from ..schema.ingestions import FINISHED, Ingestion, IngestionFile
 from .conversations import own_or_nobodys
+from .told import AGAIN, Told, to_tell
 
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200
-CALL_AGAIN = (10.0, 60.0, 600.0)
-"""Seconds after a call that failed, or whose process died."""
-TO_TELL = {"call_at": 0.0, "calls": 0}
 CANDIDATES = 20
 
 
@@ -32,6 +30,7 @@ class IngestionRepository:
     def __init__(self, database: Database) -> None:
         self._jobs = database["ingestions"]
         self._files = database["ingestion_items"]
+        self.told = Told(self._jobs, self._with_files, lambda job: job.state in FINISHED)
 
     def ensure_indexes(self) -> None:
         """Idempotent."""
@@ -47,8 +46,8 @@ class IngestionRepository:
         created_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._files.replace_many([{"_id": (values := asdict(row)).pop("id"), **values} for row in rows])
         # Last, so that a job which is listed has all its files.
-        told = {"callback_url": callback_url, **TO_TELL} if callback_url else {}
-        self._jobs.replace_many([{"_id": job, "created_at": created_at, "files": len(rows), "owner": uploader, **told}])
+        about = {"created_at": created_at, "files": len(rows), "owner": uploader, **to_tell(callback_url)}
+        self._jobs.replace_many([{"_id": job, **about}])
         return Ingestion(job, created_at, rows)
 
     def get(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
@@ -85,28 +84,8 @@ class IngestionRepository:
         for file in self.get(ingestion_id, uploader).files:
             if file.state in {"failed", "cancelled"}:
                 self._files.update_one({"_id": file.id, "state": file.state}, {"$set": again})
-        self._jobs.update_one({"_id": ingestion_id, "callback_url": {"$gt": ""}}, {"$set": TO_TELL})
+        self._jobs.update_one({"_id": ingestion_id, "callback_url": {"$gt": ""}}, {"$set": AGAIN})
         return self.get(ingestion_id, uploader)
-
-    def due_callback(self) -> tuple[Ingestion, str] | None:
-        """A job that is done, and the address to tell, at most once at a time and 1 + len(CALL_AGAIN) times."""
-        for row in self._jobs.find({"call_at": {"$lte": time.time()}}):
-            job, calls = self._with_files(row), int(row["calls"])
-            if job.state not in FINISHED:
-                continue
-            again = time.time() + CALL_AGAIN[calls] if calls < len(CALL_AGAIN) else None
-            held = {"_id": job.id, "call_at": row["call_at"]}
-            if self._jobs.update_one(held, {"$set": {"call_at": again, "calls": calls + 1}}) == 1:
-                return job, row["callback_url"]
-        return None
-
-    def called_back(self, ingestion_id: str) -> None:
-        """It was told."""
-        self._jobs.update_one({"_id": ingestion_id}, {"$set": {"call_at": None}})
-
-    def untold(self) -> bool:
-        """Whether a job waits to be told."""
-        return self._jobs.find_one({"call_at": {"$gte": 0}}, {"_id": 1}) is not None
 
     def claim(self, owner: str) -> IngestionFile | None:
         """The next file that nobody works on, now ``owner``'s for LEASE_SECONDS; None when there is none.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 import uuid
 from dataclasses import replace
 from typing import Any
 
 from ..cancellation import Cancellation
 from ..conversation.service import Place, Saved
-from ..errors import BudgetExhaustedError, ChatbotError, DependencyError
-from ..ingestion.watch import heartbeat
+from ..errors import BudgetExhaustedError, ChatbotError
+from ..ingestion.watch import WorkLoop, heartbeat
 from ..schema.access import Caller
 from ..schema.batches import BatchQuestion
 from ..services import Services
@@ -19,7 +17,6 @@ from .batches import error_json
 from .kept_answers import without_passages
 from .payloads import ChatRequest, parse
 
-log = logging.getLogger(__name__)
 IDLE_SECONDS = 2.0
 BEAT_SECONDS = 2.0
 MOST_TRIES = 3
@@ -29,34 +26,16 @@ LONGEST_WAIT = 3_600.0
 
 
 class BatchWorker:
-    """`run` until `close`; `wake` after a batch was made."""
+    """`loop` runs it."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._stop, self._woken = threading.Event(), threading.Event()
+        self.loop = WorkLoop(self.work_once, idle_seconds=IDLE_SECONDS, waits="The batches wait")
         self._current: Cancellation | None = None
-
-    def run(self) -> None:
-        """Work until `close` is called."""
-        while not self._stop.is_set():
-            try:
-                busy = self.work_once()
-            except DependencyError as error:
-                # A thread has nobody to raise to: /ready says the same. The question's lease ends by itself.
-                log.warning("The batches wait: %s", error.message)
-                busy = False
-            if not busy:
-                self._woken.wait(IDLE_SECONDS)
-                self._woken.clear()
-
-    def wake(self) -> None:
-        """Look for a batch now, not at the next turn."""
-        self._woken.set()
 
     def close(self) -> None:
         """Stop soon; the question in hand is the next worker's."""
-        self._stop.set()
-        self._woken.set()
+        self.loop.close()
         if (current := self._current) is not None:
             current.cancel()
 
@@ -109,7 +88,7 @@ class BatchWorker:
             saved = None
         if saved is not None:
             batches.finish(question, "done", answer=without_passages(saved))
-        elif self._stop.is_set():
+        elif self.loop.stopping:
             batches.put_back(question)
         else:
             batches.finish(question, "cancelled")

@@ -10,15 +10,15 @@ import hashlib
 import hmac
 import json
 import logging
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 from ..cancellation import Cancellation
-from ..errors import DependencyError, InvalidRequestError, LoadError
+from ..errors import InvalidRequestError, LoadError
 from ..fetching.send import check_url, send
 from ..ingestion.originals import WEB
+from ..ingestion.watch import WorkLoop
 from ..serialization import batch_json, ingestion_json
 from ..services import Services
 from .request import LONGEST_URL
@@ -44,45 +44,34 @@ def callback_of(fields: dict[str, Any]) -> str:
 
 
 class Callbacks:
-    """`run` until `close`."""
+    """`loop` runs it."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._stop = threading.Event()
+        self.loop = WorkLoop(self.call_once, idle_seconds=IDLE_SECONDS, waits="Nobody is called back")
         self._cancel = Cancellation()
-
-    def run(self) -> None:
-        """Tell of every job that is done, until `close` is called."""
-        while not self._stop.is_set():
-            try:
-                busy = self.call_once()
-            except DependencyError as error:
-                log.warning("Nobody is called back: %s", error.message)
-                busy = False
-            if not busy:
-                self._stop.wait(IDLE_SECONDS)
 
     def close(self) -> None:
         """Stop soon; what was not told is told after the next start."""
-        self._stop.set()
+        self.loop.close()
         self._cancel.cancel()
 
     def call_once(self) -> bool:
         """Tell of one job; False where there is none. Raises DependencyError: the database does not answer."""
         storage = self._services.storage
-        if (due := storage.ingestions.due_callback()) is not None:
+        if (due := storage.ingestions.told.due()) is not None:
             job, url = due
-            self._tell(job.id, ingestion_json(job), url, storage.ingestions.called_back)
+            self._tell(job.id, ingestion_json(job), url, storage.ingestions.told.done)
             return True
-        if (ended := storage.batches.due_callback()) is not None:
+        if (ended := storage.batches.told.due()) is not None:
             batch, url = ended
-            self._tell(batch.id, batch_json(batch), url, storage.batches.called_back)
+            self._tell(batch.id, batch_json(batch), url, storage.batches.told.done)
             return True
         return False
 
     def _tell(self, job_id: str, about: dict[str, Any], url: str, done: Callable[[str], None]) -> None:
         problem = self._problem(job_id, about, url)
-        if problem and not self._stop.is_set():
+        if problem and not self.loop.stopping:
             log.warning("The end of job %s was not told: %s", job_id, problem)
         if not problem:
             done(job_id)

@@ -10,6 +10,7 @@ import pytest
 from chatbot.database.core import Database
 from chatbot.errors import NotFoundError
 from chatbot.repositories import ingestions as module
+from chatbot.repositories import told
 from chatbot.repositories.ingestions import IngestionRepository
 from chatbot.schema.ingestions import Ingestion, IngestionFile
 from tests.ingestion.helpers import running
@@ -242,15 +243,15 @@ def test_a_job_whose_rows_have_more_fields_than_this_program_knows_is_read(
 def test_the_end_of_a_job_is_told_a_few_times_at_most(
     jobs: IngestionRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "CALL_AGAIN", (0.0,))
+    monkeypatch.setattr(told, "CALL_AGAIN", (0.0,))
     silent, job = jobs.create(files("a")), jobs.create(files("b"), "", "http://there/")
-    assert jobs.due_callback() is None  # it is not done
+    assert jobs.told.due() is None  # it is not done
     for made in (silent, job):
         jobs.cancel(made.id)
-    assert [jobs.due_callback(), jobs.due_callback()] == [(jobs.get(job.id), "http://there/")] * 2
-    assert (jobs.due_callback(), jobs.untold()) == (None, False)
+    assert [jobs.told.due(), jobs.told.due()] == [(jobs.get(job.id), "http://there/")] * 2
+    assert (jobs.told.due(), jobs.told.pending()) == (None, False)
     jobs.retry(job.id)
     jobs.cancel(job.id)
-    assert jobs.due_callback() is not None
-    jobs.called_back(job.id)
-    assert (jobs.due_callback(), jobs.untold()) == (None, False)
+    assert jobs.told.due() is not None
+    jobs.told.done(job.id)
+    assert (jobs.told.due(), jobs.told.pending()) == (None, False)

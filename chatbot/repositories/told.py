@@ -1,0 +1,49 @@
+"""Whom to tell when a job has ended: kept in the job's own row, so that any process does it, and only one at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from ..database.core import Collection, Json
+
+CALL_AGAIN = (10.0, 60.0, 600.0)
+"""Seconds after a call that failed, or whose process died."""
+AGAIN = {"call_at": 0.0, "calls": 0}
+"""Of a row that is to be told of, from now on."""
+T = TypeVar("T")
+
+
+def to_tell(callback_url: str) -> Json:
+    """What a row has for it; nothing where nobody wants to be told."""
+    return {"callback_url": callback_url, **AGAIN} if callback_url else {}
+
+
+class Told(Generic[T]):
+    """Of one collection. ``read`` makes a job of its row, ``ended`` says whether it is to be told."""
+
+    def __init__(self, rows: Collection, read: Callable[[Json], T], ended: Callable[[T], bool]) -> None:
+        self._rows = rows
+        self._read = read
+        self._ended = ended
+
+    def due(self) -> tuple[T, str] | None:
+        """A job that has ended, and the address, at most once at a time and 1 + len(CALL_AGAIN) times."""
+        for row in self._rows.find({"call_at": {"$lte": time.time()}}):
+            job, calls = self._read(row), int(row["calls"])
+            if not self._ended(job):
+                continue
+            again = time.time() + CALL_AGAIN[calls] if calls < len(CALL_AGAIN) else None
+            held = {"_id": row["_id"], "call_at": row["call_at"]}
+            if self._rows.update_one(held, {"$set": {"call_at": again, "calls": calls + 1}}) == 1:
+                return job, row["callback_url"]
+        return None
+
+    def done(self, job_id: str) -> None:
+        """It was told."""
+        self._rows.update_one({"_id": job_id}, {"$set": {"call_at": None}})
+
+    def pending(self) -> bool:
+        """Whether a job waits to be told of."""
+        return self._rows.find_one({"call_at": {"$gte": 0}}, {"_id": 1}) is not None
