@@ -19,6 +19,7 @@ from ..repositories.held import held
 from .access import caller
 from .asking import refuse_more
 from .limits import one_at_a_time
+from .payloads import JsonRpc, parse
 from .request import json_object
 from .services import require_samples, services
 from .streaming import THREADS, client_of
@@ -34,23 +35,20 @@ SILENCE_SECONDS = 1.0
 @held()
 def message() -> Response:
     """A request is answered, a notification taken note of (202)."""
-    sent = json_object()
-    method, params = sent.get("method"), sent.get("params") or {}
-    if not isinstance(method, str):
-        raise InvalidRequestError.for_field("method", "must be a text.")
-    if not isinstance(params, dict):
-        raise InvalidRequestError.for_field("params", "must be an object.")
-    if "id" not in sent:
+    sent = parse(JsonRpc, json_object())
+    if "id" not in sent.model_fields_set:
         return Response(status=202)
-    if method == "tools/call":
-        return _call(sent["id"], params)
-    handler = METHODS.get(method)
+    params = sent.params or {}
+    if sent.method == "tools/call":
+        return _call(sent.id, params)
+    handler = METHODS.get(sent.method)
     if handler is None:
-        return _failed(sent["id"], METHOD_NOT_FOUND, f"There is no {method[:100]}. Valid: {', '.join(METHODS)}.")
+        valid = ", ".join(METHODS)
+        return _failed(sent.id, METHOD_NOT_FOUND, f"There is no {sent.method[:100]}. Valid: {valid}.")
     try:
-        return jsonify({"jsonrpc": "2.0", "id": sent["id"], "result": handler(params)})
+        return jsonify({"jsonrpc": "2.0", "id": sent.id, "result": handler(params)})
     except ChatbotError as error:
-        return _failed(sent["id"], INVALID_PARAMS, error.message)
+        return _failed(sent.id, INVALID_PARAMS, error.message)
 
 
 def _failed(id: Any, code: int, text: str) -> Response:

@@ -207,6 +207,17 @@ class BatchRequest(AnswerOptions):
     )
 
 
+class JsonRpc(BaseModel):
+    """`POST /mcp`: a message; without an ``id`` it is a notification."""
+
+    model_config = ConfigDict(extra="allow")
+
+    method: StrictStr
+    params: dict[str, Any] | None = None
+    id: StrictStr | StrictInt | None = None
+    jsonrpc: Literal["2.0"] = "2.0"
+
+
 class FeedbackRequest(BaseModel):
     """`POST /api/messages/<id>/feedback`; ``rating`` null takes back what was given."""
 

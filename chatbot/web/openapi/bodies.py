@@ -34,17 +34,6 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class JsonRpc(BaseModel):
-    """A message; without an ``id`` it is a notification."""
-
-    model_config = ConfigDict(extra="allow")
-
-    method: str
-    params: dict[str, object] | None = None
-    id: str | int | None = None
-    jsonrpc: Literal["2.0"] = "2.0"
-
-
 class Job(Body):
     """``callback_url`` gets the job (Ingestion) by POST when it is done."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import batches, conversations, documents, feedback, monitoring, originals, questions
 from ..openai_protocol import CompletionRequest, EmbeddingRequest
-from ..payloads import ChatRequest, FeedbackRequest, SearchRequest
+from ..payloads import ChatRequest, FeedbackRequest, JsonRpc, SearchRequest
 from . import answers, bodies, holdings
 
 Json = dict[str, Any]
@@ -99,7 +99,7 @@ OPERATIONS: Mapping[str, Operation] = {
         "Vectors of the model that the passages are embedded with", answers.Json, body=EmbeddingRequest, errors=(404,),
     ),
     "mcp.message": Operation(
-        "The Model Context Protocol: a JSON-RPC message", answers.Json, body=bodies.JsonRpc, or_as=EVENTS,
+        "The Model Context Protocol: a JSON-RPC message", answers.Json, body=JsonRpc, or_as=EVENTS,
         also={202: None}, example={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, notes="See docs/mcp.md.",
     ),
     "conversations.stream": Operation(
