@@ -36,10 +36,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def page(launched: Browser, address: str) -> Iterator[Page]:
     context = launched.new_context(locale="es-MX")
-    opened = context.new_page()
+    opened, problems = context.new_page(), list[str]()
+    opened.on("console", lambda m: problems.append(m.text) if m.type in {"error", "warning"} else None)
     opened.goto(address)
     yield opened
     context.close()
+    assert problems == []
 
 
 def ask(page: Page, question: str) -> None:

@@ -15,7 +15,7 @@ from ..shipped import STATIC
 
 assets = Blueprint("assets", __name__)
 YEAR_SECONDS = 365 * 86_400
-TEXTS = (".css", ".js", ".svg")
+TEXTS = (".css", ".js", ".json", ".svg")
 COMPRESSED = frozenset({"text/html", "application/json", "text/csv", "text/markdown"})
 """Of what is made anew each time."""
 LEAST_BYTES = 1_000

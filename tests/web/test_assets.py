@@ -29,7 +29,9 @@ def test_a_file_of_another_version_is_asked_for_again(client: FlaskClient) -> No
     assert client.get("/static/v/older/../../README.md").status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/", f"/static/v/{version_of_files()}/js/chat/turn.js"])
+@pytest.mark.parametrize(
+    "path", ["/", *(f"/static/v/{version_of_files()}/{name}" for name in ("js/chat/turn.js", "words/es.json"))]
+)
 def test_text_is_compressed(client: FlaskClient, path: str) -> None:
     with client.get(path) as plain:
         plain.get_data()
