@@ -83,17 +83,18 @@ def test_a_file_has_one_owner_among_threads(jobs: IngestionRepository, request: 
     assert sorted(taken) == [f"{n:02}" for n in range(8)]
 
 
-def test_a_lease_that_ended_lets_another_go_on(jobs: IngestionRepository, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LEASE_SECONDS", 0.2)
-    jobs.create(files("a"))
+def test_a_lease_that_ended_lets_another_go_on(jobs: IngestionRepository) -> None:
+    made = jobs.create(files("a"))
     first = claim(jobs, "first")
     assert (first.owner, first.tries) == ("first", 1)
     assert jobs.claim("second") is None
-    time.sleep(0.15)
+    (before,) = jobs.get(made.id).files
+    time.sleep(0.01)
     assert jobs.renew(first) is False
-    time.sleep(0.15)
+    (renewed,) = jobs.get(made.id).files
+    assert renewed.until > before.until
     assert jobs.claim("second") is None, "it was renewed"
-    time.sleep(0.15)
+    jobs.note(first, until=time.time() - 1)
     second = claim(jobs, "second")
     assert (second.id, second.owner, second.tries) == (first.id, "second", 2)
     assert jobs.renew(first) is None
