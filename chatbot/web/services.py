@@ -27,9 +27,12 @@ def samples() -> SampleReports | None:
 
 
 def require_samples() -> None:
-    """In the first moments of a first start nothing is known yet; "not found" would be wrong. Raises IngestingError."""
+    """In the first moments of a first start not all is known yet; "not found" would be wrong. Raises IngestingError."""
     found = samples()
-    if found is not None and found.unknown and not services().storage.documents.holdings(Scope()).documents:
+    if found is None or not found.unknown:
+        return
+    known = services().storage.documents.holdings(Scope()).documents
+    if not known or known < found.total:
         raise IngestingError("The sample reports are being read.")
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from flask import Flask
 
 from chatbot.ingestion.background import SampleReports
+from chatbot.ingestion.pipeline import Registration
 from chatbot.ingestion.summaries import NONE
 from chatbot.loaders import loader_for
 from chatbot.protocols import Loader
+from chatbot.schema import Document
 from chatbot.services import Services
 from chatbot.web.startup import Startup
+from tests.agents.conftest import MALI_2021
 from tests.conftest import KENYA_2023, write_report
 
 
@@ -55,6 +59,36 @@ def test_questions_wait_until_the_sample_reports_are_known(app: Flask, tmp_path:
         while samples.running:
             time.sleep(0.02)
     assert app.test_client().post(path, json=question).status_code == 200
+
+
+def test_questions_wait_until_all_sample_reports_are_known(app: Flask, tmp_path: Path) -> None:
+    """Else one would be told that there is no report on the country of the next one."""
+    registered, go_on, services = threading.Event(), threading.Event(), app.extensions["services"]
+    folder = write_report(tmp_path / "samples", KENYA_2023, "kenya").parent
+    write_report(folder, MALI_2021, "mali")
+    real = services.ingesting.ingestor
+
+    def register(document: Document, about: Registration) -> bool:
+        if registered.is_set():
+            assert go_on.wait(60)
+        found: bool = real.register(document, about)
+        registered.set()
+        return found
+
+    slow = SimpleNamespace(register=register, overrides=real.overrides, ingest=real.ingest)
+    samples = app.extensions["samples"] = SampleReports(
+        folder, ingestor=lambda: slow, loader=loader_for, leases=services.storage.facts, summary=NONE
+    )
+    samples.start()
+    question = {"query": "What is the population growth rate of Mali?"}
+    try:
+        assert registered.wait(30)
+        assert app.test_client().post("/query", json=question).status_code == 503
+    finally:
+        go_on.set()
+        while samples.running:
+            time.sleep(0.02)
+    assert app.test_client().post("/query", json=question).get_json()["answered"]
 
 
 def slow_samples(services: Services, folder: Path, read: threading.Event) -> SampleReports:
