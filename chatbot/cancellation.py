@@ -96,4 +96,5 @@ class Deadlines:
                         self._met.discard(number)
                     else:  # in a thread: what is broken off by it may have to wait for a lock
                         threading.Thread(target=cancel.cancel, name="deadline", daemon=True).start()
+                    del cancel  # else the last one is held for as long as this sleeps
                 self._changed.wait(self._due[0][0] - time.monotonic() if self._due else None)
