@@ -122,6 +122,7 @@ def search(peers: Sequence[str], rounds: int, size: int) -> list[Row]:
         np.savez(data, vectors=vectors, queries=queries)
         times: dict[tuple[str, str], list[float]] = {}
         recall: dict[tuple[str, str], float] = {}
+        memory: dict[str, int] = {}
         ready = list(workers(stack, peers, "vectors", data))
         right = {name: nearest(vectors[kept], kept, queries) for name, kept in keeps.items()}
         del vectors
@@ -129,13 +130,14 @@ def search(peers: Sequence[str], rounds: int, size: int) -> list[Row]:
             for name, condition in FILTERS.items():
                 for worker in ready:
                     found = worker.call(filter=condition, k=TOP_K)
+                    memory[worker.peer] = found["mb"]  # of the last round, when what is made beside is made
                     if found["rows"]:
                         key = worker.peer, name
                         times.setdefault(key, []).append(found["ms"])
                         pairs = zip(found["rows"], right[name], strict=False)  # slow peers answer fewer
                         recall[key] = statistics.mean(len(set(a) & set(b)) / TOP_K for a, b in pairs)
     return [
-        {"peer": worker.peer, "build, s": round(worker.built["seconds"], 1), "memory, MB": worker.built["mb"]}
+        {"peer": worker.peer, "build, s": round(worker.built["seconds"], 1), "memory, MB": memory[worker.peer]}
         | {f"{name}, ms": round(statistics.median(times[worker.peer, name]), 2)
            for name in FILTERS if (worker.peer, name) in times}
         | {f"{name}, recall": round(recall[worker.peer, name], 3) for name in FILTERS if (worker.peer, name) in times}

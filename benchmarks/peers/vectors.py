@@ -33,7 +33,7 @@ def main(peer: str, data: str) -> None:
     search = importlib.import_module(f"with_{peer}").build(vectors)
     search(queries[0], None, 10)
     seconds = time.perf_counter() - began
-    print(json.dumps({"seconds": seconds, "mb": resident_mb() - before}), flush=True)
+    print(json.dumps({"seconds": seconds}), flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
         found, times, end = [], [], time.monotonic() + SECONDS
@@ -47,7 +47,8 @@ def main(peer: str, data: str) -> None:
                 found.append([int(row) for row in rows])
         except NotImplementedError:
             found, times = [], [0.0]
-        print(json.dumps({"ms": statistics.median(times), "rows": found}), flush=True)
+        mb = resident_mb() - before
+        print(json.dumps({"ms": statistics.median(times), "rows": found, "mb": mb}), flush=True)
 
 
 main(*sys.argv[1:])

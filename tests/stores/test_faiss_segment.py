@@ -12,6 +12,8 @@ from chatbot.stores.faiss import segment as segments
 from chatbot.stores.faiss.clusters import Clusters
 from chatbot.stores.faiss.rows import Column, Rows
 from chatbot.stores.faiss.segment import Segment
+from chatbot.stores.faiss.short_vectors import ShortVectors
+from chatbot.stores.faiss.snapshot import Snapshot, SnapshotKey, write_snapshot
 
 ROWS, DIMENSIONS, TOPICS = 6000, 64, 60
 HALF = Scope.of({"year": Values(tuple(range(2000, 2200)))})
@@ -40,6 +42,13 @@ def exact(vectors: Matrix) -> Segment:
 @pytest.fixture(scope="module")
 def clustered(exact: Segment) -> Segment:
     return exact.clustered()
+
+
+@pytest.fixture(scope="module")
+def stored(clustered: Segment, tmp_path_factory: pytest.TempPathFactory) -> Segment:
+    """The same rows in a snapshot's file."""
+    key = SnapshotKey("corpus", ("chunks",), ("year",), "embedding", DIMENSIONS, "english")
+    return write_snapshot(tmp_path_factory.mktemp("index"), key, Snapshot(1, 1, 1, {}, (clustered,)))[0]
 
 
 @pytest.fixture(autouse=True)
@@ -112,3 +121,42 @@ def test_vectors_without_structure_stay_exact() -> None:
     made = np.random.default_rng(1).normal(size=(2000, 128)).astype(np.float32)
 
     assert Clusters.build(made / np.linalg.norm(made, axis=1, keepdims=True)) is None
+
+
+@pytest.mark.parametrize("scope", [Scope(), HALF, NARROW])
+@pytest.mark.parametrize("top_k", [1, 10, 70])
+def test_from_a_file_the_same_is_found(
+    clustered: Segment, stored: Segment, vectors: Matrix, scope: Scope, top_k: int
+) -> None:
+    for query in vectors[::500]:
+        found = clustered.nearest(query, top_k=top_k, scope=scope)
+        assert stored.nearest(query, top_k=top_k, scope=scope) == found
+        ids = [chunk_id for _, chunk_id in found]
+        assert stored.scores_of(query, ids) == {chunk_id: score for score, chunk_id in found}
+
+
+def test_of_a_file_few_whole_vectors_are_read_and_none_is_mapped(stored: Segment, vectors: Matrix) -> None:
+    without = replace(stored, rows=replace(stored.rows, vectors=np.zeros_like(vectors)), _selections={})
+    for scope in (Scope(), HALF, NARROW):
+        wanted = stored.nearest(vectors[3], top_k=10, scope=scope)
+        assert wanted[0][0] == pytest.approx(1.0) or scope != Scope()
+        assert without.nearest(vectors[3], top_k=10, scope=scope) == wanted
+
+
+@pytest.mark.parametrize("top_k", [1, 5, 200, 1999, 2000])
+def test_short_vectors_leave_out_none_of_the_nearest(top_k: int) -> None:
+    """Also of vectors with one great component, which a byte says least about the others of; and of equal ones."""
+    rng = np.random.default_rng(11)
+    made = rng.normal(size=(2000, DIMENSIONS)).astype(np.float32)
+    made[::3, 0] = 40.0
+    made[100:140] = made[100]
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    made[7] = 0.0
+    short, rows = ShortVectors.of(made), np.arange(2000)
+
+    for query in (made[0], made[1], made[101], np.eye(1, DIMENSIONS, dtype=np.float32)[0]):
+        cosines = made @ query
+        left = short.nearest(query, rows, top_k)
+        assert set(np.flatnonzero(cosines >= np.sort(cosines)[-top_k])) <= set(left.tolist())
+        assert top_k > 5 or len(left) < 1500
+    assert len(short.nearest(made[1], rows, 5)) < 100

@@ -1,7 +1,8 @@
 """A segment of the in-process index: rows that are searched together. Immutable; a change makes a new one.
 
 Vectors and postings are plain arrays, in memory or mapped from a snapshot file, which the workers then share. Where
-few rows are in scope all of them are compared exactly; where many are, those that `Clusters` finds near.
+few rows are in scope all of them are compared exactly; where many are, those that `Clusters` finds near. Of many that
+are in a file the short vectors are compared first, and the whole ones of the few that are left are read.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from ..chunks import to_score
 from ..keywords import Bm25, Floats, Ints, Postings, WeightedTerm, bm25_scores
 from .clusters import Clusters, Places, candidates, faiss, one_thread
 from .rows import COLLECTION, Mask, Rows
+from .short_vectors import ShortVectors, StoredVectors
 
 SCOPES_KEPT = 64
 APPROXIMATE_ROWS = 20_000
 """Where a scope has so many rows of a segment, an approximate search is several times as fast as the exact one."""
+READ_ONE_BY_ONE = 1000
+"""Rows of a file, in half a millisecond; more are looked at where they are mapped."""
 WORTHWHILE = 0.1
 """Where more than this share of the scope had to be compared exactly, all of it is."""
 Found = list[tuple[float, str]]
@@ -71,7 +75,7 @@ class Segment:
     """``alive`` is False for deleted rows; ``by_id`` has the row numbers in the order of the ids.
 
     ``unclustered``: clusters were tried and found too little. ``file``: the name of the snapshot file that holds it,
-    "" for none. The selections belong to this ``alive``.
+    "" for none; ``short`` and ``stored``: of one with many vectors. The selections belong to this ``alive``.
     """
 
     rows: Rows
@@ -81,6 +85,8 @@ class Segment:
     clusters: Clusters | None = None
     unclustered: bool = False
     file: str = ""
+    short: ShortVectors | None = None
+    stored: StoredVectors | None = None
     _selections: dict[Scope, Selection] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -101,7 +107,7 @@ class Segment:
     def clustered(self) -> Segment:
         """The same rows with clusters, where those find enough; takes seconds to minutes."""
         clusters = Clusters.build(self.rows.vectors)
-        return replace(self, clusters=clusters, unclustered=clusters is None, file="", _selections={})
+        return Segment(self.rows, self.by_id, self.postings, self.alive, clusters, unclustered=clusters is None)
 
     @property
     def live_rows(self) -> int:
@@ -137,6 +143,8 @@ class Segment:
     def nearest(self, vector: Vector, *, top_k: int, scope: Scope) -> Found:
         """Ties at the cut are resolved by id, so that an exact answer is a function of the data."""
         rows = self.selection(scope).near(vector, top_k)
+        if self.short is not None:
+            rows = self.short.nearest(vector, rows, top_k)
         return self._best(self._cosines(vector, rows), rows, top_k, to_score)
 
     def best_keywords(
@@ -155,9 +163,12 @@ class Segment:
         return [(convert(-negative), chunk_id.decode()) for negative, chunk_id in best]
 
     def _cosines(self, vector: Vector, rows: Places) -> Floats:
-        """Computed in place: rows are not copied together."""
+        """Computed in place: rows are not copied together. Few of a file are read instead of mapped."""
+        vectors = self.rows.vectors
+        if self.stored is not None and len(rows) <= READ_ONE_BY_ONE:
+            vectors, rows = self.stored.read(rows), np.arange(len(rows))
         cosines, vector = np.empty(len(rows), dtype=np.float32), np.ascontiguousarray(vector, dtype=np.float32)
-        pointers = map(faiss.swig_ptr, (cosines, vector, self.rows.vectors, rows))
+        pointers = map(faiss.swig_ptr, (cosines, vector, vectors, rows))
         with one_thread():
             faiss.fvec_inner_products_by_idx(*pointers, len(vector), 1, len(rows))
         return cosines

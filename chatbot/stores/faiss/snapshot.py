@@ -27,9 +27,10 @@ from ..keywords import Postings
 from .clusters import Clusters, faiss
 from .rows import Column, Rows
 from .segment import Segment
+from .short_vectors import ShortVectors, StoredVectors
 
 log = logging.getLogger(__name__)
-FORMAT = 5
+FORMAT = 6
 CURRENT = "current"
 ALIGNMENT = 64
 STRAY_SECONDS = 3600.0
@@ -85,7 +86,7 @@ def write_snapshot(folder: Path, key: SnapshotKey, snapshot: Snapshot) -> tuple[
 def read_snapshot(folder: Path, key: SnapshotKey) -> Snapshot | None:
     """The snapshot, or None where there is none that fits."""
     try:
-        header, alive = _map(folder / CURRENT)
+        header, alive, _ = _map(folder / CURRENT)
         if header["key"] != json.loads(json.dumps(asdict(key))):
             return None
         segments = []
@@ -111,6 +112,7 @@ def _delete_strays(folder: Path, named: set[str]) -> None:
 def _written(folder: Path, segment: Segment) -> Segment:
     rows, file = segment.rows, uuid.uuid4().hex
     clusters = segment.clusters
+    short = ShortVectors.of(rows.vectors) if clusters else None
     arrays: Arrays = {
         "ids": rows.ids,
         "documents": rows.documents.codes,
@@ -124,12 +126,14 @@ def _written(folder: Path, segment: Segment) -> Segment:
         "counts": segment.postings.counts,
         **{f"column/{name}": column.codes for name, column in rows.values.items()},
         **({"clusters": faiss.serialize_index(clusters.index)} if clusters else {}),
+        **({"short": short.codes, "steps": short.steps} if short else {}),
     }
     header = {
         "documents": rows.documents.values,
         "columns": {name: column.values for name, column in rows.values.items()},
         "share": clusters.share if clusters else 0,
         "unclustered": segment.unclustered,
+        "error": short.error if short else 0,
     }
     _write(folder / file, header, arrays)
     return replace(_read_segment(folder, file), alive=segment.alive)
@@ -137,7 +141,7 @@ def _written(folder: Path, segment: Segment) -> Segment:
 
 def _read_segment(folder: Path, file: str) -> Segment:
     """With no row deleted."""
-    header, arrays = _map(folder / file)
+    header, arrays, offsets = _map(folder / file)
     rows = Rows(
         arrays["ids"],
         Column(tuple(header["documents"]), arrays["documents"]),
@@ -147,7 +151,7 @@ def _read_segment(folder: Path, file: str) -> Segment:
         arrays["terms"],
         arrays["lengths"],
     )
-    codes = arrays.get("clusters")
+    codes, short, dimensions = arrays.get("clusters"), arrays.get("short"), rows.vectors.shape[1]
     return Segment(
         rows,
         arrays["by_id"],
@@ -156,6 +160,8 @@ def _read_segment(folder: Path, file: str) -> Segment:
         Clusters(faiss.deserialize_index(np.array(codes)), header["share"]) if codes is not None else None,
         header["unclustered"],
         file,
+        ShortVectors(short, arrays["steps"], header["error"]) if short is not None else None,
+        StoredVectors(folder / file, offsets["vectors"], dimensions) if short is not None else None,
     )
 
 
@@ -174,8 +180,8 @@ def _write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
     temporary.replace(path)
 
 
-def _map(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a file; the arrays are read when they are looked at.
+def _map(path: Path) -> tuple[dict[str, Any], Arrays, dict[str, int]]:
+    """Header and arrays of a file, and where each begins; the arrays are read when they are looked at.
 
     Raises:
         OSError, ValueError: it is damaged.
@@ -183,12 +189,12 @@ def _map(path: Path) -> tuple[dict[str, Any], Arrays]:
     with path.open("rb") as file:
         first = file.readline()
     content, found, place = np.memmap(path, mode="r") if first else np.empty(0, np.uint8), {}, len(first)
-    described = json.loads(first)
+    described, offsets = json.loads(first), {}
     for name, (dtype, shape) in described["arrays"].items():
         place += -place % ALIGNMENT
         size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         if place + size > len(content):
             raise ValueError("it ends too early")
-        found[name] = np.ndarray(shape, dtype, content, place)
+        found[name], offsets[name] = np.ndarray(shape, dtype, content, place), place
         place += size
-    return described["header"], found
+    return described["header"], found, offsets
