@@ -21,10 +21,11 @@ class KnownVectors:
 
     def of(self, texts: Iterable[str], request: RequestContext | None) -> Mapping[str, Vector]:
         """Those of these texts at least; an empty text has none. Raises EmbeddingError."""
-        known = self._known  # replaced as a whole: another thread may be reading it
-        missing = [text for text in dict.fromkeys(texts) if text and text not in known]
+        known, wanted = self._known, dict.fromkeys(filter(None, texts))
+        missing = [text for text in wanted if text not in known]
         if missing:
-            found = dict(zip(missing, self.embedder.embed_documents(missing, request=request), strict=True))
-            kept = known if len(known) < MOST else {text: known[text] for text in texts if text in known}
-            self._known = known = {**kept, **found}
+            found = self.embedder.embed_documents(missing, request=request)
+            if len(known) >= MOST:  # another one: other threads may be reading it
+                known = self._known = {text: known[text] for text in wanted if text in known}
+            known.update(zip(missing, found, strict=True))
         return known

@@ -68,6 +68,14 @@ class Embedder(Protocol):
         """Shape (len(texts), dimensions). Raises EmbeddingError."""
 
 
+@runtime_checkable
+class PrefetchingEmbedder(Embedder, Protocol):
+    """An embedder that may be told of several questions before it is asked for the first."""
+
+    def prefetch(self, texts: Iterable[str], *, request: RequestContext | None = None) -> None:
+        """Have their vectors at hand for `embed_query`, computed at the same time. Raises EmbeddingError."""
+
+
 class Cache(Protocol):
     """Values by level and key, for all workers. Errors and abstentions are not for it."""
 

@@ -331,7 +331,7 @@ class Settings(BaseModel):
         "None is known by default: prices change.",
     )
     cache_seconds: float = Field(
-        86400.0, ge=0, description="How long answers, completions and vectors of questions are kept. 0: no caches."
+        86400.0, ge=0, description="How long answers, completions and vectors behind an API are kept. 0: no caches."
     )
     cache_entries: int = Field(5000, ge=0, description="How many of them; the oldest go first.")
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import threading
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +24,8 @@ from ..request import RequestContext
 from ..schema import Matrix, Vector
 
 DIGEST_BYTES = 16
-RECENT = 64
-"""Questions whose vectors are at hand: one question is searched, ordered and quoted with the same few."""
+RECENT = 1000
+"""Questions whose vectors are at hand, 1.5 MB: one question is searched, ordered and quoted with the same few."""
 
 
 def normalise(text: str) -> str:
@@ -98,18 +101,19 @@ class StoredVectors:
 
 
 class CachedEmbedder:
-    """Wraps any embedder. ``hits`` and ``misses`` count documents since the start.
+    """Wraps any embedder. ``hits`` and ``misses`` count documents since the start. Thread-safe.
 
-    ``shipped`` is only read. Questions are kept in ``kept``; documents too where a vector costs more than a look-up:
-    those of a model behind an API.
+    ``shipped`` is only read. The latest questions stay in memory; in ``kept`` are questions and documents of a model
+    behind an API: one that computes here takes hardly longer than writing a vector that is rarely asked for again.
     """
 
     def __init__(self, inner: Embedder, shipped: WarmCache, *, kept: StoredVectors | None = None) -> None:
         self._inner = inner
         self._shipped = shipped
-        self._kept = kept
-        self._kept_documents = None if inner.local else kept
+        self._kept = None if inner.local else kept
         self._recent: dict[str, Vector] = {}
+        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(thread_name_prefix="embed")  # started by the first question
         self.model_id = inner.model_id
         self.local = inner.local
         self.multilingual = inner.multilingual
@@ -128,14 +132,33 @@ class CachedEmbedder:
         return self._inner.count_tokens(text)
 
     def close(self) -> None:
-        """Close what the embedder holds open: a client's connections, where it has any."""
+        """Close what the embedder holds open: threads, and a client's connections, where it has any."""
+        self._threads.shutdown()
         if close := getattr(self._inner, "close", None):
             close()
 
+    def prefetch(self, texts: Iterable[str], *, request: RequestContext | None = None) -> None:
+        """Implements `protocols.PrefetchingEmbedder`: the first here, the others in threads beside."""
+        missing = [text for text in dict.fromkeys(texts) if not self._is_at_hand(text, request)]
+        beside = [self._threads.submit(copy_context().run, self._asked, text, request) for text in missing[1:]]
+        for text in missing[:1]:
+            self._asked(text, request)
+        for one in beside:
+            one.result()
+
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
         """Raises EmbeddingError."""
-        if (recent := self._recent.get(text)) is not None:
-            return recent
+        recent = self._recent.get(text)
+        return self._asked(text, request) if recent is None else recent
+
+    def _is_at_hand(self, text: str, request: RequestContext | None) -> bool:
+        known = text in self._recent
+        if known and request is not None:
+            request.meter.count_lookup("embedding", hit=True)
+        return known
+
+    def _asked(self, text: str, request: RequestContext | None) -> Vector:
+        """The vector of a question that is not at hand, and is from now on."""
         # Questions and documents may be embedded differently by one model.
         name = f"{self.model_id}:query"
         vector = self._kept.get(name, text, request=request) if self._kept else None
@@ -143,7 +166,12 @@ class CachedEmbedder:
             vector = self._inner.embed_query(text, request=request)
             if self._kept:
                 self._kept.put(name, text, vector)
-        self._recent = dict([*[*self._recent.items()][1 - RECENT :], (text, vector)])
+            elif request is not None:
+                request.meter.count_lookup("embedding", hit=False)
+        with self._lock:
+            self._recent[text] = vector
+            if len(self._recent) > RECENT:
+                del self._recent[next(iter(self._recent))]
         return vector
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
@@ -153,8 +181,8 @@ class CachedEmbedder:
         computed_now = self._inner.embed_documents([texts[p] for p in missing], request=request)
         for position, computed in zip(missing, computed_now, strict=True):
             vectors[position] = computed
-            if self._kept_documents is not None:
-                self._kept_documents.put(self.model_id, texts[position], computed)
+            if self._kept is not None:
+                self._kept.put(self.model_id, texts[position], computed)
         self.hits += len(texts) - len(missing)
         self.misses += len(missing)
         found = [vector for vector in vectors if vector is not None]
@@ -162,6 +190,6 @@ class CachedEmbedder:
 
     def _known(self, text: str, request: RequestContext | None) -> Vector | None:
         vector = self._shipped.get(self.model_id, text)
-        if vector is None and self._kept_documents is not None:
-            vector = self._kept_documents.get(self.model_id, text, request=request)
+        if vector is None and self._kept is not None:
+            vector = self._kept.get(self.model_id, text, request=request)
         return vector

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,8 @@ MAX_TOKENS = 256
 SPECIAL_TOKENS = 2
 """[CLS] and [SEP], counted in MAX_TOKENS."""
 PARALLEL = 2
+TEXTS_KEPT = 64
+"""Whose tokens are at hand."""
 
 
 class MiniLMEmbedder:
@@ -57,14 +60,20 @@ class MiniLMEmbedder:
             str(folder / "model-int8.onnx"), options, providers=["CPUExecutionProvider"]
         )
 
+        # A question is embedded and counted.
+        self._ids = lru_cache(maxsize=TEXTS_KEPT)(self._tokenized)
+
+    def _tokenized(self, text: str) -> Sequence[int]:
+        ids: Sequence[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
     def count_tokens(self, text: str) -> int:
         """Without the two special ones."""
-        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return len(self._ids(text))
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
         """Shape (384,). Text longer than the model reads is embedded window by window and averaged: nothing is cut."""
-        ids = self._tokenizer.encode(text, add_special_tokens=False).ids
-        windows = token_windows(ids, self.max_tokens)
+        windows = token_windows(self._ids(text), self.max_tokens)
         return average([self._infer(window) for window in windows], [len(window) for window in windows])
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:

@@ -27,6 +27,9 @@ _INSERTION = re.compile(rf"{_GAP.pattern}|\[[^\[\]]*\]")
 _INSERTED = re.compile(r"\[(\w)\](?=\w)")
 _UNSPACED = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 """Scripts that do not part words by spaces."""
+_OPEN_START, _OPEN_END = re.compile(rf"[{_UNSPACED}\W]"), re.compile(rf"[{_UNSPACED}\W]$")
+"""Of a quotation: a sign before or behind which a word may stand."""
+_MAY_BEGIN, _MAY_END = re.compile(r"(?<!\w)(?<!\d[.,])"), re.compile(r"(?!\w)(?![.,]\d)")
 GROUP = r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]"
 NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _WITH_SPACE = re.compile(rf"(?:(?<![ \t])[ \t]+)?{NUMBERS.pattern}")
@@ -177,15 +180,18 @@ def is_quoted(quotation: str, words: str) -> bool:
 def _in_order(pieces: list[str], words: str) -> bool:
     place = 0
     for piece in filter(None, (normalise(piece).strip(" .,;:!?-") for piece in pieces)):
-        match = _whole(piece).search(words, place)
-        if match is None:
+        end = _end_of(piece, words, place)
+        if end is None:
             return False
-        place = match.end()
+        place = end
     return True
 
 
-def _whole(piece: str) -> re.Pattern[str]:
-    """The piece, not as a part of a longer word or number."""
-    before = "" if re.match(f"[{_UNSPACED}\\W]", piece) else r"(?<!\w)(?<!\d[.,])"
-    after = "" if re.search(f"[{_UNSPACED}\\W]$", piece) else r"(?!\w)(?![.,]\d)"
-    return re.compile(before + re.escape(piece) + after)
+def _end_of(piece: str, words: str, place: int) -> int | None:
+    """Behind its first place from ``place`` on where it is no part of a longer word or number; None without any."""
+    is_open, ends_open = _OPEN_START.match(piece), _OPEN_END.search(piece)
+    while (start := words.find(piece, place)) >= 0:
+        end, place = start + len(piece), start + 1
+        if (is_open or _MAY_BEGIN.match(words, start)) and (ends_open or _MAY_END.match(words, end)):
+            return end
+    return None

@@ -71,6 +71,10 @@ class Refiner:
         """See `search_text`."""
         return search_text(query, scope, self.catalog, language=self._language)
 
+    def embedded(self, text: SearchText) -> tuple[str, ...]:
+        """What of a question is embedded until its passages are in order."""
+        return (text.question, text.topic) if self._headings else (text.question,)
+
     def order(
         self,
         text: SearchText,

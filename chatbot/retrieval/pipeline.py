@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ..protocols import AskedStore, Embedder, HybridStore, Reranker, Store, TracedStore
+from ..protocols import AskedStore, Embedder, HybridStore, PrefetchingEmbedder, Reranker, Store, TracedStore
 from ..request import RequestContext
 from ..schema import Aggregation, Chunk, Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
 from . import RetrievalMethod
@@ -116,13 +116,14 @@ class Retriever:
         reranker = reranker or self._reranker()
         fetched = max(top_k, self._rerank_candidates or reranker.candidates(top_k)) if reranker else top_k
         clock = _Clock()
-        find = partial(self._found, query, chosen, fetched, page, clock, request)
-        own, untagged = parted(scope, self._refiner.catalog) if self._refiner and chosen.refines else (scope, None)
+        find = partial(self._found, chosen, fetched, page, clock, request)
+        asked = self._asked(query, scope, chosen)
         store = self._store
         with store.traced() if isinstance(store, TracedStore) else nullcontext() as sent:
-            hits, threshold = find(own)
-            if untagged:
-                hits = joined(hits, find(untagged)[0], own)[:fetched]
+            self._prefetch([text for _, text in asked], chosen, request)
+            hits, threshold = find(*asked[0])
+            for untagged in asked[1:]:
+                hits = joined(hits, find(*untagged)[0], asked[0][0])[:fetched]
         hits = with_rank(hits)
         if reranker:
             reranked = reranker.rerank(query, hits, top_k=top_k, request=request or RequestContext())
@@ -131,19 +132,29 @@ class Retriever:
         pipeline = None if sent is None else tuple(Aggregation.of(*one) for one in sent)
         return Retrieval(hits, threshold, tuple(clock.laps), pipeline)
 
+    def _asked(self, query: str, scope: Scope, method: RetrievalMethod) -> list[tuple[Scope, SearchText]]:
+        """What is searched for where: in the scope, and apart in its reports that say no country."""
+        if self._refiner is None or not method.refines:
+            return [(scope, SearchText(query, query))]
+        parts = parted(scope, self._refiner.catalog)
+        return [(part, self._refiner.read(query, part)) for part in parts if part is not None]
+
+    def _prefetch(self, asked: Sequence[SearchText], method: RetrievalMethod, request: RequestContext | None) -> None:
+        if self._refiner and method.refines and isinstance(self._embedder, PrefetchingEmbedder):
+            self._embedder.prefetch([one for text in asked for one in self._refiner.embedded(text)], request=request)
+
     def _found(
         self,
-        query: str,
         method: RetrievalMethod,
         top_k: int,
         page: int | None,
         clock: _Clock,
         request: RequestContext | None,
         scope: Scope,
+        text: SearchText,
     ) -> tuple[Sequence[SearchHit], Threshold | None]:
         """Hits of one scope in order, and the threshold they passed."""
         refiner = self._refiner if method.refines else None
-        text = refiner.read(query, scope) if refiner else SearchText(query, query)
         vector = self._embedder.embed_query(text.question, request=request)
         clock.lap("embed", Usage(embedding_tokens=self._embedder.count_tokens(text.question)))
         # No index knows pages, so as many are looked through as the nearest may be spread over.

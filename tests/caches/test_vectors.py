@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import random
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from chatbot.caches.vectors import CachedEmbedder, WarmCache, text_key, write_warm_cache
+from chatbot.caches import vectors
+from chatbot.caches.vectors import CachedEmbedder, StoredVectors, WarmCache, text_key, write_warm_cache
 from chatbot.cli.maintenance import sample_texts
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.embedders.minilm import MiniLMEmbedder
+from chatbot.errors import EmbeddingError
+from chatbot.repositories.caches import CacheRepository
+from chatbot.request import RequestContext
+from chatbot.schema import Vector
 from chatbot.services import Services
 from chatbot.settings import Settings
 from chatbot.shipped import WARM_CACHE
@@ -132,3 +138,64 @@ def test_a_question_is_embedded_once(cached: CachedEmbedder, monkeypatch: pytest
     expected = cached.embed_query(TEXTS[0])
     monkeypatch.setattr(HashingEmbedder, "embed_query", None)
     assert np.array_equal(cached.embed_query(TEXTS[0]), expected)
+
+
+class WaitingEmbedder(HashingEmbedder):
+    """Answers a question once so many are being embedded at the same time; knows how often it was asked."""
+
+    def __init__(self, together: int) -> None:
+        super().__init__(64)
+        self._barrier = threading.Barrier(together)
+        self.asked: list[str] = []
+
+    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+        self.asked.append(text)
+        self._barrier.wait(10)
+        return super().embed_query(text, request=request)
+
+
+def test_questions_that_are_known_before_are_embedded_at_the_same_time(tmp_path: Path) -> None:
+    inner, request = WaitingEmbedder(2), RequestContext()
+    cached = CachedEmbedder(inner, WarmCache(tmp_path / "c.npz"))
+    cached.prefetch(["one", "two", "one"], request=request)
+    assert sorted(inner.asked) == ["one", "two"]
+    assert np.array_equal(cached.embed_query("two", request=request), INNER.embed_query("two"))
+    cached.prefetch(["two", "one"], request=request)
+    assert len(inner.asked) == 2
+    assert request.meter.lookups == {"embedding miss": 2, "embedding hit": 2}
+    cached.close()
+
+
+def test_a_question_that_cannot_be_embedded_beside_another_is_an_error(tmp_path: Path) -> None:
+    class Failing(HashingEmbedder):
+        def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+            if text == "two":
+                raise EmbeddingError("Not this one.")
+            return super().embed_query(text, request=request)
+
+    cached = CachedEmbedder(Failing(64), WarmCache(tmp_path / "c.npz"))
+    with pytest.raises(EmbeddingError, match="Not this one"):
+        cached.prefetch(["one", "two"])
+    cached.close()
+
+
+def test_questions_are_kept_for_other_processes_where_each_has_its_price(tmp_path: Path, services: Services) -> None:
+    class Remote(HashingEmbedder):
+        local = False
+
+    kept = StoredVectors(CacheRepository(services.storage.database, seconds=60, entries=10))
+    warm = WarmCache(tmp_path / "c.npz")
+    CachedEmbedder(HashingEmbedder(64), warm, kept=kept).embed_query("computed here")
+    CachedEmbedder(Remote(64), warm, kept=kept).embed_query("paid for")
+    request = RequestContext()
+    CachedEmbedder(Remote(64), warm, kept=kept).prefetch(["paid for"], request=request)
+    assert request.meter.lookups == {"embedding hit": 1}
+    assert services.storage.database["cache"].estimated_count() == 1
+
+
+def test_few_questions_stay_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "RECENT", 2)
+    cached = CachedEmbedder(WaitingEmbedder(1), WarmCache(tmp_path / "c.npz"))
+    for text in ("a", "b", "c", "c", "b", "a"):
+        cached.embed_query(text)
+    assert cached.uncached.asked == ["a", "b", "c", "a"]  # type: ignore[attr-defined]  # the double's own

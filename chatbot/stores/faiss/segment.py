@@ -19,7 +19,7 @@ from ..chunks import to_score
 from ..keywords import Bm25, Floats, Ints, Postings, WeightedTerm, bm25_scores
 from .clusters import Clusters, Places, candidates, faiss, one_thread
 from .rows import COLLECTION, Mask, Rows
-from .short_vectors import ShortVectors, StoredVectors
+from .short_vectors import ShortVectors, WholeVectors
 
 SCOPES_KEPT = 64
 APPROXIMATE_ROWS = 20_000
@@ -86,7 +86,7 @@ class Segment:
     unclustered: bool = False
     file: str = ""
     short: ShortVectors | None = None
-    stored: StoredVectors | None = None
+    stored: WholeVectors | None = None
     _selections: dict[Scope, Selection] = field(default_factory=dict, repr=False)
 
     @classmethod

@@ -65,7 +65,7 @@ def _parts(count: int) -> Iterator[slice]:
     return (slice(start, start + AT_ONCE) for start in range(0, count, AT_ONCE))
 
 
-class StoredVectors:
+class WholeVectors:
     """The rows of a matrix of float32 in a file, which stays open for as long as this is in use."""
 
     def __init__(self, path: Path, offset: int, dimensions: int) -> None:

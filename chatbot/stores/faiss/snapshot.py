@@ -27,7 +27,7 @@ from ..keywords import Postings
 from .clusters import Clusters, faiss
 from .rows import Column, Rows
 from .segment import Segment
-from .short_vectors import ShortVectors, StoredVectors
+from .short_vectors import ShortVectors, WholeVectors
 
 log = logging.getLogger(__name__)
 FORMAT = 6
@@ -161,7 +161,7 @@ def _read_segment(folder: Path, file: str) -> Segment:
         header["unclustered"],
         file,
         ShortVectors(short, arrays["steps"], header["error"]) if short is not None else None,
-        StoredVectors(folder / file, offsets["vectors"], dimensions) if short is not None else None,
+        WholeVectors(folder / file, offsets["vectors"], dimensions) if short is not None else None,
     )
 
 
