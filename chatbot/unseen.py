@@ -14,9 +14,13 @@ _OTHERS = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufff9-\ufffb\ufffe\
 _JOINED = "[\u0600-\u109f\u1780-\u18af]"
 """Letters from Arabic to Myanmar, Khmer and Mongolian: there, a joiner between two is spelling (UAX #31, 2.3)."""
 _UNSEEN = re.compile(f"(?!(?<={_JOINED})[\u200c\u200d]{_JOINED})[{_IGNORABLE}{_OTHERS}]+?")
+_HIDDEN = re.compile(f"[{_IGNORABLE}{_OTHERS}]")
+"""A third of the time, where there is none."""
 _BLANK = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2800]")
 
 
 def visible(text: str) -> str:
     """The text without what is not seen; blanks that are no white space, or steer a printer, are spaces."""
-    return text if text.isascii() and text.isprintable() else _BLANK.sub(" ", _UNSEEN.sub("", text))
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return _BLANK.sub(" ", _UNSEEN.sub("", text) if _HIDDEN.search(text) else text)

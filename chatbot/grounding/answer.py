@@ -67,11 +67,12 @@ def as_set(prompt: Prompt, settings: Settings) -> Prompt:
     of_passages = {passage.hit.chunk.collection for passage in prompt.context.passages}
     own = [text for name, text in settings.collection_prompts if name in of_passages]
     parts = [*filter(None, [settings.system_prompt, *own]), rules.content]
-    text, shown = _rendered(prompt.context), _rendered(prompt.context, metadata=settings.context_metadata)
-    if settings.context_role == "system" and text:
-        parts += [CONTEXT_HEADING, PASSAGE.sub(r"[\1]\n", shown)]
-        shown = ""
-    asked = replace(asked, content=asked.content.replace(text, shown, 1).strip())
+    if settings.context_role == "system" or not settings.context_metadata:
+        text, shown = _rendered(prompt.context), _rendered(prompt.context, metadata=settings.context_metadata)
+        if settings.context_role == "system" and text:
+            parts += [CONTEXT_HEADING, PASSAGE.sub(r"[\1]\n", shown)]
+            shown = ""
+        asked = replace(asked, content=asked.content.replace(text, shown, 1).strip())
     return replace(prompt, messages=(replace(rules, content="\n\n".join(parts)), *said, asked))
 
 
