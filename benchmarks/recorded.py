@@ -44,7 +44,7 @@ OWN_EACH_RUN = {
 EMBEDDING_CACHE = ("embedding hit", "embedding miss")
 _VARIABLE = re.compile(r"\{([\w. -]+)\}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
-_RUN_ID = re.compile(r"(?<=/api/ingestions/)[0-9a-f]+|\b(?:report-chat-|tmp)\w+|127\.0\.0\.1:\d+")
+_RUN_ID = re.compile(r"(?<=/api/ingestions/)[0-9a-f]+|\b(?:report-chat-|tmp)\w+|[\d,]+ MB free|127\.0\.0\.1:\d+")
 Json = dict[str, Any]
 
 

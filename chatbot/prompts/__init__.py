@@ -12,12 +12,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
-from string import Template
+from string import Template, ascii_lowercase
 
 from ..schema import Message
 from ..unseen import visible
 
-_MARK = secrets.token_hex(4)
+
+def _new_mark() -> str:
+    """Letters alone: digits would count as more tokens, so that no two runs took the same."""
+    return "".join(secrets.choice(ascii_lowercase) for _ in range(8))
+
+
+_MARK = _new_mark()
 """Stands in the prompts of this process for the mark that each is sent with; it never leaves the process."""
 
 
@@ -43,7 +49,7 @@ PASSAGE = re.compile(rf'^(?=<passage-{_MARK} number="(\d+)">)', re.MULTILINE)
 
 def sealed(messages: Iterable[Message]) -> tuple[Message, ...]:
     """The messages as a model gets them: with a mark of their own, and without what nobody sees."""
-    mark = secrets.token_hex(len(_MARK) // 2)
+    mark = _new_mark()
     return tuple(replace(one, content=visible(one.content).replace(_MARK, mark)) for one in messages)
 
 
