@@ -50,7 +50,9 @@ def to_document(row: Sequence[Any]) -> Json:
     id, text, *blobs = row
     tagged = '{"$report-chat:' in text
     document = {"_id": id, **(json.loads(text, object_hook=_untag) if tagged else json.loads(text))}
-    document.update((name, blob) for name, blob in zip(BYTE_FIELDS, blobs, strict=True) if blob is not None)
+    for name, blob in zip(BYTE_FIELDS, blobs, strict=True):
+        if blob is not None:
+            document[name] = blob
     return document
 
 

@@ -152,6 +152,7 @@ def _read_segment(folder: Path, file: str) -> Segment:
         arrays["lengths"],
     )
     codes, short, dimensions = arrays.get("clusters"), arrays.get("short"), rows.vectors.shape[1]
+    may_read = short is not None and hasattr(os, "pread")  # not on Windows: there they are mapped
     return Segment(
         rows,
         arrays["by_id"],
@@ -161,7 +162,7 @@ def _read_segment(folder: Path, file: str) -> Segment:
         header["unclustered"],
         file,
         ShortVectors(short, arrays["steps"], header["error"]) if short is not None else None,
-        WholeVectors(folder / file, offsets["vectors"], dimensions) if short is not None else None,
+        WholeVectors(folder / file, offsets["vectors"], dimensions) if may_read else None,
     )
 
 
