@@ -59,10 +59,13 @@ class WritingPlan:
     """What is done to the text once it is complete."""
 
 
-def quotations(run: AgentRun, question: str, context: Context, numbers: Sequence[int] | None = None) -> str:
+def quotations(
+    run: AgentRun, question: str, context: Context, numbers: Sequence[int] | None = None, *, most: int | None = None
+) -> str:
     """A list of quotations that answer ``question``, from the passages with these numbers, None = all of them."""
     passages = [p for p in context.passages if numbers is None or p.number in numbers]
-    return "\n\n".join(map(quotation_item, run.resources.quoter.quotes(question, passages, request=run.request)))
+    quotes = run.resources.quoter.quotes(question, passages, request=run.request)
+    return "\n\n".join(map(quotation_item, quotes[:most]))
 
 
 def write_answer(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event, None, Written]:

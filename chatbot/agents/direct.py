@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 
 from ..grounding.answer import prompt_for
+from ..questions.mentions import find_mentions
+from ..questions.whole import asks_what_it_is_about
 from ..request import RequestContext
 from ..retrieval.compression import Neighbours
-from ..schema import Event, Question, Scope, ScopeSummary
+from ..retrieval.summaries import of_whole_report
+from ..retrieval.untagged import parted
+from ..schema import Context, Event, Question, Scope, ScopeSummary, SearchHit
 from ..text import escape_markdown
-from .answering import WritingPlan, answer_empty, answer_from, answer_text, judged, open_scope
+from .answering import WritingPlan, answer_empty, answer_from, answer_text, judged, open_scope, quotations
 from .budget import SecondsUsedUpError
 from .run import AgentRun, BaseAgent
 from .searches import whole_search
@@ -29,6 +33,9 @@ class DirectAgent(BaseAgent):
         if (scope := (yield from open_scope(run))) is None:
             return
         yield run.step("search", f"Searching {scope.chunks:,} passages")
+        if (about := self._about_report(run)) is not None:
+            yield from answer_from(run, scope, *about)
+            return
         allowance = run.spending.allowance()
         retrieval = None
         with suppress(SecondsUsedUpError), run.within_seconds() as limited:
@@ -48,6 +55,26 @@ class DirectAgent(BaseAgent):
         run.closest_only = verdict == "closest"
         way = WritingPlan(partial(prompt_for, asked="closest_user")) if run.closest_only else WritingPlan()
         yield from answer_from(run, scope, retrieval.hits, way)
+
+    def _about_report(self, run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
+        """For what the one report in scope is about, to which no passage is near: what says most of it."""
+        question, resources = run.question, self._resources
+        names = find_mentions(question.search_text, resources.catalog, question.scope)
+        if question.page or not asks_what_it_is_about(question.search_text, [*names.countries, *names.every_year]):
+            return None
+        own, _ = parted(question.scope, resources.catalog)
+        if resources.catalog.holdings(own).documents != 1:
+            return None
+        (record,) = resources.catalog.all(own)
+        hits, said = of_whole_report(record, resources.store, resources.analyzer, top_k=question.top_k)
+
+        def quoted(context: Context) -> str:
+            numbers = {passage.hit.chunk.id: passage.number for passage in context.passages}
+            shown = ((one.text, numbers[one.chunk_id]) for one in said if one.chunk_id in numbers)
+            return "\n\n".join(quotations(run, text, context, [number], most=1) for text, number in shown)
+
+        writes = not said or resources.chat_models.is_language_model
+        return (hits, WritingPlan() if writes else WritingPlan(quoting=quoted)) if hits else None
 
     def _about_attachments(self, run: AgentRun) -> Iterator[Event]:
         """The same, over passages that are in no store and are gone afterwards (R-A2)."""

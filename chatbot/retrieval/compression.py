@@ -5,7 +5,6 @@ Seed 000, GPT Researcher's ContextCompressor (R-A1, R-A2): split, embed on the f
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -14,6 +13,7 @@ import numpy as np
 
 from ..errors import CancelledError, LoadError
 from ..protocols import Chunker, Embedder
+from ..questions.whole import asks_of_all
 from ..request import RequestContext
 from ..schema import ATTACHMENTS, Chunk, Document, Matrix, SearchHit, StepTiming, Threshold, Usage
 from .pipeline import Retrieval, with_rank
@@ -22,19 +22,6 @@ MOST_PASSAGES = 2000
 """What can be embedded while somebody waits; more belongs into the knowledge base."""
 BATCH, LOCAL_BATCH = 128, 8
 """Passages that are embedded between two looks at the cancellation; in this process, less than a second's work."""
-_THIS = r"(?:this|it|these|they|the (?:attached )?(?:file|document|report|paper|article|page|text)s?)"
-_ABOUT_ALL = re.compile(
-    r"\b(?:summar\w+|overview|outline|tl;?dr|(?:key|main) (?:points|findings|topics|messages)"
-    rf"|what(?: is|'s| are) {_THIS}(?: all)? about|what does {_THIS} (?:say|cover|deal with)"
-    rf"|what (?:kind|sort|type) of \w+ (?:is|are) {_THIS}|what(?: is|'s) (?:attached|in {_THIS})"
-    rf"|(?:who|when|where) (?:has |have |was |were |is |are )?(?:wrote|written|made|published|issued) {_THIS}"
-    rf"|(?:who|when|where) (?:was|were|is|are) {_THIS} (?:written|made|published|issued|from|by|dated)"
-    r"|(?:the|its) (?:author|title|publisher|publication date|date of publication)s?"
-    r"|resum\w*|de qué trata\w*|quién (?:lo |la )?escribió|autor(?:es)?"
-    r"|résum\w+|de quoi (?:parle|traite|s'agit)\w*|qui (?:l')?a écrit|auteurs?)\b",
-    re.IGNORECASE,
-)
-"""Asks for what no one passage says, or only the first page: what it is about, who wrote it and when."""
 RESERVED = 1
 """Passages from the beginning that such a question gets at least, whatever is closer."""
 
@@ -66,7 +53,7 @@ class Compressor:
         vectors = self._embed(texts, request)
         cosines = vectors @ self._embedder.embed_query(query, request=request)
         scores = (1 + np.clip(cosines, -1, 1)) / 2
-        about_all = bool(_ABOUT_ALL.search(query))
+        about_all = asks_of_all(query)
         most = max(0, top_k - RESERVED) if about_all else top_k
         close = [place for place in np.argsort(-scores, kind="stable")[:most] if cosines[place] >= self._least]
         found = dict.fromkeys(close, "vector")

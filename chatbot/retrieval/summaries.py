@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..protocols import Store
-from ..schema import SUMMARY_ORDINAL, Chunk, SearchHit
+from ..schema import SUMMARY_ORDINAL, Chunk, DocumentRecord, SearchHit
 from ..text import Analyzer, sentences
 from .pipeline import with_rank
 
@@ -17,8 +18,16 @@ SHARE = 0.5
 """Of a sentence's words a passage has that it is said from: a model writes in words of its own."""
 KEPT = 2_000
 """Summaries of a store whose sources are known: their whole report is read once to find them."""
-Said = tuple[frozenset[str], str]
-"""The words of a sentence, and the id of the passage that it is said from."""
+
+
+class Said(NamedTuple):
+    """A sentence of a summary, its words, and the id of the passage that it is said from."""
+
+    text: str
+    words: frozenset[str]
+    chunk_id: str
+
+
 _KNOWN: WeakKeyDictionary[Store, dict[str, list[Said]]] = WeakKeyDictionary()
 
 
@@ -38,15 +47,38 @@ def without_summaries(
     return with_rank([*placed.values()][:top_k])
 
 
+def of_whole_report(
+    record: DocumentRecord, store: Store, analyzer: Analyzer, *, top_k: int
+) -> tuple[tuple[SearchHit, ...], list[Said]]:
+    """At most ``top_k`` passages that say what a report is about, and the sentences of its summary.
+
+    Its first passage, those that the summary is said from, and where these are fewer more of its beginning; of a table,
+    whose summary counts its rows, that itself. None of a report of an older system, whose passages have other ids.
+    """
+    *ids, last = record.chunk_ids()
+    summary = store.get([last])
+    said = [sentence for one in summary for sentence in _sentences(one, store, analyzer)]
+    leading = [one.chunk_id for one in said] or [one.id for one in summary]
+    wanted = list(dict.fromkeys([*ids[: len(said)][:1], *leading, *ids[:top_k]]))[:top_k]
+    hits = [
+        SearchHit(chunk, found_by=("summary" if chunk.id in leading else "beginning",)) for chunk in store.get(wanted)
+    ]
+    return with_rank(hits), said
+
+
 def _sources(summary: Chunk, query: str, store: Store, analyzer: Analyzer) -> list[Chunk]:
+    asked = {*analyzer.terms(query)}
+    nearest = sorted(_sentences(summary, store, analyzer), key=lambda said: -len(asked & said.words))
+    return store.get([*dict.fromkeys(one.chunk_id for one in nearest)][:SOURCES])
+
+
+def _sentences(summary: Chunk, store: Store, analyzer: Analyzer) -> list[Said]:
     known = _KNOWN.setdefault(store, {})
     if summary.id not in known:  # an id has a version: what it names never changes
         if len(known) >= KEPT:
             known.clear()
         known[summary.id] = _said_from(summary, store, analyzer)
-    asked = {*analyzer.terms(query)}
-    nearest = sorted(known[summary.id], key=lambda said: -len(asked & said[0]))
-    return store.get([*dict.fromkeys(id for _, id in nearest)][:SOURCES])
+    return known[summary.id]
 
 
 def _said_from(summary: Chunk, store: Store, analyzer: Analyzer) -> list[Said]:
@@ -58,8 +90,11 @@ def _said_from(summary: Chunk, store: Store, analyzer: Analyzer) -> list[Said]:
         and Chunk.version_of(chunk.id) == version
         and chunk.metadata == summary.metadata
     ]
-    said = [frozenset(analyzer.terms(text)) for text in sentences(summary.text) if summary.title not in text]
-    found = [
-        (terms, max(passages, key=lambda one: len(terms & one[1]), default=("", terms))) for terms in said if terms
-    ]
-    return [(terms, id) for terms, (id, own) in found if id and len(terms & own) >= SHARE * len(terms)]
+    found = list[Said]()
+    for text in sentences(summary.text):
+        words = frozenset(analyzer.terms(text))
+        if words and summary.title not in text:
+            id, own = max(passages, key=lambda one: len(words & one[1]), default=("", set[str]()))
+            if id and len(words & own) >= SHARE * len(words):
+                found.append(Said(text, words, id))
+    return found

@@ -32,7 +32,17 @@ from chatbot.schema import (
 from chatbot.services import Services
 from tests.agents.conftest import question, scope
 from tests.conftest import write_report
-from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, Reply
+from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Reply
+from tests.ingestion.helpers import ingest
+
+PERU = """# Peru
+
+The country lies on the coast and has a long history of trade.
+
+## People
+
+Most of the people live in the highlands of the west and of the south. Few of them move.
+"""
 
 
 def run(services: Services, asked: Question) -> list[Event]:
@@ -59,6 +69,46 @@ def test_an_unknown_mode_lists_the_valid_ones(services: Services) -> None:
     with pytest.raises(UnknownNameError) as raised:
         services.answering.agent("clairvoyant")
     assert raised.value.details[0]["valid_values"] == AGENTS.names()
+
+
+@pytest.mark.usefixtures("kenya", "mali")
+class TestAboutOneReport:
+    """No passage is near to "What is this report about?": it is answered all the same, from what says most of it."""
+
+    ASKED = "What is this report about?"
+
+    def test_a_model_gets_the_passages_that_say_most(self, strict: Services, server: FakeOpenAI) -> None:
+        server.chat(Reply(["It is about gold [1]."]))
+        given = answer(run(strict, question(self.ASKED, country_name="Mali", year=2021)))
+        assert given.answered
+        assert {hit.chunk.document_name for hit in given.trace.hits} == {"Mali: Country Report 2021"}
+        assert "Gold is the most important export" in server.received(CHAT)[-1].body["messages"][-1]["content"]
+
+    def test_without_a_model_the_sentences_of_its_summary_are_quoted(self, services: Services, tmp_path: Path) -> None:
+        with Services(services.settings.override(chat_model="extractive", summaries="extractive")) as opened:
+            path = tmp_path / "peru.md"
+            path.write_text(PERU, encoding="utf-8")
+            ingest(opened, path)
+            given = answer(run(opened, question(self.ASKED, document_name="Peru")))
+            assert given.answered
+            assert given.response.count("“") == 2
+            assert "“The country lies on the coast and has a long history of trade.” [1]" in given.response
+            assert "“Most of the people live in the highlands of the west and of the south.” [2]" in given.response
+
+    def test_of_several_reports_in_scope_it_is_a_search(self, strict: Services, server: FakeOpenAI) -> None:
+        assert not answer(run(strict, question(self.ASKED))).answered
+        assert server.calls(CHAT) == 0
+
+    def test_what_asks_for_something_in_it_is_a_search(self, strict: Services) -> None:
+        asked = question("What does this report say about inflation?", country_name="Mali", year=2021)
+        assert not answer(run(strict, asked)).answered
+
+    def test_rows_of_an_older_system_are_searched(self, strict: Services, server: FakeOpenAI) -> None:
+        """Its passages cannot be asked for by their ids."""
+        row = {"_id": "old", "document_name": "Old", "data": "Of old times.", "country_name": "Chad", "year": 1999}
+        strict.storage.database[strict.settings.chunk_collections[0]].insert_one(row)
+        assert not answer(run(strict, question(self.ASKED, country_name="Chad"))).answered
+        assert server.calls(CHAT) == 0
 
 
 @pytest.mark.usefixtures("kenya", "mali")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.retrieval.summaries import without_summaries
+from chatbot.retrieval.summaries import of_whole_report, without_summaries
 from chatbot.schema import Scope
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -64,3 +64,38 @@ def test_a_table_is_counted_by_its_summary_alone(settings: Settings, tmp_path: P
         found = services.answering.retriever().retrieve("table of rows", top_k=1, scope=Scope(), method="bm25").hits
         store, words = services.vectors.store, analyzer("english")
         assert without_summaries(found, "table of rows", store, words, top_k=1) == found
+
+
+def test_what_says_most_of_a_report_is_its_beginning_and_what_its_summary_is_said_from(
+    settings: Settings, tmp_path: Path
+) -> None:
+    with Services(settings.override(summaries="extractive")) as services:
+        ingest(services, write(tmp_path, REPORT))
+        store, (record,) = services.vectors.store, services.storage.documents.all()
+        hits, said = of_whole_report(record, store, analyzer("english"), top_k=3)
+        assert [(hit.rank, hit.chunk.section, hit.found_by) for hit in hits] == [
+            (1, "", ("summary",)),
+            (2, "People", ("summary",)),
+            (3, "Land", ("beginning",)),
+        ]
+        assert said[0].text == "The country lies on the coast and has a long history of trade."
+        assert {one.chunk_id for one in said} == {hit.chunk.id for hit in hits[:2]}
+        assert len(of_whole_report(record, store, analyzer("english"), top_k=1)[0]) == 1
+
+
+def test_of_a_report_without_a_summary_it_is_the_beginning(settings: Settings, tmp_path: Path) -> None:
+    with Services(settings.override(summaries="off")) as services:
+        ingest(services, write(tmp_path, REPORT))
+        store, (record,) = services.vectors.store, services.storage.documents.all()
+        hits, said = of_whole_report(record, store, analyzer("english"), top_k=2)
+        assert [hit.chunk.section for hit in hits] == ["", "People"]
+        assert said == []
+
+
+def test_of_a_table_it_is_the_summary_that_counts_its_rows(settings: Settings, tmp_path: Path) -> None:
+    with Services(settings.override(summaries="extractive")) as services:
+        ingest(services, write(tmp_path, "country_name,year,harvest\nKenya,2021,12\nMali,2022,13\n", "table.csv"))
+        store, (record,) = services.vectors.store, services.storage.documents.all()
+        hits, said = of_whole_report(record, store, analyzer("english"), top_k=2)
+        assert "2 rows" in hits[0].chunk.text
+        assert (len(hits), said) == (2, [])
