@@ -79,6 +79,10 @@ class PrefetchingEmbedder(Embedder, Protocol):
 class Cache(Protocol):
     """Values by level and key, for all workers. Errors and abstentions are not for it."""
 
+    @property
+    def enabled(self) -> bool:
+        """False: it keeps nothing, and counts nothing."""
+
     def get(
         self, level: Literal["embedding", "response", "query"], key: str, *, request: RequestContext | None = None
     ) -> Any:

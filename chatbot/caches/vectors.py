@@ -89,6 +89,11 @@ class StoredVectors:
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
+    @property
+    def enabled(self) -> bool:
+        """See `protocols.Cache`."""
+        return self._cache.enabled
+
     def get(self, model_id: str, text: str, *, request: RequestContext | None = None) -> Vector | None:
         """From the database; the look is counted for ``request``."""
         found = self._cache.get("embedding", cache_key(model_id, normalise(text)), request=request)
@@ -111,6 +116,7 @@ class CachedEmbedder:
         self._inner = inner
         self._shipped = shipped
         self._kept = None if inner.local else kept
+        self._counts = kept is not None and kept.enabled
         self._recent: dict[str, Vector] = {}
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(thread_name_prefix="embed")  # started by the first question
@@ -152,10 +158,13 @@ class CachedEmbedder:
         return self._asked(text, request) if recent is None else recent
 
     def _is_at_hand(self, text: str, request: RequestContext | None) -> bool:
-        known = text in self._recent
-        if known and request is not None:
-            request.meter.count_lookup("embedding", hit=True)
+        if known := text in self._recent:
+            self._count(request, hit=True)
         return known
+
+    def _count(self, request: RequestContext | None, *, hit: bool) -> None:
+        if request is not None and self._counts:
+            request.meter.count_lookup("embedding", hit=hit)
 
     def _asked(self, text: str, request: RequestContext | None) -> Vector:
         """The vector of a question that is not at hand, and is from now on."""
@@ -165,9 +174,9 @@ class CachedEmbedder:
         if vector is None:
             vector = self._inner.embed_query(text, request=request)
             if self._kept:
-                self._kept.put(name, text, vector)
-            elif request is not None:
-                request.meter.count_lookup("embedding", hit=False)
+                self._kept.put(name, text, vector)  # its look was counted there
+            else:
+                self._count(request, hit=False)
         with self._lock:
             self._recent[text] = vector
             if len(self._recent) > RECENT:

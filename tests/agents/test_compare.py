@@ -127,6 +127,23 @@ class TestKeyless:
         assert told.answer.response == "Compare what of Kenya and Mali? Both have, among others: Population."
         assert not told.answer.answered
 
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "What changed in Kenya between the 2021 and the 2025 report?",
+            "What has changed in Kenya between 2021 and 2025?",
+            "What's new between the 2021 and 2025 editions on Kenya?",
+        ],
+    )
+    def test_what_changed_is_a_comparison_without_an_aspect(self, many: Bench, query: str) -> None:
+        told = many.ask("auto", query=query)
+        assert told.items("plan") == ["2021", "2025"]
+        assert told.answer.response.startswith("Compare what of 2021 and 2025? Both have, among others: ")
+
+    @pytest.mark.parametrize("query", ["What new roads did Kenya build?", "What is different about Kenya?"])
+    def test_what_is_new_of_one_is_none(self, keyless: Bench, query: str) -> None:
+        assert keyless.ask("auto", query=query).items("plan") == []
+
     def test_three_reports_of_a_country(self, many: Bench) -> None:
         told = many.ask("compare", query="What is the population growth rate?", scope=chosen("Kenya"))
         assert told.items("plan") == [f"Kenya: Country Report {year}" for year in (2021, 2023, 2025)]
