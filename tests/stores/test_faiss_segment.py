@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from chatbot.schema import Matrix, Scope, Values
 from chatbot.stores.faiss import segment as segments
+from chatbot.stores.faiss import snapshot
 from chatbot.stores.faiss.clusters import Clusters
 from chatbot.stores.faiss.rows import Column, Rows
 from chatbot.stores.faiss.segment import Segment
@@ -48,7 +50,9 @@ def clustered(exact: Segment) -> Segment:
 def stored(clustered: Segment, tmp_path_factory: pytest.TempPathFactory) -> Segment:
     """The same rows in a snapshot's file."""
     key = SnapshotKey("corpus", ("chunks",), ("year",), "embedding", DIMENSIONS, "english")
-    return write_snapshot(tmp_path_factory.mktemp("index"), key, Snapshot(1, 1, 1, {}, (clustered,)))[0]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(snapshot, "LARGE_BYTES", 0)
+        return write_snapshot(tmp_path_factory.mktemp("index"), key, Snapshot(1, 1, 1, {}, (clustered,)))[0]
 
 
 @pytest.fixture(autouse=True)
@@ -133,6 +137,12 @@ def test_from_a_file_the_same_is_found(
         assert stored.nearest(query, top_k=top_k, scope=scope) == found
         ids = [chunk_id for _, chunk_id in found]
         assert stored.scores_of(query, ids) == {chunk_id: score for score, chunk_id in found}
+
+
+def test_of_few_vectors_there_are_no_short_ones(clustered: Segment, tmp_path: Path) -> None:
+    key = SnapshotKey("corpus", ("chunks",), ("year",), "embedding", DIMENSIONS, "english")
+    (written,) = write_snapshot(tmp_path, key, Snapshot(1, 1, 1, {}, (clustered,)))
+    assert (written.short, written.stored) == (None, None)
 
 
 def test_of_a_file_few_whole_vectors_are_read_and_none_is_mapped(stored: Segment, vectors: Matrix) -> None:

@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 FORMAT = 6
 CURRENT = "current"
 ALIGNMENT = 64
+LARGE_BYTES = 256_000_000
+"""Vectors of a segment, from which on short ones are kept, too: less may be mapped and is searched faster so."""
 STRAY_SECONDS = 3600.0
 """A segment's file that nothing names is deleted when it is so old: another process may be about to name it."""
 Arrays = dict[str, NDArray[Any]]
@@ -112,7 +114,7 @@ def _delete_strays(folder: Path, named: set[str]) -> None:
 def _written(folder: Path, segment: Segment) -> Segment:
     rows, file = segment.rows, uuid.uuid4().hex
     clusters = segment.clusters
-    short = ShortVectors.of(rows.vectors) if clusters else None
+    short = ShortVectors.of(rows.vectors) if clusters and rows.vectors.nbytes >= LARGE_BYTES else None
     arrays: Arrays = {
         "ids": rows.ids,
         "documents": rows.documents.codes,
