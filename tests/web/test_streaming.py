@@ -212,7 +212,7 @@ class TestLateFailures:
 
     @pytest.mark.parametrize("raw", [b"<html>login</html>", b": nothing\n\n"])
     def test_a_model_that_says_nothing_at_all_is_an_error(self, port, server, services, raw) -> None:
-        server.chat(Reply(raw=raw))
+        server.chat(Reply(raw=raw, silent_before=0.5))  # sooner it may still be an answer of 503
         assert names(ask(port, query=QUESTION))[-1] == "error"
         assert stored(services) == (0, 0)
 
