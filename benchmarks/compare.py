@@ -31,6 +31,7 @@ import numpy as np
 
 from benchmarks import ingest_throughput
 from benchmarks.approximate_search import make_vectors
+from benchmarks.kept import KeptConnection
 from chatbot.database.rows import decode_vector
 from chatbot.embedders.minilm import FOLDER as MODEL
 from chatbot.services import Services
@@ -165,7 +166,8 @@ def served(folder: Path) -> Iterator[tuple[str, float]]:
             url = next(word for line in own.stdout for word in line.split() if word.startswith("http://"))
             while not is_ready(url):
                 time.sleep(0.1)
-            ask(url, "What is the population of Kenya?")
+            with KeptConnection(url) as client:
+                ask(client, "What is the population of Kenya?")
             yield url, time.perf_counter() - began
         finally:
             own.terminate()
@@ -181,14 +183,12 @@ def is_ready(url: str) -> bool:
     return bool(samples["total"]) and samples["ready"] == samples["total"]
 
 
-def ask(url: str, question: str) -> float:
+def ask(client: KeptConnection, question: str) -> float:
     """Milliseconds until the whole answer is there."""
-    request = urllib.request.Request(
-        f"{url}/query", json.dumps({"query": question}).encode(), {"Content-Type": "application/json"}
-    )
     began = time.perf_counter()
-    with urllib.request.urlopen(request) as response:
-        assert json.load(response)["response"]
+    status, answer = client.request("POST", "/query", {"query": question})
+    assert status == 200, answer
+    assert json.loads(answer)["response"]
     return (time.perf_counter() - began) * 1000
 
 
@@ -218,12 +218,13 @@ def throughput(url: str, number: int) -> float:
 
     def client(place: int) -> int:
         count = 0
-        while time.monotonic() < end:
-            for question in questions(1000 * (place + 1) + 100 * number + count):
-                ask(url, question)
-                count += 1
-                if time.monotonic() >= end:
-                    break
+        with KeptConnection(url) as connection:
+            while time.monotonic() < end:
+                for question in questions(1000 * (place + 1) + 100 * number + count):
+                    ask(connection, question)
+                    count += 1
+                    if time.monotonic() >= end:
+                        break
         return count
 
     with ThreadPoolExecutor(CLIENTS) as pool:
@@ -246,7 +247,8 @@ def question(peers: Sequence[str], rounds: int, _size: int) -> list[Row]:
         rates: dict[str, list[float]] = {peer: [] for peer in urls}
         for number in range(rounds):
             for peer, url in urls.items():
-                times[peer] += [ask(url, one) for one in questions(number)]
+                with KeptConnection(url) as client:
+                    times[peer] += [ask(client, one) for one in questions(number)]
                 rates[peer].append(throughput(url, number))
     return [
         {"peer": peer, "passages": count, "p50, ms": round(statistics.median(times[peer]), 1),

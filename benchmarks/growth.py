@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
 import random
 import statistics
 import tempfile
 import threading
 import time
-import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +24,7 @@ from pathlib import Path
 
 import pycountry
 
+from benchmarks.kept import KeptConnection
 from chatbot.factory import close_app, create_app
 from chatbot.schema import Chunk, DocumentRecord
 from chatbot.services import Services
@@ -122,16 +120,14 @@ class Library:
 
     count: int
     services: Services
-    url: str
+    client: KeptConnection
     seconds: float
 
     def request(self, path: str, body: object | None) -> tuple[float, float]:
         """Milliseconds until the whole answer is there, and those of them that this process computed."""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"})
         started, computed = time.perf_counter(), time.process_time()
-        with urllib.request.urlopen(request) as response:
-            response.read()
+        status, answer = self.client.request("GET" if body is None else "POST", path, body)
+        assert status == 200, answer
         return (time.perf_counter() - started) * 1000, (time.process_time() - computed) * 1000
 
     def change(self, number: int) -> None:
@@ -156,7 +152,8 @@ def library(folder: Path, count: int) -> Iterator[Library]:
     server = Server(app, settings)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
-    yield Library(count, services, f"http://127.0.0.1:{listening.getsockname()[1]}", seconds)
+    with KeptConnection(f"http://127.0.0.1:{listening.getsockname()[1]}") as client:
+        yield Library(count, services, client, seconds)
     server.should_exit = server.force_exit = True
     thread.join()
     close_app(app)

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.compare import COUNTRIES, RESULTS, TOPICS, is_ready, keep
+from benchmarks.kept import KeptConnection
 
 SERVERS = {"app.py": ["app.py"], "gunicorn": ["-m", "gunicorn", "app:app"]}
 LOOK_SECONDS, PATIENCE, GROWTH = 5.0, 60.0, 1.05
@@ -37,8 +38,9 @@ KINDS, SHARES = ("ask", "scoped", "stream", "closed", "search", "facets", "list"
 class Traffic:
     """What some people do, and how it went. Thread-safe."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._own = threading.local()
         self._lock = threading.Lock()
         self.times: dict[str, list[float]] = defaultdict(list)
         self.errors: list[str] = []
@@ -103,25 +105,25 @@ class Traffic:
 
     def request(self, kind: str, method: str, path: str, body: Any = None, *, read: int | None = None) -> bytes:
         """The response, or as many bytes as are ``read`` of it; empty where it failed."""
-        is_form = isinstance(body, bytes)
-        headers = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}" if is_form else "application/json"}
-        data = body if is_form or body is None else json.dumps(body)
+        sent = f"multipart/form-data; boundary={BOUNDARY}" if isinstance(body, bytes) else "application/json"
         began = time.perf_counter()
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
         try:
-            connection.request(method, path, data, headers)
-            response = connection.getresponse()
-            text = response.read(read)
-            problem = f"{response.status} {text[:200]!r}" if response.status >= 400 or b"event: error" in text else ""
+            status, text = self._connection().request(method, path, body, kind=sent, read=read)
+            problem = f"{status} {text[:200]!r}" if status >= 400 or b"event: error" in text else ""
         except (OSError, http.client.HTTPException) as error:
             text, problem = b"", repr(error)
-        finally:
-            connection.close()
         with self._lock:
             self.times[kind].append((time.perf_counter() - began) * 1000)
             if problem:
                 self.errors.append(f"{kind}: {problem}")
         return b"" if problem else text
+
+    def _connection(self) -> KeptConnection:
+        """The calling thread's own."""
+        if not hasattr(self._own, "connection"):
+            self._own.connection = KeptConnection(self._url, timeout=PATIENCE)
+        found: KeptConnection = self._own.connection
+        return found
 
 
 def resident_mb(root: int) -> float:
@@ -154,7 +156,7 @@ def soak(server: str, minutes: float, people: int, port: int) -> int:
         try:
             while not is_ready(f"http://127.0.0.1:{port}"):
                 time.sleep(0.5)
-            return play(server, Traffic(port), process.pid, minutes, people)
+            return play(server, Traffic(f"http://127.0.0.1:{port}"), process.pid, minutes, people)
         finally:
             process.terminate()
             process.wait()

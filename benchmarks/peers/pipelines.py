@@ -48,6 +48,7 @@ class MiniLM:
 def serve(retrieve) -> str:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # else each response but a connection's first takes 40 ms more
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -29,12 +29,19 @@ class Event:
 @contextmanager
 def served(app: Flask) -> Iterator[int]:
     """The port. Closed with the server are its connections."""
+    with running(app) as (_, port):
+        yield port
+
+
+@contextmanager
+def running(app: Flask) -> Iterator[tuple[Server, int]]:
+    """The server itself, and its port."""
     listening = listen("127.0.0.1", 0)
     server = Server(app, app.extensions["services"].settings)
     thread = threading.Thread(target=server.run, args=([listening],), name="server")
     thread.start()
     try:
-        yield listening.getsockname()[1]
+        yield server, listening.getsockname()[1]
     finally:
         server.should_exit = server.force_exit = True
         thread.join(30)

@@ -20,7 +20,7 @@ from chatbot.web import front, server
 from chatbot.web.front import GoneError, environ_of, read_body, start
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.web.conftest import QUESTION
-from tests.web.live import Connection, served
+from tests.web.live import Connection, running, served
 
 MANY = 12
 """More than the threads of these tests, which are two."""
@@ -134,6 +134,18 @@ def test_requests_on_one_connection_keep_apart(app: Flask) -> None:
         while not text.endswith(b"two"):
             text += connection.recv(10_000) or pytest.fail(f"closed after {text!r}")
     assert [part for part in (b"one", b"nothing", b"two") if part in text] == [b"one", b"nothing", b"two"]
+
+
+def test_nothing_that_is_written_waits_for_the_client_to_confirm_what_was_before(app: Flask) -> None:
+    """Nagle's algorithm: 40 ms for each response on a kept connection, and for each word of a stream."""
+    with (
+        running(app) as (own, port),
+        raw(port, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n") as connection,
+    ):
+        assert connection.recv(1000)
+        (open_one,) = own.server_state.connections
+        accepted = open_one.transport.get_extra_info("socket")  # type: ignore[union-attr]
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
