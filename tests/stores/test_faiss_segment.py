@@ -14,7 +14,7 @@ from chatbot.stores.faiss import snapshot
 from chatbot.stores.faiss.clusters import Clusters
 from chatbot.stores.faiss.rows import Column, Rows
 from chatbot.stores.faiss.segment import Segment
-from chatbot.stores.faiss.short_vectors import ShortVectors
+from chatbot.stores.faiss.short_vectors import ShortVectors, shortened
 from chatbot.stores.faiss.snapshot import Snapshot, SnapshotKey, write_snapshot
 
 ROWS, DIMENSIONS, TOPICS = 6000, 64, 60
@@ -162,7 +162,8 @@ def test_short_vectors_leave_out_none_of_the_nearest(top_k: int) -> None:
     made[100:140] = made[100]
     made /= np.linalg.norm(made, axis=1, keepdims=True)
     made[7] = 0.0
-    short, rows = ShortVectors.of(made), np.arange(2000)
+    steps, error, rows = np.empty(2000, dtype=np.float32), np.zeros(1), np.arange(2000)
+    short = ShortVectors(np.vstack(list(shortened(made, steps, error))), steps, error[0])
 
     for query in (made[0], made[1], made[101], np.eye(1, DIMENSIONS, dtype=np.float32)[0]):
         cosines = made @ query

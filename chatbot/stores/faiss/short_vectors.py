@@ -34,19 +34,6 @@ class ShortVectors:
     steps: Floats
     error: float
 
-    @classmethod
-    def of(cls, vectors: Matrix) -> ShortVectors:
-        """Rows of zeros stay so."""
-        codes, steps = np.empty(vectors.shape, dtype=np.int8), np.empty(len(vectors), dtype=np.float32)
-        error = 0.0
-        for part in _parts(len(vectors)):
-            whole = vectors[part]
-            steps[part] = np.abs(whole).max(axis=1, initial=0.0) / LARGEST
-            step = steps[part, None]
-            codes[part] = np.rint(whole / np.maximum(step, np.finfo(np.float32).tiny))
-            error = max(error, float(np.linalg.norm(whole - codes[part] * step, axis=1).max(initial=0.0)))
-        return cls(codes, steps, error)
-
     def nearest(self, vector: Vector, rows: Places, top_k: int) -> Places:
         """Those of the rows that may be among the ``top_k`` nearest to ``vector``, which has length 1."""
         if len(rows) <= top_k:
@@ -59,6 +46,20 @@ class ShortVectors:
         least = np.partition(cosines, -top_k)[-top_k] - 2 * self.error
         near: Places = rows[cosines >= least]
         return near
+
+
+def shortened(vectors: Matrix, steps: Floats, error: NDArray[np.float64]) -> Iterator[NDArray[np.int8]]:
+    """The codes, some rows at once, so that nobody has to hold them all; rows of zeros stay so.
+
+    ``steps``, shape (rows,), and ``error``, shape (1,), which begins as 0, are filled in meanwhile.
+    """
+    for part in _parts(len(vectors)):
+        whole = vectors[part]
+        steps[part] = np.abs(whole).max(axis=1, initial=0.0) / LARGEST
+        step = steps[part, None]
+        codes = np.rint(whole / np.maximum(step, np.finfo(np.float32).tiny)).astype(np.int8)
+        error[0] = max(error[0], np.linalg.norm(whole - codes * step, axis=1).max(initial=0.0))
+        yield codes
 
 
 def _parts(count: int) -> Iterator[slice]:

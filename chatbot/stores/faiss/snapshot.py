@@ -15,7 +15,7 @@ import logging
 import os
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,21 +23,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...schema import Matrix
 from ..keywords import Postings
 from .clusters import Clusters, faiss
 from .rows import Column, Rows
 from .segment import Segment
-from .short_vectors import ShortVectors, WholeVectors
+from .short_vectors import ShortVectors, WholeVectors, shortened
 
 log = logging.getLogger(__name__)
-FORMAT = 6
+FORMAT = 7
 CURRENT = "current"
 ALIGNMENT = 64
 LARGE_BYTES = 256_000_000
 """Vectors of a segment, from which on short ones are kept, too: less may be mapped and is searched faster so."""
 STRAY_SECONDS = 3600.0
 """A segment's file that nothing names is deleted when it is so old: another process may be about to name it."""
-Arrays = dict[str, NDArray[Any]]
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """An array that is made while it is written: it may be as large as what else is in memory."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    made: Iterator[Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +122,14 @@ def _delete_strays(folder: Path, named: set[str]) -> None:
 
 
 def _written(folder: Path, segment: Segment) -> Segment:
-    rows, file = segment.rows, uuid.uuid4().hex
-    clusters = segment.clusters
-    short = ShortVectors.of(rows.vectors) if clusters and rows.vectors.nbytes >= LARGE_BYTES else None
-    arrays: Arrays = {
+    file = uuid.uuid4().hex
+    _write(folder / file, *_contents(segment))
+    return replace(_read_segment(folder, file), alive=segment.alive)
+
+
+def _contents(segment: Segment) -> tuple[dict[str, Any], dict[str, Array | Pieces]]:
+    rows, clusters = segment.rows, segment.clusters
+    arrays: dict[str, Array | Pieces] = {
         "ids": rows.ids,
         "documents": rows.documents.codes,
         "vectors": rows.vectors,
@@ -128,17 +142,22 @@ def _written(folder: Path, segment: Segment) -> Segment:
         "counts": segment.postings.counts,
         **{f"column/{name}": column.codes for name, column in rows.values.items()},
         **({"clusters": faiss.serialize_index(clusters.index)} if clusters else {}),
-        **({"short": short.codes, "steps": short.steps} if short else {}),
+        **(_short(rows.vectors) if clusters and rows.vectors.nbytes >= LARGE_BYTES else {}),
     }
     header = {
         "documents": rows.documents.values,
         "columns": {name: column.values for name, column in rows.values.items()},
         "share": clusters.share if clusters else 0,
         "unclustered": segment.unclustered,
-        "error": short.error if short else 0,
     }
-    _write(folder / file, header, arrays)
-    return replace(_read_segment(folder, file), alive=segment.alive)
+    return header, arrays
+
+
+def _short(vectors: Matrix) -> dict[str, Array | Pieces]:
+    """In the order in which they are known."""
+    steps, error = np.empty(len(vectors), dtype=np.float32), np.zeros(1)
+    codes = Pieces(np.dtype(np.int8), vectors.shape, shortened(vectors, steps, error))
+    return {"short": codes, "steps": steps, "error": error}
 
 
 def _read_segment(folder: Path, file: str) -> Segment:
@@ -163,12 +182,12 @@ def _read_segment(folder: Path, file: str) -> Segment:
         Clusters(faiss.deserialize_index(np.array(codes)), header["share"]) if codes is not None else None,
         header["unclustered"],
         file,
-        ShortVectors(short, arrays["steps"], header["error"]) if short is not None else None,
+        ShortVectors(short, arrays["steps"], float(arrays["error"][0])) if short is not None else None,
         WholeVectors(folder / file, offsets["vectors"], dimensions) if may_read else None,
     )
 
 
-def _write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
+def _write(path: Path, header: Mapping[str, Any], arrays: Mapping[str, Array | Pieces]) -> None:
     """A line of JSON with the header and the arrays' shapes, then the arrays; in one step."""
     shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
     first = json.dumps({"header": header, "arrays": shapes}).encode() + b"\n"
@@ -177,13 +196,14 @@ def _write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
         file.write(first)
         for array in arrays.values():
             file.write(bytes(-file.tell() % ALIGNMENT))
-            file.write(np.ascontiguousarray(array).data)
+            for piece in array.made if isinstance(array, Pieces) else (array,):
+                file.write(np.ascontiguousarray(piece).data)
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
 
 
-def _map(path: Path) -> tuple[dict[str, Any], Arrays, dict[str, int]]:
+def _map(path: Path) -> tuple[dict[str, Any], dict[str, Array], dict[str, int]]:
     """Header and arrays of a file, and where each begins; the arrays are read when they are looked at.
 
     Raises:
