@@ -1,6 +1,6 @@
 """Production server: `gunicorn app:app`. Every worker can serve any request; state is in the database.
 
-WEB_CONCURRENCY (gunicorn's own variable) sets the number of workers.
+WEB_CONCURRENCY (gunicorn's own variable) sets the number of workers, else there is one for each core, four at most.
 """
 
 import os
@@ -14,6 +14,10 @@ from chatbot.settings import Settings, is_loopback
 
 _settings = Settings.from_env()
 bind = f"{_settings.host}:{_settings.port}"
+if "WEB_CONCURRENCY" not in os.environ:
+    # Python computes on one core for each process; another one takes 150 MB, as all map the same index.
+    _cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = min(_cores, 4)
 worker_class = "chatbot.web.gunicorn_worker.LoopWorker"
 backlog = 2048
 # A worker's heartbeat comes from its loop, which no request holds up.
