@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -21,7 +24,8 @@ from chatbot.stores.faiss import segment
 from chatbot.stores.faiss import store as faiss_store
 from chatbot.stores.faiss.clusters import Clusters
 from chatbot.stores.faiss.rows import RowReader
-from chatbot.stores.faiss.snapshot import CURRENT, STRAY_SECONDS
+from chatbot.stores.faiss.segment import Segment
+from chatbot.stores.faiss.snapshot import CURRENT, STRAY_SECONDS, Snapshot, SnapshotKey, write_snapshot
 from chatbot.stores.faiss.store import FaissStore, build
 from tests.fakes.vectors import vectors
 
@@ -231,6 +235,50 @@ def test_a_reader_far_behind_takes_a_newer_snapshot(
 
     assert reader.count(Scope()) == 240
     assert reads.made == []
+
+
+WINDOWS = pytest.mark.skipif(sys.platform == "win32", reason="one process serves on Windows")
+
+
+@WINDOWS
+def test_of_several_that_begin_at_once_one_builds(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(open_store(tmp_path, database))
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(folder: Path, key: SnapshotKey, made: Snapshot) -> tuple[Segment, ...]:
+        begun.set()
+        assert go_on.wait(30)
+        return write_snapshot(folder, key, made)
+
+    monkeypatch.setattr(faiss_store, "write_snapshot", slow)
+    reads = Reads(monkeypatch)
+    first, second = open_store(tmp_path, database), open_store(tmp_path, database)
+    wanted = answers(first)  # nobody waits for the snapshot in the process that makes it
+    assert begun.wait(30)
+    with ThreadPoolExecutor() as pool:
+        found = pool.submit(answers, second)
+        assert wait([found], timeout=0.5).not_done
+        go_on.set()
+        assert found.result(30) == wanted
+    assert reads.made == [None]
+    first.close()
+
+
+@WINDOWS
+def test_one_that_dies_while_it_builds_keeps_nobody_waiting(tmp_path: Path, database: Database) -> None:
+    fill(open_store(tmp_path, database))
+    builds = "import pathlib, sys, time; from chatbot.stores.faiss.snapshot import only_one\n"
+    builds += "with only_one(pathlib.Path(sys.argv[1])): print('begun', flush=True); time.sleep(60)"
+    command = [sys.executable, "-c", builds, str(tmp_path / "index")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other, ThreadPoolExecutor() as pool:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "begun\n"
+        found = pool.submit(open_store(tmp_path, database).count, Scope())
+        assert wait([found], timeout=0.5).not_done
+        other.kill()
+        assert found.result(30) == ROWS
 
 
 def test_after_a_change_of_everything_all_is_read(

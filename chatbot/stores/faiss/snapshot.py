@@ -13,9 +13,11 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -75,6 +77,25 @@ class Snapshot:
     epoch: int
     vocabulary: dict[str, int]
     segments: tuple[Segment, ...]
+
+
+@contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """One process at a time makes the index that belongs there; the system lets go where it dies.
+
+    Without effect where files cannot be locked: on Windows, where one process serves, or where nothing may be written.
+    """
+    with ExitStack() as stack:
+        if sys.platform != "win32":
+            import fcntl  # there is none on Windows
+
+            try:
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                file = stack.enter_context(folder.with_suffix(".lock").open("a"))
+                fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError as error:
+                log.info("%s cannot be locked (%s): several processes may build the same index.", folder, error)
+        yield
 
 
 def write_snapshot(folder: Path, key: SnapshotKey, snapshot: Snapshot) -> tuple[Segment, ...]:

@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,7 +30,7 @@ from ..keywords import Bm25
 from .index import ChunkIndex
 from .rows import RowReader, stored_ids
 from .segment import Segment
-from .snapshot import Snapshot, SnapshotKey, read_snapshot, write_snapshot
+from .snapshot import Snapshot, SnapshotKey, only_one, read_snapshot, write_snapshot
 
 log = logging.getLogger(__name__)
 SNAPSHOT_ROWS = 2_000
@@ -120,11 +121,13 @@ class FaissStore(MongoChunks):
         marker, position = self._read_marker(), self._changes.position()
         if (marker, position) == (self._marker, self._position):
             return self._index
-        with self._lock:
+        with self._lock, ExitStack() as turn:
             marker, position = self._read_marker(), self._changes.position()
             if (marker, position) == (self._marker, self._position):
                 return self._index  # another search was faster
-            if self._position < 0:
+            if self._position < 0 and not self._adopt_snapshot():
+                # Until it is written: others take it from there, instead of as much memory and time.
+                turn.enter_context(only_one(self._snapshot))
                 self._adopt_snapshot()
             position, changed = self._changes.since(self._position)
             if changed is None and self._adopt_snapshot():  # of a process that is not so far behind
@@ -140,7 +143,7 @@ class FaissStore(MongoChunks):
                     return self._index
                 self._compare()
             self._position, self._marker = position, marker
-            self._keep_up()
+            self._keep_up(turn)
             return self._index
 
     def _read_marker(self) -> int:
@@ -188,19 +191,28 @@ class FaissStore(MongoChunks):
             term_ids=index.term_ids,
         )
 
-    def _keep_up(self) -> None:
-        """Make what is due beside the searches, one thing after the other."""
+    def _keep_up(self, turn: ExitStack) -> None:
+        """Make what is due beside the searches, one thing after the other; ``turn`` ends with it."""
         running = self._upkeep is not None and self._upkeep.is_alive()
         if not running and (self._save_is_due() or any(s.awaits_clusters for s in self._index.segments)):
-            self._upkeep = threading.Thread(target=self._make_what_is_due, name="index upkeep", daemon=True)
+            self._upkeep = threading.Thread(
+                target=self._make_what_is_due, args=(turn.pop_all(),), name="index upkeep", daemon=True
+            )
             self._upkeep.start()
 
     def _save_is_due(self) -> bool:
         return self._unsaved_rows >= SNAPSHOT_ROWS
 
-    def _make_what_is_due(self) -> None:
+    def _make_what_is_due(self, turn: ExitStack) -> None:
+        with turn:
+            self._cluster()
+            self._save()
+
+    def _cluster(self) -> None:
         while waiting := [segment for segment in self._index.segments if segment.awaits_clusters]:
             self._exchange([(waiting[0], waiting[0].clustered())])
+
+    def _save(self) -> None:
         with self._lock:
             index, due = self._index, self._save_is_due()
             snapshot = Snapshot(self._position, self._marker, self._epoch, dict(index.vocabulary), index.segments)
