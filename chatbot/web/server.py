@@ -5,6 +5,7 @@ gunicorn takes it as a worker class, `chatbot.web.gunicorn_worker.LoopWorker` (g
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 import time
@@ -13,6 +14,7 @@ from typing import Any
 
 import uvicorn
 from flask import Flask
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..settings import MEGABYTE, Settings
 from .front import Front
@@ -28,6 +30,21 @@ STOP_SECONDS = 3
 BACKLOG = 2048
 
 
+class _AtOnce(H11Protocol):
+    """What is written goes out at once (TCP_NODELAY).
+
+    Else the second part of a response, and each word of a stream, would wait until the client has said that the part
+    before arrived, which takes it 40 ms. asyncio sees to that only where the listening socket names its protocol, and
+    neither gunicorn's do nor those of `socket.socket(family, kind)`.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        connection = transport.get_extra_info("socket")
+        if connection.family in {socket.AF_INET, socket.AF_INET6}:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        super().connection_made(transport)
+
+
 class Server(uvicorn.Server):
     """Serves one application on sockets that listen already, until it is told to stop."""
 
@@ -41,25 +58,13 @@ class Server(uvicorn.Server):
         )
         super().__init__(
             uvicorn.Config(
-                front, http="h11", ws="none", lifespan="off", interface="asgi3", log_config=None, access_log=False,
+                front, http=_AtOnce, ws="none", lifespan="off", interface="asgi3", log_config=None, access_log=False,
                 proxy_headers=False, server_header=False, backlog=BACKLOG, timeout_graceful_shutdown=stop_seconds,
                 timeout_keep_alive=int(IDLE_SECONDS),
             )
         )  # fmt: skip
         self._limit = connection_limit()
         self._waiting: dict[Any, tuple[object, float]] = {}
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """What is written goes out at once (TCP_NODELAY); connections have it from the socket that accepts them.
-
-        Else the second part of a response, and each word of a stream, would wait until the client has said that the
-        part before arrived, which takes it 40 ms. asyncio sees to that only where a socket names its protocol, and
-        neither gunicorn's do nor those of `socket.socket(family, kind)`.
-        """
-        for listening in sockets or ():
-            if listening.family in {socket.AF_INET, socket.AF_INET6}:
-                listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Ctrl-C and SIGTERM end the server, and nothing else; a second one does not wait."""
