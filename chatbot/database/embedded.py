@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,18 @@ class _Handle:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
+        self.close = _closed_with(self, connection)
 
-    def close(self) -> None:
-        self.connection.close()
 
-    __del__ = close
+def _closed_with(owner: object, connection: sqlite3.Connection) -> Callable[[], object]:
+    """Closes it, at the latest when nobody has ``owner`` any more.
+
+    Not by ``__del__``: of what is collected together nobody knows what goes first, and since Python 3.13 a connection
+    that is still open then is warned of.
+    """
+    end = weakref.finalize(owner, connection.close)
+    end.atexit = False  # threads that are left may be reading
+    return end
 
 
 class EmbeddedBackend:
@@ -50,6 +57,7 @@ class EmbeddedBackend:
         self._local = threading.local()
         self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
         self._writer: Writer | None = None
+        self._close_writer: Callable[[], object] = lambda: None
         self._lock = threading.Lock()
         self._idle = threading.Condition()
         self._active = 0
@@ -77,7 +85,9 @@ class EmbeddedBackend:
     def _get_writer(self) -> Writer:
         with self._lock:
             if self._writer is None:
-                self._writer = Writer(self._open(), seconds=self._busy_seconds)
+                connection = self._open()
+                self._writer = Writer(connection, seconds=self._busy_seconds)
+                self._close_writer = _closed_with(self, connection)
             return self._writer
 
     def _open(self) -> sqlite3.Connection:
@@ -180,8 +190,7 @@ class EmbeddedBackend:
             with self._lock:
                 for handle in list(self._handles):
                     handle.close()
-                if self._writer is not None:
-                    self._writer.connection.close()
+                self._close_writer()
                 self._local, self._writer = threading.local(), None
             self._closing = False
             self._idle.notify_all()

@@ -130,6 +130,20 @@ def test_it_can_be_used_again_after_close(settings: Settings) -> None:
     database.close()
 
 
+def test_connections_are_closed_with_what_nobody_has_any_more(settings: Settings) -> None:
+    """Though nobody closed it; Python 3.13 warns of a connection that is left open."""
+    database = open_database(settings)
+    database["rows"].insert_one({"_id": "a"})
+    backend = database._backend
+    assert isinstance(backend, EmbeddedBackend)
+    opened = [backend._get_writer().connection, backend._reader()]
+    del database, backend
+    gc.collect()
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
+
+
 def test_a_locked_file_is_a_busy_database(settings: Settings, database: Database) -> None:
     """Another process that writes for longer than the wait: an error that says so, and when to try again."""
     database["rows"].insert_one({"_id": "a"})
