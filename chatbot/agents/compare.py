@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from ..grounding.answer import prompt_for
+from ..grounding.changed_figures import Change, changed_figures, changes_table, passages_of
 from ..grounding.figure_list import aligned
 from ..grounding.tables import quotes_table, with_sources
 from ..prompts import on_one_line
@@ -13,10 +14,10 @@ from ..questions.comparison_sides import Side, Sides, sides
 from ..questions.mentions import find_mentions
 from ..questions.wording import list_in_words
 from ..request import RequestContext
-from ..retrieval.aspects import shared_aspects
+from ..retrieval.aspects import newest_reports, shared_aspects
 from ..retrieval.pipeline import Retrieval
 from ..retrieval.subjects import names_missing, with_figures
-from ..schema import Context, Event, Passage, Prompt, Question, Quotation, SearchHit
+from ..schema import Chunk, Context, Event, Passage, Prompt, Question, Quotation, ScopeSummary, SearchHit
 from ..text import count_of, escape_markdown
 from ..words import Say
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_research
@@ -47,9 +48,7 @@ class CompareAgent(BaseAgent):
             yield from answer_text(run, _no_report(compared.compared, run.say) or run.say(NOTHING_TO_COMPARE), scope)
             return
         yield run.step("plan", "What is compared", items=[side.name for side in ready])
-        if compared.bare and (aspects := self._aspects(ready)):
-            yield run.step("aspects", "What they have in common", items=aspects)
-            yield from answer_text(run, _offer(ready, aspects, run.say), scope)
+        if compared.bare and (yield from self._compared_whole(run, compared, ready, scope)):
             return
         yield run.step("search", f"{count_of(len(ready), 'search')} at once")
         searches = [Search(side.name, side.query, side.scope, question.top_k) for side in ready]
@@ -58,16 +57,34 @@ class CompareAgent(BaseAgent):
             return
         closest = balanced(found)
         found = [_of_its_year(side, one) for side, one in zip(ready, found, strict=True)]
-        hits = balanced(found)
-        if is_empty(run, hits) and not self._is_named(ready, found):
+        if is_empty(run, balanced(found)) and not self._is_named(ready, found):
             yield from answer_empty(run, scope, closest)
             return
-        comparison = _Comparison(run, compared, ready, found)
-        way = WritingPlan(comparison.prompt, comparison.quoting, comparison.finish)
-        yield from answer_from(run, scope, hits, way, tokens=self._resources.settings.deep_context_tokens)
+        yield from self._answer(run, scope, _Comparison(run, compared, ready, found), found)
 
-    def _aspects(self, asked: Sequence[Side]) -> list[str]:
-        return shared_aspects([side.scope for side in asked], self._resources.catalog, self._resources.store)
+    def _compared_whole(
+        self, run: AgentRun, every: Sides, ready: Sequence[Side], scope: ScopeSummary
+    ) -> Generator[Event, None, bool]:
+        """Where it is not said what is compared: the figures that changed, else what could be; False = neither."""
+        catalog, store = self._resources.catalog, self._resources.store
+        reports = [newest_reports(side.scope, catalog, store) for side in ready]
+        if changes := changed_figures(reports):
+            yield run.step(
+                "changes", "Figures that differ", items=[change.indicator for change in changes[:MOST_NAMED]]
+            )
+            found = [_holding(passages_of(changes, side), chunks) for side, chunks in enumerate(reports)]
+            yield from self._answer(run, scope, _Comparison(run, every, ready, found, changes), found)
+        elif aspects := shared_aspects(reports):
+            yield run.step("aspects", "What they have in common", items=aspects)
+            yield from answer_text(run, _offer(ready, aspects, run.say), scope)
+        return bool(changes or aspects)
+
+    def _answer(
+        self, run: AgentRun, scope: ScopeSummary, comparison: _Comparison, found: Sequence[Retrieval | None]
+    ) -> Iterator[Event]:
+        way = WritingPlan(comparison.prompt, comparison.quoting, comparison.finish)
+        tokens = self._resources.settings.deep_context_tokens
+        yield from answer_from(run, scope, balanced(found), way, tokens=tokens)
 
     def _is_named(self, asked: Sequence[Side], found: Sequence[Retrieval | None]) -> bool:
         """Whether a passage has all the words of its side's question: that is short, and its scores are low.
@@ -96,8 +113,16 @@ def _of_its_year(side: Side, found: Retrieval | None) -> Retrieval | None:
 class _Comparison:
     """What is written of the sides."""
 
-    def __init__(self, run: AgentRun, every: Sides, ready: Sequence[Side], found: Sequence[Retrieval | None]) -> None:
+    def __init__(
+        self,
+        run: AgentRun,
+        every: Sides,
+        ready: Sequence[Side],
+        found: Sequence[Retrieval | None],
+        changes: Sequence[Change] = (),
+    ) -> None:
         self._run = run
+        self._changes = changes
         self._every = every
         self._ready = ready
         self._mentions = find_mentions(run.question.search_text, run.resources.catalog, run.question.scope)
@@ -116,7 +141,10 @@ class _Comparison:
         return prompt_for(question, context, rules="compare_system", asked="compare_user", sides="\n".join(lines))
 
     def quoting(self, context: Context) -> str:
-        """Each side answers its own question, which has no word of the others."""
+        """The figures that changed; else each side answers its own question, which has no word of the others."""
+        names = [side.name for side in self._ready]
+        if changed := changes_table(self._changes, names, context.passages, self._run.say):
+            return changed
         numbers = self._numbers(context)
         own = {name: [one for one in context.passages if one.number in theirs] for name, theirs in numbers.items()}
         quotes = {side.name: self._quotes(side.query, own[side.name]) for side in self._ready}
@@ -160,6 +188,11 @@ class _Comparison:
             name: [passage.number for passage in context.passages if passage.hit.chunk.id in own]
             for name, own in self._chunks.items()
         }
+
+
+def _holding(chunk_ids: Sequence[str], chunks: Sequence[Chunk]) -> Retrieval:
+    by_id = {chunk.id: chunk for chunk in chunks}
+    return Retrieval(tuple(SearchHit(by_id[one], found_by=("changed",)) for one in chunk_ids), None, ())
 
 
 def _offer(asked: Sequence[Side], aspects: Sequence[str], say: Say) -> str:

@@ -17,9 +17,11 @@ from .reported_figures import bound_years
 
 _SPELLINGS = [(measure, size, spelling) for measure, units in UNITS.items() for spelling, size in units.items()]
 _UNIT = re.compile(
-    rf"[\s-]?(?:{'|'.join(f'(?P<u{place}>{one[2]})' for place, one in enumerate(_SPELLINGS))})(?![\w²³])",
+    rf"[\s-]?(?:{'|'.join(f'(?P<u{place}>{one[2]})' for place, one in enumerate(_SPELLINGS))})"
+    r"(?![\w²³]|(?<=0)[.,\s]?000)",
     re.IGNORECASE,
 )
+"""Per 100,000 is not per 100."""
 _LEADING_YEAR = pattern(r"\W*(?:in|during|by|en|im|em|as of|at the end of)\s+(?:\w+ ){0,3}?(?:1\d{3}|20\d{2})\b")
 _CONTRAST = pattern(r"\b{contrasts}\b")
 _FALLING = pattern(r"\b{falling}")

@@ -21,7 +21,7 @@ _ROW = re.compile(r"Row \d+\b")
 
 def cited_figures(citations: Sequence[Citation]) -> tuple[ReportedFigure, ...]:
     """The figures of the passages that an answer cites, in the order of the citations."""
-    found = (replace(f, citation=cited.number) for cited in citations for f in _figures(cited.hit.chunk))
+    found = (replace(f, citation=cited.number) for cited in citations for f in figures_of(cited.hit.chunk))
     return tuple(_marked(found)[:MOST_CITED])
 
 
@@ -42,13 +42,32 @@ def listed_figures(chunks: Collection[Chunk], *, indicator: str = "", year: int 
     found = [
         figure
         for chunk in near
-        for figure in _figures(chunk)
+        for figure in figures_of(chunk)
         if year in {None, figure.year}
         and f"{figure.indicator}: ".casefold().startswith(f"{wanted}: " if wanted else "")
     ]
     if wanted and not found:
         _require_heading(wanted, {_heading(chunk) for chunk in chunks})
     return sorted(_marked(found), key=lambda f: (f.indicator, f.subject, f.year or 0, str(f.edition), f.chunk_id))
+
+
+def figures_of(chunk: Chunk) -> Iterator[ReportedFigure]:
+    """The figures that a passage states, in order."""
+    subject = str(chunk.metadata.get("country_name") or chunk.title)
+    for figure in stated(chunk.text):
+        label = _TOTAL.sub("", figure.label)
+        yield ReportedFigure(
+            subject=subject,
+            indicator=": ".join(filter(None, [figure.heading or _heading(chunk), label])) or chunk.title,
+            value=figure.value,
+            unit=figure.unit,
+            text=figure.text,
+            year=figure.year,
+            estimate=figure.estimate,
+            document_id=chunk.document_id,
+            chunk_id=chunk.id,
+            edition=chunk.metadata.get("year"),
+        )
 
 
 def aligned(
@@ -81,7 +100,7 @@ def _dated_lines(quotes: Sequence[Quotation], passages: Sequence[Passage]) -> di
     found: dict[tuple[str, int], Quotation] = {}
     for number, chunk in sorted(chunks.items(), key=lambda item: str(item[1].metadata.get("year", ""))):
         where = f"{heading}, {chunk.metadata['year']} report" if "year" in chunk.metadata else heading
-        for figure in _figures(chunk) if heading and _heading(chunk) == heading else ():
+        for figure in figures_of(chunk) if heading and _heading(chunk) == heading else ():
             lines = (line for line in chunk.text.splitlines() if figure.text in line and str(figure.year) in line)
             if figure.year and (line := next(lines, "")):
                 found[figure.indicator, figure.year] = Quotation(number, where, line.strip())
@@ -96,24 +115,6 @@ def _require_heading(wanted: str, headings: Iterable[str]) -> None:
     names = [known[name] for name in (held or difflib.get_close_matches(wanted, known, cutoff=0.5))[:NEAR]]
     hint = f" Did you mean {', '.join(names)}?" if names else ""
     raise InvalidRequestError.for_field("indicator", f"no report here has a section {wanted!r}.{hint}", names)
-
-
-def _figures(chunk: Chunk) -> Iterator[ReportedFigure]:
-    subject = str(chunk.metadata.get("country_name") or chunk.title)
-    for figure in stated(chunk.text):
-        label = _TOTAL.sub("", figure.label)
-        yield ReportedFigure(
-            subject=subject,
-            indicator=": ".join(filter(None, [figure.heading or _heading(chunk), label])) or chunk.title,
-            value=figure.value,
-            unit=figure.unit,
-            text=figure.text,
-            year=figure.year,
-            estimate=figure.estimate,
-            document_id=chunk.document_id,
-            chunk_id=chunk.id,
-            edition=chunk.metadata.get("year"),
-        )
 
 
 def _heading(chunk: Chunk) -> str:

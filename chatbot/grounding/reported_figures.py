@@ -51,8 +51,12 @@ _MONTH_FIRST = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _CONTACT = re.compile(r"\b(?:telephone|phone|fax|e-?mail|address|chancery|embassy|consulate|code)\b", re.IGNORECASE)
 """Numbers that count nothing."""
 _SENTENCE_YEAR = re.compile(rf"(?:^|[;,] )(?:[Ii]n|[Dd]uring) (?P<year>{_YEAR})\b")
-_BINDING = re.compile(r"[^\d;:.!?()]{0,25}\((?:\w+ ){0,2}|,? (?:[\w%]+ ){0,3}(?:in|for|as of)(?: early| late| mid-?)? ")
+_BINDING = re.compile(
+    r"(?:[^\d;:.!?()]|(?<=[A-Z])\d){0,25}\((?:\w+ ){0,2}|,? (?:[\w%]+ ){0,3}(?:in|for|as of)(?: early| late| mid-?)? "
+)
 _PRICES = re.compile(r" (?:constant |US |international )*(?:dollars|prices|terms|euros)\b")
+_IN_UNIT = re.compile(r"(?:/|\bper )$")
+"""Before a figure that belongs to the unit of the one before: "342 deaths/100,000 live births (2017)"."""
 _NEXT_ITEM = re.compile(r"[,;] [A-ZÀ-ÞΑ-ΩА-Я][\w .&'-]{0,40}[ :]\$?")
 _MORE_YEARS = re.compile(r" ?(?:-|/|to|,|and|or|, and) ?")
 LONGEST_SPAN = 10
@@ -265,7 +269,7 @@ def bound_years(sentence: str, found: Sequence[Figure]) -> list[frozenset[int]]:
         elif after.year is not None:
             is_bound = _BINDING.fullmatch(gap) and not _PRICES.match(sentence, after.end)
             next_years = _span(sentence, found[place + 1 :]) if is_bound else frozenset()
-        elif not _NEXT_ITEM.fullmatch(gap):
+        elif not (_NEXT_ITEM.fullmatch(gap) or _IN_UNIT.search(gap)):
             next_years = frozenset()
         bound.append(next_years)
     return bound[::-1]

@@ -119,6 +119,11 @@ def quotes_table(quotes: Mapping[str, Sequence[Quotation]], say: Say = in_englis
     else:
         height = max(map(len, columns), default=0)
         head, rows = names, [[c[row] if row < len(c) else EMPTY for c in columns] for row in range(height)]
+    return markdown_table(head, rows)
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Markdown of cells that are Markdown."""
     return "\n".join(_lines([head, ["---"] * len(head), *rows]))
 
 

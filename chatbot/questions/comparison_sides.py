@@ -72,9 +72,7 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
     terms = analyzer("english").terms
     # Without a word beside those that compare there is nothing to search for, and no figure of a year.
     if set(terms(" ".join(words("comparison_words")))).issuperset(term for term in terms(query) if term.isalpha()):
-        query = ""
-        if set(asked.figures) <= set(editions(narrowed, catalog)):
-            asked = replace(asked, editions=asked.figures or reports, figures=())
+        query, asked = "", _as_editions(asked, spans, editions(narrowed, catalog))
     found = _unasked(scope, narrowed.having(YEAR, asked.editions), asked, catalog, most)
     if len(found) < 2:
         return Sides()
@@ -87,6 +85,22 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
         for side in found[:most]
     )
     return Sides(tuple(compared), tuple(side.name for side in found[most:]), bare=not query)
+
+
+def _as_editions(asked: _Asked, spans: Sequence[NamedYears], have: Sequence[int]) -> _Asked:
+    """Years that nothing is asked of are those of reports, where there are such ones: "What changed since 2021?".
+
+    One alone is compared with the edition before it.
+    """
+    years = {year for named in spans for year in named.ends}
+    for named in spans:
+        later = [year for year in have if not named.ends and named.condition.matches(year)]
+        years.update(later[:1] + later[-1:])
+    if not years or len(asked.editions) > 1 or not years <= set(have):
+        return asked
+    if len(years) == 1 and len(asked.countries) < 2:
+        years.update([year for year in have if year < min(years)][-1:])
+    return replace(asked, editions=sorted(years), figures=())
 
 
 def _unasked(scope: Scope, narrowed: Scope, asked: _Asked, catalog: Catalog, most: int) -> list[Side]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..countries import normalise, usual_name
 from ..protocols import Catalog
-from ..questions.comparisons import clean, compared_countries, compared_years
+from ..questions.comparison_sides import Sides, sides
+from ..questions.comparisons import COMPARES, clean, compared_countries, compared_years
 from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
 from ..questions.names import NamedCountry, NamedYears, keys_in
 from ..questions.sentences import separate_questions
@@ -59,11 +60,22 @@ def everything_asked(text: str, scope: Scope, catalog: Catalog) -> Mentions:
     asked = [(one, find_mentions(one, catalog, scope)) for one in separate_questions(clean(text), scope, catalog)]
     about = tuple(country for one, named in asked for country in compared_countries(one, named))
     years = [years for one, named in asked if named.every_year for years in compared_years(one, named)]
+    years += [before for one, named in asked for before in _edition_before(one, named.years, scope, catalog)]
     return Mentions(
         about=about,
         years=tuple(named for named in years if named.of_report),
         figure_years=tuple(named for named in years if not named.of_report),
     )
+
+
+def _edition_before(text: str, named: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> list[NamedYears]:
+    """The other edition of "What is new in the 2025 report?"."""
+    compared = sides(text, scope, catalog) if len(named) == 1 and COMPARES.search(text) else Sides()
+    years = [side.scope.get(YEAR) for side in compared.compared if compared.bare]
+    other = [
+        one.values[0] for one in years if isinstance(one, Values) and not named[0].condition.matches(one.values[0])
+    ]
+    return [replace(named[0], gte=int(year), lte=int(year)) for year in other]
 
 
 def missing_figures(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from chatbot.schema import Scope, Values
 from tests.agents.bench import Bench, add, bench, keyless, model
+from tests.agents.conftest import MALI_2021
 from tests.conftest import KENYA_2023
 from tests.fakes.openai_replies import Reply
 from tests.fakes.scripted_model import ScriptedModel
@@ -36,6 +38,12 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 def chosen(*countries: str) -> Scope:
     return Scope.of({"country_name": Values(countries)})
+
+
+def add_mali_2023(opened: Bench, folder: Path) -> None:
+    """The report of 2021 with another population."""
+    text = MALI_2021.replace("20,137,527 (July 2021", "21,359,722 (July 2023")
+    add(opened.services, folder, text, "mali-2023", country_name="Mali", year=2023, type="country_report")
 
 
 def rows(response: str) -> list[str]:
@@ -139,6 +147,36 @@ class TestKeyless:
         told = many.ask("auto", query=query)
         assert told.items("plan") == ["2021", "2025"]
         assert told.answer.response.startswith("Compare what of 2021 and 2025? Both have, among others: ")
+
+    @pytest.mark.parametrize(
+        "query",
+        ["What changed in Mali between the 2021 and the 2023 report?", "What is new in Mali in the 2023 edition?"],
+    )
+    def test_what_changed_are_the_figures_that_differ(
+        self, tmp_path_factory: pytest.TempPathFactory, query: str
+    ) -> None:
+        with bench(tmp_path_factory.mktemp("changed"), chat_model="extractive") as opened:
+            add_mali_2023(opened, tmp_path_factory.mktemp("report"))
+            told = opened.ask("auto", query=query)
+        assert told.items("changes") == ["Population"]
+        assert rows(told.answer.response) == [
+            "|  | 2021 | 2023 |",
+            "| --- | --- | --- |",
+            "| Population | 20,137,527 (2021 est.) [1] | 21,359,722 (2023 est.) [2] |",
+        ]
+        assert [c.hit.chunk.metadata["year"] for c in told.answer.citations] == [2021, 2023]
+        assert told.answer.answered
+        assert told.answer.unsupported == ()
+
+    def test_a_model_gets_the_passages_of_the_figures_that_differ(
+        self, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        with bench(tmp_path_factory.mktemp("model")) as opened:
+            add_mali_2023(opened, tmp_path_factory.mktemp("report"))
+            wrote = ScriptedModel(compare="It had fewer people [1].")
+            told = opened.ask("compare", wrote, "What changed in Mali between the 2021 and the 2023 report?")
+        assert "- 2021: 1\n- 2023: 2\n" in told.requests[0].body["messages"][-1]["content"]
+        assert told.answer.response.startswith(f"It had fewer people [1].\n\n{QUOTED}\n\n|  | 2021 | 2023 |")
 
     @pytest.mark.parametrize("query", ["What new roads did Kenya build?", "What is different about Kenya?"])
     def test_what_is_new_of_one_is_none(self, keyless: Bench, query: str) -> None:

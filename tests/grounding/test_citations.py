@@ -53,6 +53,27 @@ def test_citations_are_the_numbers_that_occur_and_belong_to_a_passage() -> None:
     assert [(c.number, c.hit.chunk.text) for c in found] == [(2, "b"), (1, "a")]
 
 
+@pytest.mark.parametrize(
+    "figure",
+    [
+        "342 deaths/100,000 live births (2017 est.)",
+        "342 deaths per 100,000 live births (2017)",
+        "17.484 million metric tonnes of CO2 (2017 est.)",
+    ],
+)
+def test_a_number_inside_a_unit_does_not_part_a_figure_from_its_year(figure: str) -> None:
+    """The column is of the 2021 edition, the figure of 2017."""
+    table = f"| | 2021 |\n| --- | --- |\n| Ratio | {figure} [1] |"
+    assert supported(table, figure, title="Kenya 2021", metadata={"year": 2021}) == {1: True}
+    assert supported(f"The ratio was {figure.replace('2017', '2018')} [1].", figure) == {1: False}
+
+
+def test_a_rate_of_a_hundred_thousand_is_none_of_a_hundred() -> None:
+    passage = "342 deaths/100,000 live births"
+    assert supported("The ratio is 342 deaths per 100,000 live births [1].", passage) == {1: True}
+    assert supported("The ratio is 342 deaths per 100 live births [1].", passage) == {1: False}
+
+
 SPANNING = """Trade centers are old.
 
 Religions

@@ -95,6 +95,23 @@ class TestChoice:
         assert [side.scope.get("year") for side in found] == [year and Values((year,)) for year in editions]
         assert [side.year for side in found] == ([None, None] if editions[0] else list(years))
 
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("What is new in Kenya in the 2023 edition?", ["2021", "2023"]),
+            ("What changed in Kenya in 2023?", ["2021", "2023"]),
+            ("What has changed in Kenya since 2021?", ["2021", "2023"]),
+            ("Summarise the changes between the 2021 and 2023 reports on Kenya", ["2021", "2023"]),
+            ("How does the 2023 report on Kenya differ from the 2021 one?", ["2021", "2023"]),
+            ("What is new in Kenya in the 2021 edition?", []),  # there is none before it
+            ("What is new in Peru in the 2023 edition?", []),
+            ("Compare Kenya and Mali in the 2023 edition", ["Kenya", "Mali"]),
+            ("How high is debt in Kenya in the 2023 edition?", []),
+        ],
+    )
+    def test_what_is_new_in_an_edition_is_so_beside_the_one_before(self, text: str, expected: list[str]) -> None:
+        assert names(text) == expected
+
     def test_of_editions_that_were_chosen_any_year_says_which(self) -> None:
         chosen = scope(country_name="Kenya", year=(2021, 2023))
         found = sides("Compare debt in 2021 and 2023", chosen, REPORTS).compared

@@ -229,6 +229,8 @@ class TestSuggested:
             ("What is the capital of Kenya, and what is the capital of Mali?", scope(country_name=("Kenya", "Mali"))),
             ("Is debt of Kenya lower in 2023 than in 2021?", scope(country_name="Kenya")),
             ("Is debt of Kenya lower in the 2023 report than in the 2021 report?", KENYA_TWICE),
+            ("What is new in the 2023 report on Kenya?", KENYA_TWICE),
+            ("How high is debt in the 2023 report on Kenya?", scope(country_name="Kenya", year=2023)),
             ("imports of Kenya from Mali", scope(country_name="Kenya")),
             ("the 2021 and 2023 factbooks on Peru", scope(country_name="Peru", year=(2021, 2023))),
             (
