@@ -57,10 +57,11 @@ class CompareAgent(BaseAgent):
             return
         closest = balanced(found)
         found = [_of_its_year(side, one) for side, one in zip(ready, found, strict=True)]
-        if is_empty(run, balanced(found)) and not self._is_named(ready, found):
+        hits = balanced(found)
+        if is_empty(run, hits) and not self._is_named(ready, found):
             yield from answer_empty(run, scope, closest)
             return
-        yield from self._answer(run, scope, _Comparison(run, compared, ready, found), found)
+        yield from self._answer(run, scope, _Comparison(run, compared, ready, found), hits)
 
     def _compared_whole(
         self, run: AgentRun, every: Sides, ready: Sequence[Side], scope: ScopeSummary
@@ -73,18 +74,18 @@ class CompareAgent(BaseAgent):
                 "changes", "Figures that differ", items=[change.indicator for change in changes[:MOST_NAMED]]
             )
             found = [_holding(passages_of(changes, side), chunks) for side, chunks in enumerate(reports)]
-            yield from self._answer(run, scope, _Comparison(run, every, ready, found, changes), found)
+            yield from self._answer(run, scope, _Comparison(run, every, ready, found, changes), balanced(found))
         elif aspects := shared_aspects(reports):
             yield run.step("aspects", "What they have in common", items=aspects)
             yield from answer_text(run, _offer(ready, aspects, run.say), scope)
         return bool(changes or aspects)
 
     def _answer(
-        self, run: AgentRun, scope: ScopeSummary, comparison: _Comparison, found: Sequence[Retrieval | None]
+        self, run: AgentRun, scope: ScopeSummary, comparison: _Comparison, hits: Sequence[SearchHit]
     ) -> Iterator[Event]:
         way = WritingPlan(comparison.prompt, comparison.quoting, comparison.finish)
         tokens = self._resources.settings.deep_context_tokens
-        yield from answer_from(run, scope, balanced(found), way, tokens=tokens)
+        yield from answer_from(run, scope, hits, way, tokens=tokens)
 
     def _is_named(self, asked: Sequence[Side], found: Sequence[Retrieval | None]) -> bool:
         """Whether a passage has all the words of its side's question: that is short, and its scores are low.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -79,16 +80,17 @@ def changes_table(changes: Sequence[Change], sides: Sequence[str], passages: Seq
 
 def _newest(side: Sequence[Chunk]) -> dict[_Counted, ReportedFigure]:
     """Of each thing the dated figure of its newest year, in reading order."""
-    found: dict[_Counted, ReportedFigure] = {}
-    several: dict[_Counted, int] = {}
+    dated: dict[_Counted, list[ReportedFigure]] = defaultdict(list)
     for figure in (figure for chunk in side if chunk.figure_years for figure in figures_of(chunk)):
-        key, year = (figure.indicator, figure.unit), figure.year or 0
-        known = found.get(key)
-        if year > ((known and known.year) or 0):
-            found[key] = figure
-        elif known and year == known.year and figure.value != known.value:
-            several[key] = year
-    return {key: figure for key, figure in found.items() if several.get(key) != figure.year}
+        if figure.year:
+            dated[figure.indicator, figure.unit].append(figure)
+    found: dict[_Counted, ReportedFigure] = {}
+    for key, figures in dated.items():
+        year = max(figure.year or 0 for figure in figures)
+        newest = [figure for figure in figures if figure.year == year]
+        if len({figure.value for figure in newest}) == 1:
+            found[key] = newest[0]
+    return found
 
 
 def _distance(first: ReportedFigure, last: ReportedFigure) -> float:
