@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FilePayload, Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
 from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
@@ -279,6 +279,30 @@ def test_an_attachment_stays_until_it_is_removed_and_is_asked_for_after_a_reload
     expect(used).to_contain_text("harvest.md (not stored)")
     browser.get_by_role("button", name="Remove harvest.md").click()
     expect(chips).to_have_count(0)
+    assert problems == []
+
+
+@pytest.mark.parametrize("chosen", [ATTACHED, PROGRAM], ids=["taken", "refused"])
+def test_a_question_waits_for_what_was_chosen_a_moment_before(page: Opened, address: str, chosen: FilePayload) -> None:
+    """It goes to the file, never to the library instead; where the file is refused it stays."""
+    browser, problems = page
+    held: list[Route] = []
+    browser.route("**/api/formats", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
+    browser.goto(address)
+    question, turns = browser.get_by_label("Question", exact=True), browser.locator(".turn")
+    with browser.expect_request("**/api/formats"):
+        browser.locator("#attach-input").set_input_files(chosen)
+    question.fill("How large was the saffron harvest of the village?")
+    browser.locator("#send").click()
+    expect(turns).to_have_count(0)
+
+    held.pop().continue_()
+    if chosen is ATTACHED:
+        expect(turns.locator(".answer-body")).to_contain_text("137 grams", timeout=SLOW)
+    else:
+        expect(browser.locator("#attach-errors")).to_contain_text("setup.exe")
+        expect(question).to_have_value("How large was the saffron harvest of the village?")
+        expect(turns).to_have_count(0)
     assert problems == []
 
 

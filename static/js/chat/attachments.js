@@ -11,6 +11,10 @@ const chips = byId("attachment-chips");
 /** What goes along with each question until it is removed: {name, file}, {name, url}, or {name} of what is gone. */
 let attached = [];
 
+const NONE = Promise.resolve(true);
+/** What was chosen and is still looked at; settles to whether all of it could be taken. */
+let looking = NONE;
+
 function showErrors(messages) {
   byId("attach-errors").hidden = messages.length === 0;
   byId("attach-errors").replaceChildren(...messages.map((text) => element("p", { text })));
@@ -54,11 +58,20 @@ function attach(items) {
   focusComposer();
 }
 
-async function attachFiles(chosen) {
-  if (!chosen.length) return;
+async function takeFiles(choosing) {
+  const chosen = await choosing;
+  if (!chosen.length) return true;
   const { taken, refused } = await sortOut(chosen);
   showErrors(refused.map(({ name, reason }) => `${name}: ${reason}`));
   attach(taken);
+  return refused.length === 0;
+}
+
+function attachFiles(choosing) {
+  const mine = Promise.all([looking, takeFiles(choosing)])
+    .then((each) => each.every(Boolean))
+    .finally(() => { if (looking === mine) looking = NONE; });
+  looking = mine;
 }
 
 function attachAddress() {
@@ -114,6 +127,9 @@ function wirePanel() {
 }
 
 export const attachments = () => attached;
+
+/** Waits for what was chosen a moment ago; false where some of it was refused, for the reasons that are shown. */
+export const attachmentsTaken = () => looking;
 
 /**
  * What is attached from now on; what is known by name only is looked for among what was, and asked for at an address.

@@ -134,14 +134,18 @@ export function editQuestion(text, onCancel) {
   };
 }
 
-/** `onAsk` returns why it cannot take the question now, or ""; the text then stays. `onDraft` is told each text. */
-export function wireComposer({ onAsk, onStop, onDraft: keep }) {
+/**
+ * `ready` settles to whether what goes along with a question is there; `onAsk` returns why it cannot take the question
+ * now, or "": otherwise the text stays. `onDraft` is told each text.
+ */
+export function wireComposer({ ready, onAsk, onStop, onDraft: keep }) {
   onDraft = keep;
   wireKeys();
   textarea.addEventListener("input", changed);
   byId("stop").addEventListener("click", onStop);
-  byId("ask-form").addEventListener("submit", (event) => {
+  byId("ask-form").addEventListener("submit", async (event) => {
     event.preventDefault();
+    if (!(await ready())) return textarea.focus();
     const question = textarea.value.trim();
     if (isTooLong()) showTooLong(true);
     if (!question || isTooLong()) return textarea.focus();

@@ -73,7 +73,11 @@ async function filesOfDrop(transfer) {
 
 const bringsFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
 
-/** Files dropped anywhere on the page; beside the target a browser would leave the page to open them. */
+/**
+ * Files dropped anywhere on the page; beside the target a browser would leave the page to open them.
+ * @param {HTMLElement} target
+ * @param {(choosing: Promise<{name: string, file: File}[]>) => void} onFiles is told at once: folders are read by and by
+ */
 export function wireDrop(target, onFiles) {
   const mark = (dropping) => target.classList.toggle("dropping", dropping);
   addEventListener("dragover", (event) => {
@@ -82,11 +86,11 @@ export function wireDrop(target, onFiles) {
     mark(!document.querySelector("dialog:modal"));
   });
   addEventListener("dragleave", ({ relatedTarget }) => relatedTarget || mark(false));
-  addEventListener("drop", async (event) => {
+  addEventListener("drop", (event) => {
     if (!bringsFiles(event)) return;
     event.preventDefault();
     mark(false);
     if (document.querySelector("dialog:modal")) return;
-    onFiles(await filesOfDrop(event.dataTransfer));
+    onFiles(filesOfDrop(event.dataTransfer));
   });
 }

@@ -49,7 +49,8 @@ function stage(items) {
   showStaged();
 }
 
-async function addFiles(chosen) {
+async function addFiles(choosing) {
+  const chosen = await choosing;
   if (!chosen.length) return;
   const { taken, refused } = await sortOut(chosen);
   refuse(refused);
