@@ -207,6 +207,42 @@ def test_what_a_question_names_is_shown_while_it_is_written_and_can_be_taken_awa
     assert problems == []
 
 
+def test_what_was_declined_of_a_draft_is_not_declined_of_the_next(page: tuple[Page, list[str]], address: str) -> None:
+    browser, problems = page
+    question, taken = browser.get_by_label("Question", exact=True), browser.locator("#taken-chips .chip")
+    browser.goto(address)
+    question.fill("How old is Kenya?")
+    browser.locator("#send").click()
+    expect(browser.locator("article.answer")).not_to_have_attribute("aria-busy", "true", timeout=30_000)
+    question.fill("How many people live in Kenya?")
+    taken.click()
+    expect(taken).to_have_count(0)
+    browser.locator("#new-chat").click()
+    question.fill("How many people live in Mali?")
+    expect(taken).to_have_text("Mali")
+    browser.go_back()
+    expect(question).to_have_value("How many people live in Kenya?")
+    expect(taken).to_have_text("Kenya")
+    assert problems == []
+
+
+def test_without_the_scope_of_the_question_what_was_chosen_for_it_stays(
+    page: tuple[Page, list[str]], address: str
+) -> None:
+    browser, problems = page
+    browser.goto(f"{address}/?type=country_report")
+    browser.get_by_label("Question", exact=True).fill("What is the population growth rate of Kenya in 2023?")
+    browser.locator("#send").click()
+    answer = browser.locator("article.answer").first
+    expect(answer).not_to_have_attribute("aria-busy", "true", timeout=30_000)
+    browser.get_by_role("button", name="Remove the chosen scope").first.click()
+    answer.get_by_role("button", name="Ask again without the scope from the question: Kenya").click()
+    line = browser.locator("article.answer:not([aria-busy]) .scope-line").nth(1)
+    expect(line).to_contain_text("(chosen)", timeout=30_000)
+    expect(line).not_to_contain_text("Kenya")
+    assert problems == []
+
+
 ON_DEMAND = (
     "chat/coverage.js",
     "chat/ledger.js",
@@ -217,7 +253,7 @@ ON_DEMAND = (
     "chat/figures.js",
     "chat/further.js",
     "chat/peek.js",
-    "chat/sharing.js",
+    "chat/actions.js",
     "original/original.js",
     "original/pages.js",
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+from playwright.sync_api import Browser, FilePayload, Locator, Page, Route, ViewportSize, expect
 
 from chatbot.factory import close_app, create_app
 from chatbot.ingestion.sources import Source, make_document
@@ -21,6 +21,7 @@ __all__ = ["chromium", "launched"]
 
 GROWTH, CAPITAL, RATE = "What is the population growth rate?", "What is the capital?", "And the birth rate?"
 PHONE: ViewportSize = {"width": 390, "height": 844}
+NOTE: FilePayload = {"name": "note.md", "mimeType": "text/markdown", "buffer": b"# Note\n\nThe capital is Nairobi.\n"}
 NEW = "What do you want to know?"
 
 
@@ -288,3 +289,69 @@ def test_a_conversation_of_300_turns_opens_at_once(browser: Page, app: Flask, ad
     assert browser.locator("main :is(a, button, input, summary, [tabindex='0'])").filter(visible=True).count() < 60
     browser.get_by_role("button", name="Show earlier questions").click()
     expect(browser.locator(".turn")).to_have_count(14)
+
+
+def held(page: Page, pattern: str) -> Callable[[], None]:
+    """From now on requests to these addresses wait, until what is returned is called."""
+    waiting: list[Route] = []
+    page.route(pattern, lambda route: waiting.append(route))  # noqa: PLW0108 - Playwright marks it
+
+    def release() -> None:
+        while waiting:
+            waiting.pop().continue_()
+        page.unroute(pattern)
+
+    return release
+
+
+def test_another_button_ends_the_editing_and_replaces_nothing(browser: Page) -> None:
+    ask(browser, GROWTH)
+    ask(browser, RATE, 2)
+    browser.get_by_role("button", name="Edit this question").first.click()
+    expect(browser.locator("#editing")).to_be_visible()
+    browser.get_by_role("button", name="Answer again").last.click()
+    complete(browser)
+    expect(browser.locator("#editing")).to_be_hidden()
+    expect(composer(browser)).to_have_value("")
+    questions(browser, GROWTH, RATE)
+    ask(browser, CAPITAL, 3)
+    browser.reload()
+    questions(browser, GROWTH, RATE, CAPITAL)
+
+
+def test_a_question_waits_for_the_conversation_that_is_opened(browser: Page) -> None:
+    """Below what was said before, once, with what was attached meanwhile."""
+    ask(browser, GROWTH)
+    release = held(browser, "**/api/conversations/*?*")
+    browser.reload()
+    browser.locator("#attach-input").set_input_files(NOTE)
+    expect(browser.locator("#attachment-chips li")).to_have_count(1)
+    send(browser, CAPITAL)
+    expect(browser.locator(".turn")).to_have_count(0)
+    release()
+    questions(browser, GROWTH, CAPITAL)
+    complete(browser)
+    expect(browser.locator("#attachment-chips li")).to_have_count(1)
+    expect(browser.locator(".turn").last.locator(".attached")).to_contain_text("note.md")
+
+
+def test_what_is_sent_is_what_was_written_where_it_was_written(browser: Page) -> None:
+    """Whoever goes elsewhere while a file is looked at sends nothing there, and finds the draft again."""
+    ask(browser, GROWTH)
+    first = browser.url
+    browser.locator("#new-chat").click()
+    ask(browser, CAPITAL)
+    composer(browser).fill("A draft")
+    release = held(browser, "**/api/formats")
+    listed(browser).filter(has_text=GROWTH).click()
+    questions(browser, GROWTH)
+    browser.locator("#attach-input").set_input_files(NOTE)
+    send(browser, RATE)
+    listed(browser).filter(has_text=CAPITAL).click()
+    questions(browser, CAPITAL)
+    release()
+    expect(browser.locator("#attachment-chips li")).to_have_count(0)
+    expect(composer(browser)).to_have_value("A draft")
+    questions(browser, CAPITAL)
+    browser.goto(first)
+    expect(composer(browser)).to_have_value(RATE)

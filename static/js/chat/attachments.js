@@ -11,9 +11,11 @@ const chips = byId("attachment-chips");
 /** What goes along with each question until it is removed: {name, file}, {name, url}, or {name} of what is gone. */
 let attached = [];
 
-const NONE = Promise.resolve(true);
-/** What was chosen and is still looked at; settles to whether all of it could be taken. */
-let looking = NONE;
+/** What was chosen is still looked at; settles to whether all of it could be taken. */
+let looking = null;
+
+/** How often all of it was replaced. */
+let replaced = 0;
 
 function showErrors(messages) {
   byId("attach-errors").hidden = messages.length === 0;
@@ -51,26 +53,28 @@ function show() {
 }
 
 /** The same name again takes the place of the first. */
+const distinct = (items) => [...new Map(items.map((item) => [item.name, item])).values()];
+
 function attach(items) {
-  attached = [...new Map([...attached, ...items].map((item) => [item.name, item])).values()];
+  attached = distinct([...attached, ...items]);
   show();
   setOpen(false);
   focusComposer();
 }
 
 async function takeFiles(choosing) {
-  const chosen = await choosing;
-  if (!chosen.length) return true;
-  const { taken, refused } = await sortOut(chosen);
+  const before = replaced;
+  const { taken, refused } = await sortOut(await choosing);
+  if (before !== replaced || !(taken.length || refused.length)) return;
   showErrors(refused.map(({ name, reason }) => `${name}: ${reason}`));
   attach(taken);
-  return refused.length === 0;
+  return !refused.length;
 }
 
 function attachFiles(choosing) {
   const mine = Promise.all([looking, takeFiles(choosing)])
-    .then((each) => each.every(Boolean))
-    .finally(() => { if (looking === mine) looking = NONE; });
+    .then((each) => !each.includes(false))
+    .finally(() => { if (looking === mine) looking = null; });
   looking = mine;
 }
 
@@ -128,16 +132,23 @@ function wirePanel() {
 
 export const attachments = () => attached;
 
-/** Waits for what was chosen a moment ago; false where some of it was refused, for the reasons that are shown. */
-export const attachmentsTaken = () => looking;
+/** Waits for what was chosen a moment ago; false where some of it was refused: the reasons are shown. */
+export const attachmentsTaken = async () => (await looking) !== false;
 
 /**
  * What is attached from now on; what is known by name only is looked for among what was, and asked for at an address.
  * @param {{name: string, file?: File, url?: string}[]} items
  */
 export function setAttachments(items) {
+  replaced += 1;
   attached = completed(items);
   showErrors([]);
+  show();
+}
+
+/** What was attached to a conversation that is opened, beside what was chosen since. */
+export function bringBack(items) {
+  attached = distinct([...completed(items), ...attached]);
   show();
 }
 

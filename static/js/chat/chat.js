@@ -1,7 +1,7 @@
 import { goTo, idInAddress, keepDraft } from "./address.js";
-import { ask, askBefore, clear, current, leave, open, openShared, stop } from "./conversation.js";
+import { ask, askBefore, clear, current, leave, open, openShared, ready, send, stop } from "./conversation.js";
 import { focusComposer, wireComposer, wireMode } from "./composer.js";
-import { attachmentsTaken, wireAttachments } from "./attachments.js";
+import { wireAttachments } from "./attachments.js";
 import { watchIndexing } from "./indexing.js";
 import { refreshList, wireList } from "./list.js";
 import { scope } from "./question.js";
@@ -74,7 +74,7 @@ async function start() {
   if (shared) return openShared(shared);
   wireExamples();
   const countScope = showScope(scope);
-  wireComposer({ ready: attachmentsTaken, onAsk: ask, onStop: stop, onDraft: (text) => keepDraft(current(), text) });
+  wireComposer({ ready, onAsk: send, onStop: stop, onDraft: (text) => keepDraft(current(), text) });
   wireAttachments();
   // What a question names is looked at from its first letter on.
   byId("question").addEventListener("input", async () => {

@@ -114,35 +114,42 @@ export function offerAgain(question) {
 
 /** What was being written here before. */
 export function showDraft(text) {
+  if (text === textarea.value) return;
   textarea.value = text;
-  changed();
+  textarea.dispatchEvent(new Event("input"));
 }
 
 export function endEditing() {
   byId("editing").hidden = true;
 }
 
-/** A question of before, to be asked otherwise; `onCancel`: it stays as it is. */
-export function editQuestion(text, onCancel) {
+let onCancel;
+
+/** A question of before, to be asked otherwise; `cancelled`: it stays as it is. */
+export function editQuestion(text, cancelled) {
+  onCancel = cancelled;
   byId("editing").hidden = false;
   showDraft(text);
   textarea.focus();
-  byId("editing-end").onclick = () => {
-    endEditing();
-    onCancel();
-    textarea.focus();
-  };
 }
 
-/**
- * `ready` settles to whether what goes along with a question is there; `onAsk` returns why it cannot take the question
- * now, or "": otherwise the text stays. `onDraft` is told each text.
- */
+export function cancelEditing() {
+  if (byId("editing").hidden) return;
+  endEditing();
+  onCancel();
+}
+
+/** `ready`: whether what goes along is there, promised. `onAsk` returns why it cannot take the question now, or ""; the text
+ * then stays. `onDraft` is told each text. */
 export function wireComposer({ ready, onAsk, onStop, onDraft: keep }) {
   onDraft = keep;
   wireKeys();
   textarea.addEventListener("input", changed);
   byId("stop").addEventListener("click", onStop);
+  byId("editing-end").addEventListener("click", () => {
+    cancelEditing();
+    textarea.focus();
+  });
   byId("ask-form").addEventListener("submit", async (event) => {
     event.preventDefault();
     if (!(await ready())) return textarea.focus();

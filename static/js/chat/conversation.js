@@ -1,7 +1,7 @@
 import { goTo, draftOf } from "./address.js";
-import { attachments, completed, setAttachments, whatIsMissing } from "./attachments.js";
+import { attachments, attachmentsTaken, bringBack, completed, setAttachments, whatIsMissing } from "./attachments.js";
 import {
-  editQuestion, endEditing, focusComposer, offerAgain, returnToComposer, setStreaming, showDraft, showReason,
+  cancelEditing, editQuestion, endEditing, focusComposer, offerAgain, returnToComposer, setStreaming, showDraft, showReason,
 } from "./composer.js";
 import { refreshList, showCurrent } from "./list.js";
 import { payloadFor, questionFrom, questionOf, scope } from "./question.js";
@@ -26,6 +26,8 @@ let streaming = null;
 let turns = [];
 let source = "";
 let edited = null;
+/** Another one for each conversation that the page shows; `opened` settles when it does. */
+let place = {};
 
 export const current = () => conversationId;
 
@@ -70,8 +72,10 @@ export function stop() {
 
 function empty() {
   leave();
+  place = {};
   edited = null;
   endEditing();
+  takeAutoScope?.();
   setAttachments([]);
   // Nothing is open where it was never loaded.
   if (byId("evidence").open) import("./evidence.js").then(({ closeEvidence }) => closeEvidence());
@@ -135,16 +139,25 @@ function dropFrom(turn) {
 
 const BUSY = t("An answer is being written. Wait for it, or stop it with Esc.");
 
+/** Whether a question of the composer has all that goes along, and is still where it was written. */
+export async function ready() {
+  const here = place;
+  await place.opened;
+  return (await attachmentsTaken()) && here === place;
+}
+
+/** The question in the composer: in the place of the one that was edited. */
+export const send = (question) => ask(question, { replaced: edited });
+
 /**
  * @param {string} question
- * @param {{page?: number, autoScope?: boolean}} [options]
+ * @param {{page?: number, autoScope?: boolean, replaced?: Turn | null}} [options]
  * @returns {string} why it cannot be asked now; "" where it is
  */
-export function ask(question, { page, autoScope } = {}) {
+export function ask(question, { page, autoScope, replaced } = {}) {
   const reason = streaming ? BUSY : whatIsMissing(attachments());
   if (reason) return reason;
   const wanted = takeAutoScope?.();
-  const replaced = edited;
   edited = null;
   withdrawUndo();
   if (replaced) dropFrom(replaced);
@@ -163,6 +176,7 @@ export function ask(question, { page, autoScope } = {}) {
 /** The same question in the same place: what came after it goes. */
 function again(turn) {
   if (streaming) return;
+  cancelEditing();
   turn.attachments = completed(turn.attachments);
   const reason = whatIsMissing(turn.attachments);
   showReason(reason);
@@ -178,6 +192,7 @@ function edit(turn) {
   if (streaming) return;
   const before = attachments();
   edited = turn;
+  takeAutoScope?.();
   scope.replace(turn.filters);
   setAttachments(turn.attachments);
   editQuestion(turn.question, () => {
@@ -190,17 +205,22 @@ function edit(turn) {
 /** The same question once more, in the scope that was found in it. */
 function askNarrowed({ question }, { filters, collections, page }) {
   if (streaming) return;
+  cancelEditing();
   scope.replace({ ...filters, collections });
   ask(question, { page });
 }
 
-/** The same question once more, in the scope that was chosen and no other. */
-function askWidened({ question, page }) {
-  ask(question, { page, autoScope: false });
+/** The same question once more, in the scope that was chosen for it and no other. */
+function askWidened({ question, filters, page }) {
+  if (streaming) return;
+  cancelEditing();
+  scope.replace(filters);
+  showReason(ask(question, { page, autoScope: false }));
   focusComposer();
 }
 
 function askFurther(question) {
+  cancelEditing();
   showReason(ask(question));
   focusComposer();
 }
@@ -228,7 +248,8 @@ export async function open(id) {
   setConversation(id);
   showBegun(true);
   showDraft(draftOf(id));
-  await load(source);
+  place.opened = load(source);
+  await place.opened;
   focusComposer();
 }
 
@@ -247,7 +268,7 @@ async function load(wanted) {
     showMessages(messages);
     byId("earlier").hidden = !earlier;
     if (isShared()) return;
-    setAttachments(turns.at(-1)?.attachments ?? []);
+    bringBack(turns.at(-1)?.attachments ?? []);
     turns.at(-1)?.show("instant");
   } catch (error) {
     if (source === wanted) showMissing(error);

@@ -1,26 +1,22 @@
 import { addressOf } from "./address.js";
-import { at, getJson, sendJson } from "../common/api.js";
+import { getJson } from "../common/api.js";
 import { showError, wireDialog } from "../common/components.js";
-import { announceNow, byId, element, hasKeyboard } from "../common/dom.js";
+import { byId, element, hasKeyboard } from "../common/dom.js";
 import { dayLabel } from "../common/format.js";
-import { offerUndo } from "../common/toast.js";
 import { t } from "../common/words.js";
 
 const dialog = byId("conversations");
 const list = byId("conversation-list");
 const search = byId("conversation-search");
-const menu = byId("conversation-menu");
 const toggle = byId("conversations-button");
 // Beside the page where there is room, else a modal sheet (the width is the one of conversations.css).
 const hasRoom = matchMedia("(min-width: 64rem)");
 const CLOSED = "conversations-closed";
 const WAIT_MS = 200;
-const api = (id, rest = "") => `/api/conversations/${id}${rest}`;
 let on;
 let shown = [];
 let following = null;
 let pending = null;
-let chosen = null;
 let known = false;
 
 const links = () => /** @type {HTMLAnchorElement[]} */ ([...list.querySelectorAll("a")]);
@@ -120,69 +116,21 @@ async function load({ after = "" } = {}) {
 /** After something has begun or changed, here or in another window. */
 export const refreshList = () => (on ? load() : undefined);
 
-function openMenu(row) {
-  const button = row.querySelector("button");
-  chosen = shown.find(({ conversation_id: id }) => id === row.querySelector("a").dataset.id);
-  for (const format of ["markdown", "json"]) {
-    menu.querySelector(`[data-export=${format}]`).href = at(api(chosen.conversation_id, `/export?format=${format}`));
-  }
-  dialog.append(menu);
-  menu.showPopover();
-  const { bottom, right, top } = button.getBoundingClientRect();
-  const isLow = bottom + menu.offsetHeight > innerHeight;
-  menu.style.top = `${isLow ? Math.max(0, top - menu.offsetHeight) : bottom}px`;
-  menu.style.left = `${Math.max(8, right - menu.offsetWidth)}px`;
-  menu.querySelector("button, a").focus();
-}
-
 const rowOf = (id) => list.querySelector(`[data-id="${id}"]`);
 
 /** Back to where the menu was opened, which may have been drawn anew. */
 const focusRow = (id) => (rowOf(id) ?? links()[0] ?? search).focus();
 
-async function remove({ conversation_id: id, title }) {
-  await sendJson("DELETE", api(id));
-  const wasShown = on.current() === id;
-  if (wasShown) on.onGone();
-  await load();
-  offerUndo(t("Deleted: {title}", { title }), async () => {
-    await sendJson("PATCH", api(id), { deleted: false });
-    await load();
-    if (wasShown) on.onOpen(id);
-    announceNow(t("Back again: {title}", { title }));
-    focusRow(id);
-  }, { takeFocus: true });
+let actions = null;
+
+/** What can be done with a conversation is loaded when it is wanted first. */
+async function withActions(use) {
+  const { wireActions } = await import("./actions.js");
+  actions ??= wireActions({ ...on, load, focusRow });
+  use(actions);
 }
 
-let sharing = null;
-
-/** Its dialogs are wired when one is wanted first. */
-async function loadSharing() {
-  const loaded = await import("./sharing.js");
-  sharing ??= loaded.wireSharing({ onChange: async ({ conversation_id: id }) => {
-    await load();
-    focusRow(id);
-  } });
-  return loaded;
-}
-
-const ACTIONS = {
-  rename: async (conversation) => (await loadSharing()).openRename(conversation),
-  share: async (conversation) => (await loadSharing()).openShare(conversation),
-  delete: remove,
-};
-
-async function act(name) {
-  const { conversation_id: id } = chosen;
-  menu.hidePopover();
-  try {
-    await ACTIONS[name](chosen);
-    showError(byId("conversations-error"), null);
-  } catch (error) {
-    showError(byId("conversations-error"), error);
-    focusRow(id);
-  }
-}
+const conversationOf = (row) => shown.find(({ conversation_id: id }) => id === row.querySelector("a").dataset.id);
 
 function wireKeys() {
   list.addEventListener("keydown", (event) => {
@@ -196,8 +144,8 @@ function wireKeys() {
       setStop(next);
       return next.focus();
     }
-    chosen = shown.find(({ conversation_id: id }) => id === link.dataset.id);
-    act(event.key === "F2" ? "rename" : "delete");
+    const chosen = conversationOf(row);
+    withActions(({ act }) => act(event.key === "F2" ? "rename" : "delete", chosen));
   });
 }
 
@@ -205,16 +153,14 @@ function wireRows() {
   list.addEventListener("click", (event) => {
     const row = /** @type {Element} */ (event.target).closest("li");
     if (!row) return;
-    if (!(/** @type {Element} */ (event.target).closest("a"))) return openMenu(row);
+    if (!(/** @type {Element} */ (event.target).closest("a"))) {
+      const chosen = conversationOf(row);
+      return withActions(({ openMenu }) => openMenu(chosen, row.querySelector("button")));
+    }
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     on.onOpen(row.querySelector("a").dataset.id);
     if (!isDocked()) dialog.close();
-  });
-  menu.addEventListener("click", ({ target }) => {
-    const { action } = target.closest("[data-action]")?.dataset ?? {};
-    if (action) act(action);
-    else if (target.closest("a")) menu.hidePopover();
   });
 }
 

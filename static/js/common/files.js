@@ -73,11 +73,7 @@ async function filesOfDrop(transfer) {
 
 const bringsFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
 
-/**
- * Files dropped anywhere on the page; beside the target a browser would leave the page to open them.
- * @param {HTMLElement} target
- * @param {(choosing: Promise<{name: string, file: File}[]>) => void} onFiles is told at once: folders are read by and by
- */
+/** Files dropped anywhere on the page, promised; beside the target a browser would leave the page to open them. */
 export function wireDrop(target, onFiles) {
   const mark = (dropping) => target.classList.toggle("dropping", dropping);
   addEventListener("dragover", (event) => {
