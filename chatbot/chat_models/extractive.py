@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..known_vectors import KnownVectors
 from ..protocols import Embedder
 from ..request import RequestContext
-from ..schema import Delta, Passage, Prompt, Quotation, Usage
+from ..schema import ATTACHMENTS, Delta, Passage, Prompt, Quotation, Usage
 from ..settings import Settings
 from ..text import Analyzer, analyzer, is_foreign, quotation_item
 from ..words import speaking
@@ -133,9 +133,12 @@ class ExtractiveChatModel:
         if not embedder.local:
             return np.array([_cosine(one.passage) for one in found])
         known = self._known
-        if known is None or known.embedder is not embedder:
+        if any(one.passage.hit.chunk.collection == ATTACHMENTS for one in found):
+            known = KnownVectors(embedder)  # nothing of these is kept (R-A1)
+        elif known is None or known.embedder is not embedder:
             self._known = known = KnownVectors(embedder)
-        texts = [one.whole[:EMBEDDED] for one in found]
+        # Without its figures: countries and editions share a line's vector, and no figure is near what is asked.
+        texts = [_FIGURE.sub("0", one.whole[:EMBEDDED]) for one in found]
         vectors, asked = known.of(texts, request), embedder.embed_query(question, request=request)
         return np.array([float(asked @ vectors[text]) for text in texts])
 

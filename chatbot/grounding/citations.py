@@ -36,6 +36,8 @@ _ATTRIBUTED = (
 )
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
 _NO_NAMES = stems("no_name")
+_OF_LABELS = stems("small") | {stem("page")}
+"""In what stands before a quotation, and of neither title nor heading: "page 7", "in 2021"."""
 _NO_SPEAKERS = stems("no_speaker") | stems("stand_in")
 SNIPPET_CHARACTERS = 400
 SMALL = 100
@@ -206,7 +208,7 @@ class _Judge:
 def _is_labelled(words: str, cited: Sequence[Evidence]) -> bool:
     """Whether a quotation stands behind nothing but the title and the heading that it is from."""
     label = QUOTATION.sub("", words).strip(" .,;")
-    own = set(map(stem, WORD.findall(label)))
+    own = set(map(stem, WORD.findall(label))) - _OF_LABELS
     return label.endswith(":") and any(own <= one.about for one in cited)
 
 

@@ -22,7 +22,7 @@ _LIST_MARK = re.compile(
 )
 _STRONG_MARK = re.compile(r"^[ \t>]*(?:\*\*|__)\d{1,2}[.)](?:\*\*|__)?[ \t]+", re.MULTILINE)
 _HEADING = re.compile(r"^[ \t>]*#{1,6}[ \t].*$", re.MULTILINE)
-_GROUPS = rf"{GROUP}(?:[ \t]*(?:,|and|&)?[ \t]*{GROUP})*"
+_GROUPS = rf"{GROUP}(?:[ \t]*(?:(?:,|and|&)[ \t]*)?{GROUP})*"
 _AFTER_STOP = re.compile(rf"([.!?…。！？][\"'”’»)*_]*)[ \t]*((?:{GROUP}[ \t]*)+)")
 _SHORTENED = re.compile(r"\b(?:est|proj|approx|ca|c|etc|incl)\.[)\]]?[*_]*$")
 """What ends in a full stop, and no sentence: (2023 est.) [1]."""

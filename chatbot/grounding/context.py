@@ -21,6 +21,8 @@ from ..text import estimate_tokens, sentences
 PART = "\n\n"
 WHOLE = 1_000_000
 """A margin that cuts nothing."""
+_Counted = dict[tuple[int, str], int]
+"""Tokens of passages by number and text."""
 
 
 class Neighbourhood(Protocol):
@@ -45,18 +47,23 @@ def build_context(hits: Sequence[SearchHit], store: Neighbourhood, *, budget_tok
     The first always fits. What is left of the budget shows the ``margin`` characters around each, the best first:
     another hit is worth more than surroundings.
     """
+    counted: _Counted = {}
+
+    def fits(shown: Sequence[_Shown]) -> bool:
+        return _tokens(_lay_out(shown), counted) <= budget_tokens
+
     shown = [_Shown(number, hit, (), 0) for number, hit in enumerate(hits, start=1)]
-    if not _fits(shown, budget_tokens):
-        fewer = (count for count in range(2, len(shown)) if not _fits(shown[:count], budget_tokens))
+    if not fits(shown):
+        fewer = (count for count in range(2, len(shown)) if not fits(shown[:count]))
         shown = shown[: max(1, next(fewer, len(shown)) - 1)]
     around = store.surroundings([one.hit.chunk for one in shown], margin=margin) if margin else [[]] * len(shown)
     near = [_neighbours(one.hit.chunk, found) for one, found in zip(shown, around, strict=True)]
     wide = [replace(one, neighbours=own, margin=margin) if own else one for one, own in zip(shown, near, strict=True)]
-    if _tokens(whole := _lay_out(wide)) <= budget_tokens:  # mostly: one layout instead of one for each
-        return whole
+    if fits(wide):  # mostly: one layout instead of one for each
+        return _lay_out(wide)
     for place, one in enumerate(wide):
         wider = [*shown[:place], one, *shown[place + 1 :]]
-        shown = wider if near[place] and _fits(wider, budget_tokens) else shown
+        shown = wider if near[place] and fits(wider) else shown
     return _lay_out(shown)
 
 
@@ -74,11 +81,12 @@ def keep_best(context: Context, keep: int) -> Context:
 def restrict(context: Context, chunk_ids: AnyOf[str], *, budget_tokens: int) -> Context:
     """Only these passages, under their numbers, the best first until the budget is used; one always fits."""
     passages: list[Passage] = []
+    counted: _Counted = {}
     for passage in context.passages:
         if passage.hit.chunk.id not in chunk_ids:
             continue
         passages.append(passage)
-        if len(passages) > 1 and _tokens(Context(tuple(passages))) > budget_tokens:
+        if len(passages) > 1 and _tokens(Context(tuple(passages)), counted) > budget_tokens:
             passages.pop()
             break
     return _only(context, passages)
@@ -137,6 +145,14 @@ def overlap(first: Chunk, second: Chunk) -> int:
     return count if count > 0 and first.text[-count:] == second.text[:count] else 0
 
 
+def texts_of(chunks: Sequence[Chunk]) -> Iterator[str]:
+    """Of passages in reading order: each without what it shares with the one before."""
+    if chunks:
+        yield chunks[0].text
+    for before, chunk in pairwise(chunks):
+        yield chunk.text[overlap(before, chunk) :]
+
+
 # A sentence or line that is cut is dropped: half a figure is worse than none.
 def _last(text: str, size: int) -> str:
     if len(text) <= size:
@@ -174,12 +190,12 @@ def _only(context: Context, passages: Sequence[Passage]) -> Context:
     return Context(tuple(passages), tuple(number for number in context.order if number in numbers))
 
 
-def _fits(shown: Sequence[_Shown], budget_tokens: int) -> bool:
-    return _tokens(_lay_out(shown)) <= budget_tokens
-
-
-def _tokens(context: Context) -> int:
-    return sum(estimate_tokens(render_passage(passage)) for passage in context.passages)
+def _tokens(context: Context, counted: _Counted) -> int:
+    """Of its passages as they are rendered, each of which is ``counted`` once."""
+    for passage in context.passages:
+        if (key := (passage.number, passage.wider_text)) not in counted:
+            counted[key] = estimate_tokens(render_passage(passage))
+    return sum(counted[passage.number, passage.wider_text] for passage in context.passages)
 
 
 def _lay_out(shown: Sequence[_Shown]) -> Context:

@@ -18,7 +18,7 @@ QUOTATION = re.compile(
     rf"|『([^『』\n]{{2,}})』|{_STRAIGHT}|{_SINGLE}"
 )
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_MARKS = re.compile(r"(?<!\\)(?:[*`]+|~{2,}|(?<!\w)_+|_+(?!\w))")
+_MARKS = re.compile(r"(?<!\\)(?:[*`]+|~{2,}|(?<!\w)_+|(?<!_)_+(?!\w)|(?<=\\_)_+(?!\w))")
 _QUOTES = dict.fromkeys(map(ord, "\"“”„‟«»‹›「」『』'‘’‚‛ʼ′`"), "'")
 _DASH = re.compile(" ?[-\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+ ?")
 _GAP = re.compile(r"\[?\s?(?:\.\s?\.\s?\.|…)\s?\]?")

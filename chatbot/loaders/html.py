@@ -22,8 +22,9 @@ from .text import clean, decode, unreadable
 
 MAX_MARKUP = 2_000_000
 """Tags and attributes: libxml2 needs 120 bytes for each. The longest pages of Wikipedia have some 100,000."""
+# Possessive, and no comment reaches beyond its end: else a few of them could be parted in millions of ways.
 _START = re.compile(
-    r"(?:\s|<!--.*?-->|<\?xml[^>]*\?>)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+    r"(?:\s|<!--(?:(?!-->).)*+-->|<\?xml[^>]*\?>)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _TAG = re.compile(r"<[a-z][^<>]*>", re.IGNORECASE)
 _CHARSET = re.compile(

@@ -12,10 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..cancellation import Cancellation
 from ..conversation.service import Place, Saved
 from ..errors import InvalidRequestError, NotFoundError
-from ..grounding.context import wider_text
+from ..grounding.context import texts_of, wider_text
 from ..grounding.figure_list import listed_figures
+from ..ingestion.pipeline import passages
 from ..repositories.report_index import is_inside
-from ..schema import AnswerEvent, Chunk, Question, Scope, SearchHit, StepEvent
+from ..schema import SUMMARY_ORDINAL, AnswerEvent, Chunk, Question, Scope, SearchHit, StepEvent
 from ..schema.access import Caller
 from ..serialization import citation_json, figure_json, hit_json, report_json, scope_json
 from ..services import Services
@@ -26,6 +27,7 @@ Progress = Callable[[int, str], None]
 """Told how many steps are done, and what the last one does."""
 REPORT, PASSAGE = "report://", "passage://"
 PAGE = 100
+LONGEST_CURSOR = 9
 
 
 class Scoped(BaseModel):
@@ -199,7 +201,7 @@ class Toolbox:
 
     def resources(self, cursor: str = "") -> Json:
         """The reports, a page at a time."""
-        start = int(cursor) if cursor.isdecimal() else 0
+        start = int(cursor[:LONGEST_CURSOR]) if cursor.isdecimal() else 0
         found = self.services.storage.documents.all(self.who.limit)
         page = [
             {"uri": f"{REPORT}{record.id}", "name": record.name, "title": record.title, "mimeType": "text/markdown"}
@@ -220,8 +222,9 @@ class Toolbox:
         record = self.services.storage.documents.get(document_id)
         if record is None or not is_inside(record, self.who.limit):
             raise NotFoundError(f"There is no report {document_id[:64]!r}.")
-        chunks = sorted(self.services.vectors.store.stored(record.id)[0], key=lambda chunk: chunk.ordinal)
-        return f"# {record.title}\n\n" + "\n\n".join(chunk.text for chunk in chunks)
+        chunks = passages(self.services.vectors.store, record, offset=0, limit=record.chunks + 1)
+        read = [chunk for chunk in chunks if chunk.ordinal != SUMMARY_ORDINAL]  # which was not read but made
+        return f"# {record.title}\n\n" + "\n\n".join(texts_of(read))
 
 
 TOOLS: Mapping[str, Tool] = {

@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ..database.core import Database, Json
-from ..errors import NotFoundError
+from ..errors import DiskFullError, NotFoundError
 from ..schema.access import ApiKey, KeyRole
 
 PREFIX = "rck_"
@@ -77,7 +78,8 @@ class KeyRepository:
             return None
         now = datetime.now(UTC)
         if not row["used_at"] or now - datetime.fromisoformat(row["used_at"]) > NOTE_USE:
-            self._keys.update_one({"_id": row["_id"]}, {"$set": {"used_at": _now()}})
+            with suppress(DiskFullError):  # a full disk stops no question
+                self._keys.update_one({"_id": row["_id"]}, {"$set": {"used_at": _now()}})
         return _from_json(row)
 
     def revoke(self, key_id: str) -> ApiKey:

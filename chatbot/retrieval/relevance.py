@@ -25,6 +25,8 @@ Verdict = Literal["answers", "closest", "nothing"]
 MOST_DOUBTS = 2.0
 LARGE = 1000
 """Passages of a library whose words say what it is about; of a smaller one many good questions have others."""
+MOST_LOOKED_UP = 8
+"""Words of a question, each by a search of its own."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _COMMON = words("idle_words") | words("dependent_words")
 """Of any question; they do not say what it is about."""
@@ -85,18 +87,18 @@ class Judge:
         if self.embedder.multilingual and not is_written_in(question, self.language):
             return 0.0
         mentions = find_mentions(question, self.catalog)
-        is_placeless = self.catalog.values(COUNTRY) and not mentions.countries and not scope
+        is_placeless = self.catalog.values(COUNTRY, scope.widest()) and not mentions.countries and not scope
         topic = remove_names(question, [*mentions.countries, *mentions.every_year])
-        return self._unsaid(topic, hits) + (0.5 if is_placeless else 0.0)
+        return self._unsaid(topic, hits, scope.widest()) + (0.5 if is_placeless else 0.0)
 
-    def _unsaid(self, topic: str, hits: Sequence[SearchHit]) -> float:
+    def _unsaid(self, topic: str, hits: Sequence[SearchHit], library: Scope) -> float:
         """A doubt where a word is in no passage of the library, half where that is small; else the share of those
-        that no hit has.
+        that no hit has. ``library``: all that who asks may see.
         """
         terms = analyzer(self.language).terms
         said = {term for hit in hits for term in terms(hit.chunk.search_text)}
         telling = [word for word in dict.fromkeys(_WORD.findall(topic)) if word.lower() not in _COMMON]
         unsaid = [word for word in telling if not said.issuperset(terms(word))]
-        if all(self.store.keyword_search(word, top_k=1, scope=Scope()) for word in unsaid):
+        if all(self.store.keyword_search(word, top_k=1, scope=library) for word in unsaid[:MOST_LOOKED_UP]):
             return len(unsaid) / max(len(telling), 1)
-        return 1.0 if self.catalog.holdings(Scope()).chunks >= LARGE else 0.5
+        return 1.0 if self.catalog.holdings(library).chunks >= LARGE else 0.5

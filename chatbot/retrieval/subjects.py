@@ -93,7 +93,8 @@ def missing_figures(
     """
     mentions = find_mentions(text, catalog, scope)
     asked = mentions.figure_years
-    passages = _of_what_is_asked(remove_names(text, [*mentions.countries, *mentions.every_year]), hits, analyzer)
+    topic = remove_names(text, [*mentions.countries, *mentions.every_year])
+    passages, is_named = _of_what_is_asked(topic, hits, analyzer)
     known = sorted({year for hit in passages for year in hit.chunk.figure_years})
     if not asked or not known or any(_says(named.condition, hit) for named in asked for hit in passages):
         return None
@@ -102,7 +103,9 @@ def missing_figures(
         return None
     of_scope = f" ({escape_markdown(describe(inside, say))})" if inside else ""
     has = say("{first} to {last}", first=known[0], last=known[-1]) if len(known) > 1 else str(known[0])
-    text = "No figure of {years} was found for this in the reports{scope}; they have {known}."
+    text = "No figure of {years} was found for this in the reports{scope}."
+    if is_named:  # else they may be figures of something else
+        text = "No figure of {years} was found for this in the reports{scope}; the passages found have {known}."
     return say(text, years=_joined([named.text for named in asked], say("or")), scope=of_scope, known=has)
 
 
@@ -118,13 +121,15 @@ def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
     return [*found, *(hit for hit in of_edition if not hit.chunk.figure_years or heading(hit.chunk) not in headings)]
 
 
-def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer) -> list[SearchHit]:
-    """Those whose heading has most of the words asked for; where none has any, those under the heading of the first."""
+def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer) -> tuple[list[SearchHit], bool]:
+    """Those whose heading has most of the words asked for, and True; where none has any, those under the heading of
+    the first.
+    """
     asked = set(analyzer.terms(topic))
     shared = [len(asked.intersection(analyzer.terms(heading(hit.chunk)))) for hit in hits]
     if not any(shared):
-        return [hit for hit in hits if heading(hit.chunk) == heading(hits[0].chunk)]
-    return [hit for hit, count in zip(hits, shared, strict=True) if count == max(shared)]
+        return [hit for hit in hits if heading(hit.chunk) == heading(hits[0].chunk)], False
+    return [hit for hit, count in zip(hits, shared, strict=True) if count == max(shared)], True
 
 
 def _says(years: Condition, hit: SearchHit) -> bool:
@@ -166,13 +171,15 @@ def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:
 
 
 def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
-    if not catalog.values(COUNTRY) or (scope.get(COUNTRY) is not None and mentions.refers):
+    seen = set(catalog.values(COUNTRY, scope.widest()))
+    if not seen or (scope.get(COUNTRY) is not None and mentions.refers):
         return None
-    absent = [country for country in mentions.about if not values_of([country], catalog)]
+    absent = [country for country in mentions.about if seen.isdisjoint(values_of([country], catalog))]
     if absent:
         named = _named_by_untagged(scope, catalog)
         absent = [country for country in absent if named.isdisjoint(country.keys)]
-    left_out = [value for value in values_of(mentions.about, catalog) if not _admits(scope, COUNTRY, value, catalog)]
+    there = [value for value in values_of(mentions.about, catalog) if value in seen]
+    left_out = [value for value in there if not _admits(scope, COUNTRY, value, catalog)]
     if not absent and not left_out:
         return None
     texts = []
@@ -200,7 +207,7 @@ def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
 
 
 def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
-    if scope.get(COUNTRY) is not None:
+    if scope.get(COUNTRY) != scope.widest().get(COUNTRY):
         return say("Change the scope to ask about another country.")
     names = list(map(str, catalog.values(COUNTRY, scope)))
     if not names:

@@ -24,9 +24,9 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-QUESTIONS = frozenset({"/query", "/api/chat"})
+QUESTIONS = frozenset({"/query", "/api/chat", "/v1/chat/completions", "/mcp"})
 RESUMED = "/stream"
-"""Paths whose requests wait for a model; the last one's for one that another request has asked."""
+"""Paths whose requests may wait for a model; the last one's for one that another request has asked."""
 ALIVE, ALIVE_BODY = "/health", b'{"status":"ok"}\n'
 """As the application answers it, but neither logged nor counted: it is asked every few seconds."""
 ALIVE_HEADERS = [
@@ -277,7 +277,9 @@ async def send_stream(stream: EventStream, send: Send) -> None:
             await _write(send, KEEP_ALIVE.encode())
             continue
         more.clear()
-        waiting = [said.pop(0) for _ in range(len(said))]
+        waiting = list[str | None]()
+        while said:  # until it is empty: of what is said meanwhile beside others nobody wakes the loop
+            waiting.append(said.pop(0))
         await _write(send, "".join(text for text in waiting if text is not None).encode())
         if None in waiting:
             return

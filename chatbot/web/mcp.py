@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import queue
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import copy_context
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
@@ -19,6 +20,7 @@ from ..repositories.held import held
 from .access import caller
 from .asking import refuse_more
 from .limits import one_at_a_time
+from .middleware import unexpected
 from .payloads import JsonRpc, parse
 from .request import json_object
 from .services import require_samples, services
@@ -27,7 +29,7 @@ from .streaming import THREADS, client_of
 mcp = Blueprint("mcp", __name__)
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
 """Newest first; a client that asks for another gets the first."""
-METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
+METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32601, -32602, -32603
 SILENCE_SECONDS = 1.0
 
 
@@ -51,8 +53,12 @@ def message() -> Response:
         return _failed(sent.id, INVALID_PARAMS, error.message)
 
 
+def _failure(id: Any, code: int, text: str) -> Json:
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}}
+
+
 def _failed(id: Any, code: int, text: str) -> Response:
-    return jsonify({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}})
+    return jsonify(_failure(id, code, text))
 
 
 def _initialize(params: Mapping[str, Any]) -> Json:
@@ -90,9 +96,9 @@ METHODS: Mapping[str, Callable[[Mapping[str, Any]], Json]] = {
 def _call(id: Any, params: Mapping[str, Any]) -> Response:
     """A tool's result; with a progress token as a stream, which tells each step before."""
     refuse_more()
-    name, arguments = params.get("name"), params.get("arguments") or {}
-    if not isinstance(name, str) or not isinstance(arguments, dict):
-        return _failed(id, INVALID_PARAMS, "name must be a text, arguments an object.")
+    name, arguments, about = params.get("name"), params.get("arguments") or {}, params.get("_meta") or {}
+    if not isinstance(name, str) or not isinstance(arguments, dict) or not isinstance(about, dict):
+        return _failed(id, INVALID_PARAMS, "name must be a text, arguments and _meta objects.")
     cancel = Cancellation()
     client_of(request.environ).on_cancel(cancel.cancel)
     box, found, who = _box(cancel), services(), caller()
@@ -107,13 +113,15 @@ def _call(id: Any, params: Mapping[str, Any]) -> Response:
             result = error_of(error.message)
         return {"jsonrpc": "2.0", "id": id, "result": result}
 
-    token = (params.get("_meta") or {}).get("progressToken")
+    token = about.get("progressToken")
     if token is None:
         return jsonify(work(lambda step, detail: None))
-    return Response(_told(work, token, cancel), mimetype="text/event-stream", headers={"Cache-Control": "no-store"})
+    return Response(_told(id, work, token, cancel), mimetype="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-def _told(work: Callable[[Callable[[int, str], None]], Json], token: Any, cancel: Cancellation) -> Iterator[str]:
+def _told(
+    id: Any, work: Callable[[Callable[[int, str], None]], Json], token: Any, cancel: Cancellation
+) -> Iterator[str]:
     """The steps as notifications, then the answer; in between a comment for each second of silence."""
     said: queue.SimpleQueue[Json | None] = queue.SimpleQueue()
 
@@ -124,10 +132,12 @@ def _told(work: Callable[[Callable[[int, str], None]], Json], token: Any, cancel
     def run() -> None:
         try:
             said.put(work(progress))
+        except Exception as error:  # noqa: BLE001  # the web layer's border: it goes to the client
+            said.put(_failure(id, INTERNAL_ERROR, unexpected(error).message))
         finally:
             said.put(None)
 
-    THREADS.submit(run)
+    THREADS.submit(copy_context().run, run)
     try:
         while True:
             try:

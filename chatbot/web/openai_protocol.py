@@ -206,7 +206,7 @@ def _filters(metadata: Mapping[str, str]) -> dict[str, Any]:
     """A value, or several as a JSON list: metadata are texts. Raises InvalidRequestError."""
     try:
         return {name: json.loads(text) if text.startswith("[") else [text] for name, text in metadata.items()}
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidRequestError.for_field("metadata", "a value that begins with [ must be a list in JSON.") from None
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain, pairwise
+from itertools import chain
 
 from flask import Blueprint, Response, jsonify, request
 
 from ..errors import InvalidRequestError, NotFoundError
-from ..grounding.context import overlap
+from ..grounding.context import texts_of
 from ..ingestion.pipeline import passages
-from ..schema import SUMMARY_ORDINAL, Chunk, DocumentRecord, SearchHit
+from ..schema import SUMMARY_ORDINAL, DocumentRecord, SearchHit
 from ..serialization import source_json
 from .library import passage_of, record_of
 from .request import disposition, query_number
@@ -60,7 +59,7 @@ def text(document_id: str) -> Response:
     one = min(offset, 1)  # before the first, to see what is said twice
     found = passages(services().vectors.store, record, offset=offset - one, limit=limit + one)
     read = [chunk for chunk in found if chunk.ordinal != SUMMARY_ORDINAL]  # which was not read but made
-    texts = zip(read, _texts_of(read), strict=True)
+    texts = zip(read, texts_of(read), strict=True)
     parts = [{**source_json(SearchHit(chunk)), "text": own} for chunk, own in texts][one:]
     return jsonify({"parts": parts, "offset": offset, "total": record.chunks})
 
@@ -70,10 +69,3 @@ def _place(record: DocumentRecord, chunk_id: str) -> int:
     if found.document_id != record.id:
         raise NotFoundError(f"There is no passage {chunk_id[:200]!r} in {record.title!r}.")
     return 0 if found.ordinal == SUMMARY_ORDINAL else found.ordinal
-
-
-def _texts_of(chunks: list[Chunk]) -> Iterator[str]:
-    if chunks:
-        yield chunks[0].text
-    for before, chunk in pairwise(chunks):
-        yield chunk.text[overlap(before, chunk) :]

@@ -243,7 +243,8 @@ class TestKeyless:
         assert not told.answer.answered
         assert told.answer.response.startswith("No figure of 199")
         assert re.search(
-            r"was found for this in the reports \(Kenya\); they have 202\d to 2025\.$", told.answer.response
+            r"was found for this in the reports \(Kenya\); the passages found have 202\d to 2025\.$",
+            told.answer.response,
         )
 
     def test_a_side_without_a_report_is_named(self, many: Bench) -> None:

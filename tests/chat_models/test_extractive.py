@@ -82,7 +82,7 @@ def test_few_statements_of_many_are_embedded(monkeypatch: pytest.MonkeyPatch) ->
         return original(self, texts, **rest)
 
     monkeypatch.setattr(HashingEmbedder, "embed_documents", embed)
-    lines = [f"Item {n} is {n} tons." for n in range(30)]
+    lines = [f"Item {n} in shed {'abcdef'[n % 6] * (n + 1)} is {n} tons." for n in range(30)]
     found = quotes(answer(prompt("How many tons is item 17?", passage(1, "\n".join(lines)))))
     assert found[0][0] == lines[17]
     assert LEAST <= len(embedded) <= SHARE * len(lines)

@@ -79,6 +79,8 @@ def test_a_disk_that_uploads_fill(disk: Path) -> None:
     settings = settings_of(disk, min_free_mb=2)
     app = create_app(settings)
     client = app.test_client()
+    keys = app.extensions["services"].storage.keys
+    _, secret = keys.create("reader", "read")
     upload(client, "tea.md", "# Tea\n\nTea is grown in the hills.")
     assert disk_of(client)["ok"] is True
     for number in range(100):
@@ -95,6 +97,7 @@ def test_a_disk_that_uploads_fill(disk: Path) -> None:
             file.flush()
     assert answers(client)["message_id"] is None
     assert disk_of(client)["ok"] is False
+    assert keys.find(secret).name == "reader"  # that it was used cannot be noted
     close_app(app)
     app = create_app(settings)
     client = app.test_client()

@@ -241,3 +241,21 @@ def test_a_hostile_answer_is_checked_in_bounded_time(piece: str) -> None:
     started = time.process_time()
     check(piece * (100_000 // len(piece)) + " [1].", context(KENYA))
     assert time.process_time() - started < 30.0
+
+
+def test_a_row_quoted_behind_its_heading_and_page_is_what_it_says() -> None:
+    fields = {"title": "Kenya: Country Report 2024", "section": "Economy \u203a Real GDP per capita", "page": 7}
+    rows = [f"Item: Real GDP per capita 202{n}; Value: $5,{n}00 (202{n} est.)" for n in (3, 2, 1)]
+    below = "Inflation rate (consumer prices): Item: Inflation rate (consumer prices) 2023; Value: 7.67% (2023 est.)"
+    passage = context("\n".join(["Real GDP per capita: " + rows[0], *rows[1:], "", below]), **fields)
+    said = f"- **Kenya: Country Report 2024, Real GDP per capita, page 7:** \u201c{rows[2]}\u201d [1]"
+    assert check(said, passage).unsupported == ()
+    table = f"| 2021 | 2023 |\n| --- | --- |\n| \u201c{rows[2]}\u201d [1] | \u201c{rows[0]}\u201d [1] |"
+    assert check(table, passage).unsupported == ()
+
+
+def test_marks_without_end_are_read_in_linear_time() -> None:
+    began = time.process_time()
+    for text in (f"a{'_' * 40_000}b [1].", f"It is so [1]{' ' * 40_000}x."):
+        check(text, context("It is so."))
+    assert time.process_time() - began < 2.0

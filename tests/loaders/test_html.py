@@ -11,6 +11,7 @@ import pytest
 from lxml import html as lxml_html
 
 from chatbot.errors import LoadError
+from chatbot.loaders.formats import Fit, Sample
 from chatbot.loaders.html import MAX_MARKUP, HtmlLoader, page_sections
 from tests.data import data_set, needs
 
@@ -282,3 +283,12 @@ def test_a_sheet_that_is_made_to_take_time_does_not(sheet: str) -> None:
     started = time.process_time()
     assert read(f"<style>{sheet}</style><p class='a'>{SEEN}</p>") == [((), SEEN)]
     assert time.process_time() - started < 2
+
+
+def test_where_a_page_begins_is_found_in_linear_time() -> None:
+    """A comment may end at its first --> only: else thirty of them could be read in a billion ways."""
+    began = time.process_time()
+    assert HtmlLoader().fit(Sample(Path("a.txt"), b"", "<!---->" * 5_000 + "x")) is Fit.NO
+    assert time.process_time() - began < 1.0
+    prologue = "\ufeff <?xml version='1.0'?>\n<!-- a > b -- c -->\n<!---->\n<!DOCTYPE html><p>It.".lstrip("\ufeff")
+    assert HtmlLoader().fit(Sample(Path("a.txt"), b"", prologue)) is Fit.CERTAIN

@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ import pytest
 from flask import Flask
 from mcp import Client, StdioServerParameters
 
+from chatbot.cancellation import Cancellation
 from chatbot.factory import close_app, create_app
-from chatbot.mcp.tools import TOOLS
+from chatbot.mcp.tools import TOOLS, Toolbox
+from chatbot.schema import Scope
+from chatbot.schema.access import ANYBODY
 from chatbot.settings import Settings
 from tests.web.knowledge import added
 from tests.web.live import served
@@ -144,3 +148,50 @@ def test_an_agent_compares_two_countries_and_never_leaves_the_scope(server: Any)
 
     found = talk(server, work)
     assert {key: figure["value"] for key, figure in found.items()} == RATES
+
+
+def test_a_report_is_read_as_it_is_shown(app: Flask) -> None:
+    """In order, nothing twice, without the summary that was made of it, and nothing of a version on its way."""
+    client, lines = (
+        app.test_client(),
+        [f"Line {number} of the long report is about matter {number}." for number in range(90)],
+    )
+    added(client, ("long.md", "# Long\n\n" + " ".join(lines)))
+    services = app.extensions["services"]
+    (record,) = (one for one in services.storage.documents.all(Scope()) if one.title == "Long")
+    (first, *_), _ = services.vectors.store.stored(record.id)
+    coming = replace(first, id=f"{record.id}-next-00000", text="Not to be seen yet.")
+    services.vectors.store.upsert([coming], services.vectors.embedder.embed_documents([coming.text]))
+    text = Toolbox(services, ANYBODY, Cancellation()).read(f"report://{record.id}")["contents"][0]["text"]
+    assert " ".join(text.split()) == "# Long " + " ".join(lines)
+    services.vectors.store.delete_document(record.id, keep=record.chunk_ids())
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        ("tools/call", {"name": "facets", "_meta": "x"}),
+        ("tools/call", {"name": "facets", "_meta": [1]}),
+        ("resources/list", {"cursor": "9" * 5_000}),
+    ],
+)
+def test_what_no_client_sends_is_no_bug(app: Flask, params: tuple[str, dict[str, Any]]) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": params[0], "params": params[1]}
+    response = app.test_client().post("/mcp", json=body)
+    assert response.status_code == 200
+    assert {"result", "error"} & response.get_json().keys()
+
+
+def test_a_bug_within_a_stream_is_told_and_logged(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setitem(TOOLS, "facets", replace(TOOLS["facets"], run=fail))  # type: ignore[arg-type]
+    params = {"name": "facets", "arguments": {}, "_meta": {"progressToken": 1}}
+    body = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    text = app.test_client().post("/mcp", json=body).get_data(as_text=True)
+    assert '"id": 7, "error": {"code": -32603' in text
+    assert "ZeroDivisionError" in caplog.text
+    caplog.clear()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.retrieval.relevance import LARGE, Bounds, Judge
+from chatbot.retrieval.relevance import LARGE, MOST_LOOKED_UP, Bounds, Judge
 from chatbot.schema import Chunk, Holdings, Scope, SearchHit, Values
 
 KNOWN = "people births deaths fast population grows growth rate"
@@ -20,12 +20,14 @@ class Library:
     def __init__(self, passages: int) -> None:
         self.passages = passages
         self.asked: list[str] = []
+        self.scopes: set[Scope] = set()
 
-    def keyword_search(self, query: str, **_: Any) -> list[str]:
+    def keyword_search(self, query: str, *, scope: Scope, **_: Any) -> list[str]:
         self.asked.append(query)
+        self.scopes.add(scope)
         return [query] if query.lower() in KNOWN.split() else []
 
-    def values(self, field: str) -> list[str]:
+    def values(self, field: str, scope: Any = None) -> list[str]:
         return ["Kenya"]
 
     def holdings(self, scope: Any) -> Holdings:
@@ -104,3 +106,11 @@ def test_where_reports_are_of_countries_a_question_about_none_needs_more() -> No
     question, near = "How fast does the population grow?", hits(0.64)
     assert [asked.verdict(question, near, scope) for scope in (Scope(), KENYA)] == ["nothing", "answers"]
     assert asked.verdict("How fast does the population of Kenya grow?", near, Scope()) == "answers"
+
+
+def test_of_a_long_question_few_words_are_looked_up_and_only_where_who_asks_may_look() -> None:
+    limited = Scope(KENYA.conditions, limit=KENYA.conditions)
+    asked, library = judge()
+    asked.verdict("births deaths rate " * 3 + " ".join(f"births{'x' * n}" for n in range(500)), hits(0.7, 0.8), limited)
+    assert len(library.asked) <= MOST_LOOKED_UP
+    assert library.scopes == {limited}

@@ -143,7 +143,9 @@ class TestMissingFigures:
 
     def test_the_years_that_there_are(self) -> None:
         said = self.said("What was the inflation rate of Kenya in 1998?", *INFLATION, CAPITAL, POPULATION)
-        assert said == "No figure of 1998 was found for this in the reports (Kenya); they have 2019 to 2023."
+        assert (
+            said == "No figure of 1998 was found for this in the reports (Kenya); the passages found have 2019 to 2023."
+        )
 
     @pytest.mark.parametrize(
         "text",

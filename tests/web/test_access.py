@@ -345,6 +345,9 @@ def test_a_limited_key_sees_nothing_else(app: Flask) -> None:
     assert bodies[0].get_json()["total"] == 1
     bodies += [who.send("POST", "/api/search", json={"query": "Where is a market?"})]
     bodies += [who.ask(query) for query in ("Where is a market?", "Kenya in the 2021 report?", "What of Mali?")]
+    # What is there for others is as absent as what is nowhere.
+    there, nowhere = (who.ask(f"What is the capital of {name}?").get_json()["response"] for name in ("Somalia", "Mali"))
+    assert there.replace("Somalia", "Mali") == nowhere
     bodies += [who.ask("Where?", filters={"country_name": country}) for country in ("SOMALIA", "Narnia")]
     bodies += [who.ask("Where?", filters={"country_name": "Kenya", "year": 2021})]
     for response in bodies:

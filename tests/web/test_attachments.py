@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from chatbot.factory import close_app, create_app
+from chatbot.known_vectors import KnownVectors
 from chatbot.settings import Settings
 from chatbot.web import streaming
 from chatbot.web.payloads import MOST_ATTACHMENTS
@@ -404,3 +406,16 @@ class TestRefused:
     def test_a_text_without_words(self, client: FlaskClient, path: str) -> None:
         body = {"query": GROWTH, "attachments": [{"name": "empty.md", "text": " \n"}]}
         assert error_of(client.post(path, json=body), 422, "unreadable_document")["message"] == "empty.md has no text."
+
+
+def test_sentences_of_an_attachment_are_not_kept_in_memory(tmp_path: Path) -> None:
+    """Quotations are chosen by their vectors, which are kept for those of the library alone (R-A1)."""
+    app = create_app(
+        Settings(data_dir=tmp_path, chat_model="extractive", embedding_provider="hashing", sample_data="off")
+    )
+    note = {"text": "The launch code of the rocket is 4711-SECRET.", "name": "note.md"}
+    answer = app.test_client().post("/query", json={"query": "What is the launch code?", "attachments": [note]})
+    assert "4711-SECRET" in answer.get_json()["response"]
+    kept = [one for one in gc.get_objects() if isinstance(one, KnownVectors)]
+    assert not [text for one in kept for text in one._known if "SECRET" in text]
+    close_app(app)

@@ -17,7 +17,7 @@ from flask import Flask, Response, request
 from chatbot.services import Services
 from chatbot.settings import Settings
 from chatbot.web import front, server
-from chatbot.web.front import GoneError, environ_of, read_body, start
+from chatbot.web.front import QUESTIONS, GoneError, environ_of, read_body, start
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.web.conftest import QUESTION
 from tests.web.live import Connection, running, served
@@ -66,21 +66,28 @@ def test_slow_clients_and_open_streams_keep_nobody_waiting(port: int, server: Fa
 
 
 @pytest.mark.usefixtures("kenya")
-@pytest.mark.parametrize("path", ["/query", "/api/chat"])
+@pytest.mark.parametrize("path", sorted(QUESTIONS))
 def test_more_questions_than_set_are_refused_at_once_and_not_for_long(
     app: Flask, services: Services, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
+    body = {
+        "/v1/chat/completions": {"model": "report-chat", "messages": [{"role": "user", "content": QUESTION}]},
+        "/mcp": {
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "ask", "arguments": {"question": QUESTION}},
+        },
+    }.get(path, {"query": QUESTION})  # fmt: skip
     monkeypatch.setattr(services, "settings", services.settings.override(questions=1))
     server.chat(Reply(["half"], silent_after=60.0), Reply(["whole"]))
     with served(app) as port:
         with Connection(port, "/api/chat", {"query": QUESTION}) as stream:
             assert next(event for event in stream.events() if event.name == "token")
-            with Connection(port, path, {"query": QUESTION}) as refused:
+            with Connection(port, path, body) as refused:
                 assert (refused.response.status, refused.response.headers["Retry-After"]) == (503, "5")
-                assert refused.json()["error"]["code"] == "overloaded"
+                assert "QUESTIONS" in refused.json()["error"]["message"]
 
         def is_answered() -> bool:
-            with Connection(port, path, {"query": QUESTION}) as again:
+            with Connection(port, path, body) as again:
                 return again.response.status == 200
 
         server.wait_until(is_answered, 15.0)

@@ -160,3 +160,10 @@ def test_a_key_of_this_server_counts_and_a_wrong_one_is_refused(app: Flask, port
     http: FlaskClient = app.test_client()
     wrong = http.get("/v1/models", headers={"Authorization": "Bearer rck_wrong"})
     assert (wrong.status_code, wrong.get_json()["error"]["type"]) == (401, "invalid_request_error")
+
+
+def test_metadata_that_nest_without_end_are_refused(app: Flask) -> None:
+    body = {"model": "report-chat", "messages": QUESTION, "metadata": {"country_name": "[" * 100_000}}
+    response = app.test_client().post("/v1/chat/completions", json=body)
+    assert response.status_code == 400
+    assert "metadata" in response.get_json()["error"]["message"]
