@@ -49,7 +49,7 @@ def show(name: str, services: Services, asked: Iterable[tuple[str, Scope]]) -> N
     judge = Judge(bounds, vectors.store, services.storage.documents, vectors.embedder, services.settings.language)
     retriever = services.answering.retriever()
     found = Counter(
-        judge.verdict(text, retriever.retrieve(text, top_k=5, scope=scope, method="hybrid").hits)
+        judge.verdict(text, retriever.retrieve(text, top_k=5, scope=scope, method="hybrid").hits, scope)
         for text, scope in asked
     )
     shares = ", ".join(f"{verdict} {found[verdict] / found.total():.3f}" for verdict in ("nothing", "closest"))

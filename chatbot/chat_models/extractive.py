@@ -21,6 +21,7 @@ from ..schema import ATTACHMENTS, Delta, Passage, Prompt, Quotation, Usage
 from ..settings import Settings
 from ..text import Analyzer, analyzer, is_foreign, quotation_item
 from ..words import speaking
+from .answer_types import answer_type
 from .statements import Statement, statements
 
 MOST = 3
@@ -33,9 +34,9 @@ EMBEDDED = 300
 """Characters of each."""
 CLOSE = 0.5
 """A passage is quoted if its cosine to the question is at least this share of the best one's."""
-WORDS, PLACE, LATER, NOTE, NUMBERS = 0.5, 1.0, 0.03, 2.0, 1.0
+WORDS, PLACE, LATER, NOTE, NUMBERS, HEADING, TYPE = 0.5, 1.5, 0.06, 2.0, 1.0, 0.75, 2.5
 """In standard deviations of the cosines: what words weigh, the place of the passage (1 / n of it), a line further down,
-a note, the numbers that are asked for."""
+a note, the numbers that are asked for, how near the passage's heading is to the question, the type of what is asked."""
 FIRST_PLACE = 2.0
 """The place, for the choice of what is compared by vectors."""
 FOREIGN_PLACE = 4.0
@@ -97,6 +98,8 @@ class ExtractiveChatModel:
         chosen = _promising(question, found, words, CONSIDERED if by_vectors else int(SHARE * len(found)))
         found, words = [found[place] for place in chosen], words[chosen]
         similar = _standard(self._similar(embedder, question, found, request)) + WORDS * _standard(words)
+        if not by_vectors:
+            similar = similar + HEADING * _by_heading(found) + TYPE * _of_type(question, found)
         scores = _scores(question, found, similar, FOREIGN_PLACE if by_vectors else PLACE)
         scores = self._totals_first(question, found, scores)
         best = _distinct([found[n] for n in np.argsort(-scores, kind="stable") if scores[n] >= scores.max() - FURTHER])
@@ -145,7 +148,7 @@ class ExtractiveChatModel:
 
 def _promising(question: str, found: Sequence[Statement], words: _Scores, count: int) -> list[int]:
     """The places of those whose vectors are compared, in text order."""
-    scores = _scores(question, found, _standard(words), FIRST_PLACE)
+    scores = _scores(question, found, _standard(words) + TYPE * _of_type(question, found), FIRST_PLACE)
     return sorted(np.argsort(-scores, kind="stable")[: min(CONSIDERED, max(LEAST, count))].tolist())
 
 
@@ -164,6 +167,19 @@ def _scores(question: str, found: Sequence[Statement], scores: _Scores, place_we
 def _standard(values: _Scores) -> _Scores:
     standard: _Scores = (values - values.mean()) / (values.std() or 1.0)
     return standard
+
+
+def _by_heading(found: Sequence[Statement]) -> _Scores:
+    """How near the heading of each one's passage is to what is asked; one without is taken for an average one."""
+    scores = np.array([one.passage.hit.heading_score for one in found], np.float64)
+    known = scores[~np.isnan(scores)]
+    return _standard(np.where(np.isnan(scores), known.mean(), scores)) if known.size else np.zeros(len(found))
+
+
+def _of_type(question: str, found: Sequence[Statement]) -> _Scores:
+    """1 for each that says something of the type that is asked for, else 0."""
+    wanted = answer_type(question)
+    return np.array([float(wanted is not None and wanted.is_said(one.text)) for one in found])
 
 
 def _of_series(found: Sequence[Statement], scores: _Scores) -> _Scores:

@@ -69,7 +69,7 @@ class Judge:
             return "nothing"
         if not bounds.floor < bounds.threshold or best >= bounds.least(MOST_DOUBTS + 1):
             return "answers"
-        doubts = self._of_headings(hits) + self._of_words(question, hits, scope)
+        doubts = self._doubts(question, hits, scope)
         if best < bounds.least(doubts):
             return "nothing"
         return "closest" if doubts and best < bounds.least(doubts + 1) else "answers"
@@ -79,26 +79,33 @@ class Judge:
         scores = [hit.heading_score for hit in hits if hit.heading_score is not None]
         return 0.5 if scores and max(scores) < self.bounds.threshold else 0.0
 
-    def _of_words(self, question: str, hits: Sequence[SearchHit], scope: Scope) -> float:
-        """Of words that no hit says and, where the reports are of countries, of a question about none: half a doubt.
+    def _doubts(self, question: str, hits: Sequence[SearchHit], scope: Scope) -> float:
+        """Of headings; of words that no hit says; and, where the reports are of countries, of a question about none
+        half a doubt. Headings are not asked where the first hit says all words of the question.
 
         With a model for many languages a question says it in its own, and only one in that of the reports is judged.
         """
         if self.embedder.multilingual and not is_written_in(question, self.language):
-            return 0.0
+            return self._of_headings(hits)
         mentions = find_mentions(question, self.catalog)
         is_placeless = self.catalog.values(COUNTRY, scope.widest()) and not mentions.countries and not scope
         topic = remove_names(question, [*mentions.countries, *mentions.every_year])
-        return self._unsaid(topic, hits, scope.widest()) + (0.5 if is_placeless else 0.0)
+        telling = [word for word in dict.fromkeys(_WORD.findall(topic)) if word.lower() not in _COMMON]
+        doubts = 0.5 if is_placeless else 0.0
+        if not telling or self._unsaid(telling, hits[:1]):
+            doubts += self._of_headings(hits)
+        return doubts + self._of_words(telling, hits, scope.widest())
 
-    def _unsaid(self, topic: str, hits: Sequence[SearchHit], library: Scope) -> float:
+    def _unsaid(self, words: Sequence[str], hits: Sequence[SearchHit]) -> list[str]:
+        terms = analyzer(self.language).terms
+        said = {term for hit in hits for term in terms(hit.chunk.search_text)}
+        return [word for word in words if not said.issuperset(terms(word))]
+
+    def _of_words(self, telling: Sequence[str], hits: Sequence[SearchHit], library: Scope) -> float:
         """A doubt where a word is in no passage of the library, half where that is small; else the share of those
         that no hit has. ``library``: all that who asks may see.
         """
-        terms = analyzer(self.language).terms
-        said = {term for hit in hits for term in terms(hit.chunk.search_text)}
-        telling = [word for word in dict.fromkeys(_WORD.findall(topic)) if word.lower() not in _COMMON]
-        unsaid = [word for word in telling if not said.issuperset(terms(word))]
+        unsaid = self._unsaid(telling, hits)
         if all(self.store.keyword_search(word, top_k=1, scope=library) for word in unsaid[:MOST_LOOKED_UP]):
             return len(unsaid) / max(len(telling), 1)
         return 1.0 if self.catalog.holdings(library).chunks >= LARGE else 0.5
