@@ -208,8 +208,8 @@ def write(
     context: Context,
     request: RequestContext,
     *,
-    prompt: Callable[[Question, Context], Prompt] = prompt_for,
-    draft: Draft | None = None,
+    prompt: Callable[[Question, Context], Prompt],
+    draft: Draft,
 ) -> Generator[StepEvent | TokenEvent, None, Written]:
     """One generation call. A prompt that is too long is tried again with the better half of its passages.
 
@@ -219,7 +219,6 @@ def write(
         ContextLengthError: still too long with one passage, or after three tries more.
         ChatModelError: the model failed.
     """
-    draft = draft or Draft()
     steps = draft.steps
     while True:
         started, asked = time.perf_counter(), prompt(question, context)
