@@ -146,7 +146,7 @@ class ChatService:
         if history:
             yield StepEvent("condense", "Reading the conversation")
         request = RequestContext(cancel, caller=caller, private=bool(history))
-        with self._books.open(conversation_id, request.meter) as bill:
+        with self._books.open(conversation_id, request.meter) as settle:
             spending = Spending(question.budget, reserve=0)
             with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
                 ask_model = not spending.stops_exploring()
@@ -161,7 +161,7 @@ class ChatService:
                     if isinstance(told, TokenEvent | AnswerEvent):
                         place = self._cut(place)
                     if isinstance(told, AnswerEvent):
-                        settled = bill.settle(_with_trace(told, condensed, changed))
+                        settled = settle(_with_trace(told, condensed, changed))
                         yield self._save(question, settled, place, caller.owner)
                     else:
                         yield told
