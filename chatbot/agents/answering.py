@@ -14,7 +14,7 @@ from ..grounding.context import Neighbourhood, build_context
 from ..model_output.asking import numbers
 from ..model_output.stream import Completion, Reply, completion
 from ..protocols import Catalog
-from ..retrieval.pipeline import Retrieval, with_rank
+from ..retrieval.pipeline import with_rank
 from ..retrieval.relevance import Verdict, best_score
 from ..retrieval.scope import describe, nearest_scope, selectable_collections
 from ..retrieval.subjects import missing_figures
@@ -309,7 +309,9 @@ def conclude(
             response,
             scope=scope,
             context=context,
-            retrieval=Retrieval(tuple(hits), run.threshold, (), run.pipeline),
+            hits=hits,
+            threshold=run.threshold,
+            pipeline=run.pipeline,
             steps=run.spending.steps,
             path=run.path,
             stopped_by=run.stopped_by,
