@@ -237,6 +237,18 @@ def answer_from(
     yield conclude(run, scope, response, hits, done.context, truncated=done.truncated)
 
 
+def answer_research(
+    run: AgentRun, scope: ScopeSummary, kept: Sequence[SearchHit], closest: Sequence[SearchHit], way: WritingPlan
+) -> Iterator[Event]:
+    """The end of several searches, unless they were cancelled: the answer from what was kept (DEEP_CONTEXT_TOKENS)."""
+    if run.request.cancelled:
+        return
+    if is_empty(run, kept):
+        yield from answer_empty(run, scope, closest)
+    else:
+        yield from answer_from(run, scope, kept, way, tokens=run.resources.settings.deep_context_tokens)
+
+
 def note_left_out(run: AgentRun, shown: int, found: int) -> Iterator[StepEvent]:
     """Said where the budget of tokens has no room for all: what is written of fewer passages ended early."""
     if shown < found and not run.stopped_by:
