@@ -62,7 +62,7 @@ def alive(process: int) -> bool:
 def test_a_document_arrives_as_it_was_loaded(loader: IsolatedLoader, page: Page) -> None:
     assert loader.load(page("Hello, wörld")) == Loaded(
         "Hello, wörld", (Section(("Part",), "Hello, wörld", 5, 2, {"year": 2020}),), 3,
-        {"country_name": "Kenya"}, ("a", "b"), "About it.",
+        {"country_name": "Kenya"}, ("a", "b"), "About it.", ("name", "count"),
     )  # fmt: skip
 
 
