@@ -9,7 +9,7 @@ import pytest
 
 from chatbot.protocols import Reranked
 from chatbot.request import RequestContext
-from chatbot.rerankers.diversity import DiversityReranker
+from chatbot.rerankers.orders import DiversityReranker
 from chatbot.retrieval.pipeline import Retrieval
 from chatbot.schema import Chunk, Scope, SearchHit, Usage
 from chatbot.services import Services
