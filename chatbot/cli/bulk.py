@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from ..cancellation import Cancellation
-from ..conversation.service import Place, Saved
 from ..errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError
 from ..loaders.csv import choose_delimiter
 from ..loaders.text import read_text
@@ -69,8 +68,8 @@ def _answered(services: Services, fields: dict[str, Any], row: Row, number: int)
     answer = error = None
     try:
         question = parse(ChatRequest, asked).to_question(services, ANYBODY.limit)
-        events = services.answering.chat.stream(question, place=Place(kept=False), cancel=Cancellation())
-        (saved,) = (event for event in events if isinstance(event, Saved))
+        saved = services.answering.chat.answer(question, cancel=Cancellation())
+        assert saved is not None  # nobody cancels it
         answer = answer_json(saved)
     except BudgetExhaustedError:
         raise  # for all that are left

@@ -166,6 +166,11 @@ class ChatService:
                     else:
                         yield told
 
+    def answer(self, question: Question, *, cancel: Cancellation, caller: Caller = ANYBODY) -> Saved | None:
+        """The answer alone, kept in no conversation; None where it is cancelled. Raises as `stream` does."""
+        events = self.stream(question, place=Place(kept=False), cancel=cancel, caller=caller)
+        return next((event for event in events if isinstance(event, Saved)), None)
+
     def _cut(self, place: Place) -> Place:
         if place.conversation_id is not None and place.replaces is not None:
             self._conversations.cut(place.conversation_id, place.replaces, keep=place.message_id)
