@@ -16,7 +16,7 @@ from ..protocols import Catalog, Embedder
 from ..questions.mentions import COUNTRY, YEAR
 from ..questions.names import NamedYears
 from ..request import RequestContext
-from ..schema import SECTION_SEPARATOR, Chunk, Scope, SearchHit, Vector
+from ..schema import Chunk, Scope, SearchHit, Vector
 from .search_text import SearchText, search_text
 
 DEPTH = 50
@@ -44,7 +44,7 @@ class HeadingOrder:
         Raises EmbeddingError.
         """
         hits, rest = hits[:DEPTH], hits[DEPTH:]
-        headings = [heading(hit.chunk) for hit in hits]
+        headings = [hit.chunk.heading for hit in hits]
         if not any(headings):
             return [*hits, *rest]
         vectors = self._known.of(headings, request)
@@ -93,11 +93,6 @@ def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return standard
 
 
-def heading(chunk: Chunk) -> str:
-    """The innermost one; "" without any."""
-    return chunk.section.rsplit(SECTION_SEPARATOR, 1)[-1]
-
-
 def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope) -> list[SearchHit]:
     """Of the editions of one line the one that is asked, from the place of the first of them; the others behind all.
 
@@ -128,7 +123,7 @@ def _line(chunk: Chunk, place: int) -> Hashable:
     """Passages without an edition or a heading are each a line of their own."""
     if YEAR not in chunk.metadata or not chunk.section:
         return place
-    return chunk.metadata.get(COUNTRY), chunk.metadata.get("type"), heading(chunk).casefold()
+    return chunk.metadata.get(COUNTRY), chunk.metadata.get("type"), chunk.heading.casefold()
 
 
 def _edition(hit: SearchHit) -> int:

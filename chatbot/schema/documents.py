@@ -240,6 +240,11 @@ class Chunk:
         """What is embedded and indexed for keywords: a passage is found by its report and heading too."""
         return "\n".join(part for part in (self.title, self.section, self.text) if part)
 
+    @property
+    def heading(self) -> str:
+        """The innermost of its section; "" without any."""
+        return self.section.rpartition(SECTION_SEPARATOR)[2]
+
 
 Vector = NDArray[np.float32]
 """Shape (dimensions,), L2-normalised."""
