@@ -245,6 +245,11 @@ class Chunk:
         """The innermost of its section; "" without any."""
         return self.section.rpartition(SECTION_SEPARATOR)[2]
 
+    @property
+    def about(self) -> dict[str, Value]:
+        """What a scope is compared with."""
+        return {**self.metadata, "document_name": self.document_name}
+
 
 Vector = NDArray[np.float32]
 """Shape (dimensions,), L2-normalised."""
