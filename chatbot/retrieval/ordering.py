@@ -9,7 +9,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..known_vectors import KnownVectors
 from ..protocols import Catalog, Embedder
@@ -17,6 +16,7 @@ from ..questions.mentions import COUNTRY, YEAR
 from ..questions.names import NamedYears
 from ..request import RequestContext
 from ..schema import Chunk, Scope, SearchHit, Vector
+from .hybrid import standard
 from .search_text import SearchText, search_text
 
 DEPTH = 50
@@ -54,7 +54,7 @@ class HeadingOrder:
         similar = np.array(near, np.float64)
         similar[np.isnan(similar)] = np.nanmean(similar)
         scores = np.array([hit.fused_score or 0.0 for hit in hits])
-        total = _standard(scores) + self._weight * _standard(similar)
+        total = standard(scores) + self._weight * standard(similar)
         return [*(hits[place] for place in np.argsort(-total, kind="stable")), *rest]
 
 
@@ -86,11 +86,6 @@ class Refiner:
         """Best first; ``vector`` is that of the question. Raises EmbeddingError."""
         ordered = self._headings.order(text, vector, hits, request) if self._headings else list(hits)
         return by_edition(ordered, text, scope)
-
-
-def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    standard: NDArray[np.float64] = (values - values.mean()) / (values.std() or 1.0)
-    return standard
 
 
 def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope) -> list[SearchHit]:
