@@ -21,6 +21,7 @@ from .transport import Clock, PageResponse, exchange
 
 MAX_BYTES = 50 * 1024**2
 MAX_REDIRECTS = 5
+SEND_SECONDS = 10.0
 MOST_ANSWERED = 64 * 1024
 """Bytes of the answer to a POST, of which only the status counts."""
 Headers = Mapping[str, str]
@@ -232,17 +233,15 @@ def send(
     headers: Mapping[str, str],
     *,
     allow_private: bool = False,
-    seconds: float = 10.0,
     cancel: Cancellation | None = None,
-    resolve: Resolve = resolve_host,
 ) -> int:
     """POST to an address that somebody named, under the same rules, but no redirect is followed; the answer's status.
 
     Raises LoadError: it was refused, or could not be delivered.
     """
-    rules = rules_for(allow_private, resolve)
+    rules = rules_for(allow_private, resolve_host)
     try:
-        target, clock = parse_url(url, rules.ports), Clock(seconds, cancel)
+        target, clock = parse_url(url, rules.ports), Clock(SEND_SECONDS, cancel)
         with exchange(target, rules, clock, MOST_ANSWERED, body=body, headers=headers) as reply:
             return reply.status
     except FetchProblem as problem:
