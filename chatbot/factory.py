@@ -28,8 +28,7 @@ from .web.mcp import mcp
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
 from .web.openai_protocol import openai_protocol
-from .web.openapi.document import check_described
-from .web.openapi.views import described
+from .web.openapi.document import check_described, described
 from .web.originals import originals
 from .web.pages import pages
 from .web.proxies import BehindProxies

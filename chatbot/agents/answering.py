@@ -14,9 +14,9 @@ from ..grounding.context import Neighbourhood, build_context
 from ..model_output.asking import numbers
 from ..model_output.stream import Completion, Reply, completion
 from ..protocols import Catalog
-from ..retrieval.pipeline import Retrieval, with_rank
+from ..retrieval.pipeline import with_rank
 from ..retrieval.relevance import Verdict, best_score
-from ..retrieval.scope import collections_to_search, describe, nearest_scope, selectable_collections
+from ..retrieval.scope import describe, nearest_scope, selectable_collections
 from ..retrieval.subjects import missing_figures
 from ..schema import (
     AnswerEvent,
@@ -129,9 +129,8 @@ def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
     scope = _summary(question, catalog)
     if not question.scope or scope.documents:
         return scope
-    _, offer = nearest_scope(catalog, question.scope)
-    text = escape_markdown(f"There is no report for {describe(question.scope)}. {offer}")
-    yield from answer_text(run, text, scope)
+    text = f"There is no report for {describe(question.scope)}. {nearest_scope(catalog, question.scope)}"
+    yield from answer_text(run, escape_markdown(text), scope)
     return None
 
 
@@ -150,7 +149,8 @@ def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
 def choose_collections(run: AgentRun) -> Iterator[StepEvent]:
     """Narrows the question's scope to what the model chooses: one call, none where there is no choice.
 
-    What the person allowed is never left, and a reply that cannot be read leaves it as it is.
+    What the person allowed is never left, and what the model cannot choose is searched beside its choice. A reply that
+    cannot be read, or chooses nothing, leaves all.
     """
     scope, every = run.question.scope, run.resources.collections
     choice = selectable_collections(every, scope.collections)
@@ -165,7 +165,8 @@ def choose_collections(run: AgentRun) -> Iterator[StepEvent]:
     )
     if picked is None:
         return
-    names = collections_to_search(every, scope.collections, [choice[number - 1].name for number in picked])
+    left_out = {one.name for number, one in enumerate(choice, start=1) if picked and number not in picked}
+    names = [one.name for one in every if one.name not in left_out and scope.holds(one.name)]
     if scope.collections or len(names) < len(every):
         run.question = replace(run.question, scope=scope.within(names))
     yield run.step("collections", "Searched in", items=names)
@@ -234,6 +235,18 @@ def answer_from(
     done = yield from write_answer(run, context, way)
     response = note + way.finish(done.text, done.context)
     yield conclude(run, scope, response, hits, done.context, truncated=done.truncated)
+
+
+def answer_research(
+    run: AgentRun, scope: ScopeSummary, kept: Sequence[SearchHit], closest: Sequence[SearchHit], way: WritingPlan
+) -> Iterator[Event]:
+    """The end of several searches, unless they were cancelled: the answer from what was kept (DEEP_CONTEXT_TOKENS)."""
+    if run.request.cancelled:
+        return
+    if is_empty(run, kept):
+        yield from answer_empty(run, scope, closest)
+    else:
+        yield from answer_from(run, scope, kept, way, tokens=run.resources.settings.deep_context_tokens)
 
 
 def note_left_out(run: AgentRun, shown: int, found: int) -> Iterator[StepEvent]:
@@ -308,7 +321,9 @@ def conclude(
             response,
             scope=scope,
             context=context,
-            retrieval=Retrieval(tuple(hits), run.threshold, (), run.pipeline),
+            hits=hits,
+            threshold=run.threshold,
+            pipeline=run.pipeline,
             steps=run.spending.steps,
             path=run.path,
             stopped_by=run.stopped_by,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..grounding.answer import prompt_for
 from ..grounding.wording import cited_numbers, without_numbers
 from ..model_output.asking import follow_up, prose
 from ..request import RequestContext
-from ..schema import Context, Event, Prompt, Question, SearchHit, StepEvent
-from .answering import WritingPlan, answer_empty, answer_from, is_empty, open_research, quotations
+from ..schema import Event, Question, SearchHit, StepEvent
+from .answering import WritingPlan, answer_research, open_research, quotations
 from .run import AgentRun, BaseAgent
 from .searches import Findings, narrowed_search, new_questions, number_passages
 
@@ -39,17 +40,9 @@ class ChainAgent(BaseAgent):
         if (scope := (yield from open_research(run))) is None:
             return
         evidence, links, closest = yield from self._explore(run)
-        if request.cancelled:
-            return
-        if is_empty(run, evidence.hits):
-            yield from answer_empty(run, scope, closest)
-            return
-
-        def prompt(question: Question, context: Context) -> Prompt:
-            return prompt_for(question, context, asked="chain_answer_user", so_far=_told(links))
-
+        prompt = partial(prompt_for, asked="chain_answer_user", so_far=_told(links))
         way = WritingPlan(prompt, lambda context: quotations(run, run.question.search_text, context))
-        yield from answer_from(run, scope, evidence.hits, way, tokens=self._resources.settings.deep_context_tokens)
+        yield from answer_research(run, scope, evidence.hits, closest, way)
 
     def _explore(self, run: AgentRun) -> Generator[StepEvent, None, tuple[Findings, list[Link], list[SearchHit]]]:
         """The passages that support the short answers, these, and all that was found."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from functools import partial
 
 from ..grounding.answer import prompt_for
 from ..model_output import asking
 from ..questions.decomposition import sub_questions
 from ..request import RequestContext
-from ..schema import Context, Event, Prompt, Question, SearchHit, StepEvent
+from ..schema import Context, Event, Question, SearchHit, StepEvent
 from ..text import count_of, escape_markdown
-from .answering import WritingPlan, answer_empty, answer_from, is_empty, open_research, quotations
+from .answering import WritingPlan, answer_research, open_research, quotations
 from .run import AgentRun, BaseAgent, Resources
 from .searches import Findings, bullet_list, narrowed_search, new_questions, number_passages
 
@@ -40,17 +41,9 @@ class DeepAgent(BaseAgent):
             return
         plan = yield from self._plan(run)
         evidence, asked, closest = yield from self._explore(run, plan)
-        if request.cancelled:
-            return
-        if is_empty(run, evidence.hits):
-            yield from answer_empty(run, scope, closest)
-            return
-
-        def prompt(question: Question, context: Context) -> Prompt:
-            return prompt_for(question, context, asked="deep_answer_user", queries=bullet_list(asked))
-
+        prompt = partial(prompt_for, asked="deep_answer_user", queries=bullet_list(asked))
         way = WritingPlan(prompt, lambda context: _by_question(run, plan, evidence, context))
-        yield from answer_from(run, scope, evidence.hits, way, tokens=self._settings.deep_context_tokens)
+        yield from answer_research(run, scope, evidence.hits, closest, way)
 
     def _plan(self, run: AgentRun) -> Generator[StepEvent, None, list[str]]:
         question = run.question

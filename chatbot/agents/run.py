@@ -16,7 +16,7 @@ from ..model_output.asking import Shape, ask, shape_prompt
 from ..prompts import render
 from ..protocols import Agent, Catalog, ChatModel, Embedder, Quoter, Reranker, Store
 from ..request import RequestContext
-from ..rerankers.none import NoReranker
+from ..rerankers.orders import NoReranker
 from ..retrieval.compression import Compressor
 from ..retrieval.pipeline import Retrieval, Retriever
 from ..retrieval.relevance import Judge

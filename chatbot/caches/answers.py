@@ -78,10 +78,6 @@ class ChatModels:
     uncached: ChatModel
 
     @property
-    def model_id(self) -> str:
-        return self.cached.model_id
-
-    @property
     def is_language_model(self) -> bool:
         return self.cached.is_language_model
 

@@ -56,9 +56,6 @@ class WarmCache:
                 self._vectors = stored["vectors"]
                 self._rows = {key.tobytes(): row for row, key in enumerate(stored["keys"])}
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
     def __contains__(self, text: object) -> bool:
         return isinstance(text, str) and text_key(text) in self._rows
 
@@ -106,7 +103,7 @@ class StoredVectors:
 
 
 class CachedEmbedder:
-    """Wraps any embedder. ``hits`` and ``misses`` count documents since the start. Thread-safe.
+    """Wraps any embedder. Thread-safe.
 
     ``shipped`` is only read. The latest questions stay in memory; in ``kept`` are questions and documents of a model
     behind an API: one that computes here takes hardly longer than writing a vector that is rarely asked for again.
@@ -125,8 +122,6 @@ class CachedEmbedder:
         self.multilingual = inner.multilingual
         self.dimensions = inner.dimensions
         self.max_tokens = inner.max_tokens
-        self.hits = 0
-        self.misses = 0
 
     @property
     def uncached(self) -> Embedder:
@@ -192,8 +187,6 @@ class CachedEmbedder:
             vectors[position] = computed
             if self._kept is not None:
                 self._kept.put(self.model_id, texts[position], computed)
-        self.hits += len(texts) - len(missing)
-        self.misses += len(missing)
         found = [vector for vector in vectors if vector is not None]
         return np.vstack(found) if found else np.empty((0, self.dimensions), dtype=np.float32)
 

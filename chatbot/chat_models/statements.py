@@ -55,7 +55,7 @@ def statements(passages: Sequence[Passage]) -> list[Statement]:
 
 def _statements(passage: Passage) -> Iterator[Statement]:
     chunk = passage.hit.chunk
-    heading, label = chunk.section.rpartition(SECTION_SEPARATOR)[2], ""
+    heading, label = chunk.heading, ""
     for number, block in enumerate(chunk.text.split("\n\n")):
         lines = [_BULLET.sub("", line.strip()) for line in block.splitlines()]
         if number and len(lines) > 1 and _is_name(lines[0]):

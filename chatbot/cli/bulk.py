@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from ..cancellation import Cancellation
-from ..conversation.service import Place, Saved
 from ..errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError
+from ..evaluation.dataset import split_cell
 from ..loaders.csv import choose_delimiter
 from ..loaders.text import read_text
 from ..schema.access import ANYBODY
@@ -28,8 +28,6 @@ QUESTION = ("question", "query")
 ANSWER = ("response", "answered", "citations", "unsupported", "error")
 WRITTEN_SECONDS = 5.0
 """So much work at most is lost with the process."""
-SEVERAL = ";"
-"""Between several values of a filter field in a cell."""
 
 
 def answer_table(services: Services, fields: dict[str, Any], source: Path, target: Path) -> None:
@@ -64,13 +62,13 @@ def answer_table(services: Services, fields: dict[str, Any], source: Path, targe
 
 
 def _answered(services: Services, fields: dict[str, Any], row: Row, number: int) -> Row:
-    own = {name: _split(row[name]) for name in services.settings.filter_fields if row.get(name)}
+    own = {name: split_cell(row[name]) for name in services.settings.filter_fields if row.get(name)}
     asked = {**fields, "query": _text(row), "filters": {**fields["filters"], **own}}
     answer = error = None
     try:
         question = parse(ChatRequest, asked).to_question(services, ANYBODY.limit)
-        events = services.answering.chat.stream(question, place=Place(kept=False), cancel=Cancellation())
-        (saved,) = (event for event in events if isinstance(event, Saved))
+        saved = services.answering.chat.answer(question, cancel=Cancellation())
+        assert saved is not None  # nobody cancels it
         answer = answer_json(saved)
     except BudgetExhaustedError:
         raise  # for all that are left
@@ -110,10 +108,6 @@ def _key(row: Row) -> str:
     """What of a line is asked: all but the answer; a formula's apostrophe is ours."""
     return json.dumps(sorted((name, str(value).removeprefix("'")) for name, value in row.items()
                              if name not in (*ANSWER, "answer") and value not in (None, "")))  # fmt: skip
-
-
-def _split(cell: str) -> list[str]:
-    return [part.strip() for part in cell.split(SEVERAL) if part.strip()]
 
 
 class CsvTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
@@ -23,33 +23,24 @@ UNFINISHED = "unfinished"
 class Prices:
     """The price table. Models in ``free`` run in this process: they cost nothing, unless the table says."""
 
-    def __init__(self, table: Iterable[ModelPrice], *, free: Collection[str] = ()) -> None:
-        self._by_model = {price.model_id: price for price in table}
-        self._free = frozenset(free)
-
-    def with_free(self, models: Iterable[str]) -> Prices:
-        """The same table, with these models free."""
-        return Prices(self._by_model.values(), free=frozenset(models))
+    def __init__(self, table: Iterable[ModelPrice], *, free: Iterable[str] = ()) -> None:
+        self._by_model = {model: ModelPrice(model, 0.0, 0.0) for model in free}
+        self._by_model |= {price.model_id: price for price in table}
 
     def cost(self, usage: Usage, *, chat_model_id: str, embedder_id: str) -> float | None:
         """In the table's currency; 0 where nothing was used, None where a price is missing."""
         cost = 0.0
         if usage.tokens:
-            chat = self._of(chat_model_id)
+            chat = self._by_model.get(chat_model_id)
             if chat is None:
                 return None
             cost += usage.prompt_tokens * chat.prompt + usage.completion_tokens * chat.completion
         if usage.embedding_tokens:
-            embedding = self._of(embedder_id)
+            embedding = self._by_model.get(embedder_id)
             if embedding is None:
                 return None
             cost += usage.embedding_tokens * embedding.prompt
         return round(cost / MILLION, DECIMALS)
-
-    def _of(self, model_id: str) -> ModelPrice | None:
-        if found := self._by_model.get(model_id):
-            return found
-        return ModelPrice(model_id, 0.0, 0.0) if model_id in self._free else None
 
 
 def ledger(steps: Sequence[StepTiming], prices: Prices, chat_model_id: str, embedder_id: str) -> tuple[LedgerRow, ...]:
@@ -87,60 +78,52 @@ class Books:
     def __init__(
         self,
         *,
-        prices: Prices,
+        prices: Iterable[ModelPrice],
         chat_model: ChatModel,
         embedder: Callable[[], Embedder],
         days: DayBook,
         conversations: ConversationBook,
     ) -> None:
-        self._prices = prices
+        self._prices = tuple(prices)
         self._chat_model = chat_model
         self._embedder = embedder
         self._days = days
         self._conversations = conversations
 
     @contextmanager
-    def open(self, conversation_id: str | None, meter: RequestMeter) -> Iterator[Bill]:
-        """The bill of one question. Left unsettled, what was spent is booked to the day and to this conversation.
+    def open(self, conversation_id: str | None, meter: RequestMeter) -> Iterator[Callable[[AnswerEvent], AnswerEvent]]:
+        """What settles one question: gives its answer with a ledger, which is booked to the day.
+
+        Left unsettled, what was spent is booked to the day and to this conversation.
 
         Of a question that failed or was cancelled no steps are known. What is booked is what reached the metered
         chat model until then: one row `unfinished`, no question. Not in there: embedded texts, cached calls, and
         calls on other threads that are still being given up (the day's `tokens` have those).
         """
-        bill = Bill(self)
+        settled = False
         started = time.perf_counter()
+
+        def settle(event: AnswerEvent) -> AnswerEvent:
+            nonlocal settled
+            settled = True
+            trace = event.answer.trace
+            rows = self._ledger(trace.steps)
+            self._days.book(rows, questions=1)
+            return AnswerEvent(replace(event.answer, trace=replace(trace, ledger=rows)))
+
         try:
-            yield bill
+            yield settle
         finally:
-            if not bill.settled and meter.usage != Usage():
+            if not settled and meter.usage != Usage():
                 rows = self._ledger([StepTiming.since(UNFINISHED, started, meter.usage)])
                 self._days.book(rows, questions=0)
                 if conversation_id is not None:
                     self._conversations.book(conversation_id, Sums.of(rows, questions=0))
-
-    def settle(self, event: AnswerEvent) -> AnswerEvent:
-        """The answer with its ledger, which is booked to the day."""
-        trace = event.answer.trace
-        rows = self._ledger(trace.steps)
-        self._days.book(rows, questions=1)
-        return AnswerEvent(replace(event.answer, trace=replace(trace, ledger=rows)))
 
     def _ledger(self, steps: Sequence[StepTiming]) -> tuple[LedgerRow, ...]:
         chat_model = self._chat_model
         embedder = self._embedder() if any(step.usage.embedding_tokens for step in steps) else None
         free = [] if chat_model.is_language_model else [chat_model.model_id]
         free += [embedder.model_id] if embedder and embedder.local else []
-        return ledger(steps, self._prices.with_free(free), chat_model.model_id, embedder.model_id if embedder else "")
-
-
-class Bill:
-    """What one question takes: settled with its answer."""
-
-    def __init__(self, books: Books) -> None:
-        self._books = books
-        self.settled = False
-
-    def settle(self, event: AnswerEvent) -> AnswerEvent:
-        """The answer with its ledger."""
-        self.settled = True
-        return self._books.settle(event)
+        prices = Prices(self._prices, free=free)
+        return ledger(steps, prices, chat_model.model_id, embedder.model_id if embedder else "")

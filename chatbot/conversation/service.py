@@ -146,7 +146,7 @@ class ChatService:
         if history:
             yield StepEvent("condense", "Reading the conversation")
         request = RequestContext(cancel, caller=caller, private=bool(history))
-        with self._books.open(conversation_id, request.meter) as bill:
+        with self._books.open(conversation_id, request.meter) as settle:
             spending = Spending(question.budget, reserve=0)
             with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
                 ask_model = not spending.stops_exploring()
@@ -161,10 +161,15 @@ class ChatService:
                     if isinstance(told, TokenEvent | AnswerEvent):
                         place = self._cut(place)
                     if isinstance(told, AnswerEvent):
-                        settled = bill.settle(_with_trace(told, condensed, changed))
+                        settled = settle(_with_trace(told, condensed, changed))
                         yield self._save(question, settled, place, caller.owner)
                     else:
                         yield told
+
+    def answer(self, question: Question, *, cancel: Cancellation, caller: Caller = ANYBODY) -> Saved | None:
+        """The answer alone, kept in no conversation; None where it is cancelled. Raises as `stream` does."""
+        events = self.stream(question, place=Place(kept=False), cancel=cancel, caller=caller)
+        return next((event for event in events if isinstance(event, Saved)), None)
 
     def _cut(self, place: Place) -> Place:
         if place.conversation_id is not None and place.replaces is not None:

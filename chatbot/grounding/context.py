@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from ..prompts import inert, on_one_line, passage_fence
-from ..schema import ATTACHMENTS, SECTION_SEPARATOR, Chunk, Context, Passage, SearchHit
+from ..schema import ATTACHMENTS, Chunk, Context, Passage, SearchHit
 from ..text import estimate_tokens, sentences
 
 PART = "\n\n"
@@ -176,8 +176,7 @@ def _without(chunk: Chunk, *, start: int = 0, end: int = 0) -> Chunk:
 
 
 def _part(chunk: Chunk, labelled: bool) -> str:
-    heading = chunk.section.rpartition(SECTION_SEPARATOR)[2]
-    return f"{heading}: {chunk.text}" if labelled and heading else chunk.text
+    return f"{chunk.heading}: {chunk.text}" if labelled and chunk.heading else chunk.text
 
 
 def _neighbours(chunk: Chunk, near: Sequence[Chunk]) -> tuple[Chunk, ...]:

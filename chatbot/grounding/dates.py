@@ -48,7 +48,6 @@ _EARLIER_DAY = re.compile(
 class Date:
     """A day or a month; ``year`` or ``day`` is None where the text does not say it."""
 
-    text: str
     start: int
     end: int
     year: int | None
@@ -76,7 +75,7 @@ def dates(text: str) -> list[Date]:
             if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
                 continue
             year = int(named["year"]) if named.get("year") else None
-            found.append(Date(match[0], match.start(), match.end(), year, month, day))
+            found.append(Date(match.start(), match.end(), year, month, day))
             found += _days_before(text, found[-1])
     return found
 
@@ -87,7 +86,7 @@ def _days_before(text: str, last: Date) -> Iterator[Date]:
     while last.day is not None and (match := _EARLIER_DAY.search(text[max(0, start - 12) : start])):
         start = max(0, start - 12) + match.start()
         if 1 <= int(match[1]) <= 31:
-            yield Date(last.text, start, last.end, last.year, last.month, int(match[1]))
+            yield Date(start, last.end, last.year, last.month, int(match[1]))
 
 
 def date_stands(claimed: Date, known: Iterable[Date], has: Callable[[Decimal], bool]) -> bool:

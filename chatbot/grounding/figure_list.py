@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import InvalidRequestError
-from ..schema import SECTION_SEPARATOR, Chunk, Citation, Condition, Passage, Quotation
+from ..schema import Chunk, Citation, Condition, Passage, Quotation
 from ..schema.figures import ReportedFigure
 from .reported_figures import stated
 
@@ -119,9 +119,8 @@ def _require_heading(wanted: str, headings: Iterable[str]) -> None:
 
 def _heading(chunk: Chunk) -> str:
     """The last of its section; "" where that names a row of a table, whose columns say what is counted."""
-    heading = chunk.section.rpartition(SECTION_SEPARATOR)[2]
     country = chunk.metadata.get("country_name")
-    return "" if _ROW.match(heading) or (country and heading.startswith(str(country))) else heading
+    return "" if _ROW.match(chunk.heading) or (country and chunk.heading.startswith(str(country))) else chunk.heading
 
 
 def _marked(figures: Iterable[ReportedFigure]) -> list[ReportedFigure]:

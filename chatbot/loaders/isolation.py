@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,29 +29,19 @@ _POLL = 0.1
 
 
 class IsolatedLoader:
-    """Loads files one at a time; further threads wait for their turn. Usable again after `close`."""
+    """Reads files in a child, one at a time. Usable again after `close`."""
 
-    def __init__(self, *, time_limit: float = TIME_LIMIT, worker: str = WORKER) -> None:
-        """``time_limit``: seconds for one file; ``worker``: the module that runs in the child."""
+    def __init__(self, *, time_limit: float, worker: str) -> None:
+        """See `LoaderPool`."""
         self._time_limit = time_limit
         self._worker = worker
         self._turn = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._watch: _Watch | None = None
 
-    def load(self, path: Path, *, cancel: Cancellation | None = None) -> Loaded:
-        """Read the file; ends within a second once ``cancel`` is set.
-
-        Raises:
-            LoadError: as the loaders say it; or the file needs too much time or memory.
-            ReaderFailedError: it is more than the reader was written for, or ends its process.
-            CancelledError: ``cancel`` was set; StoppedError: `close` was called meanwhile.
-        """
-        cancel = cancel or Cancellation()
-        name = detect(path)
-        if _is_harmless(path, name):
-            return read_file(all_loaders()[name], path)
-        with self._my_turn(path, cancel):
+    def read(self, path: Path, name: str, cancel: Cancellation) -> Loaded:
+        """Read the file with the loader of this ``name``. Raises as `LoaderPool.load` does."""
+        with self._turn:
             return decode(self._ask(path, name, cancel))
 
     def close(self) -> None:
@@ -61,16 +50,6 @@ class IsolatedLoader:
             watch.stop("closed")
         with self._turn:
             self._discard()
-
-    @contextlib.contextmanager
-    def _my_turn(self, path: Path, cancel: Cancellation) -> Iterator[None]:
-        while not self._turn.acquire(timeout=_POLL):
-            if cancel.cancelled:
-                raise _cancelled(path)
-        try:
-            yield
-        finally:
-            self._turn.release()
 
     def _ask(self, path: Path, name: str, cancel: Cancellation) -> dict[str, Any]:
         child, used = self._running()
@@ -135,17 +114,26 @@ class IsolatedLoader:
 class LoaderPool:
     """Several of them: who reads a slow file holds up nobody else, up to ``count`` such files."""
 
-    def __init__(self, count: int, *, time_limit: float = TIME_LIMIT) -> None:
-        self._all = [IsolatedLoader(time_limit=time_limit) for _ in range(count)]
+    def __init__(self, count: int, *, time_limit: float = TIME_LIMIT, worker: str = WORKER) -> None:
+        """``time_limit``: seconds for one file; ``worker``: the module that runs in the children."""
+        self._all = [IsolatedLoader(time_limit=time_limit, worker=worker) for _ in range(count)]
         self._idle: queue.LifoQueue[IsolatedLoader] = queue.LifoQueue()
         for loader in self._all:
             self._idle.put(loader)
 
     def load(self, path: Path, *, cancel: Cancellation | None = None) -> Loaded:
-        """As `IsolatedLoader.load`; waits while all are busy, which those who send small texts need not."""
+        """Read the file; ends within a second once ``cancel`` is set. Waits while all are busy, but for a small text.
+
+        Raises:
+            LoadError: as the loaders say it; or the file needs too much time or memory.
+            ReaderFailedError: it is more than the reader was written for, or ends its process.
+            CancelledError: ``cancel`` was set; StoppedError: `close` was called meanwhile.
+        """
         cancel = cancel or Cancellation()
-        if _is_harmless(path, name := detect(path)):
-            return read_file(all_loaders()[name], path)
+        name = detect(path)
+        reader = all_loaders()[name]
+        if not reader.isolated and path.stat().st_size <= IN_PROCESS_BYTES:
+            return read_file(reader, path)
         while True:
             try:
                 loader = self._idle.get(timeout=_POLL)
@@ -154,7 +142,7 @@ class LoaderPool:
                 if cancel.cancelled:
                     raise _cancelled(path) from None
         try:
-            return loader.load(path, cancel=cancel)
+            return loader.read(path, name, cancel)
         finally:
             self._idle.put(loader)
 
@@ -182,10 +170,6 @@ class _Watch:
         with self._lock:
             self._child = None
             return self._reason
-
-
-def _is_harmless(path: Path, name: str) -> bool:
-    return not all_loaders()[name].isolated and path.stat().st_size <= IN_PROCESS_BYTES
 
 
 def _start(worker: str) -> subprocess.Popen[bytes]:

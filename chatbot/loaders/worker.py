@@ -1,4 +1,4 @@
-"""The process that reads foreign formats (`isolated.IsolatedLoader` starts it): a line of JSON in, a line out.
+"""The process that reads foreign formats (`isolation.IsolatedLoader` starts it): a line of JSON in, a line out.
 
 What it reads was made by strangers for libraries that trust it. Whatever goes wrong here, the server lives on.
 """
@@ -12,6 +12,7 @@ import os
 import queue
 import sys
 import threading
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -72,19 +73,17 @@ def _is_worn() -> bool:
 
 
 def encode(loaded: Loaded) -> dict[str, Any]:
-    return {
-        "title": loaded.title,
-        "sections": [[s.path, s.text, s.start, s.page, dict(s.metadata)] for s in loaded.sections],
-        "pages": loaded.pages,
-        "metadata": dict(loaded.metadata),
-        "labels": loaded.labels,
-        "description": loaded.description,
-    }
+    return {**_values(loaded), "sections": [list(_values(section).values()) for section in loaded.sections]}
+
+
+def _values(found: Loaded | Section) -> dict[str, Any]:
+    return {each.name: getattr(found, each.name) for each in fields(found)} | {"metadata": dict(found.metadata)}
 
 
 def decode(answer: dict[str, Any]) -> Loaded:
-    sections = (Section(tuple(path), *rest) for path, *rest in answer["sections"])
-    return Loaded(**{**answer, "sections": tuple(sections), "labels": tuple(answer["labels"])})
+    sections = tuple(Section(tuple(path), *rest) for path, *rest in answer["sections"])
+    lists = {name: tuple(value) for name, value in answer.items() if isinstance(value, list)}
+    return Loaded(**{**answer, **lists, "sections": sections})
 
 
 def _answer(answers: BinaryIO, answer: dict[str, Any]) -> None:

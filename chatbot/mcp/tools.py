@@ -194,8 +194,7 @@ class Toolbox:
     def _passage(self, chunk_id: str) -> Chunk:
         found = self.services.vectors.store.get([chunk_id])
         limit = self.who.limit
-        about = {**found[0].metadata, "document_name": found[0].document_name} if found else {}
-        if not found or not limit.holds(found[0].collection) or not limit.matches(about):
+        if not found or not limit.holds(found[0].collection) or not limit.matches(found[0].about):
             raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
         return found[0]
 

@@ -31,12 +31,11 @@ _TEXT = {"type": "string"}
 
 @dataclass(frozen=True)
 class Shape(Generic[T]):
-    """``schema``: a JSON schema within what OpenAI's strict mode takes, its ``title`` is ``name``; None for prose.
+    """``schema``: a JSON schema within what OpenAI's strict mode takes, with a ``title``; None for prose.
 
     ``read`` gives None where nothing can be read, and never raises. ``repair``: what the model is told then.
     """
 
-    name: str
     schema: Mapping[str, Any] | None
     read: Callable[[str], T | None]
     repair: str
@@ -129,12 +128,12 @@ def outline(most: int) -> Shape[ReportOutline]:
 
 def prose() -> Shape[str]:
     """Any text, without thoughts, of at most 20,000 characters."""
-    return Shape("prose", None, lambda reply: readable(reply) or None, "Your reply was empty. Write only the answer.")
+    return Shape(None, lambda reply: readable(reply) or None, "Your reply was empty. Write only the answer.")
 
 
 def _shape(name: str, fields: Mapping[str, Any], read: Callable[[str], T | None], what: str, wanted: str) -> Shape[T]:
     repair = f"That was no {what} that can be read. Write only JSON like this: {wanted}."
-    return Shape(name, {"title": name, **_record(fields)}, read, repair)
+    return Shape({"title": name, **_record(fields)}, read, repair)
 
 
 def _example(value: object) -> str:

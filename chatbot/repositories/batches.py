@@ -7,14 +7,13 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from ..database.core import Database, Json
 from ..errors import NotFoundError
 from ..schema.access import Caller
 from ..schema.batches import ENDED, Batch, BatchQuestion
-from .conversations import own_or_nobodys
+from .conversations import now, own_or_nobodys
 from .ingestions import CANDIDATES, LEASE_SECONDS
 from .told import Told, to_tell
 
@@ -44,7 +43,7 @@ class BatchRepository:
         # Last, so that a batch which is found has all its questions.
         about: Json = {"owner": caller.owner, "account": caller.account}
         about |= {"caller": json.dumps(_caller_json(caller)), "taken_at": 0.0, "active": True}
-        self._batches.replace_many([{"_id": batch, "created_at": _now(), **about, **to_tell(callback_url)}])
+        self._batches.replace_many([{"_id": batch, "created_at": now(), **about, **to_tell(callback_url)}])
         return self.get(batch, caller.owner)
 
     def get(self, batch_id: str, owner: str) -> Batch:
@@ -159,7 +158,3 @@ def _caller_json(caller: Caller) -> Json:
     """Of its key the id alone: it may be revoked, or changed, before a question's turn comes."""
     known = {name: getattr(caller, name) for name in ("role", "owner", "account", "daily_tokens")}
     return {**known, "key": caller.key.id if caller.key else ""}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

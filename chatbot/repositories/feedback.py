@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from ..database.core import Database, Json
 from ..errors import NotFoundError
@@ -13,7 +13,6 @@ from .conversations import now, own_or_nobodys, visible
 
 Rating = Literal["up", "down"]
 Reason = Literal["not_true", "wrong_source", "incomplete", "not_asked", "other"]
-REASONS: tuple[Reason, ...] = get_args(Reason)
 """Why an answer is no good: not what the reports say, a passage of another thing, a part, another question's, else."""
 
 

@@ -7,11 +7,11 @@ RERANKERS: Registry[Reranker] = Registry(
     "reranker",
     {
         "cross_encoder": "chatbot.rerankers.cross_encoder",
-        "diversity": "chatbot.rerankers.diversity",
+        "diversity": "chatbot.rerankers.orders:diversity",
         "llm": "chatbot.rerankers.llm",
-        "mmr": "chatbot.rerankers.mmr",
+        "mmr": "chatbot.rerankers.orders:mmr",
         "mongodb": "chatbot.rerankers.mongodb",
-        "none": "chatbot.rerankers.none",
+        "none": "chatbot.rerankers.orders:none",
     },
 )
 """Each ``build(*, chat_model, language, store)``: a function that gives the chat model, LANGUAGE, one for the store."""

@@ -32,7 +32,7 @@ class RetrievalMethod(Protocol):
 RETRIEVAL_METHODS: Registry[RetrievalMethod] = Registry(
     "retrieval method",
     {
-        "bm25": "chatbot.retrieval.bm25",
+        "bm25": "chatbot.retrieval.vector:bm25",
         "hybrid": "chatbot.retrieval.hybrid",
         "vector": "chatbot.retrieval.vector",
     },

@@ -9,7 +9,6 @@ from itertools import islice
 from ..protocols import Catalog
 from ..questions.mentions import COUNTRY, YEAR
 from ..schema import Chunk, Scope, SearchHit, Value, Values
-from .ordering import heading
 
 MOST = 3
 TRIED = 4
@@ -31,7 +30,7 @@ def further_questions(cited: Chunk, query: str, scope: Scope, catalog: Catalog, 
     ``cited`` is the passage that the answer rests on; ``scope`` the one a person chose, which is never left. ``search``
     finds the best passages for words in a scope.
     """
-    about = heading(cited)
+    about = cited.heading
     if not about:
         return []
     kinds = (_other_editions, _other_countries)
@@ -76,14 +75,14 @@ def _beside(cited: Chunk, about: str, query: str, scope: Scope, search: Search) 
         if (value := cited.metadata.get(field)) is not None:
             inside = _within(inside, field, value) or inside
     where = f"in {country}" if country is not None else f"in {cited.title}"
-    headings = dict.fromkeys(heading(hit.chunk) for hit in search(query, inside))
+    headings = dict.fromkeys(hit.chunk.heading for hit in search(query, inside))
     for other in headings:
         if other and other.casefold() != about.casefold():
             yield Further(f"What do the reports say about {_in_a_sentence(other)} {where}?", inside)
 
 
 def _says(about: str, inside: Scope, search: Search) -> bool:
-    return any(heading(hit.chunk).casefold() == about.casefold() for hit in search(about, inside))
+    return any(hit.chunk.heading.casefold() == about.casefold() for hit in search(about, inside))
 
 
 def _within(scope: Scope, field: str, value: Value) -> Scope | None:

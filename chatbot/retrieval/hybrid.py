@@ -62,9 +62,7 @@ class HybridMethod:
 
 def zscore(near: Scores, worded: Scores, vector: Scores, *, vector_weight: float) -> dict[str, float]:
     """Standard deviations from the mean, over the union; a passage without a score has 0."""
-    return _over_union(
-        lambda scores: (scores - scores.mean()) / (scores.std() or 1.0), near, worded, vector, vector_weight
-    )
+    return _over_union(standard, near, worded, vector, vector_weight)
 
 
 def minmax(near: Scores, worded: Scores, vector: Scores, *, vector_weight: float) -> dict[str, float]:
@@ -102,6 +100,12 @@ def fusion_named(name: str) -> Fusion:
     if name not in FUSIONS:
         raise UnknownNameError.among("FUSION", "fusion", name, FUSIONS)
     return FUSIONS[name]
+
+
+def standard(values: _Values) -> _Values:
+    """In standard deviations from their mean."""
+    deviations: _Values = (values - values.mean()) / (values.std() or 1.0)
+    return deviations
 
 
 def _over_union(

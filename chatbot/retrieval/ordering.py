@@ -9,14 +9,14 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..known_vectors import KnownVectors
 from ..protocols import Catalog, Embedder
 from ..questions.mentions import COUNTRY, YEAR
 from ..questions.names import NamedYears
 from ..request import RequestContext
-from ..schema import SECTION_SEPARATOR, Chunk, Scope, SearchHit, Vector
+from ..schema import Chunk, Scope, SearchHit, Vector
+from .hybrid import standard
 from .search_text import SearchText, search_text
 
 DEPTH = 50
@@ -44,7 +44,7 @@ class HeadingOrder:
         Raises EmbeddingError.
         """
         hits, rest = hits[:DEPTH], hits[DEPTH:]
-        headings = [heading(hit.chunk) for hit in hits]
+        headings = [hit.chunk.heading for hit in hits]
         if not any(headings):
             return [*hits, *rest]
         vectors = self._known.of(headings, request)
@@ -54,7 +54,7 @@ class HeadingOrder:
         similar = np.array(near, np.float64)
         similar[np.isnan(similar)] = np.nanmean(similar)
         scores = np.array([hit.fused_score or 0.0 for hit in hits])
-        total = _standard(scores) + self._weight * _standard(similar)
+        total = standard(scores) + self._weight * standard(similar)
         return [*(hits[place] for place in np.argsort(-total, kind="stable")), *rest]
 
 
@@ -88,16 +88,6 @@ class Refiner:
         return by_edition(ordered, text, scope)
 
 
-def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    standard: NDArray[np.float64] = (values - values.mean()) / (values.std() or 1.0)
-    return standard
-
-
-def heading(chunk: Chunk) -> str:
-    """The innermost one; "" without any."""
-    return chunk.section.rsplit(SECTION_SEPARATOR, 1)[-1]
-
-
 def by_edition(hits: Sequence[SearchHit], asked: SearchText, scope: Scope) -> list[SearchHit]:
     """Of the editions of one line the one that is asked, from the place of the first of them; the others behind all.
 
@@ -128,7 +118,7 @@ def _line(chunk: Chunk, place: int) -> Hashable:
     """Passages without an edition or a heading are each a line of their own."""
     if YEAR not in chunk.metadata or not chunk.section:
         return place
-    return chunk.metadata.get(COUNTRY), chunk.metadata.get("type"), heading(chunk).casefold()
+    return chunk.metadata.get(COUNTRY), chunk.metadata.get("type"), chunk.heading.casefold()
 
 
 def _edition(hit: SearchHit) -> int:

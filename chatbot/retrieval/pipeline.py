@@ -13,7 +13,6 @@ from ..request import RequestContext
 from ..schema import Aggregation, Chunk, Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
 from . import RetrievalMethod
 from .ordering import DEPTH, Refiner
-from .relevance import best_score
 from .search_text import SearchText
 from .threshold import adaptive_threshold
 from .untagged import joined, parted
@@ -37,16 +36,6 @@ class Retrieval:
     threshold: Threshold | None
     steps: tuple[StepTiming, ...]
     pipeline: tuple[Aggregation, ...] | None = None
-
-    @property
-    def usage(self) -> Usage:
-        """Of all steps together."""
-        return Usage.total(step.usage for step in self.steps)
-
-    @property
-    def best_score(self) -> float:
-        """What the relevance floor is compared with."""
-        return best_score(self.hits)
 
 
 @dataclass(frozen=True, slots=True)

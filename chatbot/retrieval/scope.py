@@ -176,8 +176,8 @@ def _listed(values: Sequence[Value]) -> str:
     return ", ".join(str(value) for value in values) or "none yet"
 
 
-def nearest_scope(catalog: Catalog, scope: Scope) -> tuple[Scope, str]:
-    """For a scope without reports: the widest part of it that has some, and a sentence that names what there is.
+def nearest_scope(catalog: Catalog, scope: Scope) -> str:
+    """For a scope without reports: the widest part of it that has some, in a sentence that names what there is.
 
     Drops one condition at a time, keeping the country before the collections, and these before the year.
     """
@@ -187,11 +187,8 @@ def nearest_scope(catalog: Catalog, scope: Scope) -> tuple[Scope, str]:
             continue
         if records := catalog.all(rest):
             years = values_inside(records, rest, "year")
-            return rest, f"{_there_are(len(records))} for {describe(rest)}" + (
-                f", of {_listed(years)}." if years else "."
-            )
-    rest = scope.widest()
-    return rest, f"{_there_are(catalog.holdings(rest).documents)} without a scope."
+            return f"{_there_are(len(records))} for {describe(rest)}" + (f", of {_listed(years)}." if years else ".")
+    return f"{_there_are(catalog.holdings(scope.widest()).documents)} without a scope."
 
 
 def summarise(catalog: Catalog, scope: Scope) -> ScopeSummary:
@@ -273,16 +270,3 @@ def selectable_collections(
     """
     found = [one for one in collections[1:] if one.description and (not allowed or one.name in allowed)]
     return found if len(found) > 1 else []
-
-
-def collections_to_search(
-    collections: Sequence[KnowledgeCollection], allowed: Sequence[str] = (), picked: Iterable[str] = ()
-) -> tuple[str, ...]:
-    """What is searched after a model picked these names: them and what is always searched.
-
-    Names it may not choose are dropped; where none is left, all that is allowed.
-    """
-    choice = {one.name for one in selectable_collections(collections, allowed)}
-    kept = choice.intersection(picked)
-    every = [one.name for one in collections if (not allowed or one.name in allowed)]
-    return tuple(name for name in every if not kept or name not in choice or name in kept)

@@ -17,7 +17,6 @@ from ..questions.wording import list_in_words, remove_names
 from ..schema import NO_VALUE, Condition, Scope, SearchHit, Value, Values
 from ..text import Analyzer, escape_markdown
 from ..words import Say, in_english
-from .ordering import heading
 from .scope import describe, nearest_scope
 
 MOST_NAMED = 12
@@ -116,9 +115,9 @@ def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
     """
     named = Values((year,))
     found = [hit for hit in hits if _says(named, hit)]
-    headings = {heading(hit.chunk) for hit in found}
+    headings = {hit.chunk.heading for hit in found}
     of_edition = [hit for hit in hits if hit not in found and named.matches(hit.chunk.metadata.get(YEAR))]
-    return [*found, *(hit for hit in of_edition if not hit.chunk.figure_years or heading(hit.chunk) not in headings)]
+    return [*found, *(hit for hit in of_edition if not hit.chunk.figure_years or hit.chunk.heading not in headings)]
 
 
 def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer) -> tuple[list[SearchHit], bool]:
@@ -126,9 +125,9 @@ def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer)
     the first.
     """
     asked = set(analyzer.terms(topic))
-    shared = [len(asked.intersection(analyzer.terms(heading(hit.chunk)))) for hit in hits]
+    shared = [len(asked.intersection(analyzer.terms(hit.chunk.heading))) for hit in hits]
     if not any(shared):
-        return [hit for hit in hits if heading(hit.chunk) == heading(hits[0].chunk)], False
+        return [hit for hit in hits if hit.chunk.heading == hits[0].chunk.heading], False
     return [hit for hit, count in zip(hits, shared, strict=True) if count == max(shared)], True
 
 
@@ -211,7 +210,7 @@ def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
         return say("Change the scope to ask about another country.")
     names = list(map(str, catalog.values(COUNTRY, scope)))
     if not names:
-        return escape_markdown(nearest_scope(catalog, scope)[1])
+        return escape_markdown(nearest_scope(catalog, scope))
     shown = ", ".join(names[:MOST_NAMED])
     if len(names) > MOST_NAMED:
         shown = say("{names} and {number} more", names=shown, number=len(names) - MOST_NAMED)

@@ -1,4 +1,4 @@
-"""Vector search alone: seed 003 to the letter. The database is asked once, for exactly what is wanted."""
+"""Vector search alone: seed 003 to the letter; or keyword search alone. The database is asked once."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ class SingleMethod:
     ) -> list[tuple[str, float | None]]:
         """See `RetrievalMethod`."""
         return [(match.chunk_id, None) for match in (*vector_matches, *keyword_matches)]
+
+
+def bm25(settings: Settings) -> SingleMethod:
+    """Needs no setting."""
+    return SingleMethod(vectors=False)
 
 
 def build(settings: Settings) -> SingleMethod:

@@ -240,6 +240,16 @@ class Chunk:
         """What is embedded and indexed for keywords: a passage is found by its report and heading too."""
         return "\n".join(part for part in (self.title, self.section, self.text) if part)
 
+    @property
+    def heading(self) -> str:
+        """The innermost of its section; "" without any."""
+        return self.section.rpartition(SECTION_SEPARATOR)[2]
+
+    @property
+    def about(self) -> dict[str, Value]:
+        """What a scope is compared with."""
+        return {**self.metadata, "document_name": self.document_name}
+
 
 Vector = NDArray[np.float32]
 """Shape (dimensions,), L2-normalised."""

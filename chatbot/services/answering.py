@@ -12,7 +12,7 @@ from ..agents.understanding import Understanding
 from ..caches.answers import CachedAgent
 from ..cancellation import Cancellation
 from ..chunkers import CHUNKERS
-from ..conversation.accounting import Books, Prices
+from ..conversation.accounting import Books
 from ..conversation.condensing import Condenser
 from ..conversation.service import ChatService
 from ..errors import InvalidRequestError, UnknownNameError
@@ -229,7 +229,7 @@ class Answering:
             ),
             understanding=self.understanding,
             books=Books(
-                prices=Prices(self.settings.model_prices),
+                prices=self.settings.model_prices,
                 chat_model=models.chat_model,
                 embedder=lambda: self._vectors.embedder,
                 days=storage.usage,

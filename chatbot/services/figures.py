@@ -17,7 +17,7 @@ def passages_of(services: Services, scope: Scope, indicator: str) -> list[Chunk]
     if (size := catalog.holdings(scope).ready_chunks) <= MOST_PARSED:
         ready = [record for record in catalog.all(scope) if record.status == "ready"]
         every = (chunk for one in ready for chunk in passages(store, one, offset=0, limit=one.chunks + 1))
-        return [chunk for chunk in every if scope.matches({**chunk.metadata, "document_name": chunk.document_name})]
+        return [chunk for chunk in every if scope.matches(chunk.about)]
     if not indicator.strip():
         message = f"the scope has {size:,} passages, more than are read at once ({MOST_PARSED:,}): name a country"
         raise InvalidRequestError.for_field("country_name", f"{message}, or an indicator.")

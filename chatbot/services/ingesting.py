@@ -78,11 +78,6 @@ class Ingesting:
             retries=Retries(),
         )
 
-    @property
-    def chunker(self) -> Chunker:
-        """The settings' own."""
-        return self._chunker(self._vectors.current(), self._chunking({}))
-
     def _chunking(self, overrides: Mapping[str, Any]) -> Chunking:
         """What a person asks for, else the settings say. Raises UnknownNameError."""
         settings = self.settings

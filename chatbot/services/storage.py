@@ -13,13 +13,12 @@ from ..repositories.corpus import CorpusChanges, CorpusFacts
 from ..repositories.counters import Counters
 from ..repositories.documents import DocumentRepository, OlderReports
 from ..repositories.feedback import FeedbackRepository
-from ..repositories.files import FileRepository
+from ..repositories.files import FileRepository, Room
 from ..repositories.foreign_changes import ForeignChanges
 from ..repositories.history import HistoryRepository
 from ..repositories.ingestions import IngestionRepository
 from ..repositories.keys import KeyRepository
 from ..repositories.once import OnceRepository
-from ..repositories.room import Room
 from ..repositories.unfinished import UnfinishedRepository
 from ..repositories.usage import UsageRepository
 from ..retrieval.scope import KnowledgeCollection, ScopeResolver, knowledge_collections

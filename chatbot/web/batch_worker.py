@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..cancellation import Cancellation
-from ..conversation.service import Place, Saved
+from ..conversation.service import Saved
 from ..errors import BudgetExhaustedError, ChatbotError
 from ..ingestion.watch import WorkLoop, heartbeat
 from ..schema.access import Caller
@@ -96,5 +96,4 @@ class BatchWorker:
     def _ask(self, question: BatchQuestion, who: Caller, cancel: Cancellation) -> Saved | None:
         """As `POST /query` does, without a conversation; None where it was cancelled."""
         asked = parse(ChatRequest, question.request).to_question(self._services, who.limit)
-        events = self._services.answering.chat.stream(asked, place=Place(kept=False), cancel=cancel, caller=who)
-        return next((event for event in events if isinstance(event, Saved)), None)
+        return self._services.answering.chat.answer(asked, cancel=cancel, caller=who)

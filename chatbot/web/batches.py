@@ -17,9 +17,8 @@ from .callbacks import callback_of
 from .kept_answers import with_snippets
 from .library import may_see
 from .payloads import BatchRequest, ChatRequest, QuestionOfBatch, parse
-from .request import json_object, query_number
+from .request import csv_response, json_object, query_number
 from .services import require_samples, services
-from .tables import csv_response
 
 batches = Blueprint("batches", __name__)
 PAGE, LISTED = 20, 100

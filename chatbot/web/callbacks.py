@@ -16,7 +16,7 @@ from typing import Any
 
 from ..cancellation import Cancellation
 from ..errors import InvalidRequestError, LoadError
-from ..fetching.send import check_url, send
+from ..fetching.fetch import check_url, send
 from ..ingestion.originals import WEB
 from ..ingestion.watch import WorkLoop
 from ..serialization import batch_json, ingestion_json

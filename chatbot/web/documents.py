@@ -23,11 +23,11 @@ from ..settings import MEGABYTE
 from .access import caller
 from .library import inside_limit, may_change, own_record, passage_of, query_scope, record_of, require_known
 from .request import (
+    csv_response,
     json_object,
     query_number,
 )
 from .services import require_samples, services, wake_worker
-from .tables import csv_response
 
 documents = Blueprint("documents", __name__)
 DELETE_PATIENCE = 2.0

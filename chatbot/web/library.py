@@ -55,8 +55,7 @@ def query_scope(*, leave_out: Collection[str] = ()) -> Scope:
 
 def may_see(chunk: Chunk) -> bool:
     """Whether it is inside of what the caller's key may see."""
-    about = {**chunk.metadata, "document_name": chunk.document_name}
-    return caller().limit.holds(chunk.collection) and caller().limit.matches(about)
+    return caller().limit.holds(chunk.collection) and caller().limit.matches(chunk.about)
 
 
 def inside_limit(about: dict[str, Any], *, new: bool = False) -> dict[str, Any]:

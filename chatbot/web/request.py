@@ -1,4 +1,7 @@
-"""What a request brings, read and checked before anything is stored: JSON, forms with files, the query string."""
+"""What a request brings, read and checked before anything is stored: JSON, forms with files, the query string.
+
+And how a file is sent back.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,21 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
-from flask import request
+from flask import Response, request
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from ..errors import InvalidRequestError
 from ..ingestion.originals import WEB
 from ..loaders import suffixes
+from ..serialization import csv_text
 from ..settings import MEGABYTE
 from .services import services
 
@@ -139,6 +143,12 @@ def disposition(way: str, name: str) -> str:
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     full = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
     return f'{way}; filename="{plain}"{full}'
+
+
+def csv_response(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], name: str) -> Response:
+    """Rows as a file to download, with these columns; what is not there stays empty."""
+    headers = {"Content-Disposition": disposition("attachment", name)}
+    return Response(csv_text(rows, columns), mimetype="text/csv", headers=headers)
 
 
 @contextmanager

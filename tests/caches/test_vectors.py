@@ -38,7 +38,8 @@ def test_every_passage_of_every_sample_report_is_in_the_shipped_cache(texts: lis
     missing = [text for text in texts if cache.get(MiniLMEmbedder.model_id, text) is None]
     assert len(texts) > 10_000
     assert missing == [], "run: python -m chatbot warm-cache"
-    assert len(cache) == len(texts), "the cache holds vectors of texts that are no more"
+    with np.load(WARM_CACHE) as shipped:
+        assert len(shipped["keys"]) == len(texts), "the cache holds vectors of texts that are no more"
 
 
 def test_a_sample_of_the_shipped_vectors_is_what_the_model_gives(texts: list[str]) -> None:
@@ -56,7 +57,7 @@ def test_a_cache_answers_only_for_its_model_and_the_exact_text(tmp_path: Path) -
     vectors = np.eye(3, 4, dtype=np.float32)
     write_warm_cache(path, "m:1", ["b", "a", "c"], vectors)
     cache = WarmCache(path)
-    assert (len(cache), cache.model_id) == (3, "m:1")
+    assert cache.model_id == "m:1"
     for text, vector in zip(["b", "a", "c"], vectors, strict=True):
         found = cache.get("m:1", text)
         assert found is not None
@@ -85,8 +86,8 @@ def test_the_same_input_gives_the_same_file(tmp_path: Path) -> None:
 
 def test_without_a_file_the_cache_is_empty(tmp_path: Path) -> None:
     cache = WarmCache(tmp_path / "none.npz")
-    assert len(cache) == 0
     assert cache.get("", "a") is None
+    assert "a" not in cache
 
 
 def test_keys_are_stable() -> None:
@@ -118,20 +119,10 @@ def test_it_is_the_embedder_it_wraps(cached: CachedEmbedder) -> None:
 def test_known_texts_come_from_the_cache_and_the_others_from_the_model_in_order(cached: CachedEmbedder) -> None:
     expected = INNER.embed_documents(TEXTS) * np.asarray([[-1], [1], [-1]])
     assert np.allclose(cached.embed_documents(TEXTS), expected, atol=1e-3)
-    assert (cached.hits, cached.misses) == (2, 1)
-
-
-def test_hits_and_misses_add_up(cached: CachedEmbedder) -> None:
-    cached.embed_documents(TEXTS)
-    cached.embed_documents([TEXTS[1], TEXTS[1]])
-    assert (cached.hits, cached.misses) == (2, 3)
-    cached.embed_documents([TEXTS[2]])
-    assert (cached.hits, cached.misses) == (3, 3)
 
 
 def test_nothing_to_embed(cached: CachedEmbedder) -> None:
     assert cached.embed_documents([]).shape == (0, 64)
-    assert (cached.hits, cached.misses) == (0, 0)
 
 
 def test_a_question_is_embedded_once(cached: CachedEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ def test_keyword_search(store: AtlasStore, proxy: WireProxy, scope: Scope) -> No
 def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
     vector = ann_stage(index="vector_index", vector=VECTOR.tolist(), scope=SCOPE, limit=LIMIT, num_candidates=1000)
     text = text_stage(index="text_index", query="maize harvest", scope=SCOPE)
-    fused = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=LIMIT, vector_weight=0.75)
+    fused = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=LIMIT)
     assert database[COLLECTION].search(fused, max_time_ms=2500) == [FOUND]
     legs = {
         "vector": [{"$vectorSearch": {**QUERY, "filter": FILTER, "numCandidates": 1000, "limit": LIMIT}}],
@@ -150,7 +150,7 @@ def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
             {"$limit": LIMIT},
         ],
     }
-    weights = {"vector": 0.75, "keyword": 0.25}
+    weights = {"vector": 0.5, "keyword": 0.5}
     add_fields, *rest = ranked("score")
     assert pipeline_of(only(proxy, "$rankFusion"), at_most_ms=2500) == [
         {"$rankFusion": {"input": {"pipelines": legs}, "combination": {"weights": weights}, "scoreDetails": True}},

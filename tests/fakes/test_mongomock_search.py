@@ -189,9 +189,9 @@ def test_search_refusals(collection: Any, search: Query, message: str) -> None:
 def test_rank_fusion_scores_are_weighted_reciprocal_ranks(collection: Any) -> None:
     vector = ann_stage(index="v", vector=[0.0, 1.0, 0.5], scope=Scope(), limit=2, num_candidates=10)
     text = text_stage(index="t", query="maize", scope=Scope())
-    rows = list(
-        collection.aggregate(rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=5, vector_weight=0.6))
-    )
+    fused = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=5)
+    fused[0]["$rankFusion"]["combination"]["weights"] = {"vector": 0.6, "keyword": 0.4}
+    rows = list(collection.aggregate(fused))
     assert [row["_id"] for row in rows] == ["c", "b"]
     assert rows[0]["score"] == pytest.approx(0.6 / 62 + 0.4 / 61)
     assert rows[1]["score"] == pytest.approx(0.6 / 61)

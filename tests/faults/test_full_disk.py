@@ -15,7 +15,7 @@ from flask.testing import FlaskClient
 
 from chatbot.errors import DatabaseError, DiskFullError
 from chatbot.factory import close_app, create_app
-from chatbot.repositories.room import Room
+from chatbot.repositories.files import Room
 from chatbot.services import Services
 from chatbot.settings import MEGABYTE, Settings
 from tests.fakes.nx_server import wait_until

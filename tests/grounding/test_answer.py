@@ -14,6 +14,7 @@ from chatbot.grounding.answer import (
     HISTORY_MESSAGES,
     HISTORY_TOKENS,
     SHORTENED_AT_MOST,
+    Draft,
     Written,
     as_set,
     general_prompt,
@@ -168,7 +169,7 @@ class SmallModel:
 
 def run(model: SmallModel, given: Context) -> tuple[list[Event], Written]:
     events: list[Event] = []
-    writing = write(model, QUESTION, given, RequestContext())
+    writing = write(model, QUESTION, given, RequestContext(), prompt=prompt_for, draft=Draft())
     while True:
         try:
             events.append(next(writing))

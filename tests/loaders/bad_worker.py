@@ -21,7 +21,7 @@ class BadLoader:
         name = path.read_text(encoding="utf-8").removeprefix("<html>")
         text = DEEDS[name]() if name in DEEDS else name
         sections = lay_out([Section(("Part",), text or "done", page=2, metadata={"year": 2020})])
-        return Loaded(name[:20], sections, 3, {"country_name": "Kenya"}, ("a", "b"), "About it.")
+        return Loaded(name[:20], sections, 3, {"country_name": "Kenya"}, ("a", "b"), "About it.", ("name", "count"))
 
 
 def _print() -> str:

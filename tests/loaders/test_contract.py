@@ -11,7 +11,7 @@ from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError, LoadError
 from chatbot.loaders import LOADERS, all_loaders, detect, loader_for, suffixes
 from chatbot.loaders.formats import FileLoader, Fit, Sample
-from chatbot.loaders.isolation import IsolatedLoader
+from chatbot.loaders.isolation import LoaderPool
 from chatbot.schema import document_text
 from tests.loaders.samples import good_files
 
@@ -36,8 +36,8 @@ def path(loader: FileLoader, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def isolated() -> Iterator[IsolatedLoader]:
-    loader = IsolatedLoader()
+def isolated() -> Iterator[LoaderPool]:
+    loader = LoaderPool(1)
     yield loader
     loader.close()
 
@@ -82,21 +82,21 @@ def test_a_missing_file_is_named(loader: FileLoader, path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 2000, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" * 50])
-def test_what_is_no_document_is_refused_by_name(path: Path, content: bytes, isolated: IsolatedLoader) -> None:
+def test_what_is_no_document_is_refused_by_name(path: Path, content: bytes, isolated: LoaderPool) -> None:
     path.write_bytes(content)
     with pytest.raises(LoadError, match=rf"^{path.name} "):
         isolated.load(path)
 
 
-def test_it_reads_the_same_in_a_process_of_its_own(loader: FileLoader, path: Path, isolated: IsolatedLoader) -> None:
+def test_it_reads_the_same_in_a_process_of_its_own(loader: FileLoader, path: Path, isolated: LoaderPool) -> None:
     assert isolated.load(path) == loader.load(path)
-    assert not loader.isolated or isolated._child is not None
+    assert not loader.isolated or isolated._all[0]._child is not None
 
 
 def test_a_cancelled_file_is_not_read(loader: FileLoader, path: Path) -> None:
     cancel = Cancellation()
     cancel.cancel()
-    reading = IsolatedLoader()
+    reading = LoaderPool(1)
     try:
         if loader.isolated:
             with pytest.raises(CancelledError):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.errors import LoadError
-from chatbot.loaders.isolation import IsolatedLoader
+from chatbot.loaders.isolation import LoaderPool
 from chatbot.schema import Loaded, document_text
 from tests.loaders.damage import Damaged, damaged_files
 from tests.loaders.samples import good_files
@@ -21,13 +21,13 @@ MAX_GROWTH = 300 * 1024**2
 
 
 @pytest.fixture(scope="module")
-def loader() -> Iterator[IsolatedLoader]:
-    loader = IsolatedLoader(time_limit=60)
+def loader() -> Iterator[LoaderPool]:
+    loader = LoaderPool(1, time_limit=60)
     yield loader
     loader.close()
 
 
-def outcome(loader: IsolatedLoader, path: Path) -> Loaded | str:
+def outcome(loader: LoaderPool, path: Path) -> Loaded | str:
     try:
         return loader.load(path)
     except LoadError as error:
@@ -58,7 +58,7 @@ def problems(file: Damaged, found: Loaded | str) -> Iterator[str]:
             yield f"a section is empty, not stripped or misplaced: {section.path} {section.text[:80]!r}"
 
 
-def test_the_good_files_are_read(loader: IsolatedLoader, tmp_path: Path) -> None:
+def test_the_good_files_are_read(loader: LoaderPool, tmp_path: Path) -> None:
     """Else the damaged ones would prove nothing."""
     for name, content in good_files().items():
         (tmp_path / name).write_bytes(content)
@@ -69,7 +69,7 @@ def test_the_good_files_are_read(loader: IsolatedLoader, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_damaged_files_are_refused_by_name_or_read_consistently(loader: IsolatedLoader, tmp_path: Path) -> None:
+def test_damaged_files_are_refused_by_name_or_read_consistently(loader: LoaderPool, tmp_path: Path) -> None:
     files = damaged_files(SEED, COUNT)
     assert len({file.name.split("-", 1)[1] for file in files}) > 100
     before = peak_memory()

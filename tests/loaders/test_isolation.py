@@ -17,7 +17,7 @@ import pytest
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError, LoadError, ReaderFailedError, StoppedError
 from chatbot.loaders import loader_for
-from chatbot.loaders.isolation import IN_PROCESS_BYTES, IsolatedLoader
+from chatbot.loaders.isolation import IN_PROCESS_BYTES, LoaderPool
 from chatbot.schema import Loaded, Section
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
@@ -26,8 +26,8 @@ BAD = "tests.loaders.bad_worker"
 
 
 @pytest.fixture
-def loader() -> Iterator[IsolatedLoader]:
-    loader = IsolatedLoader(time_limit=60, worker=BAD)
+def loader() -> Iterator[LoaderPool]:
+    loader = LoaderPool(1, time_limit=60, worker=BAD)
     yield loader
     loader.close()
 
@@ -47,7 +47,7 @@ def page(tmp_path: Path) -> Callable[[str], Path]:
 Page = Callable[[str], Path]
 
 
-def pid(loader: IsolatedLoader, page: Page) -> int:
+def pid(loader: LoaderPool, page: Page) -> int:
     return int(loader.load(page("pid")).sections[0].text)
 
 
@@ -59,33 +59,33 @@ def alive(process: int) -> bool:
         return False
 
 
-def test_a_document_arrives_as_it_was_loaded(loader: IsolatedLoader, page: Page) -> None:
+def test_a_document_arrives_as_it_was_loaded(loader: LoaderPool, page: Page) -> None:
     assert loader.load(page("Hello, wörld")) == Loaded(
         "Hello, wörld", (Section(("Part",), "Hello, wörld", 5, 2, {"year": 2020}),), 3,
-        {"country_name": "Kenya"}, ("a", "b"), "About it.",
+        {"country_name": "Kenya"}, ("a", "b"), "About it.", ("name", "count"),
     )  # fmt: skip
 
 
 def test_a_real_page_is_read_in_the_child_as_it_is_here(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text("<html><title>T</title><body><h1>T</h1><h2>People</h2><p>Many people live here.</p>" * 3)
-    isolated = IsolatedLoader()
+    isolated = LoaderPool(1)
     try:
         assert isolated.load(path) == loader_for(path).load(path)
-        assert isolated._child is not None
+        assert isolated._all[0]._child is not None
     finally:
         isolated.close()
 
 
-def test_small_texts_need_no_child_and_large_ones_get_one(loader: IsolatedLoader, tmp_path: Path) -> None:
+def test_small_texts_need_no_child_and_large_ones_get_one(loader: LoaderPool, tmp_path: Path) -> None:
     for name, content in {"a.md": "# T\n\nx", "a.txt": "x", "a.csv": "a,b\n1,2", "a.json": '{"a": 1}'}.items():
         path = tmp_path / name
         path.write_text(content, encoding="utf-8")
         assert loader.load(path).sections
-    assert loader._child is None
+    assert loader._all[0]._child is None
     path.write_text(f'{{"a": "{"x" * IN_PROCESS_BYTES}"}}', encoding="utf-8")
     assert len(loader.load(path).sections[0].text) == IN_PROCESS_BYTES
-    assert loader._child is not None
+    assert loader._all[0]._child is not None
 
 
 FAILURES = {
@@ -102,7 +102,7 @@ FAILURES = {
 
 @pytest.mark.parametrize(("deed", "message"), FAILURES.items(), ids=FAILURES)
 def test_a_failure_names_the_file_and_the_next_one_is_read(
-    loader: IsolatedLoader, page: Page, deed: str, message: str
+    loader: LoaderPool, page: Page, deed: str, message: str
 ) -> None:
     with pytest.raises(LoadError) as raised:
         loader.load(page(deed))
@@ -114,7 +114,7 @@ def test_a_failure_names_the_file_and_the_next_one_is_read(
 
 @pytest.mark.parametrize("deed", ["sleep", "spin"])
 def test_a_file_that_takes_too_long_is_given_up(page: Page, deed: str) -> None:
-    loader = IsolatedLoader(time_limit=1.5, worker=BAD)
+    loader = LoaderPool(1, time_limit=1.5, worker=BAD)
     before = pid(loader, page)
     started = time.monotonic()
     with pytest.raises(LoadError, match=r"^a\.html needs more than 1\.5 s to be read\. Save it in parts "):
@@ -124,7 +124,7 @@ def test_a_file_that_takes_too_long_is_given_up(page: Page, deed: str) -> None:
     loader.close()
 
 
-def test_errors_of_the_loaders_pass_and_the_child_stays(tmp_path: Path, page: Page, loader: IsolatedLoader) -> None:
+def test_errors_of_the_loaders_pass_and_the_child_stays(tmp_path: Path, page: Page, loader: LoaderPool) -> None:
     before = pid(loader, page)
     with pytest.raises(LoadError, match=r"^gone\.html cannot be read: No such file"):
         loader.load(tmp_path / "gone.html")
@@ -133,19 +133,19 @@ def test_errors_of_the_loaders_pass_and_the_child_stays(tmp_path: Path, page: Pa
     assert pid(loader, page) == before
 
 
-def test_a_worn_child_is_replaced(loader: IsolatedLoader, page: Page) -> None:
+def test_a_worn_child_is_replaced(loader: LoaderPool, page: Page) -> None:
     worn, _ = loader.load(page("wear out")).sections[0].text.split()
     assert pid(loader, page) != int(worn)
     assert not alive(int(worn))
 
 
-def test_the_child_knows_no_secret(loader: IsolatedLoader, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_child_knows_no_secret(loader: LoaderPool, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     names = set(loader.load(page("environment")).sections[0].text.split())
     assert names == {"LC_ALL", "OPENBLAS_NUM_THREADS", "PATH", "PYTHONPATH", "PYTHONUTF8"}
 
 
-def test_cancelling_ends_the_reading_at_once(loader: IsolatedLoader, page: Page) -> None:
+def test_cancelling_ends_the_reading_at_once(loader: LoaderPool, page: Page) -> None:
     cancel = Cancellation()
     timer = threading.Timer(0.5, cancel.cancel)
     timer.start()
@@ -159,7 +159,7 @@ def test_cancelling_ends_the_reading_at_once(loader: IsolatedLoader, page: Page)
     assert loader.load(page("next")).title == "next"
 
 
-def test_cancelling_ends_the_waiting_too(loader: IsolatedLoader, page: Page) -> None:
+def test_cancelling_ends_the_waiting_too(loader: LoaderPool, page: Page) -> None:
     busy, waiting = Cancellation(), Cancellation()
     path = page("sleep")
     with ThreadPoolExecutor(2) as pool:
@@ -178,7 +178,7 @@ def test_cancelling_ends_the_waiting_too(loader: IsolatedLoader, page: Page) -> 
             first.result(timeout=30)
 
 
-def test_a_late_cancellation_does_not_touch_the_next_file(loader: IsolatedLoader, page: Page) -> None:
+def test_a_late_cancellation_does_not_touch_the_next_file(loader: LoaderPool, page: Page) -> None:
     cancel = Cancellation()
     loader.load(page("x"), cancel=cancel)
     before = pid(loader, page)
@@ -187,7 +187,7 @@ def test_a_late_cancellation_does_not_touch_the_next_file(loader: IsolatedLoader
     assert pid(loader, page) == before
 
 
-def test_closing_gives_up_the_file_and_ends_the_child(loader: IsolatedLoader, page: Page) -> None:
+def test_closing_gives_up_the_file_and_ends_the_child(loader: LoaderPool, page: Page) -> None:
     child = pid(loader, page)
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(loader.load, page("sleep"))
@@ -200,7 +200,7 @@ def test_closing_gives_up_the_file_and_ends_the_child(loader: IsolatedLoader, pa
     assert loader.load(page("next")).title == "next"
 
 
-def test_a_child_that_died_while_idle_is_replaced(loader: IsolatedLoader, page: Page) -> None:
+def test_a_child_that_died_while_idle_is_replaced(loader: LoaderPool, page: Page) -> None:
     child = pid(loader, page)
     os.kill(child, signal.SIGKILL)
     while alive(child):
@@ -208,7 +208,7 @@ def test_a_child_that_died_while_idle_is_replaced(loader: IsolatedLoader, page: 
     assert pid(loader, page) != child
 
 
-def test_threads_take_turns_and_get_their_own_files(loader: IsolatedLoader, tmp_path: Path) -> None:
+def test_threads_take_turns_and_get_their_own_files(loader: LoaderPool, tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}.html" for number in range(40)]
     for path in paths:
         path.write_text(f"<html>{path.name}", encoding="utf-8")
@@ -220,8 +220,8 @@ def test_threads_take_turns_and_get_their_own_files(loader: IsolatedLoader, tmp_
 def test_the_child_ends_with_its_parent_even_in_the_midst_of_a_file(page: Page, deed: str) -> None:
     program = (
         "import os, sys, threading, time; from pathlib import Path\n"
-        "from chatbot.loaders.isolation import IsolatedLoader\n"
-        f"loader = IsolatedLoader(worker={BAD!r}); path = Path(sys.argv[1])\n"
+        "from chatbot.loaders.isolation import LoaderPool\n"
+        f"loader = LoaderPool(1, worker={BAD!r}); path = Path(sys.argv[1])\n"
         "print(loader.load(path).sections[0].text, flush=True)\n"
         f"path.write_text('<html>{deed}')\n"
         "threading.Thread(target=loader.load, args=(path,), daemon=True).start() if sys.argv[2] != 'idle' else None\n"
@@ -235,13 +235,13 @@ def test_the_child_ends_with_its_parent_even_in_the_midst_of_a_file(page: Page, 
     assert not alive(int(done.stdout))
 
 
-def test_a_name_that_is_no_unicode_can_be_sent(loader: IsolatedLoader, tmp_path: Path) -> None:
+def test_a_name_that_is_no_unicode_can_be_sent(loader: LoaderPool, tmp_path: Path) -> None:
     path = Path(os.fsdecode(bytes(tmp_path) + b"/\xff \n.html"))
     path.write_text("<html>Hello", encoding="utf-8")
     assert loader.load(path).title == "Hello"
 
 
-def test_a_server_that_has_used_much_memory_does_not_wear_its_children_out(loader: IsolatedLoader, page: Page) -> None:
+def test_a_server_that_has_used_much_memory_does_not_wear_its_children_out(loader: LoaderPool, page: Page) -> None:
     ballast = bytearray(700 * 1024**2)
     ballast[::4096] = b"x" * len(ballast[::4096])
     del ballast

@@ -120,8 +120,9 @@ class TestThreshold:
     def test_tokens_and_time_are_counted(self, compressor: Compressor) -> None:
         found, chunks = compressor.retrieve(ASKED, [document(0.5, 0.9)], top_k=1, request=RequestContext())
         assert len(chunks) == 2
-        assert found.usage.embedding_tokens == sum(len(chunk.search_text.split()) for chunk in chunks) + 4
-        assert [step.name for step in found.steps] == ["compress"]
+        (step,) = found.steps
+        assert step.usage.embedding_tokens == sum(len(chunk.search_text.split()) for chunk in chunks) + 4
+        assert step.name == "compress"
 
 
 WHOLE = [

@@ -9,7 +9,7 @@ import pytest
 
 from chatbot.protocols import Reranked
 from chatbot.request import RequestContext
-from chatbot.rerankers.diversity import DiversityReranker
+from chatbot.rerankers.orders import DiversityReranker
 from chatbot.retrieval.pipeline import Retrieval
 from chatbot.schema import Chunk, Scope, SearchHit, Usage
 from chatbot.services import Services
@@ -82,7 +82,7 @@ def test_its_step_and_its_cost_are_recorded(filled: Services) -> None:
     assert [step.name for step in found.steps] == [
         "embed", "vector_search", "keyword_search", "fuse", "load", "rerank",
     ]  # fmt: skip
-    assert found.usage == Usage(prompt_tokens=7, embedding_tokens=2, calls=1)
+    assert Usage.total(step.usage for step in found.steps) == Usage(prompt_tokens=7, embedding_tokens=2, calls=1)
 
 
 def test_diversity_by_report(filled: Services) -> None:

@@ -13,7 +13,6 @@ from chatbot.retrieval.scope import (
     MOST_NAMED,
     KnowledgeCollection,
     ScopeResolver,
-    collections_to_search,
     describe,
     inventory,
     knowledge_collections,
@@ -207,43 +206,37 @@ def test_an_empty_database_says_so(services: Services) -> None:
 def test_nearest_scope_keeps_the_country_before_the_year(catalog: DocumentRepository) -> None:
     asked = Scope.of({"country_name": Values(("Mali",)), "year": Values((2021,))})
     assert catalog.all(asked) == []
-    assert nearest_scope(catalog, asked) == (
-        Scope.of({"country_name": Values(("Mali",))}),
-        "There is one report for Mali, of 2023.",
-    )
+    assert nearest_scope(catalog, asked) == "There is one report for Mali, of 2023."
 
 
 def test_nearest_scope_of_a_single_condition_is_everything(catalog: DocumentRepository) -> None:
     asked = Scope.of({"year": Values((1999,))})
-    assert nearest_scope(catalog, asked) == (Scope(), "There are 5 reports without a scope.")
+    assert nearest_scope(catalog, asked) == "There are 5 reports without a scope."
 
 
 @pytest.mark.parametrize(
-    ("asked", "rest", "text"),
+    ("asked", "text"),
     [
         (
             Scope.of({"country_name": Values(("Kenya",)), "year": Values((2025,))}).within(["report_chatting"]),
-            Scope.of({"country_name": Values(("Kenya",))}).within(["report_chatting"]),
             "There are 2 reports for Kenya in the collection report_chatting, of 2021, 2023.",
         ),
         (
             Scope.of({"country_name": Values(("Kenya",))}).within(["chatbot_data"]),
-            Scope.of({"country_name": Values(("Kenya",))}),
             "There are 2 reports for Kenya, of 2021, 2023.",
         ),
         (
             Scope.of({"country_name": Values(("Peru",))}).within(["chatbot_data"]),
-            Scope().within(["chatbot_data"]),
             "There is one report for the collection chatbot_data, of 2023.",
         ),
-        (Scope().within(["empty"]), Scope(), "There are 5 reports without a scope."),
+        (Scope().within(["empty"]), "There are 5 reports without a scope."),
     ],
 )
 def test_nearest_scope_gives_up_collections_before_the_country(
-    catalog: DocumentRepository, asked: Scope, rest: Scope, text: str
+    catalog: DocumentRepository, asked: Scope, text: str
 ) -> None:
     assert catalog.all(asked) == []
-    assert nearest_scope(catalog, asked) == (rest, text)
+    assert nearest_scope(catalog, asked) == text
 
 
 def test_a_summary_counts_the_scopes_collections_only(catalog: DocumentRepository) -> None:
@@ -313,27 +306,6 @@ def test_a_model_chooses_among_the_described_ones_where_there_is_a_choice(
     collections: tuple[KnowledgeCollection, ...], allowed: tuple[str, ...], expected: list[KnowledgeCollection]
 ) -> None:
     assert selectable_collections(collections, allowed) == expected
-
-
-@pytest.mark.parametrize(
-    ("allowed", "picked", "expected"),
-    [
-        ((), ["news"], ("general", "news", "plain")),
-        ((), ["news", "reports"], ("general", "reports", "news", "plain")),
-        ((), ["news", "Narnia", "general"], ("general", "news", "plain")),
-        ((), [], ("general", "reports", "news", "plain")),
-        ((), ["Narnia"], ("general", "reports", "news", "plain")),
-        ((), ["plain"], ("general", "reports", "news", "plain")),
-        (("reports", "news"), ["news"], ("news",)),
-        (("reports", "news"), ["Narnia"], ("reports", "news")),
-        (("reports", "news", "plain"), ["reports"], ("reports", "plain")),
-        (("reports",), ["news"], ("reports",)),
-        (("general", "reports"), ["news"], ("general", "reports")),
-    ],
-)
-def test_what_is_searched(allowed: tuple[str, ...], picked: list[str], expected: tuple[str, ...]) -> None:
-    """Never outside what is allowed; the general one and those without a description always."""
-    assert collections_to_search(ALL, allowed, picked) == expected
 
 
 def test_an_inventory_has_countries_and_the_newest_editions_first(catalog: DocumentRepository) -> None:

@@ -116,11 +116,11 @@ def test_rank_fusion_carries_the_filter_in_both_legs() -> None:
     alone, `combination.weights` by the same names, `scoreDetails` for `{$meta: "scoreDetails"}`."""
     vector = ann_stage(index="v", vector=[1.0], scope=SCOPE, limit=5, num_candidates=1000)
     text = text_stage(index="t", query="q", scope=SCOPE)
-    pipeline = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=5, vector_weight=0.75)
+    pipeline = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=5)
     fusion = pipeline[0]["$rankFusion"]
     assert fusion == {
         "input": {"pipelines": {"vector": [vector], "keyword": [text, {"$limit": 5}]}},
-        "combination": {"weights": {"vector": 0.75, "keyword": 0.25}},
+        "combination": {"weights": {"vector": 0.5, "keyword": 0.5}},
         "scoreDetails": True,
     }
     assert fusion["input"]["pipelines"]["vector"][0]["$vectorSearch"]["filter"]

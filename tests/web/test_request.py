@@ -1,4 +1,4 @@
-"""What a form may hold: everything wrong is refused by name, before anything is stored."""
+"""What a form may hold: everything wrong is refused by name, before anything is stored. How a table is sent back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from chatbot.settings import Settings
-from chatbot.web.request import LONGEST_NAME, MOST_FILES, safe_name
+from chatbot.web.request import LONGEST_NAME, MOST_FILES, csv_response, safe_name
 from tests.conftest import KENYA_2023
 from tests.web.conftest import QUESTION, error_of, fields_of
 from tests.web.knowledge import KENYA, MALI_CSV, added, ended, post_form, rows, upload
@@ -173,3 +173,9 @@ def test_an_empty_field_counts_as_not_given(client: FlaskClient) -> None:
 
 def test_an_upper_case_suffix_is_read(client: FlaskClient) -> None:
     assert ended(client, upload(client, ("PRICES.CSV", MALI_CSV)))["state"] == "done"
+
+
+def test_a_text_that_begins_like_a_formula_is_a_text_in_a_spreadsheet() -> None:
+    rows = [{"name": "=HYPERLINK(1)", "value": -2.5}, {"name": 'said "so", and', "value": None}]
+    response = csv_response(rows, ("name", "value"), "a/b.csv")
+    assert response.get_data(as_text=True).splitlines() == ["name,value", "'=HYPERLINK(1),-2.5", '"said ""so"", and",']

@@ -103,7 +103,6 @@ class Styles:
     """The document's body text, and its heading styles from the highest to the lowest."""
 
     body: float
-    bold_body: bool
     levels: tuple[Style, ...]
 
     def heading(self, lines: Sequence[Line], at: int) -> int:
@@ -158,7 +157,7 @@ def styles_of(pages: Sequence[PageText]) -> Styles:
         for size, bold in letters
         if size >= _LARGER * body or (bold and not bold_body and size > 0.85 * body)
     ]
-    return Styles(body, bold_body, tuple(sorted(levels, key=lambda style: (-style[0], not style[1]))))
+    return Styles(body, tuple(sorted(levels, key=lambda style: (-style[0], not style[1]))))
 
 
 def _close(upper: Line, lower: Line) -> bool:

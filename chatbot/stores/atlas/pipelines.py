@@ -100,7 +100,7 @@ def keyword_pipeline(*, index: str, query: str, scope: Scope, limit: int) -> lis
     return [text_stage(index=index, query=query, scope=scope), {"$limit": limit}, *_ranked("searchScore")]
 
 
-def rank_fusion_pipeline(*, vector_stage: Json, text_stage: Json, limit: int, vector_weight: float) -> list[Json]:
+def rank_fusion_pipeline(*, vector_stage: Json, text_stage: Json, limit: int) -> list[Json]:
     """Both searches in one round trip; the stages must carry the same scope.
 
     The fused score is the server's, sum of weight / (60 + rank); ``details`` says what each search found, so that
@@ -108,7 +108,7 @@ def rank_fusion_pipeline(*, vector_stage: Json, text_stage: Json, limit: int, ve
     """
     fusion = {
         "input": {"pipelines": {"vector": [vector_stage], "keyword": [text_stage, {"$limit": limit}]}},
-        "combination": {"weights": {"vector": vector_weight, "keyword": 1 - vector_weight}},
+        "combination": {"weights": {"vector": 0.5, "keyword": 0.5}},
         "scoreDetails": True,
     }
     add_fields, *rest = _ranked("score")
@@ -259,7 +259,7 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
         return SearchCapabilities(False, False, False, f"no search engine beside this server: {refused.server_message}")
     refused = _refusal(database, collection, [keyword_stage])
     text = refused is None or not lacks_engine(refused)
-    fused = rank_fusion_pipeline(vector_stage=vector_stage, text_stage=keyword_stage, limit=1, vector_weight=0.5)
+    fused = rank_fusion_pipeline(vector_stage=vector_stage, text_stage=keyword_stage, limit=1)
     # Whatever the refusal: servers that know the stage may lack what is asked of it (`scoreDetails`, `$meta`).
     rank_fusion = text and _refusal(database, collection, fused) is None
     names = ["$vectorSearch", *(["$search"] if text else []), *(["$rankFusion"] if rank_fusion else [])]

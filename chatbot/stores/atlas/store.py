@@ -287,7 +287,7 @@ class AtlasStore(MongoChunks):
         collection = self._database[target.collection]
         stage = self._shapes.stage(collection, index=target.index, vector=asked, scope=scope, limit=top_k)
         text = text_stage(index=texts.index, query=query, scope=scope)
-        return rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k, vector_weight=0.5)
+        return rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k)
 
     def _has_rank_fusion(self) -> bool:
         """Asked of the server once."""

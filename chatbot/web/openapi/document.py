@@ -1,4 +1,4 @@
-"""The OpenAPI document of an application: its routes, what is said of them, and the schemas of all types."""
+"""The OpenAPI document of an application: its routes, what is said of them, the schemas of all types; and its page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flask import Flask
+from flask import Blueprint, Flask, Response, current_app, jsonify, make_response, render_template
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from werkzeug.routing import Rule
@@ -20,9 +20,11 @@ from ...schema.access import NEEDS, Need
 from ...settings import Settings
 from ..access import KEY_COOKIE, RULES, STRANGERS
 from ..idempotency import HEADER, HEADER_PATTERN, ONCE
+from ..services import services
 from . import answers
 from .operations import EVENTS, FILTERS, JSON, OPERATIONS, SENT, Json, Operation
 
+described = Blueprint("described", __name__)
 API_VERSION = "1.0.0"
 """Of the contract: its policy is in docs/api.md."""
 REF = "#/components/schemas/"
@@ -52,6 +54,21 @@ _CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")
 NOTED = "Taken note of; there is nothing to say."
 
 
+@described.get("/openapi.json")
+def document() -> Response:
+    """For machines. Made once: it takes as long as many a search."""
+    made = current_app.extensions
+    if "description" not in made:
+        made["description"] = describe(current_app, services().settings)
+    return jsonify(made["description"])
+
+
+@described.get("/docs")
+def viewer() -> Response:
+    """For people."""
+    return make_response(render_template("docs.html"))
+
+
 def check_described(app: Flask) -> None:
     """Raises SettingsError: a route that nothing is said of is no part of the contract."""
     served = {rule.endpoint for rule in app.url_map.iter_rules()} - {"static", "assets.asset"}
@@ -69,10 +86,10 @@ def describe(app: Flask, settings: Settings) -> Json:
         rule = rules[endpoint]
         methods = sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
         for method in methods:
-            described = _operation(rule, operation, references, settings)
+            shown = _operation(rule, operation, references, settings)
             if len(methods) > 1:
-                described["operationId"] += f"_{method.lower()}"
-            paths.setdefault(_CONVERTER.sub(r"{\1}", rule.rule), {})[method.lower()] = described
+                shown["operationId"] += f"_{method.lower()}"
+            paths.setdefault(_CONVERTER.sub(r"{\1}", rule.rule), {})[method.lower()] = shown
     return {
         "openapi": "3.1.0",
         "info": {
@@ -128,17 +145,17 @@ def _schemas(settings: Settings) -> tuple[dict[Any, Json], Json]:
 
 def _operation(rule: Rule, operation: Operation, references: Mapping[Any, Json], settings: Settings) -> Json:
     need, tag = RULES[rule.endpoint], rule.endpoint.partition(".")[0]
-    described: Json = {"operationId": rule.endpoint.replace(".", "_"), "tags": [tag], "summary": operation.summary}
+    shown: Json = {"operationId": rule.endpoint.replace(".", "_"), "tags": [tag], "summary": operation.summary}
     notes = [operation.notes, f"Needs a key that may {need}." if need != "nothing" else ""]
-    described["description"] = " ".join(filter(None, notes)) or operation.summary
+    shown["description"] = " ".join(filter(None, notes)) or operation.summary
     once = [ONCE_HEADER] if rule.endpoint in ONCE else []
     if parameters := [*_in_path(rule), *_parameters(operation, settings), *once]:
-        described["parameters"] = parameters
+        shown["parameters"] = parameters
     if operation.body is not None:
-        described["requestBody"] = _body(operation, references)
-    described["security"] = _security(need, STRANGERS[settings.rule])
-    described["responses"] = _responses(rule, operation, need, references)
-    return described
+        shown["requestBody"] = _body(operation, references)
+    shown["security"] = _security(need, STRANGERS[settings.rule])
+    shown["responses"] = _responses(rule, operation, need, references)
+    return shown
 
 
 def _security(need: Need, strangers: Need) -> list[dict[str, list[str]]]:

@@ -1,4 +1,4 @@
-"""Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): what is relevant and not yet said (R-B8)."""
+"""Orders made of what the search says itself: its own, one report after the other, what is not yet said."""
 
 from __future__ import annotations
 
@@ -6,18 +6,65 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 
-from ..protocols import ChatModel, Reranked, Store
+from ..protocols import Reranked
 from ..request import RequestContext
 from ..schema import SearchHit
 from ..text import analyzer
 
+
+class NoReranker:
+    """Implements `protocols.Reranker`: cuts, and orders nothing."""
+
+    asks_model = False
+
+    def candidates(self, top_k: int) -> int:
+        """As many as are wanted."""
+        return top_k
+
+    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+        """The first of them."""
+        return Reranked(tuple(hits[:top_k]))
+
+
+FETCHED = 10
+"""For three kept, as in the seed; more are asked for where more are wanted."""
+FETCHED_PER_REPORT = 3
+
+
+class DiversityReranker:
+    """One hit per source and round (seed 001, R-B7): an answer does not stand on one report alone where there are more.
+
+    Groups the hits by document, in rank order, and takes one of each group in turn.
+    """
+
+    asks_model = False
+
+    def candidates(self, top_k: int) -> int:
+        """Ten, or three times as many as are wanted."""
+        return max(FETCHED, FETCHED_PER_REPORT * top_k)
+
+    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+        """A source's second hit comes after the first of every other source."""
+        groups: dict[str, list[SearchHit]] = {}
+        for number, hit in enumerate(hits):
+            # Without a source a hit is a group of its own; the number tells it apart from the others of that kind.
+            source = hit.chunk.document_id or f"\0{number}"
+            groups.setdefault(source, []).append(hit)
+        longest = max(map(len, groups.values()), default=0)
+        in_turn = [own[turn] for turn in range(longest) for own in groups.values() if turn < len(own)]
+        return Reranked(tuple(in_turn[:top_k]))
+
+
 RELEVANCE = 0.7
 """Against novelty, 0 to 1; 1 changes nothing."""
-FETCHED_PER_KEPT = 4
+FETCHED_PER_NEW = 4
 
 
 class MmrReranker:
-    """``terms_of`` gives the words by which passages are compared; no vector leaves the store for it."""
+    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): what is relevant and not yet said (R-B8).
+
+    ``terms_of`` gives the words by which passages are compared; no vector leaves the store for it.
+    """
 
     asks_model = False
 
@@ -27,7 +74,7 @@ class MmrReranker:
 
     def candidates(self, top_k: int) -> int:
         """Four times as many as are wanted."""
-        return FETCHED_PER_KEPT * top_k
+        return FETCHED_PER_NEW * top_k
 
     def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
         """Greedy: each next hit gains most by its relevance and its unlikeness to those chosen before."""
@@ -65,6 +112,16 @@ def _cosine(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     return shared / norms if norms else 0.0
 
 
-def build(*, chat_model: Callable[[], ChatModel], language: str, store: Callable[[], Store]) -> MmrReranker:
+def none(**given: object) -> NoReranker:
+    """Needs nothing."""
+    return NoReranker()
+
+
+def diversity(**given: object) -> DiversityReranker:
+    """Needs nothing."""
+    return DiversityReranker()
+
+
+def mmr(*, language: str, **given: object) -> MmrReranker:
     """``language`` says which words count, and as the same."""
     return MmrReranker(analyzer(language).terms)
