@@ -33,13 +33,16 @@ from ..schema import (
     StepTiming,
     TokenEvent,
 )
-from ..text import escape_markdown, quotation_item
+from ..text import escape_markdown, is_foreign, is_written_in, quotation_item
 from .budget import BudgetedChatModel, CallsUsedUpError
 from .run import AgentRun
 from .searches import distinct
 
 FAILED = "The language model could not finish."
 CLOSEST = "The reports do not seem to say this itself. The closest found:"
+NOT_ENGLISH = (
+    "The question does not seem to be in English, the only language that is searched in here. Ask it in English."
+)
 INSTEAD = "Quoted from the reports instead:"
 PromptMaker = Callable[[Question, Context], Prompt]
 Quoting = Callable[[Context], str]
@@ -268,12 +271,21 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
         return
     searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
     text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
+    if _is_not_understood(run):
+        text += f"\n\n{run.say(NOT_ENGLISH)}"
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
         text = "\n\n".join(
             [f"{run.why_stopped} {run.say('Nothing was found until then.')}", *([text] if closest else [])]
         )
     yield from _said(run, text, scope, closest)
+
+
+def _is_not_understood(run: AgentRun) -> bool:
+    """Whether a question of another language was searched for by what knows English alone."""
+    question = run.question.query
+    said = is_foreign(question) or (run.question.language != "en" and not is_written_in(question, "english"))
+    return said and not run.resources.embedder.multilingual
 
 
 def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:

@@ -30,7 +30,7 @@ LONGEST_CLAUSE = 300
 """Characters before a name that a rule reads."""
 _REFERS = pattern(r"\b{nameless}\b")
 _SENTENCE_END = re.compile(r"[?!]+\s*|\.\s+(?=[A-Z])|\n+")
-_CLAUSE_END = pattern(r"[,;:()–—]|\s-\s|\band\s+(?=(?:{wh}|{auxiliary})\b)")
+_CLAUSE_END = pattern(r"[;:()–—]|(?<!\d),|,(?!\d)|\s-\s|\band\s+(?=(?:{wh}|{auxiliary})\b)")
 _HEAD = pattern(
     r"^\W*(?:(?:and|but|or|so|then|please|in|on|of|at|to|from|by|for)\s+)*"
     r"(?:{wh}|{auxiliary}|{tell})\b"

@@ -106,7 +106,7 @@ def searched(run: AgentRun, searches: Sequence[Search]) -> tuple[list[Retrieval 
 
 @contextmanager
 def no_thread_left(seconds: float = AT_ONCE) -> Iterator[None]:
-    """Threads that begin inside have ended shortly afterwards; the fake server's own do not count."""
+    """Threads that begin inside have ended shortly afterwards, but the fake server's own and the one for all deadlines."""
     before = set(threading.enumerate())
     yield
     deadline = time.monotonic() + seconds
@@ -117,7 +117,7 @@ def no_thread_left(seconds: float = AT_ONCE) -> Iterator[None]:
 
 def _ours(before: set[threading.Thread]) -> list[threading.Thread]:
     new = [thread for thread in threading.enumerate() if thread not in before]
-    return [thread for thread in new if "process_request_thread" not in thread.name]
+    return [thread for thread in new if "process_request_thread" not in thread.name and thread.name != "deadlines"]
 
 
 def with_budget(question: Question, **limits: float) -> Question:

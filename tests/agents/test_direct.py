@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chatbot.agents import AGENTS
-from chatbot.agents.answering import CLOSEST
+from chatbot.agents.answering import CLOSEST, NOT_ENGLISH
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError, ChatModelError, IngestingError, UnknownNameError
 from chatbot.ingestion.pipeline import Registration
@@ -30,6 +31,7 @@ from chatbot.schema import (
     Usage,
 )
 from chatbot.services import Services
+from chatbot.words import speaking
 from tests.agents.conftest import question, scope
 from tests.conftest import write_report
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Reply
@@ -388,3 +390,19 @@ class TestAttachments:
         with pytest.raises(CancelledError):
             list(services.answering.agent("direct").run(self.about(notes), request=RequestContext(cancel)))
         assert server.requests == []
+
+
+@pytest.mark.usefixtures("kenya", "mali")
+@pytest.mark.parametrize(
+    ("query", "language", "is_told"),
+    [
+        ("Quel est le taux de chômage dans les îles ?", "en", True),
+        ("¿Cuántos habitantes tiene?", "es", True),
+        ("What do they say of the weather?", "es", False),
+    ],
+)
+def test_who_asks_in_a_language_that_is_not_searched_is_told_so(
+    strict: Services, query: str, language: str, is_told: bool
+) -> None:
+    found = answer(run(strict, replace(question(query), language=language)))
+    assert (speaking(language)(NOT_ENGLISH) in found.response) is is_told

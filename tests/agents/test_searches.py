@@ -28,7 +28,7 @@ MAY_STAY = 3 * 8
 """Files: SQLite closes one only when no other connection has locked it, and uses it again for the next.
 
 As many stay as there were connections at once: eight searches, and those of the questions before that were given up
-and have not yet ended (up to ten were seen). A leak would be one a search: 160 and 800 here.
+and have not yet ended (up to ten were seen). A leak would be one a search: 800 here.
 """
 
 
@@ -154,6 +154,10 @@ class TestContext:
         assert len({id(one) for one in [*seen, of_request]}) == 9
 
 
+GIVEN_UP = 100
+"""Questions, of eight searches each."""
+
+
 class TestConnections:
     """The embedded database has one connection per thread; those of searches end with their threads."""
 
@@ -171,9 +175,10 @@ class TestConnections:
     def test_searches_that_were_given_up(self, services: Services, server: FakeOpenAI, kenya, mali) -> None:
         files = open_files()
         with no_thread_left():
-            for _ in range(20):
+            for _ in range(GIVEN_UP):
                 searched(a_run(services, budget=Budget(seconds=0.002)), eight(8))
-        server.wait_until(lambda: open_files() <= files + MAY_STAY, seconds=20.0)
+        # Of those that were given up many are still at work at once, on a busy machine; but never most of them.
+        server.wait_until(lambda: open_files() <= files + GIVEN_UP * 8 // 4, seconds=20.0)
 
 
 def open_files() -> int:

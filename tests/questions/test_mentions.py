@@ -21,6 +21,7 @@ def about(text: str) -> list[str]:
     ("question", "expected"),
     [
         ("What is the population of France?", "France"),
+        ("How many hospital beds are there per 1,000 people in France?", "France"),
         ("Which terrorist groups operate there in France?", "France"),
         ("How many refugees are there? in France", "France"),
         ("How many refugees are there in Kenya and Mali?", "Kenya Mali"),
