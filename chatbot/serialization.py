@@ -164,6 +164,7 @@ def answer_json(saved: Saved) -> Json:
         "citations": [citation_json(citation) for citation in answer.citations],
         "figures": [figure_json(figure) for figure in answer.figures],
         "unsupported": [asdict(sentence) for sentence in answer.unsupported],
+        "marks": [asdict(mark) for mark in answer.marks],
         "scope": scope_json(answer.scope),
         "suggested_scope": scope_json(answer.suggested_scope) if answer.suggested_scope else None,
         "trace": trace_json(answer.trace),

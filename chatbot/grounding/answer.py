@@ -173,6 +173,7 @@ def assemble(
         scope=scope,
         trace=trace,
         unsupported=checked.unsupported,
+        marks=checked.marks,
         figures=cited_figures(checked.citations),
     )
 

@@ -15,14 +15,15 @@ from decimal import Decimal
 from itertools import accumulate, groupby
 
 from ..questions.names import find_countries
-from ..schema import Citation, Context, Passage, Question, Range, Unsupported
+from ..schema import Citation, Context, Mark, MarkKind, Passage, Question, Range, Unsupported
 from .amounts import MOST_TERMS, Amount, amounts, is_reckoned
 from .claim_words import pattern, stem, stems
 from .clauses import Clause, clauses, section_of
 from .dates import Date, date_stands, dates
 from .evidence import WORD, Evidence, Sentence, evidence_of
 from .figures import comma_decimals, figures, unify_signs
-from .side_by_side import contradicted
+from .marks import marks_in
+from .side_by_side import Finding, contradicted
 from .wording import QUOTATION, cited_numbers, is_quoted, normalise, quotations, unify_brackets
 
 _NAME = re.compile(r"[^\W\d_]-$")
@@ -55,12 +56,14 @@ class Checked:
     """``citations``: one per number that occurs in the answer and belongs to a passage, in order of appearance.
 
     ``unsupported``: the clauses that say what the passages they cite do not have, or have otherwise, that cite a
-    number which no passage has, or that give a figure or a name and no source. A citation is supported where no clause
-    that lacks something has it. ``answered``: a sentence says something of the passages, and not that they do not.
+    number which no passage has, or that give a figure or a name and no source; ``marks``: the places of what they lack.
+    A citation is supported where no clause that lacks something has it. ``answered``: a sentence says something of the
+    passages, and not that they do not.
     """
 
     citations: tuple[Citation, ...]
     unsupported: tuple[Unsupported, ...]
+    marks: tuple[Mark, ...]
     answered: bool
 
 
@@ -84,7 +87,8 @@ def check(response: str, context: Context, question: Question | None = None) -> 
         for number in cited
         for one in [passages[number]]
     )
-    return Checked(tuple(citations), unsupported, _is_answered(said, context))
+    marks = marks_in(response, judge.findings) if unsupported else ()
+    return Checked(tuple(citations), unsupported, marks, _is_answered(said, context))
 
 
 class _Judge:
@@ -100,59 +104,71 @@ class _Judge:
         asked = f"{question.query}\n{question.search_text}" if question else ""
         scope = " ".join(map(str, question.scope.to_json().values())) if question else ""
         self._asked = normalise(asked)
+        self.findings: list[tuple[Clause, Finding]] = []
         self._terms_of: dict[str, list[Amount]] = {}
         self._asked_countries = {key for country in find_countries(f"{asked} {scope}") for key in country.keys}
 
     def unsupported(self, clause: Clause) -> Unsupported | None:
         """What the clause lacks; None where it lacks nothing."""
         if not clause.numbers:
-            return Unsupported(clause.text, (), no_source=True) if self._needs_source(clause) else None
+            if not self._needs_source(clause):
+                return None
+            self._note(clause, [Finding("no_source", "")])
+            return Unsupported(clause.text, (), no_source=True)
         if any(number in self._unread for number in clause.beside):
             return None
         known = tuple(number for number in clause.numbers if number in self._evidence)
         unknown = tuple(number for number in clause.numbers if number not in self._evidence)
         cited = [self._evidence[number] for number in known]
         found = Unsupported(clause.text, known, unknown=unknown)
+        self._note(clause, [Finding("unknown_citation", str(number)) for number in unknown])
         if cited:
             found = self._held(found, clause, cited)
         return found if found.lacking or unknown else None
 
     def _held(self, found: Unsupported, clause: Clause, cited: Sequence[Evidence]) -> Unsupported:
         said = amounts(clause.words, comma=self._comma)
-        lacking, borne = self._missing(clause, said, cited)
+        missing, borne = self._missing(clause, said, cited)
+        lacking = [one.text for one in missing]
         quoted = quotations(clause.words)
         foreign = [q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, self._asked)]
-        names, turned = list[str](), list[str]()
+        names, turned = list[Finding](), list[Finding]()
         if not _ABSTAINS.search(clause.words):
-            names = [*self._foreign_countries(clause), *_foreign_speakers(clause.words, cited)]
+            names = [Finding("name", text) for text in self._foreign_countries(clause)]
+            names += [Finding("attribution", text) for text in _foreign_speakers(clause.words, cited)]
             is_quotation = not foreign and (
                 2 * sum(map(len, quoted)) > len(clause.words) or _is_labelled(clause.words, cited)
             )
             turned = [] if is_quotation else contradicted(Sentence(clause.words, said), cited, borne=borne)
+            turned = [one for one in turned if one.text not in lacking]
+        self._note(clause, [*missing, *(Finding("quotation", text) for text in foreign), *names, *turned])
         return replace(
             found,
             figures=tuple(lacking),
             quotations=tuple(foreign),
-            names=tuple(dict.fromkeys(names)),
-            contradicted=tuple(text for text in dict.fromkeys(turned) if text not in lacking),
+            names=tuple(dict.fromkeys(one.text for one in names)),
+            contradicted=tuple(dict.fromkeys(one.text for one in turned)),
         )
+
+    def _note(self, clause: Clause, findings: Iterable[Finding]) -> None:
+        self.findings += [(clause, one) for one in findings]
 
     def _missing(
         self, clause: Clause, said: Sequence[Amount], cited: Sequence[Evidence]
-    ) -> tuple[list[str], frozenset[str]]:
+    ) -> tuple[list[Finding], frozenset[str]]:
         """Figures and dates that do not stand in the passages, and the amounts that do, as they are written."""
         words = clause.words
         whole = _whole_dates(words)
         dated = _places_of(whole)
         missing = [
-            (span[0], words[span[0] : span[1]])
+            (span[0], Finding("year", words[span[0] : span[1]]))
             for span, readings in groupby(whole, key=lambda date: (date.start, date.end))
             if not _day_stands(list(readings), cited)
         ]
         borne = [one for one in said if _stands(one, cited)]
         exact, terms = frozenset(words[one.figure.start : one.end] for one in borne), self._terms(clause, borne, cited)
         missing += [
-            (one.figure.start, one.figure.text)
+            (one.figure.start, Finding(_kind_of(one, cited), one.figure.text))
             for one in said
             if words[one.figure.start : one.end] not in exact
             and _is_claim(one, words, dated)
@@ -160,11 +176,11 @@ class _Judge:
             and not any(is_reckoned(one, some, words) for some in terms)
         ]
         missing += [
-            (match.start(), match[0])
+            (match.start(), Finding("year", match[0]))
             for match in _OF_REPORT.finditer(words)
             if not any(Decimal(match[1]) in one.around for one in cited) and Decimal(match[1]) not in self._given
         ]
-        return list(dict.fromkeys(text for _, text in sorted(missing))), exact
+        return list({one.text: one for _, one in sorted(missing)}.values()), exact
 
     def _terms(self, clause: Clause, borne: list[Amount], cited: Sequence[Evidence]) -> Sequence[Sequence[Amount]]:
         """Amounts a figure may be reckoned from: the sentence's own, and those of what it is taken from."""
@@ -228,6 +244,15 @@ def _day_stands(readings: Sequence[Date], evidence: Sequence[Evidence]) -> bool:
     """Whether a passage has a date in one of its readings."""
     known = [date for passage in evidence for date in passage.dates]
     return any(date_stands(date, known, lambda number: any(number in one for one in evidence)) for date in readings)
+
+
+def _kind_of(amount: Amount, evidence: Sequence[Evidence]) -> MarkKind:
+    """What is wrong with an amount that does not stand there: the number, or what it is bound to."""
+    if amount.figure.year:
+        return "year"
+    if any(one.amounts_like(amount) for one in evidence):
+        return "year"
+    return "unit" if any(value in one for one in evidence for value in amount.figure.values) else "figure"
 
 
 def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
+from ..schema import MarkKind
 from .claim_words import stems
 from .evidence import Evidence, Sentence, Token
 
@@ -29,6 +31,13 @@ _ABOVE, _BELOW = _RISES | stems("above"), _FALLS | stems("below")
 _ARTICLES = stems("articles")
 
 
+class Finding(NamedTuple):
+    """Something of a clause that is wrong, as the answer writes it; "" = all of it."""
+
+    kind: MarkKind
+    text: str
+
+
 @dataclass(slots=True)
 class Laid:
     """``share`` of the clause that stands there. The rest is said otherwise, by kind: as the answer writes it."""
@@ -41,12 +50,14 @@ class Laid:
     negated: list[str] = field(default_factory=list)
 
     @property
-    def otherwise(self) -> list[str]:
+    def otherwise(self) -> list[Finding]:
         """What contradicts; a change of order moves figures and years alike, and "did not fall" is no fall."""
         moved = _is_moved(self.amounts) and _is_moved(self.years)
-        figures = [] if moved else [said.text for said, _ in self.amounts + self.years]
-        turns = [] if self.negated and self.turned else self.turned + self.negated
-        return figures + self.names + turns
+        figures = [] if moved else [Finding("figure", said.text) for said, _ in self.amounts]
+        years = [] if moved else [Finding("year", said.text) for said, _ in self.years]
+        turns = [*(Finding("direction", text) for text in self.turned), *(Finding("negation", t) for t in self.negated)]
+        names = [Finding("name", text) for text in self.names]
+        return figures + years + names + ([] if self.negated and self.turned else turns)
 
 
 def _is_moved(pairs: Sequence[tuple[Token, Token]]) -> bool:
@@ -57,7 +68,7 @@ def _is_moved(pairs: Sequence[tuple[Token, Token]]) -> bool:
     )
 
 
-def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, borne: Collection[str]) -> list[str]:
+def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, borne: Collection[str]) -> list[Finding]:
     """What of the clause its passages say otherwise.
 
     ``borne``: amounts and years that do stand in them; one that does not is missing, and not said otherwise.
@@ -73,7 +84,7 @@ def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, borne: Colle
     close = [one for one in laid if one.share >= CLOSE]
     if close:
         return [] if not all(one.otherwise for one in close) else max(close, key=lambda one: one.share).otherwise
-    return [*_crossed(clause.tokens), *_turned_figures(clause, near)]
+    return [Finding("direction", text) for text in (*_crossed(clause.tokens), *_turned_figures(clause, near))]
 
 
 def _lay(

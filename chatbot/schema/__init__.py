@@ -12,6 +12,8 @@ from .chat import (
     Citation,
     Delta,
     Event,
+    Mark,
+    MarkKind,
     Message,
     Prompt,
     Question,

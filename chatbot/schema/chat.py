@@ -123,6 +123,23 @@ class Citation:
     supported: bool
 
 
+MarkKind = Literal[
+    "figure", "unit", "year", "name", "direction", "negation", "attribution", "quotation",
+    "no_source", "unknown_citation",
+]  # fmt: skip
+"""What is wrong with a place. Of a ``unit`` or ``year`` the number stands in the passages, with another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place of the answer's text that its passages do not bear, in characters; ``detail``: what stands there."""
+
+    start: int
+    end: int
+    kind: MarkKind
+    detail: str
+
+
 @dataclass(frozen=True, slots=True)
 class Unsupported:
     """A clause of the answer with something that the passages it cites do not have.
@@ -289,6 +306,7 @@ class Answer:
     suggested_scope: ScopeSummary | None = None
     """The scope found in the question, where it is narrower and was not applied."""
     unsupported: tuple[Unsupported, ...] = ()
+    marks: tuple[Mark, ...] = ()
     figures: tuple[ReportedFigure, ...] = ()
     """Those of the passages it cites."""
 

@@ -106,7 +106,7 @@ def searched(run: AgentRun, searches: Sequence[Search]) -> tuple[list[Retrieval 
 
 @contextmanager
 def no_thread_left(seconds: float = AT_ONCE) -> Iterator[None]:
-    """Threads that begin inside have ended shortly afterwards, but the fake server's own and the one for all deadlines."""
+    """Threads that begin inside have ended soon; the fake server's own and the one for all deadlines do not count."""
     before = set(threading.enumerate())
     yield
     deadline = time.monotonic() + seconds

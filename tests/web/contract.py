@@ -29,7 +29,8 @@ TRACE = {
     "caches", "truncated", "closest_only", "stopped_by", "path", "ledger", "cost",
 }  # fmt: skip
 ANSWER = {
-    "response", "sources", "answered", "citations", "figures", "unsupported", "scope", "suggested_scope", "trace",
+    "response", "sources", "answered", "citations", "figures", "unsupported", "marks", "scope", "suggested_scope",
+    "trace",
     "conversation_id", "message_id", "conversation_usage",
 }  # fmt: skip
 FIGURE = names(ReportedFigure)

@@ -61,6 +61,9 @@ def test_the_answer_lists_what_its_sources_do_not_bear(query: Post, server: Fake
         },
     ]
     assert {citation["number"]: citation["supported"] for citation in body["citations"]} == {1: False, 2: False}
+    assert [(mark["kind"], body["response"][mark["start"] : mark["end"]]) for mark in body["marks"]] == [
+        ("year", "2031"), ("figure", "9.9 %"), ("quotation", "never said"), ("unknown_citation", "[9]"),
+    ]  # fmt: skip
 
 
 def asked(browser: Page, port: int) -> Locator:

@@ -10,7 +10,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
 from ...repositories.feedback import Reason
-from ...schema.chat import Role, Stopper, Threshold, Unsupported
+from ...schema.chat import Mark, Role, Stopper, Threshold, Unsupported
 from ...schema.scope import Range, Value
 
 Json = dict[str, Any]
@@ -196,6 +196,7 @@ class SharedAnswer(TypedDict):
     citations: list[Citation]
     figures: list[Figure]
     unsupported: list[Unsupported]
+    marks: list[Mark]
     scope: Scope
     message_id: str
 

@@ -25,7 +25,7 @@ from . import answers
 from .operations import EVENTS, FILTERS, JSON, OPERATIONS, SENT, Json, Operation
 
 described = Blueprint("described", __name__)
-API_VERSION = "1.0.0"
+API_VERSION = "1.1.0"
 """Of the contract: its policy is in docs/api.md."""
 REF = "#/components/schemas/"
 ERRORS = {
