@@ -116,6 +116,7 @@ class Understood:
                     replace(
                         answer,
                         response=self.said + answer.response,
+                        marks=tuple(mark.moved(len(self.said)) for mark in answer.marks),
                         scope=replace(answer.scope, from_question=self.taken),
                         suggested_scope=self.offered,
                         trace=replace(answer.trace, understood=self.subjects),

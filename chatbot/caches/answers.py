@@ -134,7 +134,7 @@ def _counted(answer: Answer, counts: Mapping[str, int]) -> Answer:
 
 
 def _replayed(answer: Answer, started: float, counts: Mapping[str, int]) -> Iterator[Event]:
-    yield SourcesEvent(tuple(citation.hit for citation in answer.citations), answer.scope)
+    yield SourcesEvent(answer.trace.hits, answer.scope)
     yield TokenEvent(answer.response)
     step = StepTiming.since("cache", started)
     replayed = replace(answer, trace=replace(answer.trace, cached=True, steps=(step,)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any, Literal
 
@@ -138,6 +138,10 @@ class Mark:
     end: int
     kind: MarkKind
     detail: str
+
+    def moved(self, by: int) -> Mark:
+        """The same where so many characters stand before the text."""
+        return replace(self, start=self.start + by, end=self.end + by)
 
 
 @dataclass(frozen=True, slots=True)

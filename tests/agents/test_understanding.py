@@ -219,8 +219,10 @@ class TestRanking:
         ],
     )
     def test_it_says_from_how_many_reports_the_passages_come(self, services, server, agent, asked: str) -> None:
-        server.chat(Reply(["Kenya [1]."]))
+        server.chat(Reply(["It is 99.9% [1]."]))
         events = run(services, agent, question(asked))
+        (mark,) = answer(events).marks  # moved by what is said before
+        assert answer(events).response[mark.start : mark.end] == "99.9%"
         reports = {hit.chunk.document_id for event in events if isinstance(event, SourcesEvent) for hit in event.hits}
         kind = "list" if asked in LISTS else "ranking"
         expected = f"No {kind} of all countries: the passages found come from {len(reports)} of 2 reports."

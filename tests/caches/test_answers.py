@@ -81,7 +81,9 @@ def answer(events: list[Event]) -> Answer:
 class TestRepeated:
     def test_a_repeated_question_makes_no_call_and_says_so(self, services: Services, server: FakeOpenAI) -> None:
         server.always(CHAT, Reply("It is 2.09% [1]."))
-        first, again = answer(ask(services)), ask(services, f"  {QUERY.replace(' ', '  ')} ")
+        events, again = ask(services), ask(services, f"  {QUERY.replace(' ', '  ')} ")
+        first, found = answer(events), [event.hits for event in (*events, *again) if isinstance(event, SourcesEvent)]
+        assert found[0] == found[1]
         assert server.calls(CHAT) == 1
         second = answer(again)
         assert (second.response, second.citations, second.scope) == (first.response, first.citations, first.scope)
