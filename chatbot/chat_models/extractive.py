@@ -46,8 +46,11 @@ FURTHER = 3.0
 """As far behind the best one a statement is quoted, too."""
 PARTS, AHEAD = 2, 0.001
 """Lines below a total that are its parts, and how far it then stands before them."""
-_TOTAL = re.compile(r"\W*total\b", re.IGNORECASE)
-_PART = re.compile(r"\W*([^\W\d][\w -]{1,30}):")
+REPEATED = 0.75
+"""How far a line comes behind each one of its series that is quoted before it: another year of the same."""
+_TOTAL = re.compile(r"\W*(?:total\b|\d)", re.IGNORECASE)
+"""Or a figure that needs no name."""
+_PART = re.compile(r"\W*([^\W\d][\w -]{1,40}):")
 _FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
 _NOTE = re.compile(r"\W*note\b", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
@@ -102,8 +105,7 @@ class ExtractiveChatModel:
             similar = similar + HEADING * _by_heading(found) + TYPE * _of_type(question, found)
         scores = _scores(question, found, similar, FOREIGN_PLACE if by_vectors else PLACE)
         scores = self._totals_first(question, found, scores)
-        best = _distinct([found[n] for n in np.argsort(-scores, kind="stable") if scores[n] >= scores.max() - FURTHER])
-        return [_quotation(one) for one in best[:MOST]]
+        return [_quotation(one) for one in _best(found, scores)]
 
     def _totals_first(self, question: str, found: Sequence[Statement], scores: _Scores) -> _Scores:
         """A total before the parts below it ("total: 24.4 years", "male: 24.3 years"), unless one of these is asked."""
@@ -184,7 +186,7 @@ def _of_type(question: str, found: Sequence[Statement]) -> _Scores:
 
 def _of_series(found: Sequence[Statement], scores: _Scores) -> _Scores:
     """Lines that differ only in figures ("5% (2019)", "4% (2018)") are equally good: vectors cannot tell them apart."""
-    keys = [(one.passage.number, one.heading, one.label, _FIGURE.sub("0", one.text)) for one in found]
+    keys = list(map(_series, found))
     best: dict[object, float] = {}
     for key, score in zip(keys, scores, strict=True):
         best[key] = max(best.get(key, score), score)
@@ -207,13 +209,29 @@ def _lines(numbers: Sequence[int]) -> list[int]:
     return lines
 
 
-def _distinct(found: Sequence[Statement]) -> list[Statement]:
-    """Each once that is said of the same country under the same heading: another edition, another chapter."""
-    first: dict[tuple[object, ...], Statement] = {}
-    for one in found:
-        country = one.passage.hit.chunk.metadata.get("country_name")
-        first.setdefault((country, one.heading, " ".join(one.text.split())), one)
-    return list(first.values())
+def _best(found: Sequence[Statement], scores: _Scores) -> list[Statement]:
+    """Those that are quoted, the best first; a further line of a series where no other is nearly as good."""
+    left = {place: float(score) for place, score in enumerate(scores) if score >= scores.max() - FURTHER}
+    chosen: list[Statement] = []
+    while left and len(chosen) < MOST:
+        place = max(left, key=lambda place: (left[place], -place))
+        del left[place]
+        chosen.append(found[place])
+        for other in list(left):
+            if _said(found[other]) == _said(found[place]):
+                del left[other]
+            elif _series(found[other]) == _series(found[place]):
+                left[other] -= REPEATED
+    return chosen
+
+
+def _said(one: Statement) -> tuple[object, ...]:
+    """Equal for what is said of one country under one heading: in another edition, in another chapter."""
+    return one.passage.hit.chunk.metadata.get("country_name"), one.heading, " ".join(one.text.split())
+
+
+def _series(one: Statement) -> tuple[object, ...]:
+    return one.passage.number, one.heading, one.label, _FIGURE.sub("0", one.text)
 
 
 def _cosine(passage: Passage) -> float:

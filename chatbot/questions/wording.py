@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ..countries import usual_name
-from .english import SINGULAR, pattern
+from .english import SINGULAR, pattern, words
 from .names import Named, NamedCountry, NamedYears
 
+OF_ANY_QUESTION = words("idle_words") | words("dependent_words") | words("saying_words")
+"""They do not say what a question is about."""
 ARTICLE = pattern(r"\bthe\s+$")
 _PLACED = pattern(r"(?:since|from|between|with|to|by|against|than)\b")
 _COMMAND = pattern(r"^{tell}\b")

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..protocols import Catalog, Embedder, Store
-from ..questions.english import words
 from ..questions.mentions import COUNTRY, find_mentions
-from ..questions.wording import remove_names
+from ..questions.wording import OF_ANY_QUESTION, remove_names
 from ..schema import Scope, SearchHit
 from ..text import analyzer, is_written_in
 
@@ -28,8 +27,6 @@ LARGE = 1000
 MOST_LOOKED_UP = 8
 """Words of a question, each by a search of its own."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_COMMON = words("idle_words") | words("dependent_words")
-"""Of any question; they do not say what it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ class Judge:
         mentions = find_mentions(question, self.catalog)
         is_placeless = self.catalog.values(COUNTRY, scope.widest()) and not mentions.countries and not scope
         topic = remove_names(question, [*mentions.countries, *mentions.every_year])
-        telling = [word for word in dict.fromkeys(_WORD.findall(topic)) if word.lower() not in _COMMON]
+        telling = [word for word in dict.fromkeys(_WORD.findall(topic)) if word.lower() not in OF_ANY_QUESTION]
         doubts = 0.5 if is_placeless else 0.0
         if not telling or self._unsaid(telling, hits[:1]):
             doubts += self._of_headings(hits)

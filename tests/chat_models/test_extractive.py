@@ -288,3 +288,17 @@ def test_a_long_sentence_is_cut_to_the_clauses_that_answer() -> None:
     (quoted, _), *_ = quotes(answer(prompt("Who won the election of 1987?", passage(1, elections))))
     assert "election of 1987" in quoted
     assert len(quoted) <= 300
+
+
+def test_a_figure_without_a_name_comes_before_those_of_its_parts() -> None:
+    lines = ["from coal and metallurgical coke: 15.4 million tonnes", "from natural gas: 20.6 million tonnes"]
+    emissions = passage(1, "\n".join(["85.8 million tonnes of emissions", *lines]))
+    assert [text for text, _ in quotes(answer(prompt("How large are the emissions?", emissions)))][0].startswith("85.8")
+
+
+def test_another_year_of_a_series_leaves_room_for_what_is_as_near() -> None:
+    income = passage(
+        1, "GDP per head was $5,800 (2024).\nGDP per head was $5,700 (2023).\nGDP per head was $5,600 (2022)."
+    )
+    whole = passage(2, "The GDP was $124 billion (2024).")
+    assert {number for _, number in quotes(answer(prompt("What is the GDP?", income, whole)))} == {1, 2}
