@@ -293,7 +293,7 @@ def test_a_long_sentence_is_cut_to_the_clauses_that_answer() -> None:
 def test_a_figure_without_a_name_comes_before_those_of_its_parts() -> None:
     lines = ["from coal and metallurgical coke: 15.4 million tonnes", "from natural gas: 20.6 million tonnes"]
     emissions = passage(1, "\n".join(["85.8 million tonnes of emissions", *lines]))
-    assert [text for text, _ in quotes(answer(prompt("How large are the emissions?", emissions)))][0].startswith("85.8")
+    assert quotes(answer(prompt("How large are the emissions?", emissions)))[0][0].startswith("85.8")
 
 
 def test_another_year_of_a_series_leaves_room_for_what_is_as_near() -> None:
