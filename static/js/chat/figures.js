@@ -8,7 +8,11 @@ const STYLED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity",
 const PICTURE_SCALE = 2;
 const HEAD = 34;
 
-const title = ({ indicator, kind, year }) => (kind === "bars" ? `${indicator}, ${year}` : indicator);
+/** Whose it is, where it is one's alone; of which year, where it is of one. */
+const title = ({ indicator, kind, year, series }) => {
+  if (kind === "bars") return `${indicator}, ${year}`;
+  return series.length > 1 ? indicator : `${series[0].subject}: ${indicator}`;
+};
 
 function save(url, name) {
   element("a", { href: url, download: name.replace(/[^\p{L}\p{N}().,-]+/gu, " ").trim() }).click();
@@ -86,7 +90,7 @@ function standalone(plot, chart) {
   const { width, height } = plot.viewBox.baseVal;
   const ink = { "font-family": "sans-serif", fill: "#1d2024" };
   const head = shape("text", { ...ink, x: 8, y: 22, "font-size": 16, "font-weight": 600 });
-  head.textContent = [title(chart), chart.kind === "lines" && chart.series.map(({ subject }) => subject).join(", ")]
+  head.textContent = [title(chart), chart.kind === "lines" && chart.series.length > 1 && chart.series.map(({ subject }) => subject).join(", ")]
     .filter(Boolean).join(": ");
   const body = shape("g", { transform: `translate(0 ${HEAD})` }, ...copy.childNodes);
   return shape("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height + HEAD}`, width, height: height + HEAD },

@@ -24,6 +24,9 @@ export const marker = (index) => shape("path", { d: SHAPES[index % SHAPES.length
 
 const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 2 });
 
+/** On an axis: other units are said by the figures. */
+const withUnit = (value, unit) => (/^[$€£]/.test(unit ?? "") ? unit : "") + compact.format(value) + (unit === "%" ? " %" : "");
+
 /** Round steps: 1, 2 or 5 times a power of ten. */
 function ticks(low, high) {
   const rough = (high - low || Math.abs(high) || 1) / TICKS;
@@ -62,7 +65,7 @@ function valueAxis(values, unit, width) {
   const y = scale(marks[0], marks.at(-1), HEIGHT - BOTTOM, TOP);
   const grid = marks.flatMap((value) => [
     shape("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) }),
-    label(LEFT - 6, y(value) + 4, `${compact.format(value)}${unit === "%" ? " %" : ""}`, "end"),
+    label(LEFT - 6, y(value) + 4, withUnit(value, unit), "end"),
   ]);
   return { y, grid };
 }
