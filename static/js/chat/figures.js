@@ -90,8 +90,8 @@ function standalone(plot, chart) {
   const { width, height } = plot.viewBox.baseVal;
   const ink = { "font-family": "sans-serif", fill: "#1d2024" };
   const head = shape("text", { ...ink, x: 8, y: 22, "font-size": 16, "font-weight": 600 });
-  head.textContent = [title(chart), chart.kind === "lines" && chart.series.length > 1 && chart.series.map(({ subject }) => subject).join(", ")]
-    .filter(Boolean).join(": ");
+  const several = chart.kind === "lines" && chart.series.length > 1;
+  head.textContent = [title(chart), several && chart.series.map(({ subject }) => subject).join(", ")].filter(Boolean).join(": ");
   const body = shape("g", { transform: `translate(0 ${HEAD})` }, ...copy.childNodes);
   return shape("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height + HEAD}`, width, height: height + HEAD },
     shape("rect", { width: "100%", height: "100%", fill: "#ffffff" }), head, body);
