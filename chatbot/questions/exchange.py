@@ -56,10 +56,13 @@ def unnamed(text: str, named: Sequence[Named]) -> str:
     return _REPORT.sub(" ", rest) if any(isinstance(name, NamedYears) and name.of_report for name in named) else rest
 
 
-def absolute_years(query: str, before: str, catalog: Catalog) -> tuple[str, str]:
-    """Both questions, the later one with the year that it says by the one before; "now" takes the years out of that."""
-    asked = find_mentions(before, catalog)
-    known = editions(Scope().having(COUNTRY, values_of(asked.about, catalog)), catalog)
+def absolute_years(query: str, before: str, catalog: Catalog, scope: Scope) -> tuple[str, str]:
+    """Both questions, the later one with the year that it says by the one before; "now" takes the years out of that.
+
+    "The latest report" is one of ``scope``.
+    """
+    asked = find_mentions(before, catalog, scope)
+    known = editions(scope.having(COUNTRY, values_of(asked.about, catalog)), catalog)
     if asked.years:
         query = _ONE_OF_THEM.sub(r"\g<which> report", _ONE_BEFORE.sub("previous report", query))
     if known and _NOW.match(query):

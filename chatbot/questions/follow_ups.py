@@ -137,7 +137,7 @@ class FollowUps:
             return _with(earlier[-1], [query.strip(" ?.!")])
         asked = _CHANGES_TOPIC.sub("", query)
         is_new, query = asked != query, asked or query
-        query, before = absolute_years(query, self._meant(query, earlier), self._catalog)
+        query, before = absolute_years(query, self._meant(query, earlier), self._catalog, scope)
         mentions = find_mentions(query, self._catalog)
         if self.is_elliptic(query) or (is_new and not mentions.about):
             other = self._exchanged(query, mentions, before)

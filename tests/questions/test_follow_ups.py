@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatbot.questions.follow_ups import LONGEST, MOST_WORDS, FollowUps
-from chatbot.schema import Message, Scope
+from chatbot.schema import Message, Range, Scope
 from chatbot.text import analyzer
 from tests.questions.reports import REPORTS, Reports, scope
 
@@ -289,6 +289,11 @@ class TestScope:
         assert (
             standalone(GROWTH, "How many people use the internet?", scope=mali) == "How many people use the internet?"
         )
+
+    @pytest.mark.parametrize(("years", "latest"), [(Range(2020, 2022), 2021), (Range(2020, None), 2023)])
+    def test_the_latest_report_is_one_of_the_years_chosen(self, years: Range, latest: int) -> None:
+        said = ("What is the debt of Mali?", "And in the latest report?")
+        assert standalone(*said, scope=scope(year=years)) == f"What is the debt of Mali in the {latest} report?"
 
     def test_a_chosen_year_neither(self) -> None:
         assert standalone(GROWTH, "why?", scope=scope(year=2021)) == "why? (population growth rate in Kenya)"
