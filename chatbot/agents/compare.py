@@ -159,16 +159,21 @@ class _Comparison:
             found.setdefault(quote.text, quote)
         return list(found.values())
 
-    def finish(self, text: str, context: Context) -> str:
+    def finish(self, text: str, context: Context) -> tuple[str, str]:
         """Cells without a source are emptied; an answer without a table gets one of quotations."""
         checked, say = with_sources(text, self._numbers(context)), self._run.say
-        notes = [checked.text]
+        told = [checked.text]
         if checked.emptied:
-            notes.append(say("A table without any source was left out."))
+            told.append(say("A table without any source was left out."))
         if not checked.tables:
-            notes.append(f"{say('Side by side, quoted from the reports:')}\n\n{self.quoting(context)}")
-        if checked.dropped:
-            left = _listed(checked.dropped, say)
+            told.append(f"{say('Side by side, quoted from the reports:')}\n\n{self.quoting(context)}")
+        return "\n\n".join(filter(None, told)), "\n\n".join(filter(None, self._notes(checked.dropped)))
+
+    def _notes(self, dropped: Sequence[str]) -> list[str]:
+        """What is not in the table; names without a source, which no passage bears."""
+        notes, say = list[str](), self._run.say
+        if dropped:
+            left = _listed(dropped, say)
             notes.append(say("Left out of the table for want of a source: {names}.", names=left))
         if self._failed:
             notes.append(say("The search failed or took too long for {names}.", names=_listed(self._failed, say)))
@@ -178,7 +183,7 @@ class _Comparison:
         if self._every.left_out:
             left = _listed(self._every.left_out, say)
             notes.append(say("Too many to compare at once; left out: {names}.", names=left))
-        return "\n\n".join(filter(None, notes))
+        return notes
 
     def _is_said(self, side: Side) -> bool:
         """Whether the answer begins with that there is no report for it (`Understanding`)."""

@@ -72,6 +72,13 @@ class TestWithAModel:
         assert rows(told.answer.response)[2] == "| People | many [1] | — |"
         assert told.answer.response.endswith("Left out of the table for want of a source: People, Mali.")
 
+    @pytest.mark.parametrize("language", ["en", "es", "fr"])
+    def test_what_the_program_says_below_is_held_to_no_passage(self, model: Bench, language: str) -> None:
+        table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | many [1] | fewer [1] |"
+        told = model.ask("compare", ScriptedModel(compare=table), GROWTH, language=language)
+        assert told.answer.response.endswith(": People, Mali.")
+        assert told.answer.unsupported == ()
+
     def test_an_answer_without_a_table_gets_one_of_quotations(self, model: Bench) -> None:
         told = model.ask("compare", ScriptedModel(compare="Kenya has more [1]."), GROWTH)
         assert told.answer.response.startswith(f"Kenya has more [1].\n\n{QUOTED}\n\n| Kenya | Mali |")
