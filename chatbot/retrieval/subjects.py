@@ -204,7 +204,7 @@ def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
         return say("Change the scope to ask about another country.")
     names = list(map(str, catalog.values(COUNTRY, scope)))
     if not names:
-        return escape_markdown(nearest_scope(catalog, scope)[1])
+        return escape_markdown(nearest_scope(catalog, scope, say)[1])
     shown = ", ".join(names[:MOST_NAMED])
     if len(names) > MOST_NAMED:
         shown = say("{names} and {number} more", names=shown, number=len(names) - MOST_NAMED)

@@ -207,6 +207,13 @@ LISTS = (
 )
 
 
+OF_EVERY = {
+    "What is the average growth rate of all countries?": "average",
+    "total population of all countries": "total",
+    "population of all the countries": "list",
+}
+
+
 class TestRanking:
     @pytest.mark.parametrize(
         "asked",
@@ -215,6 +222,10 @@ class TestRanking:
             "What is the richest country?",
             "Which countries have the most people?",
             "Rank all countries by growth",
+            "highest growth rate",
+            "What's the lowest median age?",
+            "Who has the highest inflation?",
+            *OF_EVERY,
             *LISTS,
         ],
     )
@@ -222,10 +233,15 @@ class TestRanking:
         server.chat(Reply(["Kenya [1]."]))
         events = run(services, agent, question(asked))
         reports = {hit.chunk.document_id for event in events if isinstance(event, SourcesEvent) for hit in event.hits}
-        kind = "list" if asked in LISTS else "ranking"
+        kind = "list" if asked in LISTS else OF_EVERY.get(asked, "ranking")
         expected = f"No {kind} of all countries: the passages found come from {len(reports)} of 2 reports."
         assert answer(events).response.startswith(expected)
         assert streamed(events) == answer(events).response
+
+    def test_it_is_said_in_the_language_of_the_page(self, services, agent) -> None:
+        asked = replace(question("highest growth rate"), language="fr")
+        found = answer(run(services, agent, asked)).response
+        assert found.startswith("Pas de classement de tous les pays : les passages trouvés viennent de ")
 
     @pytest.mark.parametrize(
         ("asked", "country"),
@@ -233,6 +249,8 @@ class TestRanking:
             ("Which country has the highest growth rate?", "Kenya"),
             ("Which countries supply most of its imports?", "Kenya"),
             ("What is the largest city of Kenya?", ""),
+            ("latest inflation figures", ""),
+            ("How high is the growth rate?", ""),
             ("Which countries border Kenya?", ""),
             ("In which country is the Nile longest?", "Mali"),
         ],

@@ -209,7 +209,7 @@ def test_nearest_scope_keeps_the_country_before_the_year(catalog: DocumentReposi
     assert catalog.all(asked) == []
     assert nearest_scope(catalog, asked) == (
         Scope.of({"country_name": Values(("Mali",))}),
-        "There is one report for Mali, of 2023.",
+        "There is 1 report for Mali, of 2023.",
     )
 
 
@@ -234,7 +234,7 @@ def test_nearest_scope_of_a_single_condition_is_everything(catalog: DocumentRepo
         (
             Scope.of({"country_name": Values(("Peru",))}).within(["chatbot_data"]),
             Scope().within(["chatbot_data"]),
-            "There is one report for the collection chatbot_data, of 2023.",
+            "There is 1 report for the collection chatbot_data, of 2023.",
         ),
         (Scope().within(["empty"]), Scope(), "There are 5 reports without a scope."),
     ],
