@@ -203,6 +203,8 @@ def _holding(chunk_ids: Sequence[str], chunks: Sequence[Chunk]) -> Retrieval:
 
 def _offer(asked: Sequence[Side], aspects: Sequence[str], say: Say) -> str:
     names = list_in_words((escape_markdown(side.name) for side in asked), say("and"))
+    if len(asked) == 1:
+        return say("The reports on {names} have, among others: {aspects}.", names=names, aspects=_listed(aspects, say))
     both = "Both have, among others: {aspects}." if len(asked) == 2 else "All have, among others: {aspects}."
     return f"{say('Compare what of {names}?', names=names)} {say(both, aspects=_listed(aspects, say))}"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from ..text import analyzer
-from .english import NAME, PEOPLE, YEARS, pattern
+from .english import IMPLIED, NAME, PEOPLE, YEARS, pattern
 from .mentions import Mentions
 from .names import Named, NamedCountry, NamedYears, find_years
 from .wording import tidy
@@ -67,7 +67,6 @@ _IN_BRACKETS = pattern(r"^([^?({name}{people}{years}]*)\??\s*\(([^()]+)\)$", any
 """What a follow-up carries on, which is all there is to search for behind "Which is higher?" and the like."""
 _ANY_MORE = pattern(r"\b{more_or_less}\b")
 _AND_WHY = pattern(r"(?:\s*,)?\s+and\s+(?:why|by\s+how\s+much)\W*$")
-_SIZE = pattern(r"\b(?:larg|small|big)\w+$")
 _OF_WHICH = pattern(r"(?:\s*[,:]\s*(?:(?:in|of)\s+)?|\s+(?:in|between|among)\s+|\s*\?\s*\()(?P<who>{who})\)?")
 _HOW = pattern(
     r"^\W*how\s+(?:do|does|did)\s+(.*?)\s*\b(?:differ|compare|vary|(?:change|develop|evolve)(?=\s.*{years}))\b{each_other}"
@@ -199,6 +198,12 @@ def says_nothing(held: str) -> bool:
     return any(map(str.isalnum, left)) and not _stands_alone(left)
 
 
+def implied(text: str) -> str:
+    """The thing that the words of a question ask for which only compare, "" where none does: "Is X bigger than Y?"."""
+    said = set(re.findall(r"\w+", text.lower()))
+    return next((thing for thing, compared in IMPLIED.items() if said & compared), "")
+
+
 def _stands_alone(text: str) -> bool:
     return bool(analyzer("english").terms(_ANY_MORE.sub("", text)))
 
@@ -212,5 +217,5 @@ def _thing_of_which(held: str) -> str:
         rest, who = f"{rest[: found.start()].strip(' ,')} {rest[found.end() :].strip(' ,')}", found["who"]
     thing = _FIRST_IN.sub("", rest.strip(" ,?.!"))
     if not re.search(r"[^\W\d]", _BARE.sub("", thing)):
-        thing = f"size {thing}".strip() if _SIZE.search(match[0]) else ""
+        thing = f"{implied(match[0])} {thing}".strip()
     return f"{thing} in {_OWNS.sub('', who)}" if who and thing else held

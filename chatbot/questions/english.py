@@ -48,6 +48,10 @@ SINGULAR: dict[str, str] = _RULES.tables["singular"]
 """Of verbs for several the form for one."""
 NUMBERS: dict[str, int] = _RULES.tables["numbers"]
 """Small numbers in words."""
+IMPLIED: dict[str, frozenset[str]] = {
+    thing: frozenset(said.split()) for thing, said in _RULES.tables["implied"].items()
+}
+"""The thing that a word asks for which only compares: "bigger"."""
 NAME, PEOPLE, YEARS = (str(_RULES.tables["patterns"][mark]) for mark in ("name", "people", "years"))
 """Marks for a country by name, by what belongs to it, and for years: private characters, in no question."""
 

@@ -253,6 +253,25 @@ class TestKeyless:
             r"was found for this in the reports \(Kenya\); they have 202\d to 2025\.$", told.answer.response
         )
 
+    @pytest.mark.parametrize(
+        ("query", "said"),
+        [
+            ("Kenya vs Tanzania population", "There is no report on Tanzania."),
+            ("Is the population of Kenya larger than that of Tanzania?", "There is no report for Tanzania."),
+        ],
+    )
+    def test_a_country_without_a_report_is_named_and_the_other_answered_for(
+        self, many: Bench, query: str, said: str
+    ) -> None:
+        told = many.ask("auto", query=query)
+        assert told.items("plan") == ["Kenya"]
+        assert told.answer.response.count("There is no report") == told.answer.response.count(said) == 1
+        assert rows(told.answer.response)[0] == "| Kenya |"
+
+    def test_without_an_aspect_those_of_the_one_are_offered(self, many: Bench) -> None:
+        response = many.ask("compare", query="Compare Kenya and Tanzania").answer.response
+        assert "The reports on Kenya have, among others: " in response
+
     def test_a_side_without_a_report_is_named(self, many: Bench) -> None:
         told = many.ask(
             "compare", query="Compare the population growth of Kenya and Mali in the 2021 and 2025 editions"
