@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..grounding.answer import prompt_for
 from ..grounding.changed_figures import Change, changed_figures, changes_table, passages_of
-from ..grounding.figure_list import aligned
+from ..grounding.paired_quotes import Sources, paired
 from ..grounding.tables import quotes_table, with_sources
 from ..prompts import on_one_line
 from ..questions.comparison_sides import Side, Sides, sides
@@ -25,7 +25,7 @@ from .run import AgentRun, BaseAgent
 from .searches import Search, alternate, distinct
 
 QUOTES = 2
-"""Quotations of each side where no model writes."""
+"""Rows of quotations where no model writes."""
 MOST_NAMED = 12
 """Of what was left out."""
 NOTHING_TO_COMPARE = (
@@ -149,8 +149,10 @@ class _Comparison:
         numbers = self._numbers(context)
         own = {name: [one for one in context.passages if one.number in theirs] for name, theirs in numbers.items()}
         quotes = {side.name: self._quotes(side.query, own[side.name]) for side in self._ready}
+        sides = {side.name: Sources(quotes[side.name], own[side.name], side.year) for side in self._ready}
         years = [named.condition for named in self._mentions.figure_years]
-        return quotes_table({name: side[:QUOTES] for name, side in aligned(quotes, own, years).items()}, self._run.say)
+        terms = self._run.resources.analyzer.terms
+        return quotes_table(paired(sides, self._ready[0].query, years, most=QUOTES, terms=terms), self._run.say)
 
     def _quotes(self, asked: str, own: Sequence[Passage]) -> list[Quotation]:
         """The same words are quoted once, though they stand in several passages."""

@@ -219,9 +219,9 @@ class TestKeyless:
                 )[2]
                 for when in ("", " in 2022")
             )
-        assert latest.startswith("| **Inflation rate, 2025 report:** “7.7% (2023 est.)” [")
-        assert "**Inflation rate, 2025 report:** “2.1% (2023 est.)” [" in latest
-        assert "**Inflation rate, 2025 report:** “9.6% (2022 est.)” [" in asked
+        assert latest.startswith("| **Kenya: Country Report 2025, Inflation rate:** “7.7% (2023 est.)” [")
+        assert "**Mali: Country Report 2025, Inflation rate:** “2.1% (2023 est.)” [" in latest
+        assert "**Mali: Country Report 2025, Inflation rate:** “9.6% (2022 est.)” [" in asked
 
     def test_too_many_sides_are_named(self, many: Bench) -> None:
         told = many.ask("compare", query="What is the population growth rate?", scope=chosen(*COUNTRIES))
