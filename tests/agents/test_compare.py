@@ -175,6 +175,32 @@ class TestKeyless:
         assert told.answer.answered
         assert told.answer.unsupported == ()
 
+    @pytest.mark.parametrize(
+        ("query", "plan"),
+        [
+            ("What changed in Chad's economy between the 2021 and the 2023 report?", ["2021", "2023"]),
+            ("How has the economic situation of Chad changed from 2021 to 2023?", ["2021", "2023"]),
+            ("Compare the economy of Chad in the 2023 and 2021 reports", ["2021", "2023"]),
+        ],
+    )
+    def test_of_a_chapter_the_figures_of_it_that_differ(
+        self, tmp_path_factory: pytest.TempPathFactory, query: str, plan: list[str]
+    ) -> None:
+        folder = tmp_path_factory.mktemp("chapter")
+        with bench(folder, chat_model="extractive") as opened:
+            for year in (2021, 2023):
+                figures = "\n\n".join(
+                    f"### {name}\n\n{year % 100}% ({year} est.)" for name in ("Debt", "Growth", "Tax")
+                )
+                text = (
+                    f"# Chad {year}\n\n## People\n\n### Age\n\n{year % 10} years ({year})\n\n## Economy\n\n{figures}\n"
+                )
+                add(opened.services, folder, text, f"chad-{year}", country_name="Chad", year=year)
+            told = opened.ask("auto", query=query)
+        assert told.items("plan") == plan
+        assert sorted(told.items("changes")) == ["Debt", "Growth", "Tax"]
+        assert "| Debt | 21% (2021 est.) [" in told.answer.response
+
     def test_a_model_gets_the_passages_of_the_figures_that_differ(
         self, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
