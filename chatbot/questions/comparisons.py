@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from ..text import analyzer
-from .english import IMPLIED, NAME, PEOPLE, YEARS, pattern
+from .english import IMPLIED, NAME, PEOPLE, YEARS, pattern, words
 from .mentions import Mentions
 from .names import Named, NamedCountry, NamedYears, find_years
 from .wording import tidy
@@ -22,6 +22,8 @@ COMPARES = pattern("{compares}")
 """Words of a comparison, whatever is compared."""
 MAY_COMPARE = pattern("{may_compare}")
 """Only between countries or years."""
+OF_A_CHAPTER = words("of_a_chapter") | words("comparison_words")
+"""Words beside the name of a chapter that ask for nothing else: "what changed in the economic situation"."""
 N = TypeVar("N", NamedCountry, NamedYears)
 _OTHER_END = pattern(
     r"\b(?:than|{compared_to}|differ\w*\s+from|versus|vs\.?){other_end}$"
@@ -180,8 +182,8 @@ def plain_question(held: str) -> str:
     else:
         if match := _HOW.match(held):
             held = f"{match[1]} {held[match.end() :]}"
-    for words, instead in _REMOVED:
-        held = words.sub(instead, held)
+    for removed, instead in _REMOVED:
+        held = removed.sub(instead, held)
     held = tidy(held)
     carried = _IN_BRACKETS.match(held)
     return carried[2] if carried and not _stands_alone(carried[1]) else held

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 
 from ..protocols import Catalog, Store
-from ..questions.english import words
+from ..questions.comparisons import OF_A_CHAPTER
 from ..schema import SECTION_SEPARATOR, SUMMARY_ORDINAL, Chunk, Scope
 
 MOST = 8
@@ -31,7 +31,7 @@ def newest_reports(scope: Scope, catalog: Catalog, store: Store) -> list[Chunk]:
 
 def of_chapter(topic: str, chunks: Sequence[Chunk], terms: Callable[[str], Sequence[str]]) -> list[Chunk]:
     """The passages of the chapter that ``topic`` names, and nothing else: "what changed economically"."""
-    idle = terms(" ".join(words("of_a_chapter") | words("comparison_words")))
+    idle = terms(" ".join(OF_A_CHAPTER))
     asked = {term for term in terms(topic) if term.isalpha()}.difference(idle)
     chapters = {chunk.section.partition(SECTION_SEPARATOR)[0] for chunk in chunks}
     named = {chapter for chapter in chapters if asked and all(_is_among(term, terms(chapter)) for term in asked)}
