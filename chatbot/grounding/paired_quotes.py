@@ -65,7 +65,7 @@ def paired(
     lines = {name: list(_lines(side)) for name, side in sides.items()}
     by_year = _are_countries(sides)
     rows: list[dict[str, _Line]] = []
-    for thing in _things(lines, sides, asked, terms):
+    for thing in _things(lines, sides, asked, years, terms):
         row = _row(thing, lines, rows, years if by_year else None)
         is_whole = len(row) == len([name for name, own in lines.items() if own])
         missing = any(not any(name in above for above in rows) for name in row)
@@ -80,7 +80,11 @@ def _are_countries(sides: Mapping[str, Sources]) -> bool:
 
 
 def _things(
-    lines: Mapping[str, Sequence[_Line]], sides: Mapping[str, Sources], asked: str, terms: Terms
+    lines: Mapping[str, Sequence[_Line]],
+    sides: Mapping[str, Sources],
+    asked: str,
+    years: Sequence[Condition],
+    terms: Terms,
 ) -> list[Thing]:
     """What is quoted of any side, in the order of the rows."""
     places = {name: _places(own[: len(sides[name].quotes)]) for name, own in lines.items()}
@@ -94,7 +98,7 @@ def _things(
         return -has, bool(thing.nth) or own != words, rank, len(own - words)
 
     found = dict.fromkeys(thing for of_side in places.values() for thing in of_side)
-    if any(side.year for side in sides.values()):  # the next figure of a thing would be of another year
+    if any(side.year for side in sides.values()) or years:  # the next figure of a thing would be of another year
         found = dict.fromkeys(thing for thing in found if not thing.nth)
     return sorted(found, key=order)
 
@@ -130,6 +134,8 @@ def _row(
     dated = {year for year in shared if year is not None} if years is not None else set()
     dated = {year for year in dated if any(condition.matches(year) for condition in years or ())} or dated
     newest = max(dated, default=None)
+    if thing.nth and newest is None and years is not None and any(line.year for own in found.values() for line in own):
+        return {}  # the next figures of each are of different years
     alike = {name: [line for line in own if newest and line.year == newest] for name, own in found.items()}
     return {
         name: max(alike[name], key=lambda line: line.edition) if alike[name] else own[0] for name, own in found.items()

@@ -81,6 +81,8 @@ _TOGETHER = pattern(r"\b(?:both|the two|differences?|differ)\b|\b{comparing}\b")
 """Asks of several at once what was asked last; "them" may be the exports."""
 _PAIR = pattern(r"\b(?:both|the two)\b")
 _PART_OF = pattern(r"\b{part_of}\b")
+_BY_AGE = pattern(r"\b{by_age}")
+_AGE = "age structure"
 _OF_ONESELF = pattern(r"\b{of_oneself}\b")
 _IDLE_WORDS, _OF_A_TOPIC, _SAME_AGAIN = map(words, ("idle_words", "of_a_topic", "same_again_words"))
 
@@ -249,7 +251,8 @@ class FollowUps:
             if not known.issuperset(terms):
                 known.update(terms)
                 words.append(word)
-        topic = " ".join(words[:MOST_WORDS])
+        by_age = [_AGE] if words and _PART_OF.search(query) and _BY_AGE.search(query) else []
+        topic = " ".join([*words[:MOST_WORDS], *by_age])
         return _with(query, [*filter(None, [topic]), *self._names(query, open_names, before, scope)])
 
     def _units(self, text: str, whole: Sequence[Named], dropped: Sequence[Named]) -> list[str]:

@@ -95,6 +95,15 @@ def test_of_countries_the_newest_year_that_all_have_or_the_one_asked_for() -> No
     assert rows("inflation", *sides, years=(Values((2022,)),))[0] == ["6% (2022 est.)", "2% (2022 est.)"]
 
 
+def test_the_next_figures_of_countries_are_of_one_year_too() -> None:
+    kenya, mali = {"Debt": "4% (2024 est.)\n\n7% (2023 est.)"}, {"Debt": "3% (2024 est.)\n\n2% (2021 est.)"}
+    quoted = [[("Debt", line) for line in texts["Debt"].split("\n\n")] for texts in (kenya, mali)]
+    sides = (side("Kenya", kenya, *quoted[0]), side("Mali", mali, *quoted[1]))
+    assert rows("debt", *sides) == [["4% (2024 est.)", "3% (2024 est.)"]]
+    asked = rows("debt", sides[0], side("Mali", kenya, *quoted[0]), years=(Values((2023,)),))
+    assert asked == [["7% (2023 est.)", "7% (2023 est.)"]]
+
+
 def test_a_column_of_a_year_shows_that_year_once() -> None:
     text = {"Debt": "5% (2023 est.)\n\n4% (2021 est.)"}
     quoted = [("Debt", "5% (2023 est.)"), ("Debt", "4% (2021 est.)")]

@@ -267,7 +267,7 @@ class TestCarrying:
             (
                 "What is the population of Mali?",
                 "Which share is under 15?",
-                "Which share is under 15? (population in Mali)",
+                "Which share is under 15? (population age structure in Mali)",
             ),
             ("What is the population of Mali?", "How many are women?", "How many are women? (population in Mali)"),
             ("What is the debt of Mali?", "What is the share of exports?", "What is the share of exports? (Mali)"),
