@@ -56,7 +56,10 @@ _HIGHEST = pattern(
 )
 """Asks for the first of all without a word for them: "highest life expectancy"."""
 _EVERY = re.compile(r"\b(?:of|among|across|in|for|over) all (?:the |of the )?(?:countries|nations)\b", re.IGNORECASE)
-_AVERAGE, _TOTAL = re.compile(r"\baverage\b", re.IGNORECASE), re.compile(r"\b(?:total|sum|combined)\b", re.IGNORECASE)
+_AVERAGE, _TOTAL = (
+    re.compile(r"\b(?:average|mean(?! (?:for|that|to|by|in)\b))\b", re.IGNORECASE),
+    re.compile(r"\b(?:total|sum|combined)\b", re.IGNORECASE),
+)
 _LISTING = re.compile(
     r"\b(?:which|what|how many|list|name|all)\s+(?:\w+\s+){0,2}(?:countries|nations|states)\b"
     r"|^\W*(?:countries|nations|states)\s+(?:that|which|with|without|where|in)\b",

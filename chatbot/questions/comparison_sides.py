@@ -109,7 +109,7 @@ def _asked_for(text: str, query: str) -> str:
     terms, idle = analyzer("english").terms, " ".join(words("comparison_words"))
     left = {term for term in terms(query) if term.isalpha()}
     thing = implied(text)
-    if thing and left <= set(terms(" ".join([idle, *IMPLIED[thing]]))):
+    if thing and left <= set(terms(" ".join([idle, *frozenset.union(*IMPLIED[thing])]))):
         return " in ".join([thing, *filter(None, [list_in_words(_YEAR.findall(query))])])
     return "" if left <= set(terms(idle)) else query
 

@@ -203,7 +203,7 @@ def says_nothing(held: str) -> bool:
 def implied(text: str) -> str:
     """The thing that the words of a question ask for which only compare, "" where none does: "Is X bigger than Y?"."""
     said = set(re.findall(r"\w+", text.lower()))
-    return next((thing for thing, compared in IMPLIED.items() if said & compared), "")
+    return next((thing for thing, (compared, _) in IMPLIED.items() if said & compared), "")
 
 
 def _stands_alone(text: str) -> bool:

@@ -211,6 +211,7 @@ def _alternatives(text: str, covered: str) -> list[str]:
         if match := asked.match(covered):
             spans = {name: match.span(name) for name in match.groupdict() if match[name]}
             part = {name: text[start:end].strip() for name, (start, end) in spans.items()}
+            part |= {"place": part["place"][:1].lower() + part["place"][1:]} if "place" in part else {}
             behind = [part.get(name, "") for name in ("where", "rest", "place")]
             named = ([part.get("owner", ""), part[thing], *behind] for thing in ("one", "other"))
             return [as_sentence(" ".join(filter(None, words))) for words in named]

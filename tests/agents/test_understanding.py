@@ -209,6 +209,7 @@ LISTS = (
 
 OF_EVERY = {
     "What is the average growth rate of all countries?": "average",
+    "mean growth rate of all nations": "average",
     "total population of all countries": "total",
     "population of all the countries": "list",
 }

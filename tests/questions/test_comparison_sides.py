@@ -156,6 +156,8 @@ class TestChoice:
             ("Is Kenya richer than Mali?", "real GDP per capita"),
             ("Was Kenya richer than Mali in 2021?", "real GDP per capita in 2021"),
             ("Which country is the oldest, Kenya or Mali?", "median age"),
+            ("Is Kenya's population younger than Mali's?", "median age"),
+            ("Is Kenya's population larger than Mali's?", "population?"),
             ("Is Kenya's debt larger than Mali's?", "debt?"),
         ],
     )

@@ -160,7 +160,7 @@ class TestBoth:
         [
             ("Which was higher in Kenya in 2023, exports or imports?", "{} in Kenya in 2023?"),
             ("Which is larger, the exports or the imports of Mali?", "The {} of Mali?"),
-            ("In Mali, which is lower: exports or imports?", "{} In Mali?"),
+            ("In Mali, which is lower: exports or imports?", "{} in Mali?"),
             ("Are Kenya's exports higher than its imports?", "Kenya's {}?"),
             ("Were exports larger than imports in Kenya in 2021?", "{} in Kenya in 2021?"),
         ],
