@@ -52,7 +52,7 @@ _RANKING = re.compile(
 )
 _HIGHEST = pattern(
     rf"^\W*(?:(?:what|which|who|where)(?:['’]s|\s+{{be}})?\s+)?(?:the\s+)?(?!latest|newest|earliest){_BEST}"
-    rf"\s+(?:\w+\s+){{{{0,2}}}}?{{thing}}\b|^\W*(?:who|where)\b.*\b{_BEST}\b"
+    rf"\s+(?:\w+\s+){{0,2}}?{{thing}}\b|^\W*(?:who|where)\b.*\b{_BEST}\b"
 )
 """Asks for the first of all without a word for them: "highest life expectancy"."""
 _EVERY = re.compile(r"\b(?:of|among|across|in|for|over) all (?:the |of the )?(?:countries|nations)\b", re.IGNORECASE)

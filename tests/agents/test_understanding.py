@@ -224,6 +224,8 @@ class TestRanking:
             "Which countries have the most people?",
             "Rank all countries by growth",
             "highest growth rate",
+            "highest life expectancy",
+            "the lowest inflation",
             "What's the lowest median age?",
             "Who has the highest inflation?",
             *OF_EVERY,
