@@ -58,8 +58,8 @@ class WritingPlan:
 
     prompt: PromptMaker = prompt_for
     quoting: Quoting | None = None
-    finish: Callable[[str, Context], str] = lambda text, context: text
-    """What is done to the text once it is complete."""
+    finish: Callable[[str, Context], tuple[str, str]] = lambda text, context: (text, "")
+    """What is done to the text once it is complete, and what is said below it without being held to the passages."""
 
 
 def quotations(
@@ -132,8 +132,9 @@ def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
     scope = _summary(question, catalog)
     if not question.scope or scope.documents:
         return scope
-    text = f"There is no report for {describe(question.scope)}. {nearest_scope(catalog, question.scope)}"
-    yield from answer_text(run, escape_markdown(text), scope)
+    offer = nearest_scope(catalog, question.scope, run.say)
+    nothing = run.say("There is no report for {names}.", names=describe(question.scope, run.say))
+    yield from answer_text(run, escape_markdown(f"{nothing} {offer}"), scope)
     return None
 
 
@@ -236,8 +237,9 @@ def answer_from(
     if note:
         yield TokenEvent(note)
     done = yield from write_answer(run, context, way)
-    response = note + way.finish(done.text, done.context)
-    yield conclude(run, scope, response, hits, done.context, truncated=done.truncated)
+    text, below = way.finish(done.text, done.context)
+    answer = conclude(run, scope, note + text, hits, done.context, truncated=done.truncated).answer
+    yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, below]))))
 
 
 def answer_research(
