@@ -99,7 +99,7 @@ class FollowUps:
 
         A country or year is exchanged where only that is new ("and in Ethiopia?"), else words are carried over.
         """
-        if is_small_talk(query) or _is_of_oneself(query):
+        if is_small_talk(query) or self._is_of_oneself(query):
             return query
         before: list[str] = []  # each with what it needed of those before it
         for asked in [*self._latest(history), query]:
@@ -109,7 +109,7 @@ class FollowUps:
     def _latest(self, history: Sequence[Message]) -> list[str]:
         """The questions that matter, oldest first; the first of them is one by itself, if there is such a one."""
         said = [message.content[:LONGEST] for message in history if message.role == "user"]
-        asked = [t for t in said if self._words(t) and not is_small_talk(t) and not _is_of_oneself(t)]
+        asked = [t for t in said if self._words(t) and not is_small_talk(t) and not self._is_of_oneself(t)]
         first = max(len(asked) - TURNS, 0)
         while first and len(asked) - first < MOST_TURNS and self._goes_on(asked[first]):
             first -= 1
@@ -221,6 +221,11 @@ class FollowUps:
             return True
         return len(words) <= (0 if complete else FEW) or all(word.lower() in _OF_A_TOPIC for word in words)
 
+    def _is_of_oneself(self, query: str) -> bool:
+        """Whether it asks nothing of reports on countries: "How do I bake bread?"; of manuals it may be a follow-up."""
+        is_asked = _OF_ONESELF.search(query) is not None and not POINTS_BACK.search(query)
+        return is_asked and bool(self._catalog.values(COUNTRY))
+
     def _says_only_names(self, query: str, mentions: Mentions) -> bool:
         """Whether there is nothing beside names, but that they are compared: "How does Mali compare?"."""
         named: list[Named] = [*mentions.countries, *find_years(query)]
@@ -281,11 +286,6 @@ class FollowUps:
     def _new_words(self, text: str) -> list[str]:
         """Those that ask for something else than was asked before."""
         return [word for word in self._words(text) if word.lower() not in _SAME_AGAIN]
-
-
-def _is_of_oneself(query: str) -> bool:
-    """Whether it asks nothing of the reports: "How do I bake bread?"."""
-    return _OF_ONESELF.search(query) is not None and not POINTS_BACK.search(query)
 
 
 def _without_lead(query: str) -> str:

@@ -377,6 +377,10 @@ class TestNotNeeded:
     def test_what_is_asked_for_oneself_takes_no_country(self, follow_up: str) -> None:
         assert standalone("Compare Kenya and Mali by area", follow_up).rstrip("?") == follow_up.rstrip("?")
 
+    def test_of_data_without_countries_it_may_go_on(self) -> None:
+        said = ("What is a dedicated host?", "And how do I create one?")
+        assert "dedicated host" in standalone(*said, reports=Reports(("", 0)))
+
     def test_it_is_no_turn_of_the_conversation(self) -> None:
         assert standalone(GROWTH, "How do I bake bread?", "and why?") == standalone(GROWTH, "and why?")
 
