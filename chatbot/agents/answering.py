@@ -43,6 +43,7 @@ CLOSEST = "The reports do not seem to say this itself. The closest found:"
 NOT_ENGLISH = (
     "The question does not seem to be in English, the only language that is searched in here. Ask it in English."
 )
+NO_REPORTS = "There are no reports yet. Add some in the knowledge base, or with: python -m chatbot ingest FILES"
 INSTEAD = "Quoted from the reports instead:"
 PromptMaker = Callable[[Question, Context], Prompt]
 Quoting = Callable[[Context], str]
@@ -272,7 +273,11 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
         yield conclude(run, scope, done.text, closest, Context(), truncated=done.truncated)
         return
     searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
-    text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
+    is_library_empty = not run.resources.catalog.holdings(run.question.scope.widest()).documents
+    if is_library_empty and not run.question.attachments:
+        text = run.say(NO_REPORTS)
+    else:
+        text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
     if _is_not_understood(run):
         text += f"\n\n{run.say(NOT_ENGLISH)}"
     if run.stopped_by:

@@ -63,9 +63,10 @@ class BatchRepository:
         return map(_question, self._items.find({"batch_id": batch_id}, sort=[("_id", 1)]))
 
     def cancel(self, batch_id: str, owner: str) -> Batch:
-        """End it: what was answered stays. Raises NotFoundError."""
+        """End it: what was answered stays, and what has ended by itself is not cancelled. Raises NotFoundError."""
         self.get(batch_id, owner)
-        self._batches.update_one({"_id": batch_id}, {"$set": {"cancelled": True, "active": False, "detail": ""}})
+        ended = {"cancelled": True, "active": False, "detail": ""}
+        self._batches.update_one({"_id": batch_id, "active": True}, {"$set": ended})
         return self.get(batch_id, owner)
 
     def unfinished(self, account: str) -> int:

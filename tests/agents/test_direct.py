@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.agents import AGENTS
-from chatbot.agents.answering import CLOSEST, NOT_ENGLISH
+from chatbot.agents.answering import CLOSEST, NO_REPORTS, NOT_ENGLISH
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError, ChatModelError, IngestingError, UnknownNameError
 from chatbot.ingestion.pipeline import Registration
@@ -277,7 +277,7 @@ class TestNothingThere:
     def test_without_reports_it_says_so(self, services, server, on_empty) -> None:
         with policy(services, on_empty, floor=0.0) as opened:
             found = answer(run(opened, question()))
-        assert found.response == "The reports searched (all reports) do not seem to answer this question."
+        assert found.response == NO_REPORTS
         assert server.requests == []
 
 
@@ -415,3 +415,10 @@ def test_who_asks_in_a_language_that_is_not_searched_is_told_so(
 ) -> None:
     found = answer(run(strict, replace(question(query), language=language)))
     assert (speaking(language)(NOT_ENGLISH) in found.response) is is_told
+
+
+@pytest.mark.parametrize("mode", ["direct", "deep", "compare", "auto"])
+def test_where_there_are_no_reports_that_is_the_answer(services: Services, mode: str) -> None:
+    asked = replace(question("Compare the population of Kenya and Mali"), mode=mode)
+    found = answer(list(services.answering.agent(mode).run(asked, request=RequestContext())))
+    assert (found.response, found.answered) == (NO_REPORTS, False)
