@@ -55,6 +55,24 @@ def ingest(services: Services, path: Path, year: int) -> None:
     services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)))
 
 
+MOVED = """() => {
+  window.moved = 0;
+  const add = (list) => { for (const one of list.getEntries()) window.moved += one.value; };
+  new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+}"""
+
+
+@pytest.mark.parametrize(("path", "width", "ready"), [("documents", 768, "#rows tr"), ("operator", 320, "#usage-none")])
+def test_nothing_moves_while_a_page_loads(page: Opened, address: str, path: str, width: int, ready: str) -> None:
+    opened, _ = page
+    opened.add_init_script(f"({MOVED})()")
+    opened.set_viewport_size({"width": width, "height": 1024})
+    opened.goto(f"{address}/{path}")
+    expect(opened.locator(ready).first).to_be_visible()
+    opened.wait_for_load_state("networkidle")
+    assert opened.evaluate("moved") < 0.01
+
+
 @pytest.fixture
 def library(page: Opened, address: str) -> Opened:
     """The knowledge base with its list loaded."""

@@ -48,4 +48,5 @@ def test_a_thumb_with_a_reason_and_the_operators_page(launched: Browser, address
         expect(page.locator("#usage tbody tr")).to_have_count(1)
         expect(page.get_by_role("img", name="Questions by day, at most 2")).to_be_visible()
         expect(page.locator("#jobs-none")).to_be_visible()  # they are somebody else's
+        expect(page.locator("#own-only")).to_contain_text("of what you asked and added yourself")
         assert problems == []

@@ -133,7 +133,10 @@ def test_one_of_several_collections(launched: Browser, tmp_path: Path) -> None:
     with served(made) as port, watched(launched) as (page, problems):
         page.goto(f"http://127.0.0.1:{port}")
         page.locator("#scope-button").click()
-        expect(page.locator("[data-field=collections] .option")).to_have_count(2)
+        expect(page.locator("[data-field=collections] .option")).to_have_text(["papers1", "news1"])
+        page.locator("[data-field=country_name] .option", has_text="Mali").click()
+        expect(page.locator("[data-field=collections] .option")).to_have_text(["news1"])
+        page.locator("[data-field=country_name] .option", has_text="Mali").click()
         page.locator("[data-field=collections] .option", has_text="news").click()
         page.locator("#scope-done").click()
         expect(page.locator("#scope-count")).to_have_text(re.compile("^1 report"))

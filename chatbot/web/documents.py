@@ -7,6 +7,7 @@ from typing import Any, get_args
 from flask import Blueprint, Response, jsonify, request
 
 from ..chunkers import CHUNKERS
+from ..database.core import Json
 from ..errors import InvalidRequestError
 from ..grounding.context import wider_text
 from ..grounding.figure_list import listed_figures
@@ -16,17 +17,13 @@ from ..loaders import suffixes
 from ..questions.mentions import COUNTRY, YEAR
 from ..repositories.held import held
 from ..retrieval.scope import summarise
-from ..schema import DocumentRecord, SearchHit, Status
+from ..schema import DocumentRecord, Scope, SearchHit, Status
 from ..serialization import collection_json, document_json, figure_json, hit_json, report_json
 from ..services.figures import passages_of
 from ..settings import MEGABYTE
 from .access import caller
 from .library import inside_limit, may_change, own_record, passage_of, query_scope, record_of, require_known
-from .request import (
-    csv_response,
-    json_object,
-    query_number,
-)
+from .request import COLLECTIONS, csv_response, json_object, query_number
 from .services import require_samples, services, wake_worker
 
 documents = Blueprint("documents", __name__)
@@ -55,7 +52,10 @@ def reports() -> Response:
 @documents.get("/api/facets")
 @held()
 def facets() -> Response:
-    """Values with counts, each field counted under the rest of the scope; of one ``field``, those that hold ``q``."""
+    """Values with counts, each field counted under the rest of the scope; of one ``field``, those that hold ``q``.
+
+    So are the collections, where all fields are asked for.
+    """
     limit, offset = query_number("limit", MOST_VALUES, least=1, most=MOST_LISTED), query_number("offset", 0)
     field, known = request.args.get("field"), services().settings.filter_fields
     if field is not None and field not in known:
@@ -63,7 +63,15 @@ def facets() -> Response:
     scope = query_scope(leave_out=("limit", "offset", "field", "q"))
     fields, wanted = [field] if field else (), request.args.get("q", "")
     found = services().storage.documents.facets(scope, fields=fields, q=wanted, limit=limit, offset=offset)
-    return jsonify(found)
+    return jsonify(found if field else {**found, COLLECTIONS: _collections_in(scope)})
+
+
+def _collections_in(scope: Scope) -> list[Json]:
+    """Those with a report of this scope, whichever of them it names."""
+    storage, limit = services().storage, caller().limit
+    names = [one.name for one in storage.collections if limit.holds(one.name)]
+    counts = [(name, storage.documents.holdings(scope.within([name])).documents) for name in names]
+    return [{"value": name, "documents": count} for name, count in counts if count]
 
 
 @documents.get("/api/coverage")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from flask import Blueprint, Response, make_response, render_template
 
+from ..loaders import suffixes
 from ..presets import PRESETS
 from ..schema.chat import QUERY_CHARACTERS
 from ..services.answering import NO_MODEL
@@ -90,7 +91,8 @@ def operator() -> Response:
 @pages.get("/documents")
 def documents() -> Response:
     """The knowledge base."""
-    return with_owner(make_response(render_template("documents.html")))
+    most = f"{services().settings.max_upload_mb} MB"
+    return with_owner(make_response(render_template("documents.html", suffixes=suffixes(), most=most)))
 
 
 def modes() -> list[dict[str, str | bool]]:

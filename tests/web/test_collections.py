@@ -141,6 +141,12 @@ def test_facets_within_collections(client: FlaskClient) -> None:
     assert (facets["documents"], facets["chunks"]) == (1, 2)
 
 
+def test_collections_are_counted_under_the_rest_of_the_scope(client: FlaskClient) -> None:
+    both = [{"value": "report_chatting", "documents": 1}, {"value": "news", "documents": 1}]
+    assert client.get("/api/facets?collections=news").get_json()["collections"] == both
+    assert client.get("/api/facets?country_name=Mali").get_json()["collections"] == both[1:]
+
+
 def test_an_upload_goes_where_it_is_told(client: FlaskClient) -> None:
     file = (io.BytesIO(b"# News\n\nA text."), "news.md")
     refused = client.post("/api/documents", data={"collection": "elsewhere", "files": file})

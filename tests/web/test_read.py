@@ -94,6 +94,7 @@ class TestFacets:
                 {"value": "Mali: Country Report 2021", "documents": 1},
             ],
             "type": [{"value": "country_report", "documents": 2}],
+            "collections": [{"value": "report_chatting", "documents": 2}],
             "total": {"country_name": 2, "year": 2, "document_name": 2, "type": 1},
             "documents": 2,
             "chunks": 5,

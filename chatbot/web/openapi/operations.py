@@ -162,8 +162,8 @@ OPERATIONS: Mapping[str, Operation] = {
         "The values of each filter field, with counts", answers.Json,
         parameters=(*page(documents.MOST_VALUES, documents.MOST_LISTED), text("field", "This one alone."),
                text("q", "Values that hold this."), SCOPE),
-        notes="Each field is counted under the rest of the scope: `{field: [{value, documents}], total, documents, "
-        "chunks}`.",
+        notes="Each field is counted under the rest of the scope: `{field: [{value, documents}], collections, total, "
+        "documents, chunks}`.",
     ),
     "documents.coverage": Operation(
         "How many reports there are of each country and edition", holdings.Coverage, parameters=(SCOPE,),

@@ -105,6 +105,8 @@ function showOptions(scope, facets) {
     list.replaceChildren(...facetValues(scope, field, facets).map((facet) => option(scope, field, facet)));
     [...list.querySelectorAll("input")].find((box) => box.value === focused)?.focus({ preventScroll: true });
   }
+  // One alone is no choice; where there were several, what is left of them stays.
+  panel.querySelector("[data-field=collections]").hidden &&= facets.collections.length < 2;
   filterOptions();
 }
 
@@ -138,21 +140,6 @@ async function findNames(scope, signal) {
   return (await getJson(`/api/facets?${query}`, signal)).document_name;
 }
 
-let collections = null;
-
-/** Asked once; what one of several holds does not change with the scope. */
-async function loadCollections() {
-  collections ??= getJson("/api/collections").then((found) =>
-    found.collections.map(({ name, documents }) => ({ value: name, documents })));
-  const known = await collections.catch((error) => {
-    collections = null;
-    throw error;
-  });
-  const filled = known.filter(({ documents }) => documents);
-  panel.querySelector("[data-field=collections]").hidden = filled.length < 2;
-  return filled;
-}
-
 /** A link may name what is not there: it opens with what is, and says so. */
 function dropUnknown(scope, { status, details }) {
   const wrong = (Array.isArray(details) ? details : []).map(({ field, valid_values: valid }) =>
@@ -177,7 +164,6 @@ function facetLoader(scope) {
     pending = new AbortController();
     try {
       const facets = await getJson(`/api/facets?${scope.query()}`, pending.signal);
-      facets.collections = await loadCollections();
       if (facets.total?.document_name > MOST_NAMES) facets.document_name = await findNames(scope, pending.signal);
       showFacetError(unknownSaid);
       unknownSaid = "";

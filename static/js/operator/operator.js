@@ -83,15 +83,17 @@ function showJobs({ ingestions }) {
 }
 
 async function show() {
-  const [usage, unanswered, negative, jobs] = await Promise.all([
+  const [usage, unanswered, negative, jobs, session] = await Promise.all([
     getJson(`/api/usage?days=${DAYS}`), getJson("/api/unanswered"), getJson("/api/feedback?rating=down"),
-    getJson("/api/ingestions?limit=50"),
+    getJson("/api/ingestions?limit=50"), getJson("/api/session"),
   ]);
   showUsage(usage);
   showQuestions("unanswered", unanswered.questions);
   showQuestions("negative", negative.feedback,
     [[t("What is wrong"), ({ reason, comment }) => [REASONS[reason], comment].filter(Boolean).join(": ")]]);
   showJobs(jobs);
+  byId("own-only").hidden = session.key?.role === "admin";
+  byId("operation").hidden = false;
 }
 
 try {

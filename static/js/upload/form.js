@@ -2,7 +2,7 @@ import { sendJson } from "../common/api.js";
 import { showError, showText, wireDialog } from "../common/components.js";
 import { clearFieldErrors, icon, showFormError } from "../common/forms.js";
 import { all, announce, byId, element } from "../common/dom.js";
-import { formatsLine, loadFormats, namedFiles, sortOut, visible, webAddress, wireDrop } from "../common/files.js";
+import { loadFormats, namedFiles, sortOut, visible, webAddress, wireDrop } from "../common/files.js";
 import { bytes } from "../common/format.js";
 import { sendFiles } from "./sending.js";
 import { count, t } from "../common/words.js";
@@ -133,7 +133,6 @@ async function submit(onIngestion, choice = "") {
 async function showFormats() {
   try {
     const formats = await loadFormats();
-    byId("formats-hint").textContent = formatsLine(formats);
     byId("file-input").accept = formats.suffixes.join(",");
     byId("upload-chunk_strategy").options[0].text = t("As set on the server ({strategy})", { strategy: formats.chunk_strategy });
     byId("upload-chunk_strategy").append(...formats.chunk_strategies.map((name) =>
