@@ -145,8 +145,10 @@ class ExtractiveChatModel:
             known = KnownVectors(embedder)  # nothing of these is kept (R-A1)
         elif known is None or known.embedder is not embedder:
             self._known = known = KnownVectors(embedder)
-        # Without its figures: countries and editions share a line's vector, and no figure is near what is asked.
-        texts = [_FIGURE.sub("0", one.whole[:EMBEDDED]) for one in found]
+        texts = [one.whole[:EMBEDDED] for one in found]
+        if not _DIGITS.search(question):  # else the row of that year is the nearest
+            # Without its figures: countries and editions share a line's vector, and no figure is near what is asked.
+            texts = [_FIGURE.sub("0", text) for text in texts]
         vectors, asked = known.of(texts, request), embedder.embed_query(question, request=request)
         return np.array([float(asked @ vectors[text]) for text in texts])
 
