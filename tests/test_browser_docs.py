@@ -32,7 +32,7 @@ def test_the_api_can_be_read_and_tried(chromium: str, tmp_path: Path) -> None:
         page.set_viewport_size({"width": 390, "height": 800})
         for link in page.get_by_role("navigation").get_by_role("link").all():
             box = link.bounding_box()
-            assert box
+            assert box is not None
             assert box["height"] == 40
         page.get_by_role("link", name="Chat", exact=True).click()
         expect(page.locator("#question")).to_be_visible()

@@ -50,6 +50,22 @@ def test_lines_over_the_years_with_their_gaps_and_revisions(browser: Page, chat:
     )
 
 
+def test_money_is_drawn_with_its_sign_and_one_country_alone_is_named(browser: Page, chat: ScriptedChat) -> None:
+    billions = {2021: 11_815_000_000, 2022: 13_954_000_000, 2023: -1_000_000_000}
+    money = [
+        figure("Kenya", year, value, indicator="Exports", unit="$", text=f"${value} in dollars")
+        for year, value in billions.items()
+    ]
+    ages = [figure("Kenya", year, 19.0 + year - 2020, indicator="Median age", unit="years") for year in billions]
+    box = show(browser, chat, [*money, *ages])
+    expect(box.locator("h3")).to_have_text(["Kenya: Exports", "Kenya: Median age (years)"])
+    axes = [one.locator(".plot > text[text-anchor=end]").all_text_contents() for one in box.locator(".chart").all()]
+    assert axes[0] == ["-$5B", "$0", "$5B", "$10B", "$15B"]
+    assert axes[1][0] == "20"
+    box = show(browser, chat, [{**money[0], "subject": name, "citation": 1} for name in ("Kenya", "Somalia")])
+    expect(box.locator(".point text").last).to_have_text("$11.82B")
+
+
 def test_bars_of_one_year_and_nothing_of_what_no_source_bears(browser: Page, chat: ScriptedChat) -> None:
     of_2023 = [figure("Kenya", 2023, 7.7), figure("Somalia", 2023, 6.1)]
     box = show(browser, chat, of_2023)

@@ -16,6 +16,8 @@ MOST_CITED = 200
 """Of one answer."""
 NEAR = 5
 _TOTAL = re.compile(r"(?:: |^)(?:total(?: population)?|overall)$", re.IGNORECASE)
+_ANY_COLUMN = re.compile(r"(?:: |^)(?:values?|figures?|amounts?)(?=: |$)", re.IGNORECASE)
+"""Of a table: says of no figure what it is of."""
 _ROW = re.compile(r"Row \d+\b")
 
 
@@ -55,10 +57,11 @@ def figures_of(chunk: Chunk) -> Iterator[ReportedFigure]:
     """The figures that a passage states, in order."""
     subject = str(chunk.metadata.get("country_name") or chunk.title)
     for figure in stated(chunk.text):
-        label = _TOTAL.sub("", figure.label)
+        heading = figure.heading or heading_of(chunk)
+        label = _TOTAL.sub("", _ANY_COLUMN.sub("", figure.label).removeprefix(": ") if heading else figure.label)
         yield ReportedFigure(
             subject=subject,
-            indicator=": ".join(filter(None, [figure.heading or heading_of(chunk), label])) or chunk.title,
+            indicator=": ".join(filter(None, [heading, label])) or chunk.title,
             value=figure.value,
             unit=figure.unit,
             text=figure.text,

@@ -1,6 +1,6 @@
 /** The figures of an answer, drawn: charts whose points open their passages, the table behind each, and files of both. */
 import { chartsOf } from "./charts.js";
-import { draw, marker, shape } from "./plot.js";
+import { draw, isMoney, marker, shape } from "./plot.js";
 import { element } from "../common/dom.js";
 import { t } from "../common/words.js";
 
@@ -8,11 +8,13 @@ const STYLED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity",
 const PICTURE_SCALE = 2;
 const HEAD = 34;
 
-/** Whose it is, where it is one's alone; of which year, where it is of one. */
-const title = ({ indicator, kind, year, series }) => {
-  if (kind === "bars") return `${indicator}, ${year}`;
-  return series.length > 1 ? indicator : `${series[0].subject}: ${indicator}`;
-};
+const isOnAxis = (unit) => !unit || unit === "%" || isMoney(unit);
+
+/** Names what nothing else beside it does: the one country that is drawn, the year of bars, the unit. */
+function title({ indicator, kind, year, unit, series: [one, ...others] }) {
+  const what = `${others.length ? "" : `${one.subject}: `}${indicator}${kind === "bars" ? `, ${year}` : ""}`;
+  return isOnAxis(unit) ? what : `${what} (${unit})`;
+}
 
 function save(url, name) {
   element("a", { href: url, download: name.replace(/[^\p{L}\p{N}().,-]+/gu, " ").trim() }).click();
@@ -90,8 +92,8 @@ function standalone(plot, chart) {
   const { width, height } = plot.viewBox.baseVal;
   const ink = { "font-family": "sans-serif", fill: "#1d2024" };
   const head = shape("text", { ...ink, x: 8, y: 22, "font-size": 16, "font-weight": 600 });
-  const several = chart.kind === "lines" && chart.series.length > 1;
-  head.textContent = [title(chart), several && chart.series.map(({ subject }) => subject).join(", ")].filter(Boolean).join(": ");
+  const lines = chart.kind === "lines" && chart.series.length > 1 ? chart.series : [];
+  head.textContent = [title(chart), lines.map(({ subject }) => subject).join(", ")].filter(Boolean).join(": ");
   const body = shape("g", { transform: `translate(0 ${HEAD})` }, ...copy.childNodes);
   return shape("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height + HEAD}`, width, height: height + HEAD },
     shape("rect", { width: "100%", height: "100%", fill: "#ffffff" }), head, body);

@@ -24,8 +24,13 @@ export const marker = (index) => shape("path", { d: SHAPES[index % SHAPES.length
 
 const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 2 });
 
-/** On an axis: other units are said by the figures. */
-const withUnit = (value, unit) => (/^[$€£]/.test(unit ?? "") ? unit : "") + compact.format(value) + (unit === "%" ? " %" : "");
+export const isMoney = (unit) => /^\p{Sc}$/u.test(unit ?? "");
+
+/** A short figure with its sign of money or per cent. */
+function amount(value, unit) {
+  const [sign, number] = [value < 0 ? "-" : "", compact.format(Math.abs(value))];
+  return isMoney(unit) ? `${sign}${unit}${number}` : `${sign}${number}${unit === "%" ? " %" : ""}`;
+}
 
 /** Round steps: 1, 2 or 5 times a power of ten. */
 function ticks(low, high) {
@@ -65,7 +70,7 @@ function valueAxis(values, unit, width) {
   const y = scale(marks[0], marks.at(-1), HEIGHT - BOTTOM, TOP);
   const grid = marks.flatMap((value) => [
     shape("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) }),
-    label(LEFT - 6, y(value) + 4, withUnit(value, unit), "end"),
+    label(LEFT - 6, y(value) + 4, amount(value, unit), "end"),
   ]);
   return { y, grid };
 }
@@ -115,7 +120,7 @@ function bars({ series, unit }, width) {
   return { drawn, height: TOP + sorted.length * 30 + 6 };
 }
 
-const shortText = ({ text: words, value }, unit) => (words.length <= 12 ? words : `${compact.format(value)} ${unit ?? ""}`);
+const shortText = ({ text: words, value }, unit) => (words.length <= 12 ? words : amount(value, unit));
 
 /** Drawn anew for another width. */
 export function draw(chart, width, name) {
