@@ -50,8 +50,8 @@ class _Line:
     quotation: Quotation
     thing: Thing
     year: int | None
+    """Of its figure."""
     edition: str
-    """``year``: of its figure."""
 
 
 def paired(
