@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sqlite3
 import threading
@@ -18,6 +19,7 @@ from .rows import encode_payload
 from .sqlite_collection import SqliteCollection, Writer
 from .sqlite_file import FORMAT, make_ready
 
+log = logging.getLogger(__name__)
 BUSY_SECONDS = 10.0
 """How long a writer waits for the writes of others before it fails."""
 LOG_PAGES = 128
@@ -120,7 +122,9 @@ class EmbeddedBackend:
             yield
         except sqlite3.Error as error:
             remedy, again = _advice(error)
-            message = f"The embedded database {self._path} failed: {error}."
+            # Where it lies is for whoever runs it: the message goes to strangers, too.
+            log.warning("The embedded database %s failed: %s", self._path, error)
+            message = f"The embedded database {self._path.name} failed: {error}."
             if "full" in str(error):
                 raise DiskFullError(message) from error
             raise DatabaseError(message, remedy=remedy, retry_after=again) from error
@@ -164,10 +168,10 @@ class EmbeddedBackend:
         return encode_payload(vector)
 
     def ping(self) -> str:
-        """Reads from the file."""
+        """Reads from the file. Where it lies nobody is told."""
         with self.translate_errors():
             self.raw("meta").find_one({"_id": "ping"})
-        return f"embedded database {self._path}"
+        return f"embedded database {self._path.name}"
 
     def free_bytes(self, *, tidy: bool = False) -> int:
         """On its disk, with what the file itself has to spare: SQLite fills that first. ``tidy``: cut the log first."""
