@@ -63,8 +63,10 @@ class BatchRepository:
         return map(_question, self._items.find({"batch_id": batch_id}, sort=[("_id", 1)]))
 
     def cancel(self, batch_id: str, owner: str) -> Batch:
-        """End it: what was answered stays. Raises NotFoundError."""
-        self.get(batch_id, owner)
+        """End it: what was answered stays, and so does one that has come to its end. Raises NotFoundError."""
+        batch = self.get(batch_id, owner)
+        if batch.state == "done":
+            return batch
         self._batches.update_one({"_id": batch_id}, {"$set": {"cancelled": True, "active": False, "detail": ""}})
         return self.get(batch_id, owner)
 
