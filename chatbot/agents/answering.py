@@ -182,8 +182,11 @@ def _summary(question: Question, catalog: Catalog) -> ScopeSummary:
     if held.pending and (
         held.pending == held.documents or any(_just_registered(record) for record in catalog.all(question.scope))
     ):
-        left = f"{held.pending} of {held.documents} to go"
-        which = f"The reports for {describe(question.scope)}" if question.scope else "The reports"
+        # Those of no country are searched beside the ones that are named: they may be all that is missing.
+        named = catalog.holdings(question.scope.strict())
+        told = named if named.pending else held
+        which = f"The reports for {describe(question.scope)}" if question.scope and named.pending else "The reports"
+        left = f"{told.pending} of {told.documents} to go"
         raise IngestingError(f"{which} are still being indexed: {left}.")
     return ScopeSummary(question.scope, held.ready, held.ready_chunks, question.page)
 

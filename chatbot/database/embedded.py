@@ -122,7 +122,8 @@ class EmbeddedBackend:
             yield
         except sqlite3.Error as error:
             remedy, again = _advice(error)
-            log.warning("%s: %s", self._path, error)  # a client is not told where it lies
+            # Where it lies is for whoever runs it: the message goes to strangers, too.
+            log.warning("The embedded database %s failed: %s", self._path, error)
             message = f"The embedded database {self._path.name} failed: {error}."
             if "full" in str(error):
                 raise DiskFullError(message) from error
@@ -167,7 +168,7 @@ class EmbeddedBackend:
         return encode_payload(vector)
 
     def ping(self) -> str:
-        """Reads from the file."""
+        """Reads from the file. Where it lies nobody is told."""
         with self.translate_errors():
             self.raw("meta").find_one({"_id": "ping"})
         return f"embedded database {self._path.name}"

@@ -48,7 +48,7 @@ def make_ready(path: Path) -> None:
         connection.execute("BEGIN IMMEDIATE")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > FORMAT:
-            raise DatabaseError(f"A newer program wrote {path}.", remedy="Update this one, or use another DATA_DIR.")
+            raise _refused(path, f"A newer program wrote {path.name}.", "Update this one, or use another DATA_DIR.")
         if version < FORMAT:
             _convert(connection, path)
             connection.execute(f"PRAGMA user_version = {FORMAT}")
@@ -77,7 +77,7 @@ def _convert(connection: sqlite3.Connection, path: Path) -> None:
     if not tables:
         return
     if not old:
-        raise DatabaseError(f"{path} is a database of another program.", remedy="Use another DATA_DIR.")
+        raise _refused(path, f"{path.name} is a database of another program.", "Use another DATA_DIR.")
     kept = _keep_copy(path)
     log.warning("Converting %s to the format of this version; what it was is kept as %s.", path, kept.name)
     for name in tables:
@@ -85,6 +85,12 @@ def _convert(connection: sqlite3.Connection, path: Path) -> None:
             _convert_table(connection, name)
         else:
             connection.execute(f"DROP TABLE {quoted(name)}")  # NeoSQLite's own notes
+
+
+def _refused(path: Path, why: str, remedy: str) -> DatabaseError:
+    """Says the file's name; where it lies is in the log alone."""
+    log.error("Not opened: %s", path)
+    return DatabaseError(why, remedy=remedy)
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
@@ -95,10 +101,9 @@ def _keep_copy(path: Path) -> Path:
     """A copy as of now, complete where it has its name. The caller holds the lock for writing."""
     needed, free = SPACE * path.stat().st_size, shutil.disk_usage(path.parent).free
     if free < needed:
-        raise DatabaseError(
-            f"The conversion of {path} needs {needed / 1e6:.0f} MB on its disk, which has {free / 1e6:.0f} MB left.",
-            remedy="Free some space there, or set DATA_DIR to another disk.",
-        )
+        left = f"needs {needed / 1e6:.0f} MB on its disk, which has {free / 1e6:.0f} MB left"
+        remedy = "Free some space there, or set DATA_DIR to another disk."
+        raise _refused(path, f"The conversion of {path.name} {left}.", remedy)
     kept = path.with_name(path.name + KEPT)
     part = kept.with_name(kept.name + ".part")
     part.unlink(missing_ok=True)

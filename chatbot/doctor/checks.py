@@ -76,7 +76,9 @@ def check_chat_model(services: Services) -> Iterator[Finding]:
 
 def check_database(services: Services) -> Iterator[Finding]:
     """Raises DatabaseError: it does not answer."""
-    yield Finding("ok", "database", "answers", services.storage.database.ping())
+    database = services.storage.database
+    where = f" in {services.settings.data_dir.resolve()}" if database.embedded else ""
+    yield Finding("ok", "database", "answers", f"{database.ping()}{where}")
 
 
 def check_access(services: Services) -> Iterator[Finding]:

@@ -243,7 +243,7 @@ class Editor:
                 stored = [c for c in self.store.stored(known.id)[0] if Chunk.version_of(c.id)[1] == known.version]
                 chunks = [_rewritten(chunk, known, edited) for chunk in sorted(stored, key=lambda c: c.ordinal)]
                 self.writer.write(edited, known, chunks, watch)
-            return edited
+            return self.documents.get(document_id) or edited  # as it is registered: with the time of the change
 
 
 def _described(known: DocumentRecord, said: Mapping[str, Any]) -> DocumentRecord:

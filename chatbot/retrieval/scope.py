@@ -27,6 +27,9 @@ YEAR_DIGITS = 6
 MOST_NAMED = 40
 """Countries, or editions, in a prompt."""
 LONGEST_TITLE = 80
+FILTERS = "filters."
+MOST_VALID = 12
+"""Values that a message lists; ``details`` have all."""
 EMPTY = "an empty list would match nothing; leave the field out instead."
 CONTRADICTION = "contradicts report_context: no report can satisfy both."
 OUTSIDE = "is outside of what this key may see."
@@ -64,10 +67,12 @@ class ScopeResolver:
         filters: Mapping[str, FilterValue] | None = None,
         report_context: tuple[str, Value] | None = None,
         collections: Sequence[str] | None = None,
+        *,
+        prefix: str = FILTERS,
     ) -> Scope:
         """The scope of a request: OR within a field, AND across fields and with ``report_context``.
 
-        ``collections``: only in these; None = in all.
+        ``collections``: only in these; None = in all. ``prefix``: what stands before a field where it was sent.
 
         Raises:
             InvalidRequestError: a field, type, value or collection is unknown, a list is empty, or nothing can
@@ -77,14 +82,14 @@ class ScopeResolver:
         for field, value in (filters or {}).items():
             if field not in self._fields:
                 raise InvalidRequestError.for_field(
-                    f"filters.{field}", f"unknown filter. Valid: {', '.join(self._fields)}.", self._fields
+                    f"{prefix}{field}", f"unknown filter. Valid: {', '.join(self._fields)}.", self._fields
                 )
-            conditions[field] = self._condition(f"filters.{field}", field, value)
+            conditions[field] = self._condition(f"{prefix}{field}", field, value)
         if report_context is not None:
             for field, condition in self._of_context(*report_context).items():
-                conditions[field] = _both(field, conditions.get(field), condition, CONTRADICTION)
+                conditions[field] = _both(f"{prefix}{field}", conditions.get(field), condition, CONTRADICTION)
         for field, condition in self._limit.conditions:
-            conditions[field] = _both(field, conditions.get(field), condition, OUTSIDE)
+            conditions[field] = _both(f"{prefix}{field}", conditions.get(field), condition, OUTSIDE)
         scope = replace(Scope.of(conditions), limit=self._limit.conditions, limit_collections=self._limit.collections)
         return scope.within(self._known_collections(collections))
 
@@ -135,11 +140,11 @@ class ScopeResolver:
         return found
 
 
-def _both(field: str, chosen: Condition | None, other: Condition, problem: str) -> Condition:
+def _both(name: str, chosen: Condition | None, other: Condition, problem: str) -> Condition:
     common = other if chosen is None else both(other, chosen)
     if common is None:
         valid = list(other.values) if isinstance(other, Values) else [other.to_json()]
-        raise InvalidRequestError.for_field(f"filters.{field}", problem, valid)
+        raise InvalidRequestError.for_field(name, problem, valid)
     return common
 
 
@@ -173,7 +178,8 @@ def _year(name: str, value: object) -> int:
 
 
 def _listed(values: Sequence[Value]) -> str:
-    return ", ".join(str(value) for value in values) or "none yet"
+    named = ", ".join(map(str, values[:MOST_VALID])) or "none yet"
+    return named if len(values) <= MOST_VALID else f"{named} and {len(values) - MOST_VALID:,} more"
 
 
 def nearest_scope(catalog: Catalog, scope: Scope, say: Say = in_english) -> str:

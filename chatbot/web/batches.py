@@ -72,7 +72,7 @@ def show(batch_id: str) -> Response:
 
 @batches.delete("/api/batches/<batch_id>")
 def cancel(batch_id: str) -> tuple[Response, int]:
-    """End it; what was answered stays."""
+    """End it, unless it has ended; what was answered stays."""
     batch = services().storage.batches.cancel(batch_id, caller().owner)
     return jsonify(batch_json(batch)), 202
 

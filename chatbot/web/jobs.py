@@ -27,6 +27,7 @@ from .access import caller, whose
 from .callbacks import callback_of
 from .library import inside_limit, may_change, own_record, require_known
 from .request import (
+    FILES,
     MOST_FILES,
     accept_files,
     digest_of,
@@ -43,6 +44,10 @@ from .services import services, wake_worker
 
 jobs = Blueprint("jobs", __name__)
 INGESTION_ID = re.compile(r"^[0-9a-f]{20,32}$")
+NOTHING_SENT = (
+    f"Send files in the field `{FILES}` of a form (multipart/form-data), or web addresses as a JSON object "
+    '(application/json): {"urls": ["https://..."]}.'
+)
 Choice = Literal["", "replace", "keep_both"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)[1:]
 
@@ -63,7 +68,7 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
                 file_id = services().storage.files.put(path, caller().owner)
             queued.append(IngestionFile("", "", PurePosixPath(name).name, identity, file_id=file_id, overrides=about))
         return _started(queued, callback)
-    body = json_object()
+    body = json_object(NOTHING_SENT)
     callback = callback_of(body)
     pages = web_pages(body.pop("url", None), body.pop("urls", None))
     services().storage.room.require(0)

@@ -50,7 +50,7 @@ def passage_of(chunk_id: str) -> Chunk:
 def query_scope(*, leave_out: Collection[str] = ()) -> Scope:
     """The query string's, within what the caller may see. Raises InvalidRequestError."""
     scopes = services().storage.scopes.inside(caller().limit)
-    return scopes.resolve(query_filters(leave_out=leave_out), collections=query_collections())
+    return scopes.resolve(query_filters(leave_out=leave_out), collections=query_collections(), prefix="")
 
 
 def may_see(chunk: Chunk) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -58,7 +59,8 @@ Query = Annotated[
     AfterValidator(_question_text),
     Field(json_schema_extra={"pattern": r"\S", "maxLength": QUERY_CHARACTERS}),
 ]
-Identifier = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+IDENTIFIER, ADDRESS = r"^[A-Za-z0-9_-]{1,64}$", r"^https?://"
+Identifier = Annotated[StrictStr, StringConstraints(pattern=IDENTIFIER)]
 FilterValue = StrictStr | StrictInt
 RangeEnd = Literal["gte", "lte"]
 Filter = FilterValue | Annotated[Sequence[FilterValue], Field(max_length=300)] | Mapping[RangeEnd, FilterValue]
@@ -87,14 +89,14 @@ class Attachment(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=one_of("url", "text"))
 
-    url: Annotated[StrictStr, StringConstraints(pattern=r"^https?://", max_length=2000)] | None = None
+    url: Annotated[StrictStr, StringConstraints(pattern=ADDRESS, max_length=2000)] | None = None
     name: Annotated[StrictStr, StringConstraints(min_length=1, max_length=120)] = "text.md"
     text: Annotated[StrictStr, StringConstraints(min_length=1, max_length=500_000)] | None = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Attachment:
         if (self.url is None) == (self.text is None):
-            raise ValueError("give either url or text")
+            raise PydanticCustomError("one_of_both", "give either url or text.")
         return self
 
 
@@ -235,6 +237,23 @@ INNER: Mapping[str, type[BaseModel]] = {
 """Fields of a question that are objects, or lists of them."""
 
 
+KINDS: Mapping[str, str] = {
+    "string_type": "text", "int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
+    "bool_type": "true or false", "list_type": "a list", "dict_type": "an object", "mapping_type": "an object",
+    "model_type": "an object",
+}  # fmt: skip
+"""What a value has to be, by pydantic's name for that it is not."""
+PROBLEMS: Mapping[str, str] = {
+    "missing": "is required.", "string_too_long": "must have at most {max_length} characters.",
+    "string_too_short": "must not be empty.", "too_long": "must have at most {max_length} entries.",
+    "too_short": "must not be empty.", "greater_than_equal": "must be {ge} or more.",
+    "less_than_equal": "must be {le} or less.",
+}  # fmt: skip
+"""What else is wrong with it; of what is too short the least is one, everywhere."""
+PATTERNS = {IDENTIFIER: "must be 1 to 64 letters, digits, _ or -.", ADDRESS: "must be an address, http(s)."}
+_QUOTED = re.compile(r"'([^']*)'")
+
+
 def parse(model: type[Body], body: Any) -> Body:
     """The body as ``model``.
 
@@ -247,9 +266,26 @@ def parse(model: type[Body], body: Any) -> Body:
         return model.model_validate(dict(body))
     except ValidationError as error:
         details = [_detail(model, problem) for problem in error.errors(include_url=False, include_input=False)]
-        unique = list({detail["field"]: detail for detail in details}.values())
+        unique = list(map(_merged, _by_field(details).values()))
         summary = "; ".join(f"{detail['field']}: {detail['message']}" for detail in unique)
         raise InvalidRequestError(summary, details=unique) from None
+
+
+def _by_field(details: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for detail in details:
+        found.setdefault(detail["field"], []).append(detail)
+    return found
+
+
+def _merged(details: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """One for a field: of what may be of several kinds, all of them; else the last."""
+    kinds = list(dict.fromkeys(detail.pop("kind", "") for detail in details))
+    if not all(kinds):
+        return details[-1]
+    if "a number" in kinds:
+        kinds = [kind for kind in kinds if kind != "a whole number"]
+    return {**details[-1], "message": f"must be {' or '.join(kinds)}."}
 
 
 def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
@@ -262,10 +298,21 @@ def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
         listed = f" Valid: {', '.join(valid)}." if valid else ""
         return {"field": field, "message": f"unknown field.{listed}", "valid_values": valid}
     if path[:1] == ["filters"] and len(path) > 1:
-        return {"field": ".".join(path[:2]), "message": "must be a value, a list of values or a range {gte, lte}"}
-    if problem["type"] == "model_type":
-        return {"field": field, "message": "must be an object."}
-    return {"field": field, "message": str(problem["msg"])}
+        return {"field": ".".join(path[:2]), "message": "must be a value, a list of values or a range {gte, lte}."}
+    if kind := KINDS.get(problem["type"]):
+        return {"field": field, "message": f"must be {kind}.", "kind": kind}
+    return {"field": field, **_said(problem)}
+
+
+def _said(problem: Any) -> dict[str, Any]:
+    """What pydantic found, as this API says it."""
+    type, about = problem["type"], problem.get("ctx", {})
+    if type == "literal_error":
+        valid = _QUOTED.findall(about["expected"])
+        return {"message": f"unknown. Valid: {', '.join(valid)}.", "valid_values": valid}
+    if type == "string_pattern_mismatch":
+        return {"message": PATTERNS[about["pattern"]]}
+    return {"message": PROBLEMS[type].format(**about) if type in PROBLEMS else str(problem["msg"])}
 
 
 def _inner(model: type[BaseModel], path: Sequence[str]) -> type[BaseModel]:

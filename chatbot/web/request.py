@@ -50,11 +50,15 @@ def json_body() -> Any:
         return None
 
 
-def json_object() -> dict[str, Any]:
-    """The current request's JSON object, all of it text that can be stored. Raises InvalidRequestError."""
+def json_object(instead: str = NO_OBJECT) -> dict[str, Any]:
+    """The current request's JSON object, all of it text that can be stored.
+
+    Raises:
+        InvalidRequestError: there is none, which says ``instead``; or half a character.
+    """
     body = json_body()
     if not isinstance(body, dict):
-        raise InvalidRequestError(NO_OBJECT)
+        raise InvalidRequestError(instead)
     try:
         json.dumps(body, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -182,7 +186,7 @@ def form_json(field: str) -> Any:
     try:
         return json.loads(request.form.get(field, ""))
     except (ValueError, RecursionError):
-        message = "must be what is else sent as application/json: the JSON body, as text."
+        message = "must be JSON: the text of the body that is sent as application/json where there are no files."
         raise InvalidRequestError.for_field(field, message) from None
 
 
@@ -204,7 +208,7 @@ def query_filters(*, leave_out: Collection[str] = ()) -> dict[str, Any]:
         else:
             filters[name] = values
     for field in filters.keys() & ranges.keys():
-        raise InvalidRequestError.for_field(f"filters.{field}", "takes values or a range, not both.")
+        raise InvalidRequestError.for_field(field, "takes values or a range, not both.")
     return {**filters, **ranges}
 
 

@@ -296,6 +296,16 @@ class TestStillIndexing:
         assert raised.value.retry_after == 3
         assert server.requests == []
 
+    @pytest.mark.usefixtures("pending")
+    def test_those_of_no_country_are_not_counted_to_one(self, services, tmp_path) -> None:
+        """A question for Chad searches the yearly reviews too, but they are no reports for Chad."""
+        path = write_report(tmp_path / "pending", "# 2023 in review\n\nA long year.", "review")
+        document = make_document(Source(path, "review", metadata={"year": 2023}), loader_for(path).load(path))
+        assert services.ingesting.ingestor.register(document)
+        asked = replace(question(), scope=Scope().having("country_name", ["Chad"], or_none=True))
+        with pytest.raises(IngestingError, match=r"The reports for Chad are still being indexed: 1 of 1 to go"):
+            run(services, asked)
+
     @pytest.mark.usefixtures("pending", "kenya")
     def test_what_is_ready_is_answered_meanwhile(self, services, server) -> None:
         events = run(services, question())

@@ -288,6 +288,8 @@ def test_embedded_database_needs_no_indexes(tmp_path: Path) -> None:
 
     assert problems(findings) == {"no_language_model"}
     assert "indexes" not in {finding.area for finding in findings}
+    (database,) = (finding.message for finding in findings if finding.area == "database")
+    assert database == f"embedded database report-chat.sqlite in {tmp_path}"
 
 
 @pytest.mark.parametrize(("host", "found"), [("127.0.0.1", set()), ("0.0.0.0", {"open_to_all"})])

@@ -127,11 +127,11 @@ class TestList:
             ({"offset": "-1"}, "offset"),
             ({"offset": "9" * 5000}, "offset"),
             ({"status": "fine"}, "status"),
-            ({"year": "soon"}, "filters.year"),
-            ({"year": "1800"}, "filters.year"),
-            ({"year": "9" * 5000}, "filters.year"),
-            ({"country_name": "Narnia"}, "filters.country_name"),
-            ({"colour": "red"}, "filters.colour"),
+            ({"year": "soon"}, "year"),
+            ({"year": "1800"}, "year"),
+            ({"year": "9" * 5000}, "year"),
+            ({"country_name": "Narnia"}, "country_name"),
+            ({"colour": "red"}, "colour"),
         ],
     )
     def test_what_is_wrong_is_named(self, client: FlaskClient, asked: dict[str, str], field: str) -> None:
@@ -208,7 +208,7 @@ class TestEdit:
         response = client.patch(f"/api/documents/{document_id}", json=fields)
         assert response.status_code == 200, response.get_data(as_text=True)
         found: dict[str, Any] = response.get_json()
-        assert {**get(client, document_id), "updated_at": ""} == {**found, "updated_at": ""}
+        assert get(client, document_id) == found
         return found
 
     @pytest.mark.parametrize(
@@ -237,11 +237,17 @@ class TestEdit:
         same = DOCUMENT - {field, "updated_at", *follows.get(field, ())}
         assert {name: after[name] for name in same} == {name: before[name] for name in same}
 
+    def test_the_answer_has_the_time_of_the_change(self, client: FlaskClient, uploaded: str) -> None:
+        rows = client.application.extensions["services"].storage.database["documents"]
+        rows.update_one({"_id": uploaded}, {"$set": {"updated_at": "2020-01-01T00:00:00+00:00"}})
+        found = self.edit(client, uploaded, country_name="Mali", year=2020)
+        assert found["updated_at"] > "2020-01-02"
+
     def test_the_passages_follow(self, client: FlaskClient, uploaded: str) -> None:
         self.edit(client, uploaded, title="Renamed", country_name="Mali", year=2020)
         hits = client.post("/api/search", json={"query": "population", "filters": {"year": 2020}}).get_json()["hits"]
         assert {(hit["title"], hit["country_name"], hit["year"]) for hit in hits} == {("Renamed", "Mali", 2020)}
-        assert fields_of(client.get("/api/documents?country_name=Kenya")) == ["filters.country_name"]
+        assert fields_of(client.get("/api/documents?country_name=Kenya")) == ["country_name"]
 
     def test_a_report_of_a_year_and_no_country_is_a_yearly_review(self, client: FlaskClient, uploaded: str) -> None:
         assert self.edit(client, uploaded, country_name=None, year=2020, title="World")["type"] == "year_in_review"

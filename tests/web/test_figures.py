@@ -85,8 +85,8 @@ class TestFigures:
         ("asked", "field"),
         [
             ("format=xlsx", "format"),
-            ("country_name=Narnia", "filters.country_name"),
-            ("country=Kenya", "filters.country"),
+            ("country_name=Narnia", "country_name"),
+            ("country=Kenya", "country"),
             ("indicator=inflaton+rate", "indicator"),
             ("year=now", "year"),
             ("limit=0", "limit"),

@@ -37,6 +37,11 @@ def many_passages(client: FlaskClient) -> TestResponse:
     return upload(client, ("long.md", LONG), chunk_size="100", on_conflict="replace")
 
 
+def test_nothing_sent_is_told_both_ways(client: FlaskClient) -> None:
+    message = error_of(client.post("/api/documents"), 400)["message"]
+    assert message.startswith("Send files in the field `files` of a form (multipart/form-data), or web addresses")
+
+
 class TestFiles:
     def test_several_files_are_one_job_and_a_damaged_one_fails_alone(self, client: FlaskClient) -> None:
         started = upload(client, (KENYA, KENYA_2023), ("bad.pdf", BROKEN_PDF), ("prices.csv", MALI_CSV), type="mixed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -146,6 +147,30 @@ def test_a_wrong_field_is_named(client: FlaskClient, path: str, fields: dict[str
         assert error_of(response, 400, code)["details"][0]["field"] == named_field
     else:
         assert fields_of(response) == [named_field]
+        assert not re.search("Input should|Value error|Field required|should (?:have|match)", response.text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"filters": []}, "must be an object."),
+        ({"budget": {"seconds": "x"}}, "must be a number."),
+        ({"report_context": {"type": "country", "value": []}}, "must be text or a whole number."),
+        ({"cache": 1}, "must be true or false."),
+        ({"limit": 51}, "must be 50 or less."),
+        ({"conversation_id": "a b"}, "must be 1 to 64 letters, digits, _ or -."),
+        ({"language": "xx"}, "unknown. Valid: en, es, fr."),
+        ({"attachments": [{}]}, "give either url or text."),
+        ({"attachments": [{"url": "ftp://x"}]}, "must be an address, http(s)."),
+        ({"previous_messages": [{"role": "user"}]}, "is required."),
+        ({"previous_messages": [{"role": "user", "content": "x" * 20_001}]}, "must have at most 20000 characters."),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_plain_sentence(
+    client: FlaskClient, fields: dict[str, object], message: str
+) -> None:
+    (detail,) = error_of(client.post("/query", json={"query": QUESTION, **fields}), 400)["details"]
+    assert detail["message"] == message
 
 
 def test_every_wrong_field_is_named_at_once(client: FlaskClient) -> None:

@@ -6,6 +6,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from chatbot.services import Services
+from tests.conftest import AddReport
 from tests.web.conftest import QUESTION, error_of, fields_of
 from tests.web.contract import HIT
 
@@ -120,20 +121,31 @@ class TestFacets:
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [
-        ("?planet=x", "filters.planet"),
-        ("?country_name=Narnia", "filters.country_name"),
-        ("?country_name=", "filters.country_name"),
-        ("?country_name[$ne]=x", "filters.country_name[$ne]"),
-        ("?year=soon", "filters.year"),
-        ("?year=1999", "filters.year"),
-        ("?year.gte=soon", "filters.year.gte"),
-        ("?country_name.gte=A", "filters.country_name"),
-        ("?year=2023&year.gte=2021", "filters.year"),
-        ("?year.gte=2021&year=2023", "filters.year"),
+        ("?planet=x", "planet"),
+        ("?country_name=Narnia", "country_name"),
+        ("?country_name=", "country_name"),
+        ("?country_name[$ne]=x", "country_name[$ne]"),
+        ("?year=soon", "year"),
+        ("?year=1999", "year"),
+        ("?year.gte=soon", "year.gte"),
+        ("?country_name.gte=A", "country_name"),
+        ("?year=2023&year.gte=2021", "year"),
+        ("?year.gte=2021&year=2023", "year"),
     ],
 )
 def test_a_wrong_argument_is_named(client: FlaskClient, path: str, arguments: str, field: str) -> None:
     assert fields_of(client.get(path + arguments)) == [field]
+
+
+def test_a_message_lists_some_of_many_values_and_the_details_all(client: FlaskClient, add_report: AddReport) -> None:
+    for number in range(20):
+        add_report(f"# Report number {number}\n\nA text.", f"report-{number}")
+    error = error_of(client.get("/api/reports?document_name=Narnia"), 400)
+    (detail,) = error["details"]
+    assert len(detail["valid_values"]) == 22
+    assert error["message"].startswith("document_name: unknown document_name: 'Narnia'. Valid: Kenya: Country Report")
+    assert error["message"].endswith("and 10 more.")
+    assert error["message"].count("Report") == 12
 
 
 class TestChunk:
