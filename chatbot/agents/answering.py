@@ -19,13 +19,13 @@ from ..retrieval.relevance import Verdict, best_score
 from ..retrieval.scope import describe, nearest_scope, selectable_collections
 from ..retrieval.subjects import missing_figures
 from ..schema import (
+    Answer,
     AnswerEvent,
     Context,
     DocumentRecord,
     Event,
     Prompt,
     Question,
-    Scope,
     ScopeSummary,
     SearchHit,
     SourcesEvent,
@@ -144,7 +144,7 @@ def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
     scope = yield from open_scope(run)
     if scope is None:
         return None
-    if not scope.documents and not run.question.scope and not run.resources.catalog.holdings(Scope()).documents:
+    if not scope.documents and not run.question.scope and _is_library_empty(run):
         yield from answer_empty(run, scope, ())  # an empty database: there is nothing to plan for
         return None
     yield from choose_collections(run)
@@ -243,7 +243,12 @@ def answer_from(
     done = yield from write_answer(run, context, way)
     text, below = way.finish(done.text, done.context)
     answer = conclude(run, scope, note + text, hits, done.context, truncated=done.truncated).answer
-    yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, below]))))
+    yield AnswerEvent(with_below(answer, below))
+
+
+def with_below(answer: Answer, text: str) -> Answer:
+    """The answer with what is said below it and held to no passage."""
+    return replace(answer, response="\n\n".join(filter(None, [answer.response, text])))
 
 
 def answer_research(
@@ -276,8 +281,7 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
         yield conclude(run, scope, done.text, closest, Context(), truncated=done.truncated)
         return
     searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
-    is_library_empty = not run.resources.catalog.holdings(run.question.scope.widest()).documents
-    if is_library_empty and not run.question.attachments:
+    if _is_library_empty(run) and not run.question.attachments:
         text = run.say(NO_REPORTS)
     else:
         text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
@@ -289,6 +293,10 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
             [f"{run.why_stopped} {run.say('Nothing was found until then.')}", *([text] if closest else [])]
         )
     yield from _said(run, text, scope, closest)
+
+
+def _is_library_empty(run: AgentRun) -> bool:
+    return not run.resources.catalog.holdings(run.question.scope.widest()).documents
 
 
 def _is_not_understood(run: AgentRun) -> bool:

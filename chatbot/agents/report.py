@@ -46,6 +46,7 @@ from .answering import (
     note_left_out,
     open_research,
     quotations,
+    with_below,
     write_answer,
 )
 from .budget import SecondsUsedUpError
@@ -181,7 +182,7 @@ class ReportAgent(BaseAgent):
         answer = conclude(run, scope, body, hits, context, truncated=sections.truncated).answer
         if sources := _sources(answer, run.say):
             yield TokenEvent(f"\n\n{sources}")
-        yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, sources]))))
+        yield AnswerEvent(with_below(answer, sources))
 
 
 class Sections:

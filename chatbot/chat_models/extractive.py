@@ -216,6 +216,7 @@ def _lines(numbers: Sequence[int]) -> list[int]:
 
 def _best(found: Sequence[Statement], scores: _Scores) -> list[Statement]:
     """Those that are quoted, the best first; a further line of a series where no other is nearly as good."""
+    said, series = list(map(_said, found)), list(map(_series, found))
     left = {place: float(score) for place, score in enumerate(scores) if score >= scores.max() - FURTHER}
     chosen: list[Statement] = []
     while left and len(chosen) < MOST:
@@ -223,9 +224,9 @@ def _best(found: Sequence[Statement], scores: _Scores) -> list[Statement]:
         del left[place]
         chosen.append(found[place])
         for other in list(left):
-            if _said(found[other]) == _said(found[place]):
+            if said[other] == said[place]:
                 del left[other]
-            elif _series(found[other]) == _series(found[place]):
+            elif series[other] == series[place]:
                 left[other] -= REPEATED
     return chosen
 

@@ -21,7 +21,7 @@ _SOURCE_LINE = re.compile(
 """Says where something comes from, and nothing itself."""
 _NAME = re.compile(r"[^,;:.!?\d]+")
 _LABEL = re.compile(r"([^\W\d_a-z][^:]{0,79}?): ")
-_BULLET = re.compile(r"^[-*•]\s+")
+BULLET = re.compile(r"^[-*•]\s+")
 _CLAUSE_END = re.compile(r"(?<=;)\s+")
 
 
@@ -57,7 +57,7 @@ def _statements(passage: Passage) -> Iterator[Statement]:
     chunk = passage.hit.chunk
     heading, label = chunk.heading, ""
     for number, block in enumerate(chunk.text.split("\n\n")):
-        lines = [_BULLET.sub("", line.strip()) for line in block.splitlines()]
+        lines = [BULLET.sub("", line.strip()) for line in block.splitlines()]
         if number and len(lines) > 1 and _is_name(lines[0]):
             heading, label, lines = lines[0], "", lines[1:]
         for line in lines:

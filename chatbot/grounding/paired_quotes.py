@@ -10,16 +10,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..chat_models.statements import BULLET, MOST_WORDS
 from ..schema import Chunk, Condition, Passage, Quotation
+from ..schema.figures import ReportedFigure
 from .figure_list import figures_of, heading_of
 
 Terms = Callable[[str], Sequence[str]]
 """The words of a text that have a meaning of their own."""
-MOST_WORDS = 8
-"""Of a label; where there are more it is prose."""
 UNRANKED = 3
 """The place of what is among none of a side's quotations."""
-_BULLET = re.compile(r"^[-*•]\s+")
 _LABEL = re.compile(r"\W*([^:;.?!“”]{1,80}?)\s*:(?=\s)")
 _ROW = re.compile(r"[^:;]{1,40}: ([^;]+);")
 """A row of a table: "Item: total; Value: 58,246,378"; its first cell is the label."""
@@ -145,20 +144,21 @@ def _row(
 def _lines(side: Sources) -> Iterator[_Line]:
     """Those quoted, then all lines under the headings of its passages: of its year, of the newest edition first."""
     chunks = {one.number: one.hit.chunk for one in side.passages}
+    figures = {number: list(figures_of(chunk)) for number, chunk in chunks.items()}
     for quote in side.quotes:
-        yield _line(quote, chunks[quote.number])
+        yield _line(quote, chunks[quote.number], figures[quote.number])
     rest = [
-        _line(Quotation(number, _where(chunk), text), chunk)
+        _line(Quotation(number, _where(chunk), text), chunk, figures[number])
         for number, chunk in sorted(chunks.items(), key=lambda one: _edition(one[1]), reverse=True)
-        for text in filter(None, (_BULLET.sub("", line.strip()) for line in chunk.text.splitlines()))
+        for text in filter(None, (BULLET.sub("", line.strip()) for line in chunk.text.splitlines()))
         if heading_of(chunk) and not _is_heading(text, chunk)
     ]
     yield from sorted(rest, key=lambda line: side.year is not None and str(side.year) not in line.quotation.text)
 
 
-def _line(quote: Quotation, chunk: Chunk) -> _Line:
+def _line(quote: Quotation, chunk: Chunk, figures: Sequence[ReportedFigure]) -> _Line:
     heading = heading_of(chunk)
-    dated = (f.year for f in figures_of(chunk) if f.year and f.text in quote.text and str(f.year) in quote.text)
+    dated = (f.year for f in figures if f.year and f.text in quote.text and str(f.year) in quote.text)
     thing = Thing(heading.casefold(), _label(quote.text, heading))
     return _Line(quote, thing, next(dated, None), _edition(chunk))
 

@@ -16,7 +16,7 @@ from ..grounding.context import texts_of, wider_text
 from ..grounding.figure_list import listed_figures
 from ..ingestion.pipeline import passages
 from ..repositories.report_index import is_inside
-from ..schema import SUMMARY_ORDINAL, AnswerEvent, Chunk, Question, Scope, SearchHit, StepEvent
+from ..schema import AnswerEvent, Chunk, Question, Scope, SearchHit, StepEvent
 from ..schema.access import Caller
 from ..serialization import citation_json, figure_json, hit_json, report_json, scope_json
 from ..services import Services
@@ -222,7 +222,7 @@ class Toolbox:
         if record is None or not is_inside(record, self.who.limit):
             raise NotFoundError(f"There is no report {document_id[:64]!r}.")
         chunks = passages(self.services.vectors.store, record, offset=0, limit=record.chunks + 1)
-        read = [chunk for chunk in chunks if chunk.ordinal != SUMMARY_ORDINAL]  # which was not read but made
+        read = [chunk for chunk in chunks if not chunk.is_summary]
         return f"# {record.title}\n\n" + "\n\n".join(texts_of(read))
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from ..protocols import Catalog, Store
 from ..questions.comparisons import OF_A_CHAPTER
-from ..schema import SECTION_SEPARATOR, SUMMARY_ORDINAL, Chunk, Scope
+from ..schema import SECTION_SEPARATOR, Chunk, Scope
 
 MOST = 8
 SAME_STEM = 5
@@ -26,7 +26,7 @@ def newest_reports(scope: Scope, catalog: Catalog, store: Store) -> list[Chunk]:
     reports = (record for record in ready if str(record.metadata.get("year", "")) == newest)
     ids = (chunk_id for record in reports for chunk_id in record.chunk_ids())
     chunks = store.get(list(islice(ids, MOST_PASSAGES)))
-    return [chunk for chunk in chunks if chunk.ordinal != SUMMARY_ORDINAL]
+    return [chunk for chunk in chunks if not chunk.is_summary]
 
 
 def of_chapter(topic: str, chunks: Sequence[Chunk], terms: Callable[[str], Sequence[str]]) -> list[Chunk]:

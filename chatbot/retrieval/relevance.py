@@ -88,21 +88,21 @@ class Judge:
         is_placeless = self.catalog.values(COUNTRY, scope.widest()) and not mentions.countries and not scope
         topic = remove_names(question, [*mentions.countries, *mentions.every_year])
         telling = [word for word in dict.fromkeys(_WORD.findall(topic)) if word.lower() not in OF_ANY_QUESTION]
-        doubts = 0.5 if is_placeless else 0.0
-        if not telling or self._unsaid(telling, hits[:1]):
-            doubts += self._of_headings(hits)
-        return doubts + self._of_words(telling, hits, scope.widest())
-
-    def _unsaid(self, words: Sequence[str], hits: Sequence[SearchHit]) -> list[str]:
         terms = analyzer(self.language).terms
-        said = {term for hit in hits for term in terms(hit.chunk.search_text)}
-        return [word for word in words if not said.issuperset(terms(word))]
+        said = set(terms(hits[0].chunk.search_text))
+        unsaid = [word for word in telling if not said.issuperset(terms(word))]
+        doubts = 0.5 if is_placeless else 0.0
+        if not telling or unsaid:
+            doubts += self._of_headings(hits)
+        if unsaid:
+            said.update(*(terms(hit.chunk.search_text) for hit in hits[1:]))
+            unsaid = [word for word in unsaid if not said.issuperset(terms(word))]
+        return doubts + self._of_words(telling, unsaid, scope.widest())
 
-    def _of_words(self, telling: Sequence[str], hits: Sequence[SearchHit], library: Scope) -> float:
+    def _of_words(self, telling: Sequence[str], unsaid: Sequence[str], library: Scope) -> float:
         """A doubt where a word is in no passage of the library, half where that is small; else the share of those
-        that no hit has. ``library``: all that who asks may see.
+        that are ``unsaid``, in no hit. ``library``: all that who asks may see.
         """
-        unsaid = self._unsaid(telling, hits)
         if all(self.store.keyword_search(word, top_k=1, scope=library) for word in unsaid[:MOST_LOOKED_UP]):
             return len(unsaid) / max(len(telling), 1)
         return 1.0 if self.catalog.holdings(library).chunks >= LARGE else 0.5

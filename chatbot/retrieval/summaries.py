@@ -8,7 +8,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..protocols import Store
-from ..schema import SUMMARY_ORDINAL, Chunk, DocumentRecord, SearchHit
+from ..schema import Chunk, DocumentRecord, SearchHit
 from ..text import Analyzer, sentences
 from .pipeline import with_rank
 
@@ -41,8 +41,7 @@ def without_summaries(
     found = {hit.chunk.id: hit for hit in hits}
     placed: dict[str, SearchHit] = {}
     for hit in hits:
-        is_summary = hit.chunk.ordinal == SUMMARY_ORDINAL
-        for chunk in (_sources(hit.chunk, query, store, analyzer) if is_summary else []) or [hit.chunk]:
+        for chunk in (_sources(hit.chunk, query, store, analyzer) if hit.chunk.is_summary else []) or [hit.chunk]:
             placed.setdefault(chunk.id, found.get(chunk.id) or replace(hit, chunk=chunk))
     return with_rank([*placed.values()][:top_k])
 
@@ -86,9 +85,7 @@ def _said_from(summary: Chunk, store: Store, analyzer: Analyzer) -> list[Said]:
     passages = [
         (chunk.id, {*analyzer.terms(chunk.search_text)})
         for chunk in sorted(store.stored(summary.document_id)[0], key=lambda chunk: chunk.ordinal)
-        if chunk.ordinal != SUMMARY_ORDINAL
-        and Chunk.version_of(chunk.id) == version
-        and chunk.metadata == summary.metadata
+        if not chunk.is_summary and Chunk.version_of(chunk.id) == version and chunk.metadata == summary.metadata
     ]
     found = list[Said]()
     for text in sentences(summary.text):

@@ -241,6 +241,11 @@ class Chunk:
         return "\n".join(part for part in (self.title, self.section, self.text) if part)
 
     @property
+    def is_summary(self) -> bool:
+        """Whether it was made of the report, and not read."""
+        return self.ordinal == SUMMARY_ORDINAL
+
+    @property
     def heading(self) -> str:
         """The innermost of its section; "" without any."""
         return self.section.rpartition(SECTION_SEPARATOR)[2]

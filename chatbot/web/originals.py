@@ -9,7 +9,7 @@ from flask import Blueprint, Response, jsonify, request
 from ..errors import InvalidRequestError, NotFoundError
 from ..grounding.context import texts_of
 from ..ingestion.pipeline import passages
-from ..schema import SUMMARY_ORDINAL, DocumentRecord, SearchHit
+from ..schema import DocumentRecord, SearchHit
 from ..serialization import source_json
 from .library import passage_of, record_of
 from .request import disposition, query_number
@@ -58,7 +58,7 @@ def text(document_id: str) -> Response:
     offset = max(0, _place(record, around) - BEFORE) if around else query_number("offset", 0)
     one = min(offset, 1)  # before the first, to see what is said twice
     found = passages(services().vectors.store, record, offset=offset - one, limit=limit + one)
-    read = [chunk for chunk in found if chunk.ordinal != SUMMARY_ORDINAL]  # which was not read but made
+    read = [chunk for chunk in found if not chunk.is_summary]
     texts = zip(read, texts_of(read), strict=True)
     parts = [{**source_json(SearchHit(chunk)), "text": own} for chunk, own in texts][one:]
     return jsonify({"parts": parts, "offset": offset, "total": record.chunks})
@@ -68,4 +68,4 @@ def _place(record: DocumentRecord, chunk_id: str) -> int:
     found = passage_of(chunk_id)
     if found.document_id != record.id:
         raise NotFoundError(f"There is no passage {chunk_id[:200]!r} in {record.title!r}.")
-    return 0 if found.ordinal == SUMMARY_ORDINAL else found.ordinal
+    return 0 if found.is_summary else found.ordinal
