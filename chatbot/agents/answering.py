@@ -43,6 +43,7 @@ CLOSEST = "The reports do not seem to say this itself. The closest found:"
 NOT_ENGLISH = (
     "The question does not seem to be in English, the only language that is searched in here. Ask it in English."
 )
+NO_REPORTS = "There are no reports in here yet: add some to the knowledge base, then ask again."
 INSTEAD = "Quoted from the reports instead:"
 PromptMaker = Callable[[Question, Context], Prompt]
 Quoting = Callable[[Context], str]
@@ -271,6 +272,9 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
     general = run.resources.settings.on_empty == "general" and not run.spending.stops_answer()
     if general and (done := (yield from _general(run))) is not None:
         yield conclude(run, scope, done.text, closest, Context(), truncated=done.truncated)
+        return
+    if not run.resources.catalog.holdings(scope.scope.widest()).documents:
+        yield from _said(run, run.say(NO_REPORTS), scope, ())
         return
     searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
     text = _missing_figures(run, closest) or not_found(searched, closest, run.say)

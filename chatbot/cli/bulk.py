@@ -22,6 +22,7 @@ from ..serialization import answer_json, answer_row, csv_text
 from ..services import Services
 from ..web.payloads import ChatRequest, parse
 from . import progress_bar
+from .ask import require_reports
 
 Row = dict[str, Any]
 QUESTION = ("question", "query")
@@ -35,10 +36,12 @@ def answer_table(services: Services, fields: dict[str, Any], source: Path, targe
 
     Raises:
         LoadError: a file is none of these tables.
+        NotFoundError: there is nothing to answer from.
         BudgetExhaustedError: today's tokens are used up; what was answered is kept.
     """
     writer = _writer(target)
     questions = list(_questions(source, services.settings.filter_fields))
+    require_reports(services)
     answered = {_key(row): row for row in writer.read(target) if not row.get("error")}
     rows: list[Row] = []
     left, written = [row for row in questions if _key(row) not in answered], time.monotonic()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.agents import AGENTS
-from chatbot.agents.answering import CLOSEST, NOT_ENGLISH
+from chatbot.agents.answering import CLOSEST, NO_REPORTS, NOT_ENGLISH
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError, ChatModelError, IngestingError, UnknownNameError
 from chatbot.ingestion.pipeline import Registration
@@ -273,7 +273,8 @@ class TestNothingThere:
     def test_without_reports_it_says_so(self, services, server, on_empty) -> None:
         with policy(services, on_empty, floor=0.0) as opened:
             found = answer(run(opened, question()))
-        assert found.response == "The reports searched (all reports) do not seem to answer this question."
+        assert found.response == NO_REPORTS
+        assert not found.answered
         assert server.requests == []
 
 

@@ -42,6 +42,11 @@ def test_help_has_an_example_of_the_command(run: Run, path: tuple[str, ...]) -> 
     assert re.search(rf"Example: python -m chatbot {' '.join(path)}\b", text)
 
 
+def test_two_examples_are_two_lines(run: Run) -> None:
+    lines = [line.strip() for line in run("ask", "--help").out.splitlines()]
+    assert sum(line.startswith("Example:") for line in lines) == 2
+
+
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_every_option_has_a_help_text(path: tuple[str, ...]) -> None:
     options = [parameter for parameter in COMMANDS[path].params if isinstance(parameter, click.Option)]
