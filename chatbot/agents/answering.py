@@ -43,7 +43,9 @@ CLOSEST = "The reports do not seem to say this itself. The closest found:"
 NOT_ENGLISH = (
     "The question does not seem to be in English, the only language that is searched in here. Ask it in English."
 )
-NO_REPORTS = "There are no reports in here yet: add some to the knowledge base, then ask again."
+NO_REPORTS = (
+    "There are no reports yet. Add some to the knowledge base, on its page or with `python -m chatbot ingest FILES`."
+)
 INSTEAD = "Quoted from the reports instead:"
 PromptMaker = Callable[[Question, Context], Prompt]
 Quoting = Callable[[Context], str]

@@ -12,10 +12,10 @@ import click
 
 from ..cancellation import Cancellation
 from ..conversation.service import Place, Saved
-from ..errors import ChatbotError, NotFoundError
+from ..errors import ChatbotError
 from ..grounding.wording import NumberedStream
 from ..retrieval.scope import describe
-from ..schema import Answer, Scope, SourcesEvent, StepEvent, TokenEvent, Unsupported
+from ..schema import Answer, SourcesEvent, StepEvent, TokenEvent, Unsupported
 from ..schema.access import ANYBODY
 from ..schema.chat import question_problem
 from ..serialization import answer_json
@@ -24,10 +24,6 @@ from ..text import count_of
 from ..web.payloads import ChatRequest, parse
 
 ENDS = ("exit", "quit")
-NO_REPORTS = (
-    "There are no reports yet. `python -m chatbot ingest FILES` reads yours; "
-    "`python -m chatbot serve` begins with the samples."
-)
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -97,7 +93,6 @@ def ask(services: Services, /, question: str | None, source: Path | None, target
         assert target is not None
         answer_table(services, fields, source, target)
     else:
-        require_reports(services)
         _answer(services, {**fields, "query": question}, as_json=as_json)
 
 
@@ -107,10 +102,11 @@ def ask(services: Services, /, question: str | None, source: Path | None, target
 def chat(services: Services, /, **options: Any) -> None:
     """Ask one question after the other, each understood with those before, until `exit`.
 
-    Questions are read from standard input, a line each. Example: python -m chatbot chat --country Kenya
+    Questions are read from standard input, a line each.
+
+    Example: python -m chatbot chat --country Kenya
     """
     services, fields, as_json = _read(services, options)
-    require_reports(services)
     while (line := _line()) is not None:
         try:
             fields["conversation_id"] = _answer(services, {**fields, "query": line}, as_json=as_json)
@@ -143,12 +139,6 @@ def _read(services: Services, options: dict[str, Any]) -> tuple[Services, dict[s
         services = click.get_current_context().with_resource(Services(services.settings.override(**changed)))
     filters = {name: values for name, values in chosen.items() if values}
     return services, {"collections": list(options.pop("collection")) or None, "filters": filters, **options}, as_json
-
-
-def require_reports(services: Services) -> None:
-    """Raises NotFoundError: there is nothing to answer from, unless general knowledge will do (ON_EMPTY)."""
-    if services.settings.on_empty != "general" and not services.storage.documents.holdings(Scope()).documents:
-        raise NotFoundError(NO_REPORTS)
 
 
 def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str:

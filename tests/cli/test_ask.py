@@ -38,14 +38,6 @@ def test_json_has_exactly_the_fields_of_the_contract(loaded: Run) -> None:
     assert set(trace["usage"]) == USAGE
 
 
-@pytest.mark.parametrize("command", ["ask", "chat"])
-def test_without_reports_the_ways_to_some_are_named(run: Run, command: str) -> None:
-    result = run(command, *([QUESTION] if command == "ask" else []))
-    assert result.status == 1
-    assert "There are no reports yet. `python -m chatbot ingest FILES` reads yours" in result.err
-    assert run("ask", QUESTION, ON_EMPTY="general").status == 0
-
-
 def test_the_answer_stays_inside_its_scope(loaded: Run) -> None:
     body = ask(loaded, "--country", "KE", "--year", "2023")
     assert body["answered"] is True
@@ -126,6 +118,14 @@ def test_space_around_a_question_does_not_count(loaded: Run) -> None:
     result = loaded("ask", f" {QUESTION:4000}\n", "--json")
     assert result.status == 0, result.err
     assert json.loads(result.out)["trace"]["query"] == QUESTION
+
+
+def test_an_empty_database_says_so_and_how_to_add_reports(run: Run) -> None:
+    body = ask(run)
+    assert body["answered"] is False
+    assert body["trace"]["hits"] == []
+    assert body["response"].startswith("There are no reports yet.")
+    assert "python -m chatbot ingest FILES" in run("ask", QUESTION).out
 
 
 def test_the_scope_of_the_question_is_applied_when_asked_for(loaded: Run) -> None:

@@ -42,9 +42,10 @@ def test_help_has_an_example_of_the_command(run: Run, path: tuple[str, ...]) -> 
     assert re.search(rf"Example: python -m chatbot {' '.join(path)}\b", text)
 
 
-def test_two_examples_are_two_lines(run: Run) -> None:
-    lines = [line.strip() for line in run("ask", "--help").out.splitlines()]
-    assert sum(line.startswith("Example:") for line in lines) == 2
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_each_example_is_a_paragraph_of_its_own(run: Run, path: tuple[str, ...]) -> None:
+    text = run(*path, "--help").out
+    assert len(re.findall(r"\n\n *Example:", text)) == text.count("Example:")
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
