@@ -43,9 +43,7 @@ CLOSEST = "The reports do not seem to say this itself. The closest found:"
 NOT_ENGLISH = (
     "The question does not seem to be in English, the only language that is searched in here. Ask it in English."
 )
-NO_REPORTS = (
-    "There are no reports yet. Add some to the knowledge base, on its page or with `python -m chatbot ingest FILES`."
-)
+NO_REPORTS = "There are no reports yet. Add some in the knowledge base, or with: python -m chatbot ingest FILES"
 INSTEAD = "Quoted from the reports instead:"
 PromptMaker = Callable[[Question, Context], Prompt]
 Quoting = Callable[[Context], str]
@@ -61,8 +59,8 @@ class WritingPlan:
 
     prompt: PromptMaker = prompt_for
     quoting: Quoting | None = None
-    finish: Callable[[str, Context], str] = lambda text, context: text
-    """What is done to the text once it is complete."""
+    finish: Callable[[str, Context], tuple[str, str]] = lambda text, context: (text, "")
+    """What is done to the text once it is complete, and what is said below it without being held to the passages."""
 
 
 def quotations(
@@ -135,8 +133,9 @@ def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
     scope = _summary(question, catalog)
     if not question.scope or scope.documents:
         return scope
-    text = f"There is no report for {describe(question.scope)}. {nearest_scope(catalog, question.scope)}"
-    yield from answer_text(run, escape_markdown(text), scope)
+    offer = nearest_scope(catalog, question.scope, run.say)
+    nothing = run.say("There is no report for {names}.", names=describe(question.scope, run.say))
+    yield from answer_text(run, escape_markdown(f"{nothing} {offer}"), scope)
     return None
 
 
@@ -242,8 +241,9 @@ def answer_from(
     if note:
         yield TokenEvent(note)
     done = yield from write_answer(run, context, way)
-    response = note + way.finish(done.text, done.context)
-    yield conclude(run, scope, response, hits, done.context, truncated=done.truncated)
+    text, below = way.finish(done.text, done.context)
+    answer = conclude(run, scope, note + text, hits, done.context, truncated=done.truncated).answer
+    yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, below]))))
 
 
 def answer_research(
@@ -275,11 +275,12 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
     if general and (done := (yield from _general(run))) is not None:
         yield conclude(run, scope, done.text, closest, Context(), truncated=done.truncated)
         return
-    if not run.resources.catalog.holdings(scope.scope.widest()).documents:
-        yield from _said(run, run.say(NO_REPORTS), scope, ())
-        return
     searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
-    text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
+    is_library_empty = not run.resources.catalog.holdings(run.question.scope.widest()).documents
+    if is_library_empty and not run.question.attachments:
+        text = run.say(NO_REPORTS)
+    else:
+        text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
     if _is_not_understood(run):
         text += f"\n\n{run.say(NOT_ENGLISH)}"
     if run.stopped_by:

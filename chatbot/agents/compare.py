@@ -7,17 +7,17 @@ from dataclasses import replace
 
 from ..grounding.answer import prompt_for
 from ..grounding.changed_figures import Change, changed_figures, changes_table, passages_of
-from ..grounding.figure_list import aligned
+from ..grounding.paired_quotes import Sources, paired
 from ..grounding.tables import quotes_table, with_sources
 from ..prompts import on_one_line
 from ..questions.comparison_sides import Side, Sides, sides
-from ..questions.mentions import find_mentions
+from ..questions.mentions import COUNTRY, YEAR, find_mentions
 from ..questions.wording import list_in_words
 from ..request import RequestContext
-from ..retrieval.aspects import newest_reports, shared_aspects
+from ..retrieval.aspects import newest_reports, of_chapter, shared_aspects
 from ..retrieval.pipeline import Retrieval
 from ..retrieval.subjects import names_missing, with_figures
-from ..schema import Chunk, Context, Event, Passage, Prompt, Question, Quotation, ScopeSummary, SearchHit
+from ..schema import Chunk, Context, Event, Passage, Prompt, Question, Quotation, Scope, ScopeSummary, SearchHit
 from ..text import count_of, escape_markdown
 from ..words import Say
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_research
@@ -25,7 +25,9 @@ from .run import AgentRun, BaseAgent
 from .searches import Search, alternate, distinct
 
 QUOTES = 2
-"""Quotations of each side where no model writes."""
+"""Rows of quotations where no model writes."""
+LEAST_OF_CHAPTER = 3
+"""Figures that differ, where a chapter is said to have changed: of fewer its text says more."""
 MOST_NAMED = 12
 """Of what was left out."""
 NOTHING_TO_COMPARE = (
@@ -48,7 +50,7 @@ class CompareAgent(BaseAgent):
             yield from answer_text(run, _no_report(compared.compared, run.say) or run.say(NOTHING_TO_COMPARE), scope)
             return
         yield run.step("plan", "What is compared", items=[side.name for side in ready])
-        if compared.bare and (yield from self._compared_whole(run, compared, ready, scope)):
+        if (yield from self._compared_whole(run, compared, ready, scope)):
             return
         yield run.step("search", f"{count_of(len(ready), 'search')} at once")
         searches = [Search(side.name, side.query, side.scope, question.top_k) for side in ready]
@@ -66,19 +68,34 @@ class CompareAgent(BaseAgent):
     def _compared_whole(
         self, run: AgentRun, every: Sides, ready: Sequence[Side], scope: ScopeSummary
     ) -> Generator[Event, None, bool]:
-        """Where it is not said what is compared: the figures that changed, else what could be; False = neither."""
+        """Where it is not said what is compared: the figures that changed, else what could be; False = neither.
+
+        Where a whole chapter is, the figures of it that changed between the reports of one country.
+        """
         catalog, store = self._resources.catalog, self._resources.store
-        reports = [newest_reports(side.scope, catalog, store) for side in ready]
-        if changes := changed_figures(reports):
+        if not every.bare and not _are_editions(ready):
+            return False
+        reports = [newest_reports(self._edition(side), catalog, store) for side in ready]
+        if not every.bare:
+            terms = self._resources.analyzer.terms
+            reports = [of_chapter(ready[0].query, chunks, terms) for chunks in reports]
+        changes, aspects = changed_figures(reports), list[str]()
+        if changes and (every.bare or len(changes) >= LEAST_OF_CHAPTER):
             yield run.step(
                 "changes", "Figures that differ", items=[change.indicator for change in changes[:MOST_NAMED]]
             )
             found = [_holding(passages_of(changes, side), chunks) for side, chunks in enumerate(reports)]
             yield from self._answer(run, scope, _Comparison(run, every, ready, found, changes), balanced(found))
-        elif aspects := shared_aspects(reports):
+            return True
+        if every.bare and (aspects := shared_aspects(reports)):
             yield run.step("aspects", "What they have in common", items=aspects)
             yield from answer_text(run, _offer(ready, aspects, run.say), scope)
-        return bool(changes or aspects)
+        return bool(aspects)
+
+    def _edition(self, side: Side) -> Scope:
+        """Of a year of figures the edition, where there is one: of a whole chapter no single figure is asked for."""
+        edition = side.scope.having(YEAR, [side.year] if side.year else [])
+        return edition if self._resources.catalog.holdings(edition).ready else side.scope
 
     def _answer(
         self, run: AgentRun, scope: ScopeSummary, comparison: _Comparison, hits: Sequence[SearchHit]
@@ -104,6 +121,11 @@ class CompareAgent(BaseAgent):
 def balanced(found: Sequence[Retrieval | None]) -> list[SearchHit]:
     """The best of each side, then the second best, ...: cut anywhere, each side has its share. Each passage once."""
     return distinct(alternate([one.hits if one else () for one in found]))
+
+
+def _are_editions(sides: Sequence[Side]) -> bool:
+    """Whether they differ in nothing but their reports or years."""
+    return len(sides) > 1 and len({side.scope.get(COUNTRY) for side in sides}) == 1
 
 
 def _of_its_year(side: Side, found: Retrieval | None) -> Retrieval | None:
@@ -149,8 +171,10 @@ class _Comparison:
         numbers = self._numbers(context)
         own = {name: [one for one in context.passages if one.number in theirs] for name, theirs in numbers.items()}
         quotes = {side.name: self._quotes(side.query, own[side.name]) for side in self._ready}
+        sides = {side.name: Sources(quotes[side.name], own[side.name], side.year) for side in self._ready}
         years = [named.condition for named in self._mentions.figure_years]
-        return quotes_table({name: side[:QUOTES] for name, side in aligned(quotes, own, years).items()}, self._run.say)
+        terms = self._run.resources.analyzer.terms
+        return quotes_table(paired(sides, self._ready[0].query, years, most=QUOTES, terms=terms), self._run.say)
 
     def _quotes(self, asked: str, own: Sequence[Passage]) -> list[Quotation]:
         """The same words are quoted once, though they stand in several passages."""
@@ -159,16 +183,21 @@ class _Comparison:
             found.setdefault(quote.text, quote)
         return list(found.values())
 
-    def finish(self, text: str, context: Context) -> str:
+    def finish(self, text: str, context: Context) -> tuple[str, str]:
         """Cells without a source are emptied; an answer without a table gets one of quotations."""
         checked, say = with_sources(text, self._numbers(context)), self._run.say
-        notes = [checked.text]
+        told = [checked.text]
         if checked.emptied:
-            notes.append(say("A table without any source was left out."))
+            told.append(say("A table without any source was left out."))
         if not checked.tables:
-            notes.append(f"{say('Side by side, quoted from the reports:')}\n\n{self.quoting(context)}")
-        if checked.dropped:
-            left = _listed(checked.dropped, say)
+            told.append(f"{say('Side by side, quoted from the reports:')}\n\n{self.quoting(context)}")
+        return "\n\n".join(filter(None, told)), "\n\n".join(filter(None, self._notes(checked.dropped)))
+
+    def _notes(self, dropped: Sequence[str]) -> list[str]:
+        """What is not in the table; names without a source, which no passage bears."""
+        notes, say = list[str](), self._run.say
+        if dropped:
+            left = _listed(dropped, say)
             notes.append(say("Left out of the table for want of a source: {names}.", names=left))
         if self._failed:
             notes.append(say("The search failed or took too long for {names}.", names=_listed(self._failed, say)))
@@ -178,7 +207,7 @@ class _Comparison:
         if self._every.left_out:
             left = _listed(self._every.left_out, say)
             notes.append(say("Too many to compare at once; left out: {names}.", names=left))
-        return "\n\n".join(filter(None, notes))
+        return notes
 
     def _is_said(self, side: Side) -> bool:
         """Whether the answer begins with that there is no report for it (`Understanding`)."""
@@ -198,6 +227,8 @@ def _holding(chunk_ids: Sequence[str], chunks: Sequence[Chunk]) -> Retrieval:
 
 def _offer(asked: Sequence[Side], aspects: Sequence[str], say: Say) -> str:
     names = list_in_words((escape_markdown(side.name) for side in asked), say("and"))
+    if len(asked) == 1:
+        return say("The reports on {names} have, among others: {aspects}.", names=names, aspects=_listed(aspects, say))
     both = "Both have, among others: {aspects}." if len(asked) == 2 else "All have, among others: {aspects}."
     return f"{say('Compare what of {names}?', names=names)} {say(both, aspects=_listed(aspects, say))}"
 

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 
 from ..grounding.answer import prompt_for
+from ..grounding.tables import NOTHING
 from ..model_output import asking
 from ..questions.decomposition import sub_questions
 from ..request import RequestContext
@@ -147,7 +148,7 @@ def _by_question(run: AgentRun, plan: Sequence[str], evidence: Findings, context
     shown = []
     for query in plan if len(plan) > 1 else ():
         found = [place[hit.chunk.id] for hit in evidence.of(query) if hit.chunk.id in place]
-        quoted = quotations(run, query, context, found) if found else "Nothing was found."
+        quoted = quotations(run, query, context, found) if found else run.say(NOTHING)
         shown.append(f"**{escape_markdown(query)}**\n\n{quoted}")
     return "\n\n".join(shown) or quotations(run, plan[0] if len(plan) == 1 else run.question.search_text, context)
 

@@ -95,7 +95,7 @@ class DirectAgent(BaseAgent):
         scope = ScopeSummary(Scope(), len(question.attachments), len(chunks))
         if not retrieval.hits:
             names = ", ".join(document.name for document in question.attachments)
-            text = f"Nothing in {escape_markdown(names)} is close to this question."
+            text = run.say("Nothing in {names} is close to this question.", names=escape_markdown(names))
             yield from answer_text(run, text, scope)
             return
         around = Neighbours(chunks)

@@ -17,6 +17,7 @@ from ..errors import ChatModelError
 from ..grounding.answer import OnEmpty, assemble, general_prompt
 from ..model_output.stream import Reply, completion
 from ..protocols import Agent, Catalog
+from ..questions.english import pattern
 from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
 from ..questions.sentences import is_small_talk
 from ..request import RequestContext
@@ -45,9 +46,19 @@ _BEST = r"(?:most|least|fewest|best|worst|top|(?!interest|forest|harvest|arrest|
 _RANKING = re.compile(
     rf"\b(?:which|what)\s+(?:\w+\s+)?(?:countr(?:y|ies)|nations?|states?)\b.*\b{_BEST}\b"
     rf"|\b{_BEST}\s+(?:\w+\s+){{0,2}}(?:countr(?:y|ies)|nations?)\b"
-    r"|\brank(?:ing)?\b.*\bcountries\b|\b(?:of|among|across|in) all (?:the )?countries\b"
+    r"|\brank(?:ing)?\b.*\bcountries\b"
     r"|\b(?:countr(?:y|ies)|nations?) (?:with|that has|that have|which has) the (?:\w+est|most|fewest|least)\b",
     re.IGNORECASE,
+)
+_HIGHEST = pattern(
+    rf"^\W*(?:(?:what|which|who|where)(?:['’]s|\s+{{be}})?\s+)?(?:the\s+)?(?!latest|newest|earliest){_BEST}"
+    rf"\s+(?:\w+\s+){{0,2}}?{{thing}}\b|^\W*(?:who|where)\b.*\b{_BEST}\b"
+)
+"""Asks for the first of all without a word for them: "highest life expectancy"."""
+_EVERY = re.compile(r"\b(?:of|among|across|in|for|over) all (?:the |of the )?(?:countries|nations)\b", re.IGNORECASE)
+_AVERAGE, _TOTAL = (
+    re.compile(r"\b(?:average|mean(?! (?:for|that|to|by|in)\b))\b", re.IGNORECASE),
+    re.compile(r"\b(?:total|sum|combined)\b", re.IGNORECASE),
 )
 _LISTING = re.compile(
     r"\b(?:which|what|how many|list|name|all)\s+(?:\w+\s+){0,2}(?:countries|nations|states)\b"
@@ -55,6 +66,11 @@ _LISTING = re.compile(
     re.IGNORECASE,
 )
 MOST_LISTED = 20
+Wanted = Literal["", "list", "ranking", "average", "total"]
+"""What a question asks for of all countries."""
+NOT_OF_ALL = (
+    "No {wanted} of all countries: the passages found come from {found} of {reports}. To compare countries, name them."
+)
 Topic = Literal["reports", "countries", "years"]
 
 _REPORTS = r"(?:(?:country|yearly|annual)\s+)?(?:reports?|documents?|files|editions?)"
@@ -96,8 +112,7 @@ class Understood:
     """What has to be said before the answer."""
     offered: ScopeSummary | None = None
     """The scope that the question might be asked under."""
-    of_all: Literal["", "list", "ranking"] = ""
-    """What the question asks for of all countries."""
+    of_all: Wanted = ""
     subjects: Subjects = field(default_factory=Subjects)
     taken: Scope = field(default_factory=Scope)
     """What of the question's scope was found in it."""
@@ -127,10 +142,9 @@ class Understood:
             event = replace(event, scope=replace(event.scope, from_question=self.taken))
         if isinstance(event, SourcesEvent) and self.of_all and event.hits:
             found = len({hit.chunk.document_id for hit in event.hits})
-            self.notes.append(
-                f"No {self.of_all} of all countries: the passages found come from {found} of {event.scope.documents:,} "
-                "reports. To compare countries, name them."
-            )
+            say = speaking(self.question.language)
+            reports = counted(say, event.scope.documents, "report")
+            self.notes.append(say(NOT_OF_ALL, wanted=_wanted(self.of_all, say), found=found, reports=reports))
         if isinstance(event, TokenEvent) and self.notes and not self.said:
             self.said = " ".join(self.notes) + "\n\n"
             return [TokenEvent(self.said), event]
@@ -237,13 +251,21 @@ class Understanding:
         )
         yield AnswerEvent(answer)
 
-    def _of_all(self, question: Question, mentions: Mentions) -> Literal["", "list", "ranking"]:
+    def _of_all(self, question: Question, mentions: Mentions) -> Wanted:
         """Whether it asks for the first of all countries or for all that are so; "" where a scope says of which."""
         if question.scope.get(COUNTRY) is not None or mentions.about or len(self._catalog.values(COUNTRY)) < 2:
             return ""
-        if _RANKING.search(question.search_text):
+        text = question.search_text
+        if _RANKING.search(text) or _HIGHEST.search(text):
             return "ranking"
-        return "list" if _LISTING.search(question.search_text) else ""
+        if _EVERY.search(text):
+            return "average" if _AVERAGE.search(text) else "total" if _TOTAL.search(text) else "list"
+        return "list" if _LISTING.search(text) else ""
+
+
+def _wanted(of_all: Wanted, say: Say) -> str:
+    named = {"list": say("list"), "ranking": say("ranking"), "average": say("average"), "total": say("total")}
+    return named[of_all]
 
 
 def taken_as(mentions: Mentions, say: Say = in_english) -> list[str]:

@@ -48,9 +48,11 @@ PARTS, AHEAD = 2, 0.001
 """Lines below a total that are its parts, and how far it then stands before them."""
 REPEATED = 0.75
 """How far a line comes behind each one of its series that is quoted before it: another year of the same."""
-_TOTAL = re.compile(r"\W*(?:total\b|\d)", re.IGNORECASE)
-"""Or a figure that needs no name."""
-_PART = re.compile(r"\W*([^\W\d][\w -]{1,40}):")
+_TOTALS = (
+    (re.compile(r"\W*total\b", re.IGNORECASE), re.compile(r"\W*([^\W\d][\w -]{1,30}):")),
+    (re.compile(r"\W*\d"), re.compile(r"\W*((?:from|of which)\b[^:]{1,60}):", re.IGNORECASE)),
+)
+"""A total, or a figure that needs no name, and its parts below."""
 _FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
 _NOTE = re.compile(r"\W*note\b", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
@@ -111,10 +113,11 @@ class ExtractiveChatModel:
         """A total before the parts below it ("total: 24.4 years", "male: 24.3 years"), unless one of these is asked."""
         asked = set(self._analyzer.terms(question))
         for place, total in enumerate(found):
-            if not _TOTAL.match(total.text):
+            parts = next((parts for form, parts in _TOTALS if form.match(total.text)), None)
+            if parts is None:
                 continue
             for below, one in list(enumerate(found))[place + 1 : place + 1 + PARTS]:
-                part = _PART.match(one.text)
+                part = parts.match(one.text)
                 if part is None or (one.passage.number, one.heading) != (total.passage.number, total.heading):
                     break
                 if not asked.issuperset(self._analyzer.terms(part[1])):
@@ -142,8 +145,10 @@ class ExtractiveChatModel:
             known = KnownVectors(embedder)  # nothing of these is kept (R-A1)
         elif known is None or known.embedder is not embedder:
             self._known = known = KnownVectors(embedder)
-        # Without its figures: countries and editions share a line's vector, and no figure is near what is asked.
-        texts = [_FIGURE.sub("0", one.whole[:EMBEDDED]) for one in found]
+        texts = [one.whole[:EMBEDDED] for one in found]
+        if not _DIGITS.search(question):  # else the row of that year is the nearest
+            # Without its figures: countries and editions share a line's vector, and no figure is near what is asked.
+            texts = [_FIGURE.sub("0", text) for text in texts]
         vectors, asked = known.of(texts, request), embedder.embed_query(question, request=request)
         return np.array([float(asked @ vectors[text]) for text in texts])
 

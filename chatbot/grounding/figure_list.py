@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..errors import InvalidRequestError
-from ..schema import Chunk, Citation, Condition, Passage, Quotation
+from ..schema import Chunk, Citation
 from ..schema.figures import ReportedFigure
 from .reported_figures import stated
 
@@ -49,7 +49,7 @@ def listed_figures(chunks: Collection[Chunk], *, indicator: str = "", year: int 
         and f"{figure.indicator}: ".casefold().startswith(f"{wanted}: " if wanted else "")
     ]
     if wanted and not found:
-        _require_heading(wanted, {_heading(chunk) for chunk in chunks})
+        _require_heading(wanted, {heading_of(chunk) for chunk in chunks})
     return sorted(_marked(found), key=lambda f: (f.indicator, f.subject, f.year or 0, str(f.edition), f.chunk_id))
 
 
@@ -57,7 +57,7 @@ def figures_of(chunk: Chunk) -> Iterator[ReportedFigure]:
     """The figures that a passage states, in order."""
     subject = str(chunk.metadata.get("country_name") or chunk.title)
     for figure in stated(chunk.text):
-        heading = figure.heading or _heading(chunk)
+        heading = figure.heading or heading_of(chunk)
         label = _TOTAL.sub("", _ANY_COLUMN.sub("", figure.label).removeprefix(": ") if heading else figure.label)
         yield ReportedFigure(
             subject=subject,
@@ -73,43 +73,6 @@ def figures_of(chunk: Chunk) -> Iterator[ReportedFigure]:
         )
 
 
-def aligned(
-    quotes: Mapping[str, Sequence[Quotation]], passages: Mapping[str, Sequence[Passage]], years: Sequence[Condition]
-) -> dict[str, list[Quotation]]:
-    """Countries side by side: first the line with the figure of the newest year that all of them have.
-
-    ``passages`` of each side. Of ``years``, those asked for, where all have one of them. Where no side says several
-    years, or they share none, ``quotes`` stay.
-    """
-    same = {name: list(side) for name, side in quotes.items()}
-    lines = {name: _dated_lines(side, passages[name]) for name, side in quotes.items()}
-    shared = set[tuple[str, int]].intersection(*map(set[tuple[str, int]], lines.values())) if lines else set()
-    several = any(len({year for _, year in side}) > 1 for side in lines.values())
-    countries = {one.hit.chunk.metadata.get("country_name") for side in passages.values() for one in side}
-    if not shared or not several or len(countries) < len(quotes):
-        return same
-    asked = [key for key in shared if any(condition.matches(key[1]) for condition in years)] or shared
-    newest = max(year for _, year in asked)
-    key = next(key for key in next(iter(lines.values())) if key in asked and key[1] == newest)
-    return {
-        name: [lines[name][key], *(q for q in side if q.text != lines[name][key].text)] for name, side in same.items()
-    }
-
-
-def _dated_lines(quotes: Sequence[Quotation], passages: Sequence[Passage]) -> dict[tuple[str, int], Quotation]:
-    """By indicator and year the lines under the heading of the first quotation, of the newest edition that has it."""
-    chunks = {one.number: one.hit.chunk for one in passages}
-    heading = _heading(chunks[quotes[0].number]) if quotes else ""
-    found: dict[tuple[str, int], Quotation] = {}
-    for number, chunk in sorted(chunks.items(), key=lambda item: str(item[1].metadata.get("year", ""))):
-        where = f"{heading}, {chunk.metadata['year']} report" if "year" in chunk.metadata else heading
-        for figure in figures_of(chunk) if heading and _heading(chunk) == heading else ():
-            lines = (line for line in chunk.text.splitlines() if figure.text in line and str(figure.year) in line)
-            if figure.year and (line := next(lines, "")):
-                found[figure.indicator, figure.year] = Quotation(number, where, line.strip())
-    return found
-
-
 def _require_heading(wanted: str, headings: Iterable[str]) -> None:
     known = {heading.casefold(): heading for heading in headings if heading}
     if wanted.partition(": ")[0] in known:
@@ -120,7 +83,7 @@ def _require_heading(wanted: str, headings: Iterable[str]) -> None:
     raise InvalidRequestError.for_field("indicator", f"no report here has a section {wanted!r}.{hint}", names)
 
 
-def _heading(chunk: Chunk) -> str:
+def heading_of(chunk: Chunk) -> str:
     """The last of its section; "" where that names a row of a table, whose columns say what is counted."""
     country = chunk.metadata.get("country_name")
     return "" if _ROW.match(chunk.heading) or (country and chunk.heading.startswith(str(country))) else chunk.heading

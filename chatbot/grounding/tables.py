@@ -107,14 +107,17 @@ def _table_cells(head: Sequence[str], rows: Sequence[list[str]]) -> Iterator[Cel
                 yield Cell(label, heading(head[at]), cell, tuple(dict.fromkeys(numbers)))
 
 
-def quotes_table(quotes: Mapping[str, Sequence[Quotation]], say: Say = in_english) -> str:
-    """What each side says in its own words: a column each, or a row each where there are many."""
+def quotes_table(quotes: Mapping[str, Sequence[Quotation | None]], say: Say = in_english) -> str:
+    """What each side says in its own words: a column each, or a row each where there are many; None = nothing there."""
     names = [escape_markdown(name) for name in quotes]
-    columns = [[_placed(quote, name) for quote in side] or [say(NOTHING)] for name, side in quotes.items()]
+    columns = [
+        [_placed(quote, name) if quote else EMPTY for quote in side] if any(side) else [say(NOTHING)]
+        for name, side in quotes.items()
+    ]
     if len(names) > SIDE_BY_SIDE:
         head, rows = (
             ["", say("Quoted")],
-            [[name, " ".join(column)] for name, column in zip(names, columns, strict=True)],
+            [[name, " ".join(c for c in column if c != EMPTY)] for name, column in zip(names, columns, strict=True)],
         )
     else:
         height = max(map(len, columns), default=0)

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ..countries import country_code, usual_name
 from ..protocols import Catalog
 from ..schema import Condition, Range, Scope, Value, Values
 from ..text import analyzer, is_foreign
-from .comparisons import clean, compared_countries, compared_years, mark_names, names_beside, plain_question, topic
-from .english import words
+from .comparisons import (
+    clean,
+    compared_countries,
+    compared_years,
+    implied,
+    mark_names,
+    names_beside,
+    plain_question,
+    topic,
+)
+from .english import IMPLIED, words
 from .mentions import COUNTRY, YEAR, Mentions, editions, find_mentions, values_of
 from .names import Named, NamedYears, country_key
+from .wording import list_in_words
 
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 DOCUMENT = "document_name"
 MOST = 8
 
@@ -34,11 +47,15 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a question compares: values of the data, and years of figures where there are several."""
+    """What a question compares: values of the data, and years of figures where there are several.
+
+    ``absent``: the names of countries without a report in scope that the one country is compared with.
+    """
 
     countries: Sequence[Value]
     editions: Sequence[Value]
     figures: Sequence[int]
+    absent: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +75,8 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
 
     What the scope has several of, or, within it, what the question names: countries, editions or years of figures, or
     countries in each of these where that is few enough. Then documents, then single reports. A country or edition that
-    the question names alone narrows every side. A side without a report that is ready is there too, marked so.
+    the question names alone narrows every side. A side without a report that is ready is there too, marked so: beside
+    a country that is compared with such a one, its own reports are no sides.
     """
     text = clean(text)
     mentions = Mentions() if is_foreign(text) else find_mentions(text, catalog, scope)
@@ -68,11 +86,10 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
     reports = _chosen(scope, YEAR, _named_editions(spans, narrowed, catalog), catalog)
     asked = _Asked(countries, reports, [] if len(reports) > 1 else _figures(spans))
     said = _said_by_sides(text, mentions, spans, asked, scope)
-    query = topic(plain_question(mark_names(text, said)))
-    terms = analyzer("english").terms
-    # Without a word beside those that compare there is nothing to search for, and no figure of a year.
-    if set(terms(" ".join(words("comparison_words")))).issuperset(term for term in terms(query) if term.isalpha()):
-        query, asked = "", _as_editions(asked, spans, editions(narrowed, catalog))
+    query = _asked_for(text, topic(plain_question(mark_names(text, said))))
+    if not query:
+        asked = _as_editions(asked, spans, editions(narrowed, catalog))
+    asked = replace(asked, absent=_absent(text, countries, scope, catalog))
     found = _unasked(scope, narrowed.having(YEAR, asked.editions), asked, catalog, most)
     if len(found) < 2:
         return Sides()
@@ -80,11 +97,31 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
         replace(
             side,
             query=(f"{query.rstrip(' ?')} {side.query}" if side.query else query) if query else side.name,
-            ready=catalog.holdings(side.scope).ready > 0,
+            ready=side.ready and catalog.holdings(side.scope).ready > 0,
         )
         for side in found[:most]
     )
     return Sides(tuple(compared), tuple(side.name for side in found[most:]), bare=not query)
+
+
+def _asked_for(text: str, query: str) -> str:
+    """What is searched for; "" where no word says it beside those that compare, and no figure of a year."""
+    terms, idle = analyzer("english").terms, " ".join(words("comparison_words"))
+    left = {term for term in terms(query) if term.isalpha()}
+    thing = implied(text)
+    if thing and left <= set(terms(" ".join([idle, *frozenset.union(*IMPLIED[thing])]))):
+        return " in ".join([thing, *filter(None, [list_in_words(_YEAR.findall(query))])])
+    return "" if left <= set(terms(idle)) else query
+
+
+def _absent(text: str, countries: Sequence[Value], scope: Scope, catalog: Catalog) -> list[str]:
+    """What the question compares its one country with, where none of that is there."""
+    named = compared_countries(text, find_mentions(text, catalog, scope))
+    keys = {country_key(str(value)) for value in countries}
+    if len(countries) != 1 or not any(keys.intersection(country.keys) for country in named):
+        return []
+    others = (country for country in named if keys.isdisjoint(country.keys))
+    return list(dict.fromkeys(usual_name(c.keys[0]) if country_code(c.keys[0]) else c.text for c in others))
 
 
 def _as_editions(asked: _Asked, spans: Sequence[NamedYears], have: Sequence[int]) -> _Asked:
@@ -121,7 +158,10 @@ def _unasked(scope: Scope, narrowed: Scope, asked: _Asked, catalog: Catalog, mos
         ]
     if len(by_country) > 1:
         return [replace(one, query=" ".join(years)) for one in by_country]
-    return by_year if len(by_year) > 1 else _by_report(narrowed, catalog, most)
+    if len(by_year) > 1:
+        return by_year
+    absent = [Side(name, narrowed.having(COUNTRY, [name]), ready=False) for name in asked.absent]
+    return [*by_country, *absent] if absent else _by_report(narrowed, catalog, most)
 
 
 def _by_report(scope: Scope, catalog: Catalog, most: int) -> list[Side]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from ..text import analyzer
-from .english import NAME, PEOPLE, YEARS, pattern
+from .english import IMPLIED, NAME, PEOPLE, YEARS, pattern, words
 from .mentions import Mentions
 from .names import Named, NamedCountry, NamedYears, find_years
 from .wording import tidy
@@ -22,6 +22,8 @@ COMPARES = pattern("{compares}")
 """Words of a comparison, whatever is compared."""
 MAY_COMPARE = pattern("{may_compare}")
 """Only between countries or years."""
+OF_A_CHAPTER = words("of_a_chapter") | words("comparison_words")
+"""Words beside the name of a chapter that ask for nothing else: "what changed in the economic situation"."""
 N = TypeVar("N", NamedCountry, NamedYears)
 _OTHER_END = pattern(
     r"\b(?:than|{compared_to}|differ\w*\s+from|versus|vs\.?){other_end}$"
@@ -67,7 +69,6 @@ _IN_BRACKETS = pattern(r"^([^?({name}{people}{years}]*)\??\s*\(([^()]+)\)$", any
 """What a follow-up carries on, which is all there is to search for behind "Which is higher?" and the like."""
 _ANY_MORE = pattern(r"\b{more_or_less}\b")
 _AND_WHY = pattern(r"(?:\s*,)?\s+and\s+(?:why|by\s+how\s+much)\W*$")
-_SIZE = pattern(r"\b(?:larg|small|big)\w+$")
 _OF_WHICH = pattern(r"(?:\s*[,:]\s*(?:(?:in|of)\s+)?|\s+(?:in|between|among)\s+|\s*\?\s*\()(?P<who>{who})\)?")
 _HOW = pattern(
     r"^\W*how\s+(?:do|does|did)\s+(.*?)\s*\b(?:differ|compare|vary|(?:change|develop|evolve)(?=\s.*{years}))\b{each_other}"
@@ -181,8 +182,8 @@ def plain_question(held: str) -> str:
     else:
         if match := _HOW.match(held):
             held = f"{match[1]} {held[match.end() :]}"
-    for words, instead in _REMOVED:
-        held = words.sub(instead, held)
+    for removed, instead in _REMOVED:
+        held = removed.sub(instead, held)
     held = tidy(held)
     carried = _IN_BRACKETS.match(held)
     return carried[2] if carried and not _stands_alone(carried[1]) else held
@@ -199,6 +200,12 @@ def says_nothing(held: str) -> bool:
     return any(map(str.isalnum, left)) and not _stands_alone(left)
 
 
+def implied(text: str) -> str:
+    """The thing that the words of a question ask for which only compare, "" where none does: "Is X bigger than Y?"."""
+    said = set(re.findall(r"\w+", text.lower()))
+    return next((thing for thing, (compared, _) in IMPLIED.items() if said & compared), "")
+
+
 def _stands_alone(text: str) -> bool:
     return bool(analyzer("english").terms(_ANY_MORE.sub("", text)))
 
@@ -212,5 +219,5 @@ def _thing_of_which(held: str) -> str:
         rest, who = f"{rest[: found.start()].strip(' ,')} {rest[found.end() :].strip(' ,')}", found["who"]
     thing = _FIRST_IN.sub("", rest.strip(" ,?.!"))
     if not re.search(r"[^\W\d]", _BARE.sub("", thing)):
-        thing = f"size {thing}".strip() if _SIZE.search(match[0]) else ""
+        thing = f"{implied(match[0])} {thing}".strip()
     return f"{thing} in {_OWNS.sub('', who)}" if who and thing else held

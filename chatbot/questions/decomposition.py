@@ -41,6 +41,19 @@ _FIGURES = pattern(
     r"(?:\bboth\s+)?\b(?P<items>{figure}(?:\s*,\s*{figure})*\s*,?\s*(?:\band\b|&)\s*{figure})"
     r"(?=\s*(?:$|[?.!:;]|,(?!\s*(?:and|or|&)\b)|\b{after_list}\b|{name}))"
 )
+_WHICH_FIGURE = (
+    pattern(
+        r"^\W*(?:(?P<place>(?:in|for|of)\s[^,:?]*),\s*)?(?:which|what)\b(?:\s+(?:one|of (?:these|them|the two)))?"
+        r"\s+{be}\s+(?:the\s+)?{more_or_less}\b"
+        r"(?P<where>[^,:?]*)[,:]?\s+(?P<one>{figure})\s*,?\s+or\s+(?P<other>{figure})"
+        r"(?P<rest>\s+(?:in|of|for)\s[^,:?]*)?\W*$"
+    ),
+    pattern(
+        r"^\W*{be}\s+(?P<owner>(?:the\s+)?[{name}]+['’]s\s+)?(?P<one>{figure})(?P<where>\s+[^,:?]*?)?\s+{more_or_less}\s+than"
+        r"\s+(?:(?:the|its)\s+)?(?P<other>{figure})(?P<rest>[^,:?]*)\W*$"
+    ),
+)
+"""Two things of which one is more: "Which was higher in 2023, exports or imports?", "Are exports higher than ...?"."""
 _BETWEEN_FIGURES = pattern(r"(?:\s*,)?\s*\band\b\s*(?={figure}$)|\s*&\s*|\s*,\s*")
 _BEGINS = pattern(r"(?:^|['’]s|[{name}:?.!]|\b{before_list})\s*$")
 _ONE_OF_SEVERAL = pattern(r"(?:\b{one_of_several}\b[^,?.!]*|[,&]|\b(?:and|or))\s*(?:the\s+)?$")
@@ -189,7 +202,20 @@ def _by_thing(text: str, names: Iterable[Named]) -> list[str]:
     for name in names:
         covered = covered[: name.start] + NAME * (name.end - name.start) + covered[name.end :]
     start, end, items = _listed_figures(covered) or _listed_nouns(covered) or (0, 0, [])
-    return [put_thing(text, covered, start, end, item) for item in items] or [text]
+    return [put_thing(text, covered, start, end, item) for item in items] or _alternatives(text, covered) or [text]
+
+
+def _alternatives(text: str, covered: str) -> list[str]:
+    """The question for each of two things of which it asks which one is more; none where it does not."""
+    for asked in _WHICH_FIGURE:
+        if match := asked.match(covered):
+            spans = {name: match.span(name) for name in match.groupdict() if match[name]}
+            part = {name: text[start:end].strip() for name, (start, end) in spans.items()}
+            part |= {"place": part["place"][:1].lower() + part["place"][1:]} if "place" in part else {}
+            behind = [part.get(name, "") for name in ("where", "rest", "place")]
+            named = ([part.get("owner", ""), part[thing], *behind] for thing in ("one", "other"))
+            return [as_sentence(" ".join(filter(None, words))) for words in named]
+    return []
 
 
 def _listed_figures(covered: str) -> _List | None:

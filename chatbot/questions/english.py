@@ -48,6 +48,11 @@ SINGULAR: dict[str, str] = _RULES.tables["singular"]
 """Of verbs for several the form for one."""
 NUMBERS: dict[str, int] = _RULES.tables["numbers"]
 """Small numbers in words."""
+IMPLIED: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    thing: (frozenset(said.partition("|")[0].split()), frozenset(said.partition("|")[2].split()))
+    for thing, said in _RULES.tables["implied"].items()
+}
+"""The thing that a word asks for which only compares ("bigger"): these words, and what may stand beside them."""
 NAME, PEOPLE, YEARS = (str(_RULES.tables["patterns"][mark]) for mark in ("name", "people", "years"))
 """Marks for a country by name, by what belongs to it, and for years: private characters, in no question."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from ..protocols import Catalog
 from ..schema import Scope
+from .comparisons import COMPARES, MAY_COMPARE, compared_countries
 from .english import pattern, words
 from .mentions import COUNTRY, Mentions, editions, find_mentions, values_of
 from .names import Named, NamedCountry, NamedYears, find_years
@@ -21,6 +22,8 @@ Words = Callable[[str], Sequence[str]]
 RELATION = pattern(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$")
 _REPLACED = pattern(r"\b(?:not|instead of|rather than|(?:forget|ignore|drop|leave)(?: about)?)\s+(?:the\s+)?$")
 """What makes a name the one before, not the new one: "Mali, not Kenya"."""
+_IN_ITS_PLACE = pattern(r"\b{in_its_place}\b")
+_LISTED = pattern(r"(?:\s|,|&|\b(?:and|or|both|the|in|of|for)\b)*")
 _PLACED = pattern(r"(?:,\s*|\b(?:in|for|of|during|by|as of)\s+(?:the\s+)?)$")
 _REPORT = pattern(r"\b{report}\b")
 _ONE_OF_THEM = pattern(r"\b(?P<which>{newest}|{oldest}|{previous}|{next})\s+one\b")
@@ -31,23 +34,67 @@ _NOW = pattern(
 
 
 def exchange_names(query: str, mentions: Mentions, before: str, catalog: Catalog, meaning: Words) -> str:
-    """``before`` with the names of ``query`` in the place of its own; "" where the query says more than names."""
+    """``before`` with the names of ``query`` in the place of its own; "" where the query says more than names.
+
+    After a comparison they are further sides of it, unless they are said to be "instead".
+    """
     countries = [name for name in mentions.countries if not _REPLACED.search(query[: name.start])]
     years = find_years(query)
     named: list[Named] = [*mentions.countries, *years]
     if not named or meaning(unnamed(query, named)):
         return ""
     if countries:
-        before = _with_countries(before, query, countries, catalog, meaning)
+        is_more = len(countries) == len(mentions.countries) and not _IN_ITS_PLACE.search(query)
+        further = _further(query, before, countries, catalog) if is_more else []
+        added = _with_further(before, further, query, catalog)
+        before = added or _with_countries(before, query, countries, catalog, meaning)
     if reports := [query[year.start : year.end] for year in years if year.of_report]:
-        old, report = find_mentions(before, catalog).years, edition_in_words(reports)
+        old = find_mentions(before, catalog).years
+        reports = [*_kept_years(query, before, old), *reports]
+        report = edition_in_words(reports)
         as_written = old and before[old[0].end - 1].isdigit()
         new = list_in_words(reports) if as_written else report.removeprefix("the ")
         before = before and _replaced(before, old, new, report, meaning)
-    if figures := list_in_words(query[year.start : year.end] for year in years if not year.of_report):
+    if of_figures := [query[year.start : year.end] for year in years if not year.of_report]:
         asked = find_mentions(before, catalog)
-        before = before and _replaced(before, asked.figure_years or asked.years, figures, figures, meaning)
+        old = asked.figure_years or asked.years
+        figures = list_in_words([*_kept_years(query, before, old), *of_figures])
+        before = before and _replaced(before, old, figures, figures, meaning)
     return before
+
+
+def compares(text: str, named: Sequence[Named]) -> bool:
+    """Whether a question compares several things that it names."""
+    return len(named) > 1 and (COMPARES.search(text) or MAY_COMPARE.search(text)) is not None
+
+
+def _kept_years(query: str, before: str, old: Sequence[NamedYears]) -> list[str]:
+    """The years that a comparison goes on to have: of several those before, unless others are asked for instead."""
+    is_kept = compares(before, old) and not _IN_ITS_PLACE.search(query)
+    return [before[year.start : year.end] for year in old] if is_kept else []
+
+
+def _further(query: str, before: str, countries: Sequence[NamedCountry], catalog: Catalog) -> list[NamedCountry]:
+    """Which of the countries are new sides of the comparison before; none where that is none."""
+    sides = compared_countries(before, find_mentions(before, catalog))
+    known = {key for side in sides for key in side.keys}
+    if RELATION.search(query[: countries[0].start]) or not compares(before, sides):
+        return []
+    return [country for country in countries if known.isdisjoint(country.keys)]
+
+
+def _with_further(before: str, further: Sequence[NamedCountry], query: str, catalog: Catalog) -> str:
+    """The comparison with more sides, "" without any: in their list, or behind the last name where they stand apart."""
+    if not further:
+        return ""
+    sides = compared_countries(before, find_mentions(before, catalog))
+    start, end = sides[0].start, sides[-1].end
+    new = [name_in_words(query, country, usual=True) for country in further]
+    between = remove_names(before, sides)[start : end - sum(name.end - name.start - 1 for name in sides)]
+    if not _LISTED.fullmatch(between):
+        return f"{before[:end]} and {list_in_words(new)}{before[end:]}"
+    listed = [before[sides[0].start : sides[0].end], *(name_in_words(before, side) for side in sides[1:]), *new]
+    return f"{before[:start]}{list_in_words(listed)}{before[end:]}"
 
 
 def unnamed(text: str, named: Sequence[Named]) -> str:
@@ -56,10 +103,13 @@ def unnamed(text: str, named: Sequence[Named]) -> str:
     return _REPORT.sub(" ", rest) if any(isinstance(name, NamedYears) and name.of_report for name in named) else rest
 
 
-def absolute_years(query: str, before: str, catalog: Catalog) -> tuple[str, str]:
-    """Both questions, the later one with the year that it says by the one before; "now" takes the years out of that."""
-    asked = find_mentions(before, catalog)
-    known = editions(Scope().having(COUNTRY, values_of(asked.about, catalog)), catalog)
+def absolute_years(query: str, before: str, catalog: Catalog, scope: Scope) -> tuple[str, str]:
+    """Both questions, the later one with the year that it says by the one before; "now" takes the years out of that.
+
+    "The latest report" is one of ``scope``.
+    """
+    asked = find_mentions(before, catalog, scope)
+    known = editions(scope.having(COUNTRY, values_of(asked.about, catalog)), catalog)
     if asked.years:
         query = _ONE_OF_THEM.sub(r"\g<which> report", _ONE_BEFORE.sub("previous report", query))
     if known and _NOW.match(query):
@@ -135,7 +185,7 @@ def new_topic(query: str, meaning: Words) -> str:
         return ""
     if _LEADS_TO_TOPIC.match(query) and _PLACE.match(rest):
         return ""
-    return "" if all(map(_is_dependent, meaning(rest))) else rest
+    return "" if all(map(is_dependent, meaning(rest))) else rest
 
 
 def is_of_figure(query: str) -> bool:
@@ -144,7 +194,7 @@ def is_of_figure(query: str) -> bool:
     if POINTS_BACK.search(_WHOSE.sub("", rest)):
         return False
     words = {word for figure in FIGURE.findall(rest) for word in figure.lower().split()}
-    return not all(map(_is_dependent, words - {"the", "its", "their"}))
+    return not all(map(is_dependent, words - {"the", "its", "their"}))
 
 
 def is_of_country(query: str, about: Sequence[NamedCountry], meaning: Words) -> bool:
@@ -157,9 +207,9 @@ def is_of_country(query: str, about: Sequence[NamedCountry], meaning: Words) -> 
         return False
     is_of_several = len(about) > 1 or any(country.by_people for country in about)
     asked = meaning(COMPARING.sub(" ", rest))
-    return (is_of_several or not _THEIR.search(query)) and not all(map(_is_dependent, asked))
+    return (is_of_several or not _THEIR.search(query)) and not all(map(is_dependent, asked))
 
 
-def _is_dependent(word: str) -> bool:
+def is_dependent(word: str) -> bool:
     """Whether a word says nothing without the thing that it belongs to: "and the causes?", "and for men?"."""
     return word.lower() in _DEPENDENT_WORDS or _MORE_OR_LESS.fullmatch(word) is not None or not word[0].isalpha()

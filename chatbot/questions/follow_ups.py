@@ -24,6 +24,7 @@ from .exchange import (
     RELATION,
     absolute_years,
     exchange_names,
+    is_dependent,
     is_of_country,
     is_of_figure,
     new_topic,
@@ -76,6 +77,13 @@ _ANSWER_AGAIN = pattern(
 )
 """Asks for the same in another form: "In French please"."""
 _SEVERAL = pattern(r"\b{several}\b|^\W*(?:compare|contrast|rank)\W*$")
+_TOGETHER = pattern(r"\b(?:both|the two|differences?|differ)\b|\b{comparing}\b")
+"""Asks of several at once what was asked last; "them" may be the exports."""
+_PAIR = pattern(r"\b(?:both|the two)\b")
+_PART_OF = pattern(r"\b{part_of}\b")
+_BY_AGE = pattern(r"\b{by_age}")
+_AGE = "age structure"
+_OF_ONESELF = pattern(r"\b{of_oneself}\b")
 _IDLE_WORDS, _OF_A_TOPIC, _SAME_AGAIN = map(words, ("idle_words", "of_a_topic", "same_again_words"))
 
 
@@ -91,7 +99,7 @@ class FollowUps:
 
         A country or year is exchanged where only that is new ("and in Ethiopia?"), else words are carried over.
         """
-        if is_small_talk(query):
+        if is_small_talk(query) or self._is_of_oneself(query):
             return query
         before: list[str] = []  # each with what it needed of those before it
         for asked in [*self._latest(history), query]:
@@ -101,7 +109,7 @@ class FollowUps:
     def _latest(self, history: Sequence[Message]) -> list[str]:
         """The questions that matter, oldest first; the first of them is one by itself, if there is such a one."""
         said = [message.content[:LONGEST] for message in history if message.role == "user"]
-        asked = [text for text in said if self._words(text) and not is_small_talk(text)]
+        asked = [t for t in said if self._words(t) and not is_small_talk(t) and not self._is_of_oneself(t)]
         first = max(len(asked) - TURNS, 0)
         while first and len(asked) - first < MOST_TURNS and self._goes_on(asked[first]):
             first -= 1
@@ -114,19 +122,29 @@ class FollowUps:
         return bool(says) and self.is_elliptic(query)
 
     def _meant(self, query: str, before: Sequence[str]) -> str:
-        """The question before; for "Compare both", with the names of all that asked the same of others."""
+        """The question before; for "Compare both", with the names of all that asked the same of others.
+
+        What was asked of the same country in between ("and its death rate?") does not end that.
+        """
         last = find_mentions(before[-1], self._catalog)
         means_several = _SEVERAL.search(query) or _WHICH_ONE.match(query)
         is_of_others = find_mentions(query, self._catalog).countries and not COMPARING.search(query)
         if len(last.about) != 1 or not means_several or is_of_others:
             return before[-1]
         names = {name.keys: before[-1][name.start : name.end] for name in last.about}
+        goes_on = _TOGETHER.search(query) is not None or _WHICH_ONE.match(query) is not None
+        later, of_later = before[-1], last
         for earlier in reversed(before[:-1]):
             mentions = find_mentions(earlier, self._catalog)
-            if self._words(remove_names(earlier, mentions.about)) != self._words(remove_names(before[-1], last.about)):
+            is_same = {name.keys for name in mentions.about} == {name.keys for name in of_later.about}
+            topics = [
+                self._words(remove_names(text, of.about)) for text, of in ((earlier, mentions), (later, of_later))
+            ]
+            if topics[0] != topics[1] and not (is_same and goes_on):
                 break
             names |= {name.keys: earlier[name.start : name.end] for name in mentions.about if name.keys not in names}
-        several = " and ".join(reversed(names.values()))
+            later, of_later = earlier, mentions
+        several = " and ".join(list(reversed(names.values()))[-2 if _PAIR.search(query) else 0 :])
         return (
             exchange_names(several, find_mentions(several, self._catalog), before[-1], self._catalog, self._words)
             or before[-1]
@@ -137,7 +155,7 @@ class FollowUps:
             return _with(earlier[-1], [query.strip(" ?.!")])
         asked = _CHANGES_TOPIC.sub("", query)
         is_new, query = asked != query, asked or query
-        query, before = absolute_years(query, self._meant(query, earlier), self._catalog)
+        query, before = absolute_years(query, self._meant(query, earlier), self._catalog, scope)
         mentions = find_mentions(query, self._catalog)
         if self.is_elliptic(query) or (is_new and not mentions.about):
             other = self._exchanged(query, mentions, before)
@@ -199,7 +217,14 @@ class FollowUps:
         if rest != query or POINTS_BACK.search(query) or _WHICH_ONE.match(query):
             return True
         words = self._words(_COMMAND.sub("", query))
+        if _PART_OF.search(query) and all(map(is_dependent, words)) and not FIGURE.search(query):
+            return True
         return len(words) <= (0 if complete else FEW) or all(word.lower() in _OF_A_TOPIC for word in words)
+
+    def _is_of_oneself(self, query: str) -> bool:
+        """Whether it asks nothing of reports on countries: "How do I bake bread?"; of manuals it may be a follow-up."""
+        is_asked = _OF_ONESELF.search(query) is not None and not POINTS_BACK.search(query)
+        return is_asked and bool(self._catalog.values(COUNTRY))
 
     def _says_only_names(self, query: str, mentions: Mentions) -> bool:
         """Whether there is nothing beside names, but that they are compared: "How does Mali compare?"."""
@@ -231,7 +256,8 @@ class FollowUps:
             if not known.issuperset(terms):
                 known.update(terms)
                 words.append(word)
-        topic = " ".join(words[:MOST_WORDS])
+        by_age = [_AGE] if words and _PART_OF.search(query) and _BY_AGE.search(query) else []
+        topic = " ".join([*words[:MOST_WORDS], *by_age])
         return _with(query, [*filter(None, [topic]), *self._names(query, open_names, before, scope)])
 
     def _units(self, text: str, whole: Sequence[Named], dropped: Sequence[Named]) -> list[str]:

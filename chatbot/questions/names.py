@@ -22,7 +22,11 @@ MOST = 30
 """Names of each form that are looked at; a question is about fewer."""
 MOST_WORDS = 8
 """Of the longest name: "Korea, Democratic People's Republic of" and the like."""
-_WORD = re.compile(r"(?:[A-Za-z]\.){2,}[A-Za-z]?|&|[^\W_]+(?:['’][^\W_]+)*")
+_WORD = re.compile(
+    r"(?:[A-Za-z]\.){2,}[A-Za-z]?|&|[ld]['’](?=[aeiouyhà-öø-ÿœ])|[^\W_]+(?:['’][^\W_]+)*",
+    re.IGNORECASE,
+)
+"""What French writes with the word behind it is none of the name: "de l'Égypte", "d'Haïti"."""
 _ARTICLE = re.compile(r"^the\b|(?<!\bof)\s+the$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
 _WORDS_TOO, _TWO_LETTERS, _NO_CODES, _FOREIGN_WORDS = (

@@ -44,7 +44,10 @@ def list_in_words(names: Iterable[str], last: str = "and") -> str:
 
 
 def add_name(question: str, name: str) -> str:
-    """The question with a name, or years, behind it."""
+    """The question with a name, or years, behind it: inside the brackets that it ends with."""
+    asked = question.rstrip()
+    if asked.endswith(")") and "? (" in asked:
+        return f"{asked[:-1]} {placed(name)})"
     return f"{question.rstrip(' ?.!')} {placed(name)}?"
 
 

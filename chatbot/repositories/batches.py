@@ -63,11 +63,10 @@ class BatchRepository:
         return map(_question, self._items.find({"batch_id": batch_id}, sort=[("_id", 1)]))
 
     def cancel(self, batch_id: str, owner: str) -> Batch:
-        """End it: what was answered stays, and so does one that has come to its end. Raises NotFoundError."""
-        batch = self.get(batch_id, owner)
-        if batch.state == "done":
-            return batch
-        self._batches.update_one({"_id": batch_id}, {"$set": {"cancelled": True, "active": False, "detail": ""}})
+        """End it: what was answered stays, and what has ended by itself is not cancelled. Raises NotFoundError."""
+        self.get(batch_id, owner)
+        ended = {"cancelled": True, "active": False, "detail": ""}
+        self._batches.update_one({"_id": batch_id, "active": True}, {"$set": ended})
         return self.get(batch_id, owner)
 
     def unfinished(self, account: str) -> int:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 from ..protocols import Catalog, Store
+from ..questions.comparisons import OF_A_CHAPTER
 from ..schema import SECTION_SEPARATOR, SUMMARY_ORDINAL, Chunk, Scope
 
 MOST = 8
+SAME_STEM = 5
+"""Letters that two words begin with, where they are of one thing."""
 MOST_PASSAGES = 1_000
 """Of an edition that are read: five of the longest country reports. Their figures take .2 s."""
 
@@ -24,6 +27,20 @@ def newest_reports(scope: Scope, catalog: Catalog, store: Store) -> list[Chunk]:
     ids = (chunk_id for record in reports for chunk_id in record.chunk_ids())
     chunks = store.get(list(islice(ids, MOST_PASSAGES)))
     return [chunk for chunk in chunks if chunk.ordinal != SUMMARY_ORDINAL]
+
+
+def of_chapter(topic: str, chunks: Sequence[Chunk], terms: Callable[[str], Sequence[str]]) -> list[Chunk]:
+    """The passages of the chapter that ``topic`` names, and nothing else: "what changed economically"."""
+    idle = terms(" ".join(OF_A_CHAPTER))
+    asked = {term for term in terms(topic) if term.isalpha()}.difference(idle)
+    chapters = {chunk.section.partition(SECTION_SEPARATOR)[0] for chunk in chunks}
+    named = {chapter for chapter in chapters if asked and all(_is_among(term, terms(chapter)) for term in asked)}
+    return [chunk for chunk in chunks if chunk.section.partition(SECTION_SEPARATOR)[0] in named]
+
+
+def _is_among(term: str, others: Sequence[str]) -> bool:
+    """Whether another word has the same beginning: "econom" and "economi"."""
+    return any(term == other or (len(term) >= SAME_STEM and other.startswith(term[:SAME_STEM])) for other in others)
 
 
 def shared_aspects(sides: Sequence[Sequence[Chunk]]) -> list[str]:

@@ -18,7 +18,7 @@ from ..protocols import Catalog
 from ..schema import YEAR_IN_REVIEW, Condition, DocumentRecord, Range, Scope, ScopeSummary, Value, Values
 from ..schema.scope import both
 from ..text import count_of
-from ..words import Say, in_english
+from ..words import Say, counted, in_english
 
 REPORT_CONTEXT_FIELDS = {"country": "country_name", YEAR_IN_REVIEW: "year"}
 """The seed's `report_context.type`, and the field each one filters."""
@@ -182,7 +182,7 @@ def _listed(values: Sequence[Value]) -> str:
     return named if len(values) <= MOST_VALID else f"{named} and {len(values) - MOST_VALID:,} more"
 
 
-def nearest_scope(catalog: Catalog, scope: Scope) -> str:
+def nearest_scope(catalog: Catalog, scope: Scope, say: Say = in_english) -> str:
     """For a scope without reports: the widest part of it that has some, in a sentence that names what there is.
 
     Drops one condition at a time, keeping the country before the collections, and these before the year.
@@ -193,8 +193,14 @@ def nearest_scope(catalog: Catalog, scope: Scope) -> str:
             continue
         if records := catalog.all(rest):
             years = values_inside(records, rest, "year")
-            return f"{_there_are(len(records))} for {describe(rest)}" + (f", of {_listed(years)}." if years else ".")
-    return f"{_there_are(catalog.holdings(scope.widest()).documents)} without a scope."
+            reports = say(
+                "{reports} for {scope}", reports=counted(say, len(records), "report"), scope=describe(rest, say)
+            )
+            reports = say("{reports}, of {years}", reports=reports, years=_listed(years)) if years else reports
+            return _there_are(len(records), reports, say)
+    rest = scope.widest()
+    count = catalog.holdings(rest).documents
+    return _there_are(count, say("{reports} without a scope", reports=counted(say, count, "report")), say)
 
 
 def summarise(catalog: Catalog, scope: Scope) -> ScopeSummary:
@@ -203,8 +209,8 @@ def summarise(catalog: Catalog, scope: Scope) -> ScopeSummary:
     return ScopeSummary(scope, held.ready, held.ready_chunks)
 
 
-def _there_are(count: int) -> str:
-    return "There is one report" if count == 1 else f"There are {count} reports"
+def _there_are(count: int, reports: str, say: Say) -> str:
+    return f"{say('There is {reports}' if count == 1 else 'There are {reports}', reports=reports)}."
 
 
 def describe(scope: Scope, say: Say = in_english) -> str:

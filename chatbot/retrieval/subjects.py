@@ -11,7 +11,7 @@ from ..protocols import Catalog
 from ..questions.comparison_sides import Sides, sides
 from ..questions.comparisons import COMPARES, clean, compared_countries, compared_years
 from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
-from ..questions.names import NamedCountry, NamedYears, keys_in
+from ..questions.names import NamedCountry, NamedYears, country_key, keys_in
 from ..questions.sentences import separate_questions
 from ..questions.wording import list_in_words, remove_names
 from ..schema import NO_VALUE, Condition, Scope, SearchHit, Value, Values
@@ -48,8 +48,11 @@ def missing_subject(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say
 
 
 def names_missing(part: Scope, mentions: Mentions, scope: Scope, catalog: Catalog) -> bool:
-    """Whether `missing_subject` names this one country in one year, or this year, as without a report."""
+    """Whether `missing_subject` names this one country, alone or in one year, or this year, as without a report."""
     country, years = part.get(COUNTRY), part.get(YEAR)
+    if isinstance(country, Values) and set(country.values).isdisjoint(catalog.values(COUNTRY, scope)):
+        keys = {country_key(str(value)) for value in country.values}
+        return any(keys.intersection(named.keys) for named in mentions.about)
     absent = _absent_years(mentions, scope, catalog)
     return any(n.condition == years and (c is None or country == Values((c,))) for c, n in absent)
 
@@ -211,7 +214,7 @@ def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
         return say("Change the scope to ask about another country.")
     names = [_named(str(name), say) for name in catalog.values(COUNTRY, scope)]
     if not names:
-        return escape_markdown(nearest_scope(catalog, scope))
+        return escape_markdown(nearest_scope(catalog, scope, say))
     shown = ", ".join(names[:MOST_NAMED])
     if len(names) > MOST_NAMED:
         shown = say("{names} and {number} more", names=shown, number=len(names) - MOST_NAMED)

@@ -72,6 +72,13 @@ class TestWithAModel:
         assert rows(told.answer.response)[2] == "| People | many [1] | — |"
         assert told.answer.response.endswith("Left out of the table for want of a source: People, Mali.")
 
+    @pytest.mark.parametrize("language", ["en", "es", "fr"])
+    def test_what_the_program_says_below_is_held_to_no_passage(self, model: Bench, language: str) -> None:
+        table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | many [1] | fewer [1] |"
+        told = model.ask("compare", ScriptedModel(compare=table), GROWTH, language=language)
+        assert told.answer.response.endswith(": People, Mali.")
+        assert told.answer.unsupported == ()
+
     def test_an_answer_without_a_table_gets_one_of_quotations(self, model: Bench) -> None:
         told = model.ask("compare", ScriptedModel(compare="Kenya has more [1]."), GROWTH)
         assert told.answer.response.startswith(f"Kenya has more [1].\n\n{QUOTED}\n\n| Kenya | Mali |")
@@ -168,6 +175,32 @@ class TestKeyless:
         assert told.answer.answered
         assert told.answer.unsupported == ()
 
+    @pytest.mark.parametrize(
+        ("query", "plan"),
+        [
+            ("What changed in Chad's economy between the 2021 and the 2023 report?", ["2021", "2023"]),
+            ("How has the economic situation of Chad changed from 2021 to 2023?", ["2021", "2023"]),
+            ("Compare the economy of Chad in the 2023 and 2021 reports", ["2021", "2023"]),
+        ],
+    )
+    def test_of_a_chapter_the_figures_of_it_that_differ(
+        self, tmp_path_factory: pytest.TempPathFactory, query: str, plan: list[str]
+    ) -> None:
+        folder = tmp_path_factory.mktemp("chapter")
+        with bench(folder, chat_model="extractive") as opened:
+            for year in (2021, 2023):
+                figures = "\n\n".join(
+                    f"### {name}\n\n{year % 100}% ({year} est.)" for name in ("Debt", "Growth", "Tax")
+                )
+                text = (
+                    f"# Chad {year}\n\n## People\n\n### Age\n\n{year % 10} years ({year})\n\n## Economy\n\n{figures}\n"
+                )
+                add(opened.services, folder, text, f"chad-{year}", country_name="Chad", year=year)
+            told = opened.ask("auto", query=query)
+        assert told.items("plan") == plan
+        assert sorted(told.items("changes")) == ["Debt", "Growth", "Tax"]
+        assert "| Debt | 21% (2021 est.) [" in told.answer.response
+
     def test_a_model_gets_the_passages_of_the_figures_that_differ(
         self, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
@@ -212,9 +245,9 @@ class TestKeyless:
                 )[2]
                 for when in ("", " in 2022")
             )
-        assert latest.startswith("| **Inflation rate, 2025 report:** “7.7% (2023 est.)” [")
-        assert "**Inflation rate, 2025 report:** “2.1% (2023 est.)” [" in latest
-        assert "**Inflation rate, 2025 report:** “9.6% (2022 est.)” [" in asked
+        assert latest.startswith("| **Kenya: Country Report 2025, Inflation rate:** “7.7% (2023 est.)” [")
+        assert "**Mali: Country Report 2025, Inflation rate:** “2.1% (2023 est.)” [" in latest
+        assert "**Mali: Country Report 2025, Inflation rate:** “9.6% (2022 est.)” [" in asked
 
     def test_too_many_sides_are_named(self, many: Bench) -> None:
         told = many.ask("compare", query="What is the population growth rate?", scope=chosen(*COUNTRIES))
@@ -246,6 +279,25 @@ class TestKeyless:
             r"was found for this in the reports \(Kenya\); the passages found have 202\d to 2025\.$",
             told.answer.response,
         )
+
+    @pytest.mark.parametrize(
+        ("query", "said"),
+        [
+            ("Kenya vs Tanzania population", "There is no report on Tanzania."),
+            ("Is the population of Kenya larger than that of Tanzania?", "There is no report for Tanzania."),
+        ],
+    )
+    def test_a_country_without_a_report_is_named_and_the_other_answered_for(
+        self, many: Bench, query: str, said: str
+    ) -> None:
+        told = many.ask("auto", query=query)
+        assert told.items("plan") == ["Kenya"]
+        assert told.answer.response.count("There is no report") == told.answer.response.count(said) == 1
+        assert rows(told.answer.response)[0] == "| Kenya |"
+
+    def test_without_an_aspect_those_of_the_one_are_offered(self, many: Bench) -> None:
+        response = many.ask("compare", query="Compare Kenya and Tanzania").answer.response
+        assert "The reports on Kenya have, among others: " in response
 
     def test_a_side_without_a_report_is_named(self, many: Bench) -> None:
         told = many.ask(

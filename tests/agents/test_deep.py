@@ -112,6 +112,11 @@ class TestKeyless:
         assert "20,137,527" in of_mali
         assert told.answer.unsupported == ()
 
+    def test_a_part_without_anything_says_so_in_the_language_of_the_page(self, keyless: Bench) -> None:
+        query = "What is the population of Kenya? Who flew across lunar craters to Jupiter?"
+        told = keyless.ask("deep", query=query, language="fr")
+        assert told.answer.response.endswith("Jupiter in Kenya?**\n\nRien n'a été trouvé.")
+
     def test_one_question_has_no_headings(self, keyless: Bench) -> None:
         told = keyless.ask("deep", query="What is the population of Kenya?")
         assert told.details("plan") == []

@@ -267,6 +267,10 @@ class TestNothingFound:
         assert (found.scope.documents, found.scope.chunks) == (0, 0)
         assert server.requests == []
 
+    def test_that_is_said_in_the_language_of_the_page(self, services) -> None:
+        found = answer(run(services, replace(question(country_name="Kenya", year=2021), language="fr")))
+        assert found.response == ("Il n'y a aucun rapport de Kenya, 2021. Il y a 1 rapport de Kenya, de 2023.")
+
 
 class TestNothingThere:
     @pytest.mark.parametrize("on_empty", ["abstain", "relax"])
@@ -378,6 +382,11 @@ class TestAttachments:
         assert "neighbour" in passages["note-0.md"]
         assert "neighbour" not in passages["note-1.md"]
 
+    def test_nothing_close_is_said_in_the_language_of_the_page(self, services, tmp_path) -> None:
+        notes = self.attached(services, tmp_path, "Coffee is drunk.")
+        found = answer(run(services, replace(self.about(notes, "zebra stripes"), language="es")))
+        assert found.response == "Nada en note-0.md se acerca a esta pregunta."
+
     def test_nothing_close_asks_no_model(self, services, server, tmp_path) -> None:
         notes = self.attached(services, tmp_path, "Coffee is drunk.", "Tea is drunk.")
         events = run(services, self.about(notes, "zebra stripes"))
@@ -417,3 +426,10 @@ def test_who_asks_in_a_language_that_is_not_searched_is_told_so(
 ) -> None:
     found = answer(run(strict, replace(question(query), language=language)))
     assert (speaking(language)(NOT_ENGLISH) in found.response) is is_told
+
+
+@pytest.mark.parametrize("mode", ["direct", "deep", "compare", "auto"])
+def test_where_there_are_no_reports_that_is_the_answer(services: Services, mode: str) -> None:
+    asked = replace(question("Compare the population of Kenya and Mali"), mode=mode)
+    found = answer(list(services.answering.agent(mode).run(asked, request=RequestContext())))
+    assert (found.response, found.answered) == (NO_REPORTS, False)

@@ -207,6 +207,14 @@ LISTS = (
 )
 
 
+OF_EVERY = {
+    "What is the average growth rate of all countries?": "average",
+    "mean growth rate of all nations": "average",
+    "total population of all countries": "total",
+    "population of all the countries": "list",
+}
+
+
 class TestRanking:
     @pytest.mark.parametrize(
         "asked",
@@ -215,6 +223,12 @@ class TestRanking:
             "What is the richest country?",
             "Which countries have the most people?",
             "Rank all countries by growth",
+            "highest growth rate",
+            "highest life expectancy",
+            "the lowest inflation",
+            "What's the lowest median age?",
+            "Who has the highest inflation?",
+            *OF_EVERY,
             *LISTS,
         ],
     )
@@ -224,10 +238,15 @@ class TestRanking:
         (mark,) = answer(events).marks  # moved by what is said before
         assert answer(events).response[mark.start : mark.end] == "99.9%"
         reports = {hit.chunk.document_id for event in events if isinstance(event, SourcesEvent) for hit in event.hits}
-        kind = "list" if asked in LISTS else "ranking"
+        kind = "list" if asked in LISTS else OF_EVERY.get(asked, "ranking")
         expected = f"No {kind} of all countries: the passages found come from {len(reports)} of 2 reports."
         assert answer(events).response.startswith(expected)
         assert streamed(events) == answer(events).response
+
+    def test_it_is_said_in_the_language_of_the_page(self, services, agent) -> None:
+        asked = replace(question("highest growth rate"), language="fr")
+        found = answer(run(services, agent, asked)).response
+        assert found.startswith("Pas de classement de tous les pays : les passages trouvés viennent de ")
 
     @pytest.mark.parametrize(
         ("asked", "country"),
@@ -235,6 +254,8 @@ class TestRanking:
             ("Which country has the highest growth rate?", "Kenya"),
             ("Which countries supply most of its imports?", "Kenya"),
             ("What is the largest city of Kenya?", ""),
+            ("latest inflation figures", ""),
+            ("How high is the growth rate?", ""),
             ("Which countries border Kenya?", ""),
             ("In which country is the Nile longest?", "Mali"),
         ],

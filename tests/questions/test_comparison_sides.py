@@ -129,6 +129,41 @@ class TestChoice:
         assert names("How does Kenya compare with the others?", scope(country_name=COUNTRIES)) == list(COUNTRIES)
         assert names("Compare Kenya and Peru", scope(country_name=("Kenya", "Mali"))) == ["Kenya", "Mali"]
 
+    @pytest.mark.parametrize(
+        ("text", "chosen"),
+        [
+            ("Kenya vs Tanzania population", {}),
+            ("Is the population of Kenya larger than that of Tanzania?", {"country_name": "Kenya"}),
+            ("Comparez la population du Kenya et de la Tanzanie", {"country_name": "Kenya"}),
+            ("Compare the population of Tanzania and Kenya in the 2023 report", {}),
+        ],
+    )
+    def test_beside_a_country_without_a_report_its_editions_are_no_sides(
+        self, text: str, chosen: dict[str, str]
+    ) -> None:
+        found = sides(text, scope(**chosen), REPORTS).compared
+        assert [(side.name, side.ready) for side in found] == [("Kenya", True), ("Tanzania", False)]
+
+    def test_a_country_outside_the_scope_chosen_is_not_searched(self) -> None:
+        found = sides("Compare the debt of Kenya and Mali", scope(country_name="Kenya"), REPORTS).compared
+        assert [(side.name, side.ready) for side in found] == [("Kenya", True), ("Mali", False)]
+
+    @pytest.mark.parametrize(
+        ("text", "query"),
+        [
+            ("Is Kenya bigger than Mali?", "area"),
+            ("Which is more populous, Kenya or Mali?", "population"),
+            ("Is Kenya richer than Mali?", "real GDP per capita"),
+            ("Was Kenya richer than Mali in 2021?", "real GDP per capita in 2021"),
+            ("Which country is the oldest, Kenya or Mali?", "median age"),
+            ("Is Kenya's population younger than Mali's?", "median age"),
+            ("Is Kenya's population larger than Mali's?", "population?"),
+            ("Is Kenya's debt larger than Mali's?", "debt?"),
+        ],
+    )
+    def test_a_word_that_only_compares_says_what_is_asked_for(self, text: str, query: str) -> None:
+        assert {side.query for side in sides(text, Scope(), REPORTS).compared} == {query}
+
     def test_one_side_for_each_of_few_reports(self) -> None:
         found = sides("Compare the reports of Kenya", Scope(), NAMED).compared
         assert [side.name for side in found] == ["Kenya: Country Report 2021", "Kenya: Country Report 2023"]

@@ -13,7 +13,7 @@ from tests.questions.reports import split
         ("How does the debt of Kenya differ from that of Somalia?", "The debt of {}?"),
         ("How does Kenya differ from Somalia in debt?", "Debt in {}?"),
         ("Which is larger, Kenya or Somalia, in area?", "Area in {}?"),
-        ("Which is larger, Kenya or Somalia?", "Size in {}?"),
+        ("Which is larger, Kenya or Somalia?", "Area in {}?"),
         ("Which country has more refugees in 2021, Kenya or Somalia?", "Refugees in 2021, {}?"),
         ("Kenya versus Somalia: which has the lower debt?", "Debt in {}?"),
         ("Does Kenya have more refugees than Somalia?", "Refugees in {}?"),

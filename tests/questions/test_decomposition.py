@@ -155,6 +155,26 @@ class TestThings:
 
 
 class TestBoth:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("Which was higher in Kenya in 2023, exports or imports?", "{} in Kenya in 2023?"),
+            ("Which is larger, the exports or the imports of Mali?", "The {} of Mali?"),
+            ("In Mali, which is lower: exports or imports?", "{} in Mali?"),
+            ("Are Kenya's exports higher than its imports?", "Kenya's {}?"),
+            ("Were exports larger than imports in Kenya in 2021?", "{} in Kenya in 2021?"),
+        ],
+    )
+    def test_of_two_things_of_which_one_is_more_each_is_asked(self, text: str, expected: str) -> None:
+        parts = [expected.format(thing) for thing in ("exports", "imports")]
+        assert split(text) == [part[:1].upper() + part[1:] for part in parts]
+
+    @pytest.mark.parametrize(
+        "text", ["Which is higher in Kenya, coffee or tea exports?", "Is the debt of Kenya more than 5 billion?"]
+    )
+    def test_what_may_be_one_thing_is_not_parted(self, text: str) -> None:
+        assert split(text) == [text]
+
     def test_each_thing_of_all_countries_before_the_next(self) -> None:
         found = split("Compare inflation and unemployment in Kenya and Mali")
         assert found == ["Inflation in Kenya?", "Inflation in Mali?", "Unemployment in Kenya?", "Unemployment in Mali?"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatbot.questions.follow_ups import LONGEST, MOST_WORDS, FollowUps
-from chatbot.schema import Message, Scope
+from chatbot.schema import Message, Range, Scope
 from chatbot.text import analyzer
 from tests.questions.reports import REPORTS, Reports, scope
 
@@ -73,8 +73,35 @@ class TestExchange:
     def test_words_around_a_name_that_ask_for_nothing_else(self, follow_up: str) -> None:
         assert standalone("What are the exports of Kenya?", follow_up) == "What are the exports of Mali?"
 
-    def test_after_a_comparison_the_new_country_is_asked_about_alone(self) -> None:
-        assert standalone(COMPARED, "And how is it in Ethiopia?") == "Compare the population growth of Ethiopia"
+    @pytest.mark.parametrize("follow_up", ["And how is it in Ethiopia?", "and Ethiopia?", "Add Ethiopia"])
+    def test_after_a_comparison_the_new_country_is_a_further_side(self, follow_up: str) -> None:
+        assert standalone(COMPARED, follow_up) == "Compare the population growth of Kenya, Mali and Ethiopia"
+
+    @pytest.mark.parametrize(
+        ("before", "expected"),
+        [
+            ("Compare Mali and Kenya's debt", "Compare Mali, Kenya and Peru's debt"),
+            ("Is Kenya bigger than Mali?", "Is Kenya bigger than Mali and Peru?"),
+            ("Kenya vs Mali: exports", "Kenya vs Mali and Peru: exports"),
+            ("What is the debt of Kenya and Mali?", "What is the debt of Peru?"),  # nothing is compared
+        ],
+    )
+    def test_a_further_side_goes_behind_the_last(self, before: str, expected: str) -> None:
+        assert standalone(before, "and Peru?") == expected
+
+    @pytest.mark.parametrize(
+        "follow_up", ["Only Ethiopia?", "What about Ethiopia instead?", "Not Kenya, Ethiopia", "Just Ethiopia please"]
+    )
+    def test_unless_it_is_asked_about_instead(self, follow_up: str) -> None:
+        assert standalone(COMPARED, follow_up) == "Compare the population growth of Ethiopia"
+
+    def test_a_further_year_of_several(self) -> None:
+        before = "Compare the debt of Kenya in 2021 and 2022"
+        assert standalone(before, "and in 2023?") == "Compare the debt of Kenya in 2021, 2022 and 2023"
+        before = "Compare the debt in the 2021 and 2022 reports on Kenya"
+        expected = "Compare the debt in the 2021, 2022 and 2023 reports on Kenya"
+        assert standalone(before, "and the 2023 report?") == expected
+        assert standalone(before, "only the 2023 report") == "Compare the debt in the 2023 reports on Kenya"
 
     def test_the_article_goes_with_the_name(self) -> None:
         assert standalone("What is the area of the Congo?", "and Mali?") == "What is the area of Mali?"
@@ -206,6 +233,18 @@ class TestSeveral:
         said = ["What is the climate of Peru?", self.INFLATION, "and Mali?", "compare both"]
         assert standalone(*said) == "compare both? (inflation rate in Kenya and Mali)"
 
+    @pytest.mark.parametrize("follow_up", ["compare both", "compare the two", "what is the difference"])
+    def test_another_topic_in_between_is_asked_of_all(self, follow_up: str) -> None:
+        said = [self.INFLATION, "and Mali?", "what about the death rate?", follow_up]
+        assert standalone(*said) == f"{follow_up}? (death rate in Kenya and Mali)"
+        compared = f"{follow_up}? (death rate in Kenya and Mali in 2021)"
+        assert standalone(*said, "and in 2021?") == compared
+
+    def test_both_are_the_last_two(self) -> None:
+        said = [self.INFLATION, "and Mali?", "and Peru?"]
+        assert standalone(*said, "compare both") == "compare both? (inflation rate in Mali and Peru)"
+        assert standalone(*said, "compare them") == "compare them? (inflation rate in Kenya, Mali and Peru)"
+
     @pytest.mark.parametrize("follow_up", ["explain the difference.", "what is the cause?", "What is the trend?"])
     def test_words_of_a_topic_need_it(self, follow_up: str) -> None:
         before = "Compare the population growth of Kenya and Mali"
@@ -225,6 +264,13 @@ class TestCarrying:
             ("What does Mali import?", "From whom?", "From whom? (import in Mali)"),
             ("What is the highest point of Mali?", "Lowest?", "Lowest? (highest point in Mali)"),
             ("Median age in Kenya 2023?", "For women?", "For women? (Median age in Kenya in 2023)"),
+            (
+                "What is the population of Mali?",
+                "Which share is under 15?",
+                "Which share is under 15? (population age structure in Mali)",
+            ),
+            ("What is the population of Mali?", "How many are women?", "How many are women? (population in Mali)"),
+            ("What is the debt of Mali?", "What is the share of exports?", "What is the share of exports? (Mali)"),
         ],
     )
     def test_a_part_of_the_topic(self, before: str, follow_up: str, expected: str) -> None:
@@ -290,6 +336,11 @@ class TestScope:
             standalone(GROWTH, "How many people use the internet?", scope=mali) == "How many people use the internet?"
         )
 
+    @pytest.mark.parametrize(("years", "latest"), [(Range(2020, 2022), 2021), (Range(2020, None), 2023)])
+    def test_the_latest_report_is_one_of_the_years_chosen(self, years: Range, latest: int) -> None:
+        said = ("What is the debt of Mali?", "And in the latest report?")
+        assert standalone(*said, scope=scope(year=years)) == f"What is the debt of Mali in the {latest} report?"
+
     def test_a_chosen_year_neither(self) -> None:
         assert standalone(GROWTH, "why?", scope=scope(year=2021)) == "why? (population growth rate in Kenya)"
 
@@ -319,6 +370,22 @@ class TestNotNeeded:
             standalone(GROWTH, "How many people use the internet?", reports=plain)
             == "How many people use the internet?"
         )
+
+    @pytest.mark.parametrize(
+        "follow_up", ["How do I bake bread?", "how can you fix a bike", "Who are you?", "Should I learn French?"]
+    )
+    def test_what_is_asked_for_oneself_takes_no_country(self, follow_up: str) -> None:
+        assert standalone("Compare Kenya and Mali by area", follow_up).rstrip("?") == follow_up.rstrip("?")
+
+    def test_of_data_without_countries_it_may_go_on(self) -> None:
+        said = ("What is a dedicated host?", "And how do I create one?")
+        assert "dedicated host" in standalone(*said, reports=Reports(("", 0)))
+
+    def test_it_is_no_turn_of_the_conversation(self) -> None:
+        assert standalone(GROWTH, "How do I bake bread?", "and why?") == standalone(GROWTH, "and why?")
+
+    def test_what_is_asked_of_the_country_for_oneself_does(self) -> None:
+        assert standalone(GROWTH, "How do I get a visa?") == "How do I get a visa? (Kenya in 2023)"
 
     def test_answers_are_not_read(self) -> None:
         history = [Message("user", GROWTH), Message("assistant", "zebra")]
@@ -436,7 +503,7 @@ class TestAnotherTopic:
 
     def test_another_country_or_year_keeps_it(self) -> None:
         assert standalone(COMPARED, "and in 2023?") == f"{COMPARED} in 2023?"
-        assert standalone(COMPARED, "and Ethiopia?") == "Compare the population growth of Ethiopia"
+        assert standalone(COMPARED, "and Mali?") == "Compare the population growth of Mali"
         assert standalone(COMPARED, "same for Mali") == "Compare the population growth of Mali"
 
     def test_where_no_country_is_named_the_topic_is_all_there_is(self) -> None:

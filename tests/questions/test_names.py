@@ -65,6 +65,8 @@ def test_what_only_looks_like_a_country(text: str) -> None:
         ("Inflation in Äthiopien und Ägypten", [("ETH", "Äthiopien"), ("EGY", "Ägypten")]),
         ("a população do Quênia", [("KEN", "Quênia")]), ("population of Libanon", [("LBN", "Libanon")]),
         ("كم عدد سكان مصر؟", [("EGY", "مصر")]), ("في السودان ولبنان", [("SDN", "السودان"), ("LBN", "ولبنان")]),
+        ("Population de l'Éthiopie", [("ETH", "Éthiopie")]), ("le PIB d’Haïti", [("HTI", "Haïti")]),
+        ("la dette de la Côte d'Ivoire et de l'Inde", [("CIV", "Côte d'Ivoire"), ("IND", "Inde")]), ("D'Angelo", []),
         ("an island, a suede coat and Maurice", []), ("Wie hoch ist die Inflation auf der Island", [("ISL", "Island")]),
     ],
 )  # fmt: skip

@@ -206,7 +206,7 @@ def test_an_empty_database_says_so(services: Services) -> None:
 def test_nearest_scope_keeps_the_country_before_the_year(catalog: DocumentRepository) -> None:
     asked = Scope.of({"country_name": Values(("Mali",)), "year": Values((2021,))})
     assert catalog.all(asked) == []
-    assert nearest_scope(catalog, asked) == "There is one report for Mali, of 2023."
+    assert nearest_scope(catalog, asked) == "There is 1 report for Mali, of 2023."
 
 
 def test_nearest_scope_of_a_single_condition_is_everything(catalog: DocumentRepository) -> None:
@@ -227,7 +227,7 @@ def test_nearest_scope_of_a_single_condition_is_everything(catalog: DocumentRepo
         ),
         (
             Scope.of({"country_name": Values(("Peru",))}).within(["chatbot_data"]),
-            "There is one report for the collection chatbot_data, of 2023.",
+            "There is 1 report for the collection chatbot_data, of 2023.",
         ),
         (Scope().within(["empty"]), "There are 5 reports without a scope."),
     ],

@@ -86,6 +86,7 @@ def test_every_question_is_answered_as_a_query_is(client: FlaskClient) -> None:
     assert rows[0]["country_name"] == "Kenya"
     assert rows[0]["citations"].startswith("[1] Kenya")
     assert [one["batch_id"] for one in client.get(API).get_json()["batches"]] == [batch_id]
+    assert client.delete(f"{API}/{batch_id}").get_json()["state"] == "done"  # what has ended is not cancelled
 
 
 @pytest.mark.parametrize(
