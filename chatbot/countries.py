@@ -36,6 +36,10 @@ FOREIGN_ALIASES = {
     "السعودية": "SAU", "الامارات": "ARE", "البيرو": "PER", "امريكا": "USA", "بريطانيا": "GBR",
 }  # fmt: skip
 """What people write in those languages and Babel does not list."""
+_WITH_ARTICLE = re.compile(
+    "Bahamas|Comoros|Gambia|Holy See|Isle of Man|Ivory Coast|Maldives|Netherlands|Philippines|Seychelles"
+    r"|(?:[\w.'’-]+ )*(?:Republic|Federation|Kingdom|States|Emirates|Islands|Territory|Territories)(?: of [^,]+)?"
+)
 _IN_BRACKETS = re.compile(r"\s*\((.+?)\)")
 
 ISO_CODE_LENGTH = 3
@@ -92,6 +96,11 @@ def foreign_names() -> dict[str, str]:
 def usual_name(code: str) -> str:
     """The name by ISO-3 code. Raises KeyError."""
     return _names()[code]
+
+
+def takes_article(name: str) -> bool:
+    """Whether English says "the" before it: the United States, the Gambia."""
+    return _WITH_ARTICLE.fullmatch(name) is not None
 
 
 def country_code(name: str) -> str | None:

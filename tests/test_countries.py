@@ -5,7 +5,7 @@ from __future__ import annotations
 import pycountry
 import pytest
 
-from chatbot.countries import ALIASES, country_code, country_names, normalise, usual_name
+from chatbot.countries import ALIASES, country_code, country_names, normalise, takes_article, usual_name
 
 SAME = {
     "KEN": ("Kenya", "kenya", "KE", "ke", "KEN", " Kenya ", "Republic of Kenya"),
@@ -38,6 +38,13 @@ def test_every_way_to_name_a_country_gives_one_code(code: str, name: str) -> Non
 @pytest.mark.parametrize("name", ["Narnia", "", "Europe", "the", "K", "Kenia2"])
 def test_what_is_no_country_has_no_code(name: str) -> None:
     assert country_code(name) is None
+
+
+def test_some_names_have_an_article() -> None:
+    some = ("Bahamas", "Gambia", "Netherlands", "Philippines", "Republic of the Congo", "United Arab Emirates")
+    assert all(map(takes_article, (*some, "United Kingdom", "United States", "United States of America")))
+    others = ("Bahamas, The", "Congo", "Congo, Republic of the", "Kenya", "South Africa", "The Gambia")
+    assert not any(map(takes_article, others))
 
 
 def test_the_two_congos_the_two_koreas_and_the_guineas_stay_apart() -> None:

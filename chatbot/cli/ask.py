@@ -80,6 +80,7 @@ def ask(services: Services, /, question: str | None, source: Path | None, target
     Broken off, the same command goes on: what was answered is not asked again.
 
     Example: python -m chatbot ask "What is the population growth rate?" --country KE --year 2023
+
     Example: python -m chatbot ask --from questions.csv --to answers.csv
     """
     if (question is None) != (source is not None) or (source is None) != (target is None):
@@ -101,7 +102,9 @@ def ask(services: Services, /, question: str | None, source: Path | None, target
 def chat(services: Services, /, **options: Any) -> None:
     """Ask one question after the other, each understood with those before, until `exit`.
 
-    Questions are read from standard input, a line each. Example: python -m chatbot chat --country Kenya
+    Questions are read from standard input, a line each.
+
+    Example: python -m chatbot chat --country Kenya
     """
     services, fields, as_json = _read(services, options)
     while (line := _line()) is not None:

@@ -13,10 +13,11 @@ from typing import Any
 import click
 
 from ..cancellation import Cancellation
-from ..errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError
+from ..errors import BudgetExhaustedError, ChatbotError, DependencyError, LoadError, NotFoundError
 from ..evaluation.dataset import split_cell
 from ..loaders.csv import choose_delimiter
 from ..loaders.text import read_text
+from ..schema import Scope
 from ..schema.access import ANYBODY
 from ..serialization import answer_json, answer_row, csv_text
 from ..services import Services
@@ -26,6 +27,7 @@ from . import progress_bar
 Row = dict[str, Any]
 QUESTION = ("question", "query")
 ANSWER = ("response", "answered", "citations", "unsupported", "error")
+NO_REPORTS = "There are no reports yet: `python -m chatbot ingest FILES` adds some."
 WRITTEN_SECONDS = 5.0
 """So much work at most is lost with the process."""
 
@@ -35,10 +37,12 @@ def answer_table(services: Services, fields: dict[str, Any], source: Path, targe
 
     Raises:
         LoadError: a file is none of these tables.
+        NotFoundError: there is nothing to answer from.
         BudgetExhaustedError: today's tokens are used up; what was answered is kept.
     """
     writer = _writer(target)
     questions = list(_questions(source, services.settings.filter_fields))
+    _require_reports(services)
     answered = {_key(row): row for row in writer.read(target) if not row.get("error")}
     rows: list[Row] = []
     left, written = [row for row in questions if _key(row) not in answered], time.monotonic()
@@ -59,6 +63,12 @@ def answer_table(services: Services, fields: dict[str, Any], source: Path, targe
     click.echo(f"{len(rows) - failed:,} answered, {failed:,} failed.", err=True)
     if failed:
         raise SystemExit(1)
+
+
+def _require_reports(services: Services) -> None:
+    """Raises NotFoundError: every row would say so, and be kept as answered when there are some (see ON_EMPTY)."""
+    if services.settings.on_empty != "general" and not services.storage.documents.holdings(Scope()).documents:
+        raise NotFoundError(NO_REPORTS)
 
 
 def _answered(services: Services, fields: dict[str, Any], row: Row, number: int) -> Row:

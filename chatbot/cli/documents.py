@@ -39,7 +39,11 @@ class Row:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|URL|-...")
 @click.option("--country", help="Country the reports are about: a name or an ISO code.")
 @click.option("--year", help="Year of the reports.")
-@click.option("--type", "report_type", help="Type of the reports, e.g. country_report or year_in_review.")
+@click.option(
+    "--type",
+    "report_type",
+    help="Type of the reports, e.g. country_report. Default: year_in_review with a year and no country, else none.",
+)
 @click.option("--label", "labels", multiple=True, help="A label; repeat for several.")
 @click.option("--title", help="Title, for a single file.")
 @click.option("--description", help="What the reports are, in a sentence.")
@@ -152,7 +156,7 @@ def _row(services: Services, work: _Work, overrides: dict[str, Any], *, dry_run:
         if not dry_run:
             return _ingest(services, work, overrides, shown)
         planned = services.ingesting.service.plan(work.source(), overrides=overrides)
-        return Row(planned.outcome, 0, planned.document.title, _about(planned.document.metadata))
+        return Row(planned.outcome, 0, planned.document.title, _about_planned(planned.document.metadata))
     except (LoadError, CancelledError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)
         return Row("failed", 0, work.name)
@@ -166,6 +170,12 @@ def _ingest(services: Services, work: _Work, overrides: dict[str, Any], shown: _
     record = services.storage.documents.get(result.document_id)
     assert record is not None
     return Row(result.outcome, result.chunks, record.title, _about(record.metadata))
+
+
+def _about_planned(metadata: Mapping[str, Any]) -> str:
+    """Says the type by its name, which nobody may have given, or that there is none: --type says another."""
+    kind = f"type {metadata['type']}" if "type" in metadata else "no type"
+    return ", ".join(filter(None, [_about({name: metadata[name] for name in metadata if name != "type"}), kind]))
 
 
 def _about(metadata: Mapping[str, Any]) -> str:

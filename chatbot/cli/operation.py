@@ -87,7 +87,9 @@ def _print_finding(finding: Finding) -> None:
 def usage(services: Services, days: int, as_json: bool) -> None:
     """Show questions, calls, tokens and costs by day (UTC); runs, calls, tokens and time by stage.
 
-    Costs need MODEL_PRICES. Example: python -m chatbot usage --days 7
+    Costs need MODEL_PRICES.
+
+    Example: python -m chatbot usage --days 7
     """
     found = services.storage.usage.days(days)
     if as_json:

@@ -131,7 +131,7 @@ def not_found(scope: ScopeSummary, closest: Sequence[SearchHit], say: Say = in_e
 
 
 def _named(hit: SearchHit, say: Say) -> str:
-    name = escape_markdown(f"{hit.chunk.title}, {hit.chunk.section or say('passage')}")
+    name = escape_markdown(", ".join(filter(None, [hit.chunk.title, hit.chunk.section])))
     return name + (f" ({say('similarity {score}', score=f'{hit.score:.2f}')})" if hit.score else "")
 
 

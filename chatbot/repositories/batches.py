@@ -64,7 +64,9 @@ class BatchRepository:
 
     def cancel(self, batch_id: str, owner: str) -> Batch:
         """End it: what was answered stays, and what has ended by itself is not cancelled. Raises NotFoundError."""
-        self.get(batch_id, owner)
+        batch = self.get(batch_id, owner)
+        if batch.state == "done":  # it is active until a worker looks for its next question
+            return batch
         ended = {"cancelled": True, "active": False, "detail": ""}
         self._batches.update_one({"_id": batch_id, "active": True}, {"$set": ended})
         return self.get(batch_id, owner)

@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from ..countries import takes_article
 from ..protocols import Catalog
 from ..questions.mentions import COUNTRY, YEAR
 from ..schema import Chunk, Scope, SearchHit, Value, Values
 
 MOST = 3
+DASH = " - "
+"""What some headings put between a thing and one of its parts."""
+FEW_WORDS = 4
 TRIED = 4
 """Editions, and countries, that are looked at for one that says something under the same heading."""
 Search = Callable[[str, Scope], Sequence[SearchHit]]
@@ -50,7 +54,8 @@ def _other_editions(cited: Chunk, about: str, scope: Scope, catalog: Catalog, se
     for other in sorted(years, key=lambda one: (abs(one - year), -one))[:TRIED]:
         inside = _within(of_country, YEAR, other)
         if inside is not None and _says(about, inside, search):
-            yield Further(f"What does the report of {other} say about {_in_a_sentence(about)} in {country}?", inside)
+            where = f"in {_named(country)}"
+            yield Further(f"What does the report of {other} say about {_in_a_sentence(about)} {where}?", inside)
 
 
 def _other_countries(cited: Chunk, about: str, scope: Scope, catalog: Catalog, search: Search) -> Iterator[Further]:
@@ -65,7 +70,7 @@ def _other_countries(cited: Chunk, about: str, scope: Scope, catalog: Catalog, s
     for other in others[:TRIED]:
         inside = _within(of_year or scope, COUNTRY, other)
         if inside is not None and _says(about, inside, search):
-            yield Further(f"Compare {country} and {other}: {_in_a_sentence(about)}", of_year or scope)
+            yield Further(f"Compare {_named(country)} and {_named(other)}: {_in_a_sentence(about)}", of_year or scope)
 
 
 def _beside(cited: Chunk, about: str, query: str, scope: Scope, search: Search) -> Iterator[Further]:
@@ -74,11 +79,16 @@ def _beside(cited: Chunk, about: str, query: str, scope: Scope, search: Search) 
     for field in (COUNTRY, YEAR):
         if (value := cited.metadata.get(field)) is not None:
             inside = _within(inside, field, value) or inside
-    where = f"in {country}" if country is not None else f"in {cited.title}"
+    where = f"in {_named(country)}" if country is not None else f"in {cited.title}"
     headings = dict.fromkeys(hit.chunk.heading for hit in search(query, inside))
-    for other in headings:
+    for other in sorted(headings, key=_is_unwieldy):
         if other and other.casefold() != about.casefold():
             yield Further(f"What do the reports say about {_in_a_sentence(other)} {where}?", inside)
+
+
+def _named(country: Value) -> str:
+    name = str(country)
+    return f"the {name}" if takes_article(name) else name
 
 
 def _says(about: str, inside: Scope, search: Search) -> bool:
@@ -93,7 +103,15 @@ def _within(scope: Scope, field: str, value: Value) -> Scope | None:
     return scope.and_(Scope.of({field: Values((value,))}))
 
 
+def _is_unwieldy(heading: str) -> bool:
+    """Of many words, or one of several parts of a thing: what reads like a question is offered first."""
+    return DASH in heading or len(heading.split()) > FEW_WORDS
+
+
 def _in_a_sentence(name: str) -> str:
-    """An acronym and a name keep their capitals."""
+    """An acronym and a name keep their capitals; "Exports - partners" are exports (partners)."""
+    name, _, part = name.partition(DASH)
+    if part:
+        return f"{_in_a_sentence(name)} ({part})"
     first = name.split(" ", 1)[0]
     return name if first[1:] != first[1:].lower() else name[:1].lower() + name[1:]

@@ -28,7 +28,7 @@ MOST_NAMED = 40
 """Countries, or editions, in a prompt."""
 LONGEST_TITLE = 80
 FILTERS = "filters."
-MOST_VALID = 12
+MOST_VALID = 10
 """Values that a message lists; ``details`` have all."""
 EMPTY = "an empty list would match nothing; leave the field out instead."
 CONTRADICTION = "contradicts report_context: no report can satisfy both."

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..countries import normalise, usual_name
+from ..countries import normalise, takes_article, usual_name
 from ..protocols import Catalog
 from ..questions.comparison_sides import Sides, sides
 from ..questions.comparisons import COMPARES, clean, compared_countries, compared_years
@@ -19,7 +19,7 @@ from ..text import Analyzer, escape_markdown
 from ..words import Say, in_english
 from .scope import describe, nearest_scope
 
-MOST_NAMED = 12
+MOST_NAMED = 6
 _WORDS = re.compile(r"[_.\-]+|(?<=[a-z])(?=[A-Z])")
 """What parts the words of a file's name."""
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -186,10 +186,11 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog, say: 
         return None
     texts = []
     if absent:
-        names = _joined([_shown(country) for country in absent], say("or"))
+        names = _joined([_named(_shown(country), say) for country in absent], say("or"))
         texts.append(say("There is no report on {names}.", names=names))
     if left_out:
-        shown, names = escape_markdown(describe(scope, say)), _joined(left_out, say("and"))
+        shown = escape_markdown(describe(scope, say))
+        names = _joined([_named(str(name), say) for name in left_out], say("and"))
         texts.append(say("The scope chosen ({scope}) leaves out {names}.", scope=shown, names=names))
     if any(_admits(scope, COUNTRY, value, catalog) for value in values_of(mentions.countries, catalog)):
         return Missing(" ".join(texts), everything=False)
@@ -211,13 +212,18 @@ def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
 def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
     if scope.get(COUNTRY) != scope.widest().get(COUNTRY):
         return say("Change the scope to ask about another country.")
-    names = list(map(str, catalog.values(COUNTRY, scope)))
+    names = [_named(str(name), say) for name in catalog.values(COUNTRY, scope)]
     if not names:
         return escape_markdown(nearest_scope(catalog, scope, say))
     shown = ", ".join(names[:MOST_NAMED])
     if len(names) > MOST_NAMED:
         shown = say("{names} and {number} more", names=shown, number=len(names) - MOST_NAMED)
     return say("There are reports on {names}.", names=shown)
+
+
+def _named(country: str, say: Say) -> str:
+    """With its article, where the language of ``say`` has one for an English name."""
+    return say("the {name}", name=country) if takes_article(country) else country
 
 
 def _shown(country: NamedCountry) -> str:
@@ -233,7 +239,9 @@ def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say)
     absent = _absent_years(mentions, scope, catalog)
     if not absent:
         return None
-    named = [years.text if country is None else f"{country}, {years.text}" for country, years in absent]
+    named = [
+        years.text if country is None else f"{_named(str(country), say)}, {years.text}" for country, years in absent
+    ]
     text = say("There is no report for {names}.", names=_joined(named, say("or")))
     if len(absent) < len(_wanted_years(mentions, catalog)):
         return Missing(text, everything=False)

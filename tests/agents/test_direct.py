@@ -278,6 +278,7 @@ class TestNothingThere:
         with policy(services, on_empty, floor=0.0) as opened:
             found = answer(run(opened, question()))
         assert found.response == NO_REPORTS
+        assert not found.answered
         assert server.requests == []
 
 

@@ -120,10 +120,12 @@ def test_space_around_a_question_does_not_count(loaded: Run) -> None:
     assert json.loads(result.out)["trace"]["query"] == QUESTION
 
 
-def test_an_empty_database_answers_honestly(run: Run) -> None:
+def test_an_empty_database_says_so_and_how_to_add_reports(run: Run) -> None:
     body = ask(run)
     assert body["answered"] is False
     assert body["trace"]["hits"] == []
+    assert body["response"].startswith("There are no reports yet.")
+    assert "python -m chatbot ingest FILES" in run("ask", QUESTION).out
 
 
 def test_the_scope_of_the_question_is_applied_when_asked_for(loaded: Run) -> None:

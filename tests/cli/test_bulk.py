@@ -43,6 +43,14 @@ def test_a_table_is_answered_and_gone_on_with(loaded: Run, tmp_path: Path, monke
     assert [row["note"] for row in table(answers)] == ["first", "second", "third", "fourth"]
 
 
+def test_without_reports_nothing_is_kept_as_answered(run: Run, tmp_path: Path) -> None:
+    questions, answers = tmp_path / "questions.csv", tmp_path / "answers.csv"
+    questions.write_text("question\nWhat is the capital?\n", "utf-8")
+    result = run("ask", "--from", str(questions), "--to", str(answers))
+    assert (result.status, bulk.NO_REPORTS in result.err, answers.exists()) == (1, True, False)
+    assert run("ask", "--from", str(questions), "--to", str(answers), ON_EMPTY="general").status == 0
+
+
 def test_what_was_answered_stays_when_it_is_broken_off(
     loaded: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

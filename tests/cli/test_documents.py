@@ -171,6 +171,19 @@ class TestFolders:
         assert "3 of 4 files can be read." in result.out
         assert run("documents", "list").out == listed
 
+    @pytest.mark.parametrize(
+        ("flags", "about"),
+        [
+            (("--year", "2020"), "2020, type year_in_review"),
+            (("--year", "2020", "--type", "survey"), "2020, type survey"),
+            (("--year", "2020", "--country", "KE"), "Kenya, 2020, no type"),
+            ((), "no type"),
+        ],
+    )
+    def test_a_dry_run_shows_the_type(self, run: Run, tmp_path: Path, flags: tuple[str, ...], about: str) -> None:
+        (tmp_path / "wells.csv").write_text("depth,place\n3,Kitui\n", encoding="utf-8")
+        assert f"wells  ({about})" in run("ingest", str(tmp_path / "wells.csv"), "--dry-run", *flags).err
+
     def test_a_dry_run_of_what_is_there_says_unchanged(self, run: Run, kenya_file: Path) -> None:
         run("ingest", str(kenya_file))
         assert re.search(r"(?m)^unchanged ", run("ingest", str(kenya_file), "--dry-run").err)

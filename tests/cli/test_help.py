@@ -43,6 +43,12 @@ def test_help_has_an_example_of_the_command(run: Run, path: tuple[str, ...]) -> 
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_each_example_is_a_paragraph_of_its_own(run: Run, path: tuple[str, ...]) -> None:
+    text = run(*path, "--help").out
+    assert len(re.findall(r"\n\n *Example:", text)) == text.count("Example:")
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_every_option_has_a_help_text(path: tuple[str, ...]) -> None:
     options = [parameter for parameter in COMMANDS[path].params if isinstance(parameter, click.Option)]
     assert [option.name for option in options if not option.help] in ([], ["output"])

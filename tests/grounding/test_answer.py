@@ -122,7 +122,7 @@ class TestNotFound:
         assert not_found(ScopeSummary(KENYA, 1, 5), closest) == (
             "The reports searched (Kenya, 2021 to 2023) do not seem to answer this question.\n\n"
             "The closest passages:\n\n"
-            "- Kenya 2023, passage (similarity 0.90)\n"
+            "- Kenya 2023 (similarity 0.90)\n"
             "- Kenya 2023, Section 1 (similarity 0.80)\n"
             "- Kenya 2023, Section 2 (similarity 0.70)"
         )

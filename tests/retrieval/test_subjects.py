@@ -18,7 +18,8 @@ from chatbot.retrieval.subjects import (
 )
 from chatbot.schema import Chunk, Range, Scope, SearchHit, Value
 from chatbot.text import analyzer
-from tests.questions.reports import REPORTS, Reports, scope
+from chatbot.words import speaking
+from tests.questions.reports import MANY, REPORTS, Reports, scope
 
 KENYA_TWICE = scope(country_name="Kenya", year=(2021, 2023))
 CONGO = "Democratic Republic of the Congo"
@@ -40,7 +41,7 @@ def strictly(found: Scope | None) -> Scope | None:
 class TestMissing:
     def test_a_country_without_a_report_and_what_there_is(self) -> None:
         found = missing("What is the growth rate in France?")
-        assert found == Missing(f"There is no report on France. There are reports on {CONGO}, Kenya, Mali.", True)
+        assert found == Missing(f"There is no report on France. There are reports on the {CONGO}, Kenya, Mali.", True)
 
     @pytest.mark.parametrize(
         ("text", "name"),
@@ -48,13 +49,26 @@ class TestMissing:
             ("growth in france", "France"),
             ("growth in Iran, Islamic Republic of", "Iran, Islamic Republic of"),
             ("What is the French unemployment rate?", "France"),
-            ("growth in the UK", "United Kingdom"),
+            ("growth in the UK", "the United Kingdom"),
+            ("growth in the United States", "the United States"),
+            ("growth in the Philippines", "the Philippines"),
         ],
     )
     def test_it_is_named_as_it_was_written_or_as_it_is_called(self, text: str, name: str) -> None:
         found = missing(text)
         assert found is not None
         assert found.text.startswith(f"There is no report on {name}.")
+
+    def test_an_article_is_of_the_language_it_is_said_in(self) -> None:
+        asked = find_mentions("growth in the Netherlands", REPORTS)
+        found = missing_subject(asked, Scope(), REPORTS, speaking("es"))
+        assert found is not None
+        assert found.text.startswith("No hay ningún informe sobre Netherlands.")
+
+    def test_of_many_countries_six_are_named(self) -> None:
+        found = missing("growth in France", reports=MANY)
+        assert found is not None
+        assert found.text.endswith("Chile, Haiti, Kenya, Mali, Peru, the Philippines and 1 more.")
 
     def test_a_name_is_not_markdown(self) -> None:
         found = missing("growth in the Gambia_", reports=Reports(("Kenya", 2021)))
@@ -185,6 +199,9 @@ class TestMissingInAScope:
         assert found is not None
         assert found.everything
         assert found.text.startswith("The scope chosen (Kenya) leaves out Mali.")
+        of_many = missing("growth in the Philippines", scope(country_name="Kenya"), MANY)
+        assert of_many is not None
+        assert of_many.text.startswith("The scope chosen (Kenya) leaves out the Philippines.")
 
     def test_what_the_data_does_not_have_is_named_there_too(self) -> None:
         found = missing("growth in France", scope(country_name="Kenya"))
