@@ -21,6 +21,8 @@ from tests.fakes.wire_proxy import WireProxy
 from tests.faults.conftest import QUESTION, NewSite, Site, add_kenya
 
 STREAM, NAMESPACE = "$changeStream", "report_chat.$cmd.aggregate"
+PATIENT = 20.0
+"""MONGODB_TIMEOUT: no server is slow here, but the machine may be busy."""
 NO_STREAMS = failure(40573, "Location40573", "The $changeStream stage is only supported on replica sets")
 LOST = failure(286, "ChangeStreamHistoryLost", "the resume point may no longer be in the oplog")
 
@@ -49,7 +51,7 @@ def scripted(proxy: WireProxy) -> WireProxy:
 @pytest.fixture
 def watched(scripted: WireProxy, new_site: NewSite, tmp_path: Path) -> Site:
     """Serving, with one report that has been asked about, and nothing in store for the stream."""
-    site = new_site(scripted.uri)
+    site = new_site(scripted.uri, mongodb_timeout=PATIENT)
     add_kenya(site.services, tmp_path)
     wait_until(lambda: bool(scripted.sent("getMore")), "the stream is not read", 10)
     assert not finds(site)
@@ -90,7 +92,7 @@ def test_a_passage_changed_in_place_is_found_as_it_is_now(watched: Site, scripte
 def test_an_answer_from_before_the_change_is_not_given_again(
     scripted: WireProxy, new_site: NewSite, tmp_path: Path
 ) -> None:
-    site = new_site(scripted.uri, cache_seconds=600)
+    site = new_site(scripted.uri, mongodb_timeout=PATIENT, cache_seconds=600)
     add_kenya(site.services, tmp_path)
     wait_until(lambda: bool(scripted.sent("getMore")), "the stream is not read", 10)
     assert [site.ask(QUESTION).body["trace"]["cached"] for _ in range(2)] == [False, True]
@@ -107,7 +109,7 @@ def test_what_changed_while_nobody_served_is_noticed_at_the_next_start(
     began = len(scripted.sent(STREAM))
     scripted.next("getMore", batch("nextBatch", 3, update(3, row)))
     scripted.always("getMore", batch("nextBatch", 3))
-    site = new_site(scripted.uri)
+    site = new_site(scripted.uri, mongodb_timeout=PATIENT)
     wait_until(lambda: finds(site), "the change is not seen", 10)
     assert scripted.sent(STREAM)[began]["pipeline"][0] == {STREAM: {"resumeAfter": token(1)}}
     wait_until(lambda: place(site) == token(3), "the place is not kept", 10)
@@ -134,7 +136,7 @@ def test_a_server_without_change_streams_serves_and_the_doctor_names_it(
     scripted: WireProxy, new_site: NewSite, tmp_path: Path
 ) -> None:
     scripted.always(STREAM, NO_STREAMS)
-    site = new_site(scripted.uri)
+    site = new_site(scripted.uri, mongodb_timeout=PATIENT)
     add_kenya(site.services, tmp_path)
     assert site.ask(QUESTION).status == 200
     (found,) = [one for one in diagnose(site.services) if one.name == "changes_in_place_unseen"]
