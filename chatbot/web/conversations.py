@@ -17,7 +17,7 @@ from .access import caller
 from .asking import refuse_more, stream_response
 from .kept_answers import with_passages
 from .library import may_see
-from .request import disposition, json_object, query_number
+from .request import disposition, json_object, query_choice, query_number
 from .resuming import refuse_ended, replay, under_way
 from .services import services
 from .streaming import BEGUN, EventStream, client_of, encode
@@ -78,9 +78,7 @@ def delete(conversation_id: str) -> tuple[str, int]:
 @conversations.get("/api/conversations/<conversation_id>/export")
 def export(conversation_id: str) -> Response:
     """All of it as a file: to read, or for programs."""
-    format = request.args.get("format", "markdown")
-    if format not in FORMATS:
-        raise InvalidRequestError.for_field("format", f"unknown. Valid: {', '.join(FORMATS)}.", FORMATS)
+    format = query_choice("format", list(FORMATS), "markdown")
     record = _history().get(conversation_id, caller().owner)
     rows, _ = _history().messages(record.id)
     messages = _messages(rows, _seen)

@@ -8,7 +8,6 @@ from flask import Blueprint, Response, jsonify, request
 
 from ..chunkers import CHUNKERS
 from ..database.core import Json
-from ..errors import InvalidRequestError
 from ..grounding.context import wider_text
 from ..grounding.figure_list import listed_figures
 from ..ingestion.pipeline import passages
@@ -23,7 +22,7 @@ from ..services.figures import passages_of
 from ..settings import MEGABYTE
 from .access import caller
 from .library import inside_limit, may_change, own_record, passage_of, query_scope, record_of, require_known
-from .request import COLLECTIONS, csv_response, json_object, query_number
+from .request import COLLECTIONS, csv_response, json_object, query_choice, query_number
 from .services import require_samples, services, wake_worker
 
 documents = Blueprint("documents", __name__)
@@ -57,9 +56,7 @@ def facets() -> Response:
     So are the collections, where all fields are asked for.
     """
     limit, offset = query_number("limit", MOST_VALUES, least=1, most=MOST_LISTED), query_number("offset", 0)
-    field, known = request.args.get("field"), services().settings.filter_fields
-    if field is not None and field not in known:
-        raise InvalidRequestError.for_field("field", f"unknown. Valid: {', '.join(known)}.", known)
+    field = query_choice("field", services().settings.filter_fields, None)
     scope = query_scope(leave_out=("limit", "offset", "field", "q"))
     fields, wanted = [field] if field else (), request.args.get("q", "")
     found = services().storage.documents.facets(scope, fields=fields, q=wanted, limit=limit, offset=offset)
@@ -93,9 +90,7 @@ def figures() -> Response:
     limit, offset = query_number("limit", 100, least=1, most=1000), query_number("offset", 0)
     indicator, wanted = request.args.get("indicator", ""), query_number("year", 0, most=3000)
     scope = query_scope(leave_out=("limit", "offset", "indicator", "year", "format"))
-    format = request.args.get("format", FORMATS[0])
-    if format not in FORMATS:
-        raise InvalidRequestError.for_field("format", f"unknown. Valid: {', '.join(FORMATS)}.", FORMATS)
+    format = query_choice("format", FORMATS, FORMATS[0])
     chunks = passages_of(services(), scope, indicator)
     found = listed_figures(chunks, indicator=indicator, year=wanted or None)
     page = list(map(figure_json, found[offset : offset + limit]))
@@ -130,9 +125,7 @@ def chunk(chunk_id: str) -> Response:
 def list_documents() -> Response:
     """Reports in the scope whose title or name holds ``q``, by title."""
     limit, offset = query_number("limit", 50, least=1, most=200), query_number("offset", 0)
-    status, wanted = request.args.get("status"), request.args.get("q", "")
-    if status is not None and status not in STATUSES:
-        raise InvalidRequestError.for_field("status", f"unknown. Valid: {', '.join(STATUSES)}.", STATUSES)
+    status, wanted = query_choice("status", STATUSES, None), request.args.get("q", "")
     found = services().storage.documents.named(wanted, query_scope(leave_out=("limit", "offset", "status", "q")))
     found = found if status is None else [record for record in found if record.status == status]
     return jsonify({"documents": [_json(r) for r in found[offset : offset + limit]], "total": len(found)})

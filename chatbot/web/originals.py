@@ -6,13 +6,13 @@ from itertools import chain
 
 from flask import Blueprint, Response, jsonify, request
 
-from ..errors import InvalidRequestError, NotFoundError
+from ..errors import NotFoundError
 from ..grounding.context import texts_of
 from ..ingestion.pipeline import passages
 from ..schema import DocumentRecord, SearchHit
 from ..serialization import source_json
 from .library import passage_of, record_of
-from .request import disposition, query_number
+from .request import disposition, query_choice, query_number
 from .services import services
 
 originals = Blueprint("originals", __name__)
@@ -35,9 +35,7 @@ def file(document_id: str) -> Response:
         InvalidRequestError: an unknown disposition.
         NotFoundError: also where the file was not kept.
     """
-    way = request.args.get("disposition", WAYS[0])
-    if way not in WAYS:
-        raise InvalidRequestError.for_field("disposition", f"unknown. Valid: {', '.join(WAYS)}.", WAYS)
+    way = query_choice("disposition", WAYS, WAYS[0])
     name, pieces = services().ingesting.originals.open(record_of(document_id))
     first = next(pieces, b"")
     shown = way == "inline" and PDF in first[:PDF_WITHIN]

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from flask import Response, request
@@ -40,6 +40,8 @@ COLLECTIONS = "collections"
 RANGE_ENDS = ("gte", "lte")
 DIGITS = 9
 """Of a number; Python refuses to read thousands of them."""
+Choice = TypeVar("Choice")
+Default = TypeVar("Default")
 
 
 def json_body() -> Any:
@@ -210,6 +212,21 @@ def query_filters(*, leave_out: Collection[str] = ()) -> dict[str, Any]:
     for field in filters.keys() & ranges.keys():
         raise InvalidRequestError.for_field(field, "takes values or a range, not both.")
     return {**filters, **ranges}
+
+
+def query_choice(name: str, valid: Sequence[Choice], default: Default) -> Choice | Default:
+    """One of the ``valid`` values, or ``default`` where the query string does not have it.
+
+    Raises:
+        InvalidRequestError: another value; lists the valid ones.
+    """
+    given = request.args.get(name)
+    if given is None:
+        return default
+    for value in valid:
+        if value == given:
+            return value
+    raise InvalidRequestError.for_field(name, f"unknown. Valid: {', '.join(map(str, valid))}.", valid)
 
 
 def query_number(name: str, default: int, *, least: int = 0, most: int = 10**6) -> int:
