@@ -12,15 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..cancellation import Cancellation
 from ..conversation.service import Place, Saved
 from ..errors import InvalidRequestError, NotFoundError
-from ..grounding.context import texts_of, wider_text
-from ..grounding.figure_list import listed_figures
+from ..grounding.context import texts_of
 from ..ingestion.pipeline import passages
-from ..repositories.report_index import is_inside
-from ..schema import AnswerEvent, Chunk, Question, Scope, SearchHit, StepEvent
+from ..schema import AnswerEvent, Question, Scope, SearchHit, StepEvent
 from ..schema.access import Caller
 from ..serialization import citation_json, figure_json, hit_json, report_json, scope_json
 from ..services import Services
-from ..services.figures import passages_of
+from ..services.library import Library
 
 Json = dict[str, Any]
 Progress = Callable[[int, str], None]
@@ -40,11 +38,11 @@ class Scoped(BaseModel):
     type: list[str] = Field(default_factory=list, description="Types of report, as facets names them.")
     document_name: list[str] = Field(default_factory=list, description="Single reports by their names.")
 
-    def scope(self, services: Services, who: Caller) -> Scope:
+    def scope(self, library: Library) -> Scope:
         """Within what the caller may see. Raises InvalidRequestError: an unknown value, with those that there are."""
         fields = ("country_name", "year", "type", "document_name")
         filters = {name: getattr(self, name) for name in fields if getattr(self, name)}
-        return services.storage.scopes.inside(who.limit).resolve(filters, None, None)
+        return library.scopes.resolve(filters)
 
 
 class Search(Scoped):
@@ -115,6 +113,11 @@ class Toolbox:
     who: Caller
     cancel: Cancellation
 
+    @property
+    def library(self) -> Library:
+        """The reports that the caller may see."""
+        return Library(self.services, self.who)
+
     def call(self, name: str, arguments: Mapping[str, Any], progress: Progress) -> Json:
         """The result of a tool.
 
@@ -137,7 +140,7 @@ class Toolbox:
     def search(self, asked: Search, progress: Progress) -> Json:
         """The best passages."""
         method = self.services.settings.retrieval_method
-        scope = asked.scope(self.services, self.who)
+        scope = asked.scope(self.library)
         found = self.services.answering.retriever().retrieve(asked.query, top_k=asked.limit, scope=scope, method=method)
         return {"hits": [hit_json(hit) for hit in found.hits]}
 
@@ -145,7 +148,7 @@ class Toolbox:
         """The answer, its sources and what of it no source bears."""
         settings, answering = self.services.settings, self.services.answering
         question = Question(
-            query=asked.question, scope=asked.scope(self.services, self.who), top_k=settings.top_k,
+            query=asked.question, scope=asked.scope(self.library), top_k=settings.top_k,
             retrieval_method=settings.retrieval_method, mode=answering.check_mode(asked.mode),
             auto_scope=settings.auto_scope, budget=answering.budget({}),
         )  # fmt: skip
@@ -170,33 +173,23 @@ class Toolbox:
 
     def list_reports(self, asked: ListReports, progress: Progress) -> Json:
         """One page."""
-        found = self.services.storage.documents.all(asked.scope(self.services, self.who))
+        found = self.services.storage.documents.all(asked.scope(self.library))
         page = found[asked.offset : asked.offset + asked.limit]
         return {"reports": list(map(report_json, page)), "total": len(found)}
 
     def facets(self, asked: Facets, progress: Progress) -> Json:
         """The values that a scope can have."""
-        return self.services.storage.documents.facets(asked.scope(self.services, self.who), limit=PAGE)
+        return self.services.storage.documents.facets(asked.scope(self.library), limit=PAGE)
 
     def read_passage(self, asked: ReadPassage, progress: Progress) -> Json:
         """With the text around it."""
-        found, margin = self._passage(asked.chunk_id), self.services.settings.context_margin
-        (around,) = self.services.vectors.store.surroundings([found], margin=margin)
-        return {**hit_json(SearchHit(found)), "wider_text": wider_text(found, around, margin=margin)}
+        found = self.library.passage(asked.chunk_id)
+        return {**hit_json(SearchHit(found)), "wider_text": self.library.wider_text(found)}
 
     def read_figures(self, asked: ReadFigures, progress: Progress) -> Json:
         """By indicator and year, of all editions."""
-        scope = asked.scope(self.services, self.who)
-        chunks = passages_of(self.services, scope, asked.indicator)
-        found = listed_figures(chunks, indicator=asked.indicator, year=asked.figure_year)
+        found = self.library.figures(asked.scope(self.library), asked.indicator, asked.figure_year)
         return {"figures": list(map(figure_json, found[: asked.limit])), "total": len(found)}
-
-    def _passage(self, chunk_id: str) -> Chunk:
-        found = self.services.vectors.store.get([chunk_id])
-        limit = self.who.limit
-        if not found or not limit.holds(found[0].collection) or not limit.matches(found[0].about):
-            raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
-        return found[0]
 
     def resources(self, cursor: str = "") -> Json:
         """The reports, a page at a time."""
@@ -218,9 +211,7 @@ class Toolbox:
         return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
 
     def _report(self, document_id: str) -> str:
-        record = self.services.storage.documents.get(document_id)
-        if record is None or not is_inside(record, self.who.limit):
-            raise NotFoundError(f"There is no report {document_id[:64]!r}.")
+        record = self.library.record(document_id)
         chunks = passages(self.services.vectors.store, record, offset=0, limit=record.chunks + 1)
         read = [chunk for chunk in chunks if not chunk.is_summary]
         return f"# {record.title}\n\n" + "\n\n".join(texts_of(read))

@@ -15,7 +15,7 @@ from ..serialization import answer_row, batch_json
 from .access import caller
 from .callbacks import callback_of
 from .kept_answers import with_snippets
-from .library import may_see
+from .library import library
 from .payloads import BatchRequest, ChatRequest, QuestionOfBatch, parse
 from .request import csv_response, json_object, query_number
 from .services import require_samples, services
@@ -101,8 +101,7 @@ def columns(fields: tuple[str, ...]) -> tuple[str, ...]:
 def _ended(batch_id: str) -> Iterator[BatchQuestion]:
     """With the words of the passages that are still there and may be seen."""
     found = [one for one in services().storage.batches.questions(batch_id) if one.answer or one.error]
-    get = services().vectors.store.get
-    with_snippets([one.answer for one in found if one.answer], lambda ids: [c for c in get(ids) if may_see(c)])
+    with_snippets([one.answer for one in found if one.answer], library().passages)
     return iter(found)
 
 

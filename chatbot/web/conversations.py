@@ -16,7 +16,7 @@ from ..schema import Chunk
 from .access import caller
 from .asking import refuse_more, stream_response
 from .kept_answers import with_passages
-from .library import may_see
+from .library import library
 from .request import disposition, json_object, query_choice, query_number
 from .resuming import refuse_ended, replay, under_way
 from .services import services
@@ -81,7 +81,7 @@ def export(conversation_id: str) -> Response:
     format = query_choice("format", list(FORMATS), "markdown")
     record = _history().get(conversation_id, caller().owner)
     rows, _ = _history().messages(record.id)
-    messages = _messages(rows, _seen)
+    messages = _messages(rows, library().passages)
     if format == "json":
         text = json.dumps({**_about(record), "messages": messages}, ensure_ascii=False, indent=1)
     else:
@@ -185,15 +185,11 @@ def _opened(record: ConversationRecord, *, is_shared: bool = False) -> Response:
     limit, before = query_number("limit", PAGE, least=1, most=MOST), request.args.get("before", "")
     rows, more = _history().messages(record.id, before=before, limit=2 * limit)
     # Who was given the link is shown what its owner may show.
-    messages = _messages(rows, services().vectors.store.get if is_shared else _seen, is_shared=is_shared)
+    messages = _messages(rows, services().vectors.store.get if is_shared else library().passages, is_shared=is_shared)
     about = _about(record)
     if is_shared:
         messages, about = [_as_shared(message) for message in messages], {"title": record.title}
     return jsonify({**about, "messages": messages, "earlier": more})
-
-
-def _seen(chunk_ids: Sequence[str]) -> list[Chunk]:
-    return [chunk for chunk in services().vectors.store.get(chunk_ids) if may_see(chunk)]
 
 
 def _messages(

@@ -8,8 +8,6 @@ from flask import Blueprint, Response, jsonify, request
 
 from ..chunkers import CHUNKERS
 from ..database.core import Json
-from ..grounding.context import wider_text
-from ..grounding.figure_list import listed_figures
 from ..ingestion.pipeline import passages
 from ..ingestion.watch import Watch
 from ..loaders import suffixes
@@ -18,10 +16,9 @@ from ..repositories.held import held
 from ..retrieval.scope import summarise
 from ..schema import DocumentRecord, Scope, SearchHit, Status
 from ..serialization import collection_json, document_json, figure_json, hit_json, report_json
-from ..services.figures import passages_of
 from ..settings import MEGABYTE
 from .access import caller
-from .library import inside_limit, may_change, own_record, passage_of, query_scope, record_of, require_known
+from .library import inside_limit, library, may_change, own_record, query_scope, require_known
 from .request import COLLECTIONS, csv_response, json_object, query_choice, query_number
 from .services import require_samples, services, wake_worker
 
@@ -91,8 +88,7 @@ def figures() -> Response:
     indicator, wanted = request.args.get("indicator", ""), query_number("year", 0, most=3000)
     scope = query_scope(leave_out=("limit", "offset", "indicator", "year", "format"))
     format = query_choice("format", FORMATS, FORMATS[0])
-    chunks = passages_of(services(), scope, indicator)
-    found = listed_figures(chunks, indicator=indicator, year=wanted or None)
+    found = library().figures(scope, indicator, wanted or None)
     page = list(map(figure_json, found[offset : offset + limit]))
     if format == "csv":
         return csv_response(page, FIGURE_COLUMNS, "figures.csv")
@@ -112,9 +108,8 @@ def collections() -> Response:
 @documents.get("/api/chunks/<path:chunk_id>")
 def chunk(chunk_id: str) -> Response:
     """One passage with the text around it, and the name of the file it is from, where that is kept."""
-    found, margin = passage_of(chunk_id), services().settings.context_margin
-    (around,) = services().vectors.store.surroundings([found], margin=margin)
-    wider = wider_text(found, around, margin=margin)
+    found = library().passage(chunk_id)
+    wider = library().wider_text(found)
     record = services().storage.documents.get(found.document_id)
     file = services().ingesting.originals.file_name(record) if record else ""
     return jsonify({**hit_json(SearchHit(found)), "wider_text": wider, "file": file or None})
@@ -134,13 +129,13 @@ def list_documents() -> Response:
 @documents.get("/api/documents/<document_id>")
 def get_document(document_id: str) -> Response:
     """One report, as it is in the list. Raises NotFoundError."""
-    return jsonify(_json(record_of(document_id)))
+    return jsonify(_json(library().record(document_id)))
 
 
 @documents.get("/api/documents/<document_id>/chunks")
 def preview(document_id: str) -> Response:
     """The passages as they are searched, in reading order."""
-    record = record_of(document_id)
+    record = library().record(document_id)
     limit, offset = query_number("limit", 20, least=1, most=100), query_number("offset", 0)
     chunks = passages(services().vectors.store, record, offset=offset, limit=limit)
     return jsonify({"chunks": [hit_json(SearchHit(chunk)) for chunk in chunks], "total": record.chunks})
