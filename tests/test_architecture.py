@@ -22,6 +22,7 @@ LAYERS = (
         "countries",
         "cancellation",
         "request",
+        "validation",
         "shipped",
         "model_output",
         "known_vectors",

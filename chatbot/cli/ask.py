@@ -21,7 +21,8 @@ from ..schema.chat import question_problem
 from ..serialization import answer_json
 from ..services import Services
 from ..text import count_of
-from ..web.payloads import ChatRequest, parse
+from ..validation import parse
+from ..web.payloads import ChatRequest
 
 ENDS = ("exit", "quit")
 FILE = click.Path(dir_okay=False, path_type=Path)

@@ -21,7 +21,8 @@ from ..schema import Scope
 from ..schema.access import ANYBODY
 from ..serialization import answer_json, answer_row, csv_text
 from ..services import Services
-from ..web.payloads import ChatRequest, parse
+from ..validation import parse
+from ..web.payloads import ChatRequest
 from . import progress_bar
 
 Row = dict[str, Any]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from ..cancellation import Cancellation
 from ..conversation.service import Place, Saved
@@ -19,6 +19,7 @@ from ..schema.access import Caller
 from ..serialization import citation_json, figure_json, hit_json, report_json, scope_json
 from ..services import Services
 from ..services.library import Library
+from ..validation import parse
 
 Json = dict[str, Any]
 Progress = Callable[[int, str], None]
@@ -128,14 +129,7 @@ class Toolbox:
         tool = TOOLS.get(name)
         if tool is None:
             raise InvalidRequestError.for_field("name", f"unknown tool. Valid: {', '.join(TOOLS)}.", list(TOOLS))
-        try:
-            checked = tool.arguments.model_validate(dict(arguments))
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            field = ".".join(map(str, first["loc"])) or "arguments"
-            known = list(tool.arguments.model_fields)
-            raise InvalidRequestError.for_field(field, f"{first['msg']}. Arguments: {', '.join(known)}.") from None
-        return tool.run(self, checked, progress)
+        return tool.run(self, parse(tool.arguments, arguments), progress)
 
     def search(self, asked: Search, progress: Progress) -> Json:
         """The best passages."""

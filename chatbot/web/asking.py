@@ -18,11 +18,12 @@ from ..repositories.held import held
 from ..schema import Document, Event, Question, ScopeSummary, StepEvent
 from ..schema.access import Caller
 from ..serialization import answer_json, search_json
+from ..validation import parse
 from .access import caller
 from .kept_answers import without_passages
 from .limits import one_at_a_time
 from .observing import observed
-from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest, parse
+from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest
 from .request import accept_files, form_json, is_form, json_body, safe_name
 from .resuming import Resumable, under_way
 from .services import require_samples, services

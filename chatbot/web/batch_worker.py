@@ -13,9 +13,10 @@ from ..ingestion.watch import WorkLoop, heartbeat
 from ..schema.access import Caller
 from ..schema.batches import BatchQuestion
 from ..services import Services
+from ..validation import parse
 from .batches import error_json
 from .kept_answers import without_passages
-from .payloads import ChatRequest, parse
+from .payloads import ChatRequest
 
 IDLE_SECONDS = 2.0
 BEAT_SECONDS = 2.0

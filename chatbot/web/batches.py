@@ -12,11 +12,12 @@ from ..errors import ChatbotError, InvalidRequestError, NotFoundError, TooManyRe
 from ..repositories.held import held
 from ..schema.batches import Batch, BatchQuestion
 from ..serialization import answer_row, batch_json
+from ..validation import parse
 from .access import caller
 from .callbacks import callback_of
 from .kept_answers import with_snippets
 from .library import library
-from .payloads import BatchRequest, ChatRequest, QuestionOfBatch, parse
+from .payloads import BatchRequest, ChatRequest, QuestionOfBatch
 from .request import csv_response, json_object, query_number
 from .services import require_samples, services
 

@@ -8,8 +8,9 @@ from typing import get_args
 from flask import Blueprint, Response, jsonify
 
 from ..repositories.feedback import Rating
+from ..validation import parse
 from .access import caller, whose
-from .payloads import FeedbackRequest, parse
+from .payloads import FeedbackRequest
 from .request import json_object, query_choice, query_number
 from .services import services
 

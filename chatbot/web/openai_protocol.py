@@ -28,9 +28,10 @@ from ..schema import Answer, Event, Message, SearchHit, SourcesEvent, TokenEvent
 from ..schema.chat import QUERY_CHARACTERS
 from ..schema.costs import Usage
 from ..serialization import citation_json, scope_json
+from ..validation import parse
 from .access import caller
 from .asking import event_stream, refuse_more, stream_response
-from .payloads import ChatRequest, parse
+from .payloads import ChatRequest
 from .request import json_body
 from .services import require_samples, services
 

@@ -25,9 +25,9 @@ from ..ingestion.originals import WEB
 from ..loaders import suffixes
 from ..serialization import csv_text
 from ..settings import MEGABYTE
+from ..validation import NO_OBJECT
 from .services import services
 
-NO_OBJECT = "The body must be a JSON object, sent as application/json."
 MOST_URLS, LONGEST_URL = 50, 2000
 FORM_BYTES = 1_000_000
 """What the fields of a form may take besides its files."""
