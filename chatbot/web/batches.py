@@ -14,10 +14,11 @@ from ..schema.batches import Batch, BatchQuestion
 from ..serialization import answer_row, batch_json
 from ..validation import parse
 from .access import caller
+from .bodies import ManyQuestions
 from .callbacks import callback_of
 from .kept_answers import with_snippets
 from .library import library
-from .payloads import BatchRequest, ChatRequest, QuestionOfBatch
+from .payloads import ChatRequest, QuestionOfBatch
 from .request import csv_response, json_object, query_number
 from .services import require_samples, services
 
@@ -36,10 +37,9 @@ def create() -> tuple[Response, int, dict[str, str]]:
     if services().storage.batches.unfinished(caller().account) >= MOST_UNFINISHED:
         message = f"{MOST_UNFINISHED} batches of yours have not ended: wait for one, or end it."
         raise TooManyRequestsError(message, retry_after=RETRY_SECONDS)
-    body = json_object()
-    callback = callback_of(body)
-    sent = parse(BatchRequest, body)
-    options = sent.model_dump(exclude_unset=True, exclude={"questions"})
+    sent = parse(ManyQuestions, json_object())
+    callback = callback_of(sent)
+    options = sent.model_dump(exclude_unset=True, exclude={"questions", "callback_url"})
     asked = [_request(one, options, place) for place, one in enumerate(sent.questions)]
     batch = services().storage.batches.create(asked, caller(), callback)
     current_app.extensions["run_batches"]()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
@@ -13,8 +12,10 @@ from ..database.core import Json
 from ..errors import InvalidRequestError, NotFoundError
 from ..repositories.history import ConversationRecord, HistoryRepository
 from ..schema import Chunk
+from ..validation import parse
 from .access import caller
 from .asking import refuse_more, stream_response
+from .bodies import Rename
 from .kept_answers import with_passages
 from .library import library
 from .request import disposition, json_object, query_choice, query_number
@@ -25,8 +26,7 @@ from .streaming import BEGUN, EventStream, client_of, encode
 conversations = Blueprint("conversations", __name__)
 PAGE, MOST = 30, 100
 FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", "application/json")}
-LONGEST_SEARCH, LONGEST_TITLE = 200, 200
-CHANGES = ("title", "deleted")
+LONGEST_SEARCH = 200
 LAST_EVENT = "Last-Event-ID"
 UNSHARED = ("trace", "suggested_scope", "conversation_id", "conversation_usage")
 """Of an answer, what a shared link does not show."""
@@ -52,19 +52,13 @@ def show(conversation_id: str) -> Response:
 @conversations.patch("/api/conversations/<conversation_id>")
 def change(conversation_id: str) -> Response:
     """Another title, or taken back from being deleted."""
-    body = json_object()
-    for name in body:
-        if name not in CHANGES:
-            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(CHANGES)}.", CHANGES)
-    if not body or body.get("deleted", False) is not False:
+    sent, owner, history = parse(Rename, json_object()), caller().owner, _history()
+    if not sent.model_fields_set:
         raise InvalidRequestError.for_field("deleted", "send a title, or deleted: false.", [False])
-    owner, history = caller().owner, _history()
-    if "title" in body:
-        title = _title(body["title"])
-    if "deleted" in body:
+    if "deleted" in sent.model_fields_set:
         record = history.restore(conversation_id, owner)
-    if "title" in body:
-        record = history.rename(conversation_id, owner, title)
+    if sent.title:
+        record = history.rename(conversation_id, owner, sent.title)
     return jsonify(_about(record))
 
 
@@ -167,13 +161,6 @@ def _source_line(citation: Json) -> str:
 
 def _history() -> HistoryRepository:
     return services().storage.history
-
-
-def _title(given: Any) -> str:
-    title = given.strip() if isinstance(given, str) else ""
-    if not 0 < len(title) <= LONGEST_TITLE:
-        raise InvalidRequestError.for_field("title", f"send 1 to {LONGEST_TITLE} characters.")
-    return title
 
 
 def _about(record: ConversationRecord) -> Json:

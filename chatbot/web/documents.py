@@ -17,8 +17,10 @@ from ..retrieval.scope import summarise
 from ..schema import DocumentRecord, Scope, SearchHit, Status
 from ..serialization import collection_json, document_json, figure_json, hit_json, report_json
 from ..settings import MEGABYTE
+from ..validation import parse
 from .access import caller
-from .library import inside_limit, library, may_change, own_record, query_scope, require_known
+from .bodies import Edit
+from .library import inside_limit, library, may_change, own_record, query_scope
 from .request import COLLECTIONS, csv_response, json_object, query_choice, query_number
 from .services import require_samples, services, wake_worker
 
@@ -33,7 +35,6 @@ FORMATS = ("json", "csv")
 FIGURE_COLUMNS = (
     "subject", "indicator", "year", "value", "unit", "text", "estimate", "edition", "newest", "document_id", "chunk_id"
 )  # fmt: skip
-EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
 
 
 @documents.get("/api/reports")
@@ -144,10 +145,8 @@ def preview(document_id: str) -> Response:
 @documents.patch("/api/documents/<document_id>")
 def edit(document_id: str) -> Response:
     """Change what is said of a report; passages are embedded again only where that changes their text."""
-    body = json_object()
-    require_known(body, EDITABLE)
-    record, ingesting = own_record(document_id), services().ingesting
-    return jsonify(_json(ingesting.editor.edit(record.id, inside_limit(ingesting.check_overrides(body)))))
+    said, record, ingesting = parse(Edit, json_object()), own_record(document_id), services().ingesting
+    return jsonify(_json(ingesting.editor.edit(record.id, inside_limit(ingesting.check_overrides(said)))))
 
 
 @documents.delete("/api/documents/<document_id>")

@@ -10,7 +10,7 @@ from flask import Blueprint, Response, jsonify
 from ..repositories.feedback import Rating
 from ..validation import parse
 from .access import caller, whose
-from .payloads import FeedbackRequest
+from .bodies import FeedbackRequest
 from .request import json_object, query_choice, query_number
 from .services import services
 

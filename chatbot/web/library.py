@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
-from ..errors import ForbiddenError, InvalidRequestError
+from ..errors import ForbiddenError
 from ..schema import DocumentRecord, Scope, Values
 from ..services.library import Library
 from .access import caller
@@ -53,10 +53,3 @@ def inside_limit(about: dict[str, Any], *, new: bool = False) -> dict[str, Any]:
             valid = ", ".join(map(str, only)) or str(condition.to_json())
             raise ForbiddenError(f"This key is for {field} {valid} only: say it of what you add.")
     return about
-
-
-def require_known(values: Iterable[str], fields: tuple[str, ...]) -> None:
-    """Raises InvalidRequestError: a field that is none of ``fields``."""
-    for name in values:
-        if name not in fields:
-            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(fields)}.", fields)

@@ -20,9 +20,9 @@ from ..repositories.held import held
 from ..validation import parse
 from .access import caller
 from .asking import refuse_more
+from .bodies import JsonRpc
 from .limits import one_at_a_time
 from .middleware import unexpected
-from .payloads import JsonRpc
 from .request import json_object
 from .services import require_samples, services
 from .streaming import THREADS, client_of

@@ -10,7 +10,6 @@ from pydantic import (
     AfterValidator,
     AliasChoices,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
@@ -24,7 +23,6 @@ from pydantic_core import PydanticCustomError
 
 from ..agents import CHOOSES
 from ..errors import InvalidRequestError
-from ..repositories.feedback import Rating, Reason
 from ..schema import Message, Question, Scope
 from ..schema.chat import QUERY_CHARACTERS, question_problem
 from ..validation import ADDRESS, IDENTIFIER
@@ -56,6 +54,7 @@ Query = Annotated[
     AfterValidator(_question_text),
     Field(json_schema_extra={"pattern": r"\S", "maxLength": QUERY_CHARACTERS}),
 ]
+Address = Annotated[StrictStr, StringConstraints(pattern=ADDRESS, max_length=2_000)]
 Identifier = Annotated[StrictStr, StringConstraints(pattern=IDENTIFIER)]
 FilterValue = StrictStr | StrictInt
 RangeEnd = Literal["gte", "lte"]
@@ -85,7 +84,7 @@ class Attachment(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=one_of("url", "text"))
 
-    url: Annotated[StrictStr, StringConstraints(pattern=ADDRESS, max_length=2000)] | None = None
+    url: Address | None = None
     name: Annotated[StrictStr, StringConstraints(min_length=1, max_length=120)] = "text.md"
     text: Annotated[StrictStr, StringConstraints(min_length=1, max_length=500_000)] | None = None
 
@@ -191,36 +190,3 @@ class QuestionOfBatch(AnswerOptions):
     """What it does not say is as for all of them."""
 
     query: Query
-
-
-def _as_question(one: Any) -> Any:
-    return {"query": one} if isinstance(one, str) else one
-
-
-class BatchRequest(AnswerOptions):
-    """`POST /api/batches`. A text is a question without options of its own."""
-
-    questions: list[Annotated[QuestionOfBatch, BeforeValidator(_as_question)]] = Field(
-        min_length=1, max_length=MOST_QUESTIONS
-    )
-
-
-class JsonRpc(BaseModel):
-    """`POST /mcp`: a message; without an ``id`` it is a notification."""
-
-    model_config = ConfigDict(extra="allow")
-
-    method: StrictStr
-    params: dict[str, Any] | None = None
-    id: StrictStr | StrictInt | None = None
-    jsonrpc: Literal["2.0"] = "2.0"
-
-
-class FeedbackRequest(BaseModel):
-    """`POST /api/messages/<id>/feedback`; ``rating`` null takes back what was given."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    rating: Rating | None
-    reason: Reason | None = None
-    comment: Annotated[StrictStr, StringConstraints(strip_whitespace=True, max_length=2_000)] = ""

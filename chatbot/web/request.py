@@ -21,14 +21,13 @@ from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from ..errors import InvalidRequestError
-from ..ingestion.originals import WEB
 from ..loaders import suffixes
 from ..serialization import csv_text
 from ..settings import MEGABYTE
 from ..validation import NO_OBJECT
 from .services import services
 
-MOST_URLS, LONGEST_URL = 50, 2000
+MOST_URLS = 50
 FORM_BYTES = 1_000_000
 """What the fields of a form may take besides its files."""
 MOST_FILES = 200
@@ -68,16 +67,15 @@ def json_object(instead: str = NO_OBJECT) -> dict[str, Any]:
     return body
 
 
-def web_pages(url: Any, urls: Any) -> dict[str, str]:
+def web_pages(url: str | None, urls: list[str] | None) -> dict[str, str]:
     """The addresses of a request by the page they lead to: what follows a # is a place on it.
 
     Raises:
-        InvalidRequestError: none, too many, one that is no address, or the same page twice.
+        InvalidRequestError: both or none of the fields, or the same page twice.
     """
     if url is not None:
         urls = [url] if urls is None else None
-    wrong = not isinstance(urls, list) or not 1 <= len(urls) <= MOST_URLS
-    if wrong or not all(isinstance(each, str) and each.startswith(WEB) and len(each) <= LONGEST_URL for each in urls):
+    if urls is None:
         message = f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
         raise InvalidRequestError.for_field("url", message)
     pages = {each.partition("#")[0]: each for each in urls}
