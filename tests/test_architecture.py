@@ -23,6 +23,7 @@ LAYERS = (
         "cancellation",
         "request",
         "validation",
+        "scores",
         "shipped",
         "model_output",
         "known_vectors",
