@@ -52,7 +52,7 @@ class Embedder(Protocol):
 
     @property
     def dimensions(self) -> int:
-        """Of each vector."""
+        """The length of its vectors."""
 
     @property
     def max_tokens(self) -> int:
@@ -62,10 +62,10 @@ class Embedder(Protocol):
         """As the model's own tokenizer counts them, or an estimate that is not too low."""
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
-        """Shape (dimensions,). Raises EmbeddingError."""
+        """A question's vector, shape (dimensions,), of length 1. Raises EmbeddingError."""
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        """Shape (len(texts), dimensions). Raises EmbeddingError."""
+        """Passages' vectors, shape (len(texts), dimensions), each of length 1. Raises EmbeddingError."""
 
 
 @runtime_checkable
@@ -93,7 +93,7 @@ class Cache(Protocol):
 
 
 class ChatModel(Protocol):
-    """One completion, streamed."""
+    """A model that completes a prompt, as a stream."""
 
     @property
     def model_id(self) -> str:
@@ -170,13 +170,13 @@ class Store(Protocol):
         """The vector score of chunks that only the keyword search found, from their stored vectors."""
 
     def count(self, scope: Scope) -> int:
-        """Passages inside the scope."""
+        """How many passages there are in a scope."""
 
     def ping(self) -> str:
         """A short description of the working engine. Raises DependencyError where it does not work."""
 
     def close(self) -> None:
-        """End what is open."""
+        """Close connections and end threads."""
 
 
 @runtime_checkable
@@ -298,7 +298,7 @@ class Limits(Protocol):
 
     @property
     def used(self) -> int:
-        """At most what the embedder reads."""
+        """The size that is cut to: the one wished for, but at most what the embedder reads."""
 
 
 class Chunker(Protocol):
@@ -306,7 +306,7 @@ class Chunker(Protocol):
 
     @property
     def limits(self) -> Limits:
-        """In its own unit."""
+        """The sizes of its chunks, in its own unit."""
 
     @property
     def takes_overlap(self) -> bool:

@@ -325,7 +325,7 @@ def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
 
 
 def answer_text(run: AgentRun, text: str, scope: ScopeSummary) -> Iterator[Event]:
-    """An answer that is this text."""
+    """The events of an answer that is this fixed text, without passages."""
     yield SourcesEvent((), scope)
     yield from _said(run, text, scope, ())
 

@@ -50,7 +50,7 @@ class Spending:
         self._calls_under_way = 0
 
     def add(self, *steps: StepTiming) -> None:
-        """Count work that is done."""
+        """Record finished steps; what they used counts from now on."""
         with self._lock:
             self._steps += steps
 
@@ -66,12 +66,12 @@ class Spending:
 
     @property
     def usage(self) -> Usage:
-        """Of this agent."""
+        """Calls and tokens of this agent's steps."""
         return Usage.total(step.usage for step in self.steps)
 
     @property
     def usage_so_far(self) -> Usage:
-        """Of the whole question."""
+        """Calls and tokens of the whole question, with what was spent before this agent began."""
         return self._before + self.usage
 
     def stops_exploring(self, tokens: int = 0, share: float = EXPLORING_SHARE) -> Stopper:
@@ -79,7 +79,7 @@ class Spending:
         return self._stops(calls=1, tokens=tokens + self._reserve, share=share)
 
     def stops_answer(self) -> Stopper:
-        """What forbids even the answer."""
+        """The limit that is reached, so that not even the answer may be written; "" = none."""
         return self._stops(calls=0, tokens=0, share=1.0)
 
     def seconds_left(self, share: float = 1.0) -> float | None:
@@ -91,7 +91,7 @@ class Spending:
 
     @property
     def tokens_left(self) -> int | None:
-        """None without a limit."""
+        """Tokens that may still be used; None where the budget does not limit them."""
         return None if self._budget.tokens is None else max(0, self._budget.tokens - self.usage.tokens)
 
     def left(self, *, begun: bool = False) -> RemainingBudget:
@@ -100,7 +100,7 @@ class Spending:
         return RemainingBudget(calls, self.tokens_left, self.seconds_left(), self._whole, self.usage_so_far, begun)
 
     def describe(self, stopper: Stopper, say: Say = in_english) -> str:
-        """What ended, in words."""
+        """A sentence that says which limit of the budget is used up."""
         whole = self._whole
         parts = {"calls": (whole.calls, "model call"), "tokens": (whole.tokens, "token")}
         amount, noun = parts.get(stopper, (whole.seconds, "second"))
@@ -179,7 +179,10 @@ class BudgetedChatModel:
         self.usage = Usage()
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Raises CallsUsedUpError, BudgetExhaustedError, ChatModelError."""
+        """The inner model's reply, if the budget has a call left.
+
+        Raises CallsUsedUpError, BudgetExhaustedError, ChatModelError.
+        """
         if not self._allowance.take():
             raise CallsUsedUpError("The budget of model calls is used up.")
         heard = Reply(prompt)

@@ -134,7 +134,7 @@ def _of_its_year(side: Side, found: Retrieval | None) -> Retrieval | None:
 
 
 class _Comparison:
-    """What is written of the sides."""
+    """Writes a comparison: from what was found for each side to the text of the answer."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ class DirectAgent(BaseAgent):
     """Implements `protocols.Agent`. A model that fails is an error here: there is nothing that would be lost."""
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        """Raises ChatModelError, DependencyError, IngestingError."""
+        """Search once and answer from what was found. Raises ChatModelError, DependencyError, IngestingError."""
         run = AgentRun(self._resources, question, request)
         if question.attachments:
             yield from self._about_attachments(run)

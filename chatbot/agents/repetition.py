@@ -159,7 +159,7 @@ class RemainingLines:
         self._leads_in_to_nothing = False
 
     def add(self, line: str) -> None:
-        """A line that stays."""
+        """Keep this line."""
         if not line.strip():
             if not self._taken_out or (self._lines and self._lines[-1].strip()):
                 self._lines.append(line)
@@ -171,7 +171,7 @@ class RemainingLines:
         self._lines.append(line)
 
     def leave_out(self) -> None:
-        """A line that goes."""
+        """Drop a line, and note whether the line above only introduced it."""
         self._taken_out = True
         above = next((line for line in reversed(self._lines) if line.strip()), "")
         self._leads_in_to_nothing = above.rstrip(" *_").endswith(":") and not _LAID_OUT.match(above)

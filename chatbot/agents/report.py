@@ -85,7 +85,7 @@ class ReportAgent(BaseAgent):
     needs_language_model = True
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        """An outline, then section by section."""
+        """Plan an outline, search for each section, then write the sections one by one."""
         run = AgentRun(self._resources, question, request)
         if (scope := (yield from open_research(run))) is None:
             return

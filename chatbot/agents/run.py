@@ -63,7 +63,7 @@ class Resources:
 
 
 class BaseAgent:
-    """What agents begin with (`protocols.Agent`)."""
+    """The base class of all agents (`protocols.Agent`): holds what they work with."""
 
     needs_language_model = False
 

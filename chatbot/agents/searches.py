@@ -132,7 +132,7 @@ def number_passages(hits: Sequence[SearchHit], *, tokens: int | None = None) -> 
 
 
 def bullet_list(queries: Sequence[str]) -> str:
-    """Queries as a prompt has them."""
+    """Queries as a bulleted list, for a prompt."""
     return "\n".join(f"- {query}" for query in queries)
 
 

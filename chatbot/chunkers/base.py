@@ -237,7 +237,7 @@ class BaseChunker:
 
 
 def _template(document: Document, section: Section, collection: str) -> Chunk:
-    """A chunk without text and place."""
+    """A chunk with all that a section's chunks have in common; text and offsets are still empty."""
     return Chunk(
         id="",
         document_id=document.id,

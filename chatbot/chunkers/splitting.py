@@ -34,12 +34,12 @@ def whole(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
-    """Parted by blank lines."""
+    """The spans between blank lines."""
     return _between(_BLANK_LINES, text, start, end)
 
 
 def lines(text: str, start: int, end: int) -> Iterator[Span]:
-    """Parted by line ends."""
+    """The spans between line ends."""
     return _between(_LINE_END, text, start, end)
 
 
@@ -121,7 +121,7 @@ def _most(share: Callable[[int], float], high: int, *, guess: int, besides: int 
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
-    """How a text is cut.
+    """Cuts a text into passages.
 
     ``size``: how much of a passage a span fills; a single character is never too much. ``overlap``: how much of what
     two passages may share; None = they share nothing. ``keep``: where headings end: no passage ends there.

@@ -57,18 +57,18 @@ def ledger(steps: Sequence[StepTiming], prices: Prices, chat_model_id: str, embe
 
 
 class DayBook(Protocol):
-    """Sums by day, of all workers."""
+    """Keeps usage summed up by day, for all workers together."""
 
     def book(self, rows: Sequence[LedgerRow], *, questions: int) -> None:
-        """Add to the sums of today."""
+        """Add the steps of answers to today's sums."""
         ...
 
 
 class ConversationBook(Protocol):
-    """Sums by conversation."""
+    """Keeps usage summed up by conversation."""
 
     def book(self, conversation_id: str, sums: Sums) -> None:
-        """Add to what a conversation has taken."""
+        """Add to the sums of a conversation."""
         ...
 
 

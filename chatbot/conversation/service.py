@@ -57,7 +57,7 @@ class Conversations(Protocol):
     def exists(self, conversation_id: str, owner: str) -> bool: ...
 
     def messages(self, conversation_id: str, owner: str, before: str | None) -> list[Message]:
-        """Oldest first; ``before`` an answer's question."""
+        """The messages of a conversation, oldest first; with ``before``, an answer's id, those before its question."""
         ...
 
     def add(

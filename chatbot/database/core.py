@@ -33,7 +33,7 @@ class CommandError(DatabaseError):
 
 
 class ChangeStream(Protocol):
-    """PyMongo's."""
+    """The part of PyMongo's change streams that is used."""
 
     alive: bool
     resume_token: Any
@@ -63,13 +63,13 @@ class Backend(Protocol):
         """Upsert whole documents by ``_id``."""
 
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
-        """One update for each ``_id``."""
+        """Apply one update to each document, by ``_id``."""
 
     def watch(self, names: Sequence[str], after: Any) -> AbstractContextManager[ChangeStream]:
         """See `Database.watch`."""
 
     def collection_names(self) -> list[str]:
-        """Those that exist, in no order."""
+        """The collections that exist, in no order."""
 
     def empty_log(self) -> None:
         """See `Database.empty_log`."""
@@ -84,7 +84,7 @@ class Backend(Protocol):
         """See `Database.free_bytes`."""
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close all connections."""
 
 
 class Collection:
@@ -96,7 +96,9 @@ class Collection:
 
     @contextmanager
     def _driver(self, milliseconds: int | None = None) -> Iterator[Any]:
-        """The driver's collection for one call."""
+        """The driver's collection, for one call of at most so many milliseconds; the driver's errors become
+        DatabaseError.
+        """
         with self._backend.translate_errors(), self._backend.deadline(milliseconds):
             yield self._backend.raw(self.name)
 
@@ -157,12 +159,12 @@ class Collection:
         return found
 
     def delete_many(self, filter: Mapping[str, Any]) -> int:
-        """How many went."""
+        """Delete all documents that match; returns how many there were."""
         with self._driver() as raw:
             return int(raw.delete_many(dict(filter)).deleted_count)
 
     def count(self, filter: Mapping[str, Any]) -> int:
-        """Exact: looks at every match."""
+        """How many documents match. Exact, so it looks at every one of them."""
         with self._driver() as raw:
             return int(raw.count_documents(dict(filter)))
 
@@ -180,7 +182,7 @@ class Collection:
         return 0 if self._backend.embedded else self.estimated_count()
 
     def distinct(self, field: str) -> list[Any]:
-        """In no order."""
+        """The different values of a field, in no order."""
         with self._driver() as raw:
             return list(raw.distinct(field))
 
@@ -291,7 +293,7 @@ class Database:
         return self._backend.free_bytes(tidy=tidy)
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close all connections."""
         self._backend.close()
 
 

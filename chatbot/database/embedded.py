@@ -73,7 +73,7 @@ class EmbeddedBackend:
             ) from error
 
     def raw(self, name: str) -> SqliteCollection:
-        """For the calling thread."""
+        """The collection, read over the calling thread's own connection."""
         return SqliteCollection(name, self._reader(), self._get_writer)
 
     def _reader(self) -> sqlite3.Connection:
@@ -147,24 +147,24 @@ class EmbeddedBackend:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def replace_many(self, raw: SqliteCollection, documents: Sequence[Json]) -> None:
-        """In one transaction."""
+        """Upsert whole documents by ``_id``, in one transaction."""
         raw.replace_many(documents)
 
     def update_each(self, raw: SqliteCollection, updates: Sequence[tuple[Any, Json]]) -> None:
-        """In one transaction."""
+        """Apply one update to each document by ``_id``, in one transaction."""
         raw.update_each(updates)
 
     def watch(self, names: Sequence[str], after: Any) -> Any:
-        """Nobody else writes the file."""
+        """Raises NotImplementedError: SQLite tells nobody of changes."""
         raise NotImplementedError
 
     def collection_names(self) -> list[str]:
-        """In no order."""
+        """The collections that exist, in no order."""
         names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
         return [name for (name,) in self._reader().execute(names)]
 
     def encode_vector(self, vector: Vector) -> bytes:
-        """BSON's float32 vector, without its subtype."""
+        """A vector as the bytes of BSON's float32 vector, without its subtype."""
         return encode_payload(vector)
 
     def ping(self) -> str:

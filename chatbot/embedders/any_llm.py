@@ -119,7 +119,7 @@ def _options(settings: Settings, provider: str, base_url: str | None) -> dict[st
 
 
 def build(settings: Settings, *, model: str, provider: str) -> AnyLLMEmbedder:
-    """Nothing is sent.
+    """Build the embedder of a provider, without sending anything to it.
 
     Raises:
         MissingPackageError: the library, or the provider's SDK, is not installed.

@@ -102,7 +102,7 @@ class RemoteEmbedder(ABC):
         return estimate_tokens(text)
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
-        """Shape (dimensions,). Raises as `embed_documents` does."""
+        """The question's vector, shape (dimensions,). Raises as `embed_documents` does."""
         vector: Vector = self._embed([text], "query", request)[0]
         return vector
 
@@ -117,7 +117,7 @@ class RemoteEmbedder(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Give back connections and threads."""
+        """Close connections and end threads."""
 
     @abstractmethod
     def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:

@@ -29,7 +29,7 @@ class OpenAIEmbedder(RemoteEmbedder):
         self._where = where
 
     def close(self) -> None:
-        """Closes the connections of the ingestion."""
+        """Close the connections that ingestion uses."""
         self._client.close()
 
     def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:

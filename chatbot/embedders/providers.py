@@ -203,7 +203,7 @@ class Endpoint:
 
 
 def endpoint(settings: Settings, provider: str) -> Endpoint:
-    """Of this provider, by the settings.
+    """Where a provider is reached, and with which key, as the settings have it.
 
     Raises:
         SettingsError: a key or an address that this provider needs is not set, or the address is none.

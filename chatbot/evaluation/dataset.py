@@ -282,5 +282,5 @@ def _header(file: str, cells: Sequence[str], known: Sequence[str]) -> list[str]:
 
 
 def split_cell(cell: str) -> list[str]:
-    """Its values."""
+    """The values in a cell of a table, which separates them by `SEVERAL`."""
     return [part.strip() for part in cell.split(SEVERAL) if part.strip()]

@@ -111,7 +111,7 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """The Host header."""
+        """Host and port as the Host header has them; the scheme's default port is left out."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 

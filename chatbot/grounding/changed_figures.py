@@ -94,7 +94,7 @@ def _newest(side: Sequence[Chunk]) -> dict[_Counted, ReportedFigure]:
 
 
 def _distance(first: ReportedFigure, last: ReportedFigure) -> float:
-    """Of two that differ."""
+    """How far two different values are apart, as a share of the larger: 0 to 2."""
     return float(abs(last.value - first.value) / max(abs(first.value), abs(last.value)))
 
 

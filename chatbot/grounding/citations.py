@@ -229,7 +229,7 @@ def _is_labelled(words: str, cited: Sequence[Evidence]) -> bool:
 
 
 def _whole_dates(words: str) -> list[Date]:
-    """Days and months, each once."""
+    """The dates in these words; of a month that is part of a dated day, only the day."""
     found = dates(words)
     days = _places_of(date for date in found if date.day is not None)
     whole = [date for date in found if date.day is not None or date.start not in days]

@@ -88,7 +88,7 @@ class Sentence:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Of its words."""
+        """The stems of its words, but for the small ones."""
         return frozenset(map(stem, WORD.findall(self.text))) - _SMALL_WORDS
 
 
@@ -142,7 +142,7 @@ class Evidence:
 
     @cached_property
     def abbreviations(self) -> frozenset[str]:
-        """WHO, U.S.: without points."""
+        """Its abbreviations, without points: "WHO", "US"."""
         return frozenset(word.replace(".", "") for word in _ABBREVIATION.findall(self.full))
 
     def __contains__(self, number: Decimal) -> bool:

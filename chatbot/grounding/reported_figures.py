@@ -81,7 +81,7 @@ class Stated:
 
     @property
     def year(self) -> int | None:
-        """The newest of its years."""
+        """The newest year that it is stated for; None where it has none."""
         return max(self.years, default=None)
 
 
@@ -115,7 +115,7 @@ def figure_years(text: str) -> tuple[int, ...]:
 
 
 def stated(text: str) -> list[Stated]:
-    """The statements of ``text``, in order."""
+    """The figures that a passage's text states, in text order."""
     comma, heading, group = comma_decimals(text), "", list[str]()
     blocks: list[list[Stated]] = [[]]
     for line in _lines(text):

@@ -166,7 +166,7 @@ def _names(tokens: Sequence[Token], start: int, end: int) -> list[Token]:
 
 
 def is_alike(one: Token, other: Token) -> bool:
-    """Kenya and Kenyan, WHO and World."""
+    """Whether two words may name the same thing: Kenya and Kenyan, WHO and World."""
     first, second = sorted((one.key, other.key), key=len)
     return second.startswith(first[:4]) or (one.text.isupper() != other.text.isupper() and first[:1] == second[:1])
 

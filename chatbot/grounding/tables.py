@@ -126,7 +126,7 @@ def quotes_table(quotes: Mapping[str, Sequence[Quotation | None]], say: Say = in
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Markdown of cells that are Markdown."""
+    """A Markdown table of cells that are Markdown already."""
     return "\n".join(_lines([head, ["---"] * len(head), *rows]))
 
 

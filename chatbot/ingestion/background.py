@@ -225,7 +225,7 @@ class SampleReports:
         return self._summary.make(document, Cancellation())
 
     def start(self) -> None:
-        """Load them in a thread."""
+        """Begin to load the sample reports, in a thread."""
         self._thread = threading.Thread(target=self._run, name="sample-reports", daemon=True)
         self._thread.start()
 

@@ -51,7 +51,7 @@ class Originals:
         return Path(file.identity), ""
 
     def download(self, url: str, folder: Path, cancel: Cancellation | None = None) -> Path:
-        """Raises LoadError."""
+        """Fetch a web page or file into ``folder``, up to MAX_UPLOAD_MB. Raises LoadError."""
         settings = self.settings
         limit = settings.max_upload_mb * 1024 * 1024
         return fetch(url, folder, allow_private=settings.fetch_private_urls, cancel=cancel, max_bytes=limit).path

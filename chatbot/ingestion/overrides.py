@@ -38,7 +38,7 @@ def _printable(text: str) -> str:
 
 
 def _number(value: Any) -> Any:
-    """Forms send numbers as text."""
+    """The number that a text consists of, as forms send it; anything else as it is."""
     return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value.strip()) else value
 
 

@@ -26,7 +26,7 @@ embedded is kept where its text is."""
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What became of a document."""
+    """What ingesting a document has changed, and how many chunks it has now."""
 
     document_id: str
     outcome: Literal["added", "replaced", "unchanged"]

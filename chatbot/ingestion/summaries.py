@@ -90,7 +90,7 @@ class ModelSummary:
         self._characters = CHARACTERS_PER_TOKEN * input_tokens
 
     def __call__(self, document: Document, cancel: Cancellation) -> str:
-        """Raises ChatModelError."""
+        """A summary of the document's beginning, on one line. Raises ChatModelError."""
         text = inert(self._excerpt(document), "report")
         user = render("summary_user", title=on_one_line(document.title, "report"), text=text)
         prompt = Prompt(

@@ -59,7 +59,7 @@ class _Look:
         return self.gone or self.invisible or self.tiny or self.transparent or _are_same(self.color, self.ground)
 
     def within(self, declared: Declared) -> _Look:
-        """Of an element in this one."""
+        """How an element with these declarations looks inside an element that looks like this."""
         look = self
         if color := declared.get("color", ""):
             look = replace(look, color=_color(color), transparent=_is_transparent(color))

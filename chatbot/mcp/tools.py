@@ -93,14 +93,14 @@ class ReadFigures(Scoped):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """``run`` takes the checked arguments."""
+    """One tool: what agents read of it, the model of its arguments, and what runs it."""
 
     description: str
     arguments: type[BaseModel]
     run: Callable[[Toolbox, Any, Progress], Json]
 
     def described(self, name: str) -> Json:
-        """As `tools/list` has it."""
+        """The tool as `tools/list` describes it."""
         schema = self.arguments.model_json_schema()
         hints = {"readOnlyHint": True, "openWorldHint": False}
         return {"name": name, "description": self.description, "inputSchema": schema, "annotations": hints}
@@ -120,7 +120,7 @@ class Toolbox:
         return Library(self.services, self.who)
 
     def call(self, name: str, arguments: Mapping[str, Any], progress: Progress) -> Json:
-        """The result of a tool.
+        """Check the arguments of the tool ``name``, and run it.
 
         Raises:
             InvalidRequestError: an unknown tool, or arguments that it does not take.
@@ -132,7 +132,7 @@ class Toolbox:
         return tool.run(self, parse(tool.arguments, arguments), progress)
 
     def search(self, asked: Search, progress: Progress) -> Json:
-        """The best passages."""
+        """The best passages for a query, without an answer."""
         method = self.services.settings.retrieval_method
         scope = asked.scope(self.library)
         found = self.services.answering.retriever().retrieve(asked.query, top_k=asked.limit, scope=scope, method=method)
@@ -166,7 +166,7 @@ class Toolbox:
         }
 
     def list_reports(self, asked: ListReports, progress: Progress) -> Json:
-        """One page."""
+        """A page of the reports in a scope, by title, and how many there are."""
         found = self.services.storage.documents.all(asked.scope(self.library))
         page = found[asked.offset : asked.offset + asked.limit]
         return {"reports": list(map(report_json, page)), "total": len(found)}
@@ -176,7 +176,7 @@ class Toolbox:
         return self.services.storage.documents.facets(asked.scope(self.library), limit=PAGE)
 
     def read_passage(self, asked: ReadPassage, progress: Progress) -> Json:
-        """With the text around it."""
+        """A passage with the text around it."""
         found = self.library.passage(asked.chunk_id)
         return {**hit_json(SearchHit(found)), "wider_text": self.library.wider_text(found)}
 

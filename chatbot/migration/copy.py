@@ -29,7 +29,7 @@ Report = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What both sides agree on."""
+    """What a collection holds on both sides: the count and the digest that agree."""
 
     collection: str
     count: int
@@ -58,7 +58,7 @@ class Copier:
         self.collections = (*self._chunks, *OTHERS)
 
     def counts(self) -> dict[str, int]:
-        """How much the source holds."""
+        """How many documents each collection of the source has."""
         return {name: self._source[name].count({}) for name in self.collections}
 
     def left_out(self) -> list[str]:
@@ -211,7 +211,7 @@ COPYING, DONE = "copying", "done"
 
 
 class CopyProgress:
-    """One document of the target's `meta`."""
+    """How far a copy has come, in one document of the target's `meta`."""
 
     def __init__(self, target: Database, source_name: str) -> None:
         self._meta = target["meta"]
@@ -233,7 +233,7 @@ class CopyProgress:
         self._write({**begun, "reached": self._entries()})
 
     def reached(self, collection: str) -> Place | None:
-        """None: nothing is copied yet."""
+        """The last place that was copied; None where nothing of the collection is."""
         return self._reached.get(collection)
 
     def note(self, collection: str, place: Place) -> None:

@@ -82,7 +82,7 @@ class Reembedding:
         self._last: dict[str, list[Any]] = {}
 
     def total(self) -> int:
-        """Passages there are."""
+        """The number of passages."""
         return sum(collection.count({}) for collection in self._collections)
 
     def run(self, report: Report) -> StoredEmbedder:
@@ -239,7 +239,7 @@ class ReembedState:
         self._update({"$set": {"phase": phase}})
 
     def step(self) -> None:
-        """Before each write.
+        """Say that this run goes on; called before each write.
 
         Raises:
             DatabaseError: another run has taken over.
@@ -259,13 +259,13 @@ class NoSlotIndexes:
     """Search runs in process: there is nothing to build beforehand."""
 
     def build(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
-        """Nothing."""
+        """Nothing: there are no indexes."""
 
     def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
-        """Nothing."""
+        """Nothing: there are no indexes."""
 
     def drop(self, old: StoredEmbedder, new: StoredEmbedder) -> None:
-        """Nothing."""
+        """Nothing: there are no indexes."""
 
 
 class AtlasSlotIndexes:

@@ -103,7 +103,7 @@ def _read(text: str, start: int) -> tuple[object, int]:
 
 
 class _UnreadableError(ValueError):
-    """Here stands no value."""
+    """No JSON value begins here."""
 
 
 class _CutError(_UnreadableError):

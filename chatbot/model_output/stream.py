@@ -48,7 +48,7 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """Thoughts too."""
+        """All that was written so far, thoughts included."""
         return "".join(self._pieces)
 
     @property
@@ -161,7 +161,7 @@ class ThoughtFilter:
         return "" if self._thinking else self._shown(held)
 
     def _shown(self, text: str) -> str:
-        """Nothing blank after thoughts."""
+        """The text, without white space before the first word that is shown."""
         text = text if self._begun else text.lstrip()
         self._begun = self._begun or bool(text)
         return text

@@ -66,7 +66,7 @@ def relative_years(text: str, editions: Sequence[int]) -> list[NamedYears]:
 
 
 def find_relative_years(text: str) -> list[RelativeYears]:
-    """In text order."""
+    """The years that the text names relative to others ("last year"), in text order; at most `MOST` of a kind."""
     found = [*map(_of_editions, islice(_EDITIONS.finditer(text), MOST))]
     found += map(_of_figures, islice(_FIGURES.finditer(text), MOST))
     return sorted(found, key=lambda one: one.start)

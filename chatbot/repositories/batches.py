@@ -47,7 +47,7 @@ class BatchRepository:
         return self.get(batch, caller.owner)
 
     def get(self, batch_id: str, owner: str) -> Batch:
-        """Raises NotFoundError."""
+        """A batch of this owner. Raises NotFoundError."""
         row = self._batches.find_one({"_id": batch_id, "owner": own_or_nobodys(owner)})
         if row is None:
             raise NotFoundError("There is no such batch.")
@@ -59,7 +59,7 @@ class BatchRepository:
         return list(map(self._batch, found))
 
     def questions(self, batch_id: str) -> Iterator[BatchQuestion]:
-        """In their order."""
+        """The questions of a batch, in the order they were sent in."""
         return map(_question, self._items.find({"batch_id": batch_id}, sort=[("_id", 1)]))
 
     def cancel(self, batch_id: str, owner: str) -> Batch:

@@ -37,7 +37,7 @@ LONGEST_TITLE = 80
 
 
 def title_of(text: str) -> str:
-    """On one line, cut."""
+    """A title out of a text: on one line, of at most `LONGEST_TITLE` characters."""
     return " ".join(text.split())[:LONGEST_TITLE]
 
 
@@ -83,7 +83,7 @@ class ConversationRepository:
         self._events.create_index("conversation_id")
 
     def exists(self, conversation_id: str, owner: str = "") -> bool:
-        """Whether it was begun."""
+        """Whether this owner has such a conversation."""
         return self._conversations.find_one(visible(conversation_id, owner), {"_id": 1}) is not None
 
     def messages(self, conversation_id: str, owner: str = "", before: str | None = None) -> list[Message]:

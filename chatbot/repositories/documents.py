@@ -76,7 +76,7 @@ class DocumentRepository:
         return {found["_id"]: _from_json(found) for found in self._documents.find(filter)}
 
     def position(self) -> int:
-        """Changes whenever a report does."""
+        """The number of the last change of a report: it differs whenever one has changed."""
         return self._log.position()
 
     def get(self, document_id: str) -> DocumentRecord | None:

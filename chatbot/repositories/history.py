@@ -68,7 +68,7 @@ class HistoryRepository:
                 yield ConversationRecord.of(row)
 
     def get(self, conversation_id: str, owner: str) -> ConversationRecord:
-        """Raises NotFoundError."""
+        """A conversation of this owner. Raises NotFoundError."""
         return self._found(self._conversations.find_one(visible(conversation_id, owner)))
 
     def shared(self, token: str) -> ConversationRecord:
@@ -94,14 +94,14 @@ class HistoryRepository:
         return rows[:limit][::-1] if more else rows[::-1], more
 
     def message(self, message_id: str) -> Json:
-        """The row of one. Raises NotFoundError."""
+        """The row of a message. Raises NotFoundError."""
         row = self._messages.find_one({"_id": message_id})
         if row is None:
             raise NotFoundError("There is no such message any more.")
         return row
 
     def rename(self, conversation_id: str, owner: str, title: str) -> ConversationRecord:
-        """Raises NotFoundError."""
+        """Give a conversation another title. Raises NotFoundError."""
         return self._changed(visible(conversation_id, owner), {"$set": {"title": title_of(title)}})
 
     def delete(self, conversation_id: str, owner: str) -> None:

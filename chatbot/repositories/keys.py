@@ -63,7 +63,7 @@ class KeyRepository:
         return _from_json(row), secret
 
     def all(self) -> list[ApiKey]:
-        """The oldest first, revoked ones too."""
+        """All keys, revoked ones too, the oldest first."""
         return [_from_json(row) for row in self._keys.find({"role": {"$exists": True}}, sort=[("created_at", 1)])]
 
     def get(self, key_id: str) -> ApiKey | None:

@@ -81,7 +81,7 @@ class ReportIndex:
         return after
 
     def inside(self, scope: Scope) -> Sequence[DocumentRecord]:
-        """By title. Not to be changed."""
+        """The reports in a scope, by title. The list is shared: it must not be changed."""
         return _kept(self._inside, scope, self._find)
 
     def holdings(self, scope: Scope) -> Holdings:
@@ -216,12 +216,12 @@ def seen(record: DocumentRecord, part: Part) -> dict[str, Value]:
 
 
 def is_inside(record: DocumentRecord, scope: Scope) -> bool:
-    """Whether any of its passages is."""
+    """Whether any passage of a report is in the scope."""
     return _holds(record, scope) and any(scope.matches(seen(record, part)) for part in record.parts)
 
 
 def chunks_inside(record: DocumentRecord, scope: Scope) -> int:
-    """How many of its passages are."""
+    """How many passages of a report are in the scope."""
     if not scope:
         return sum(part.chunks for part in record.several) if record.several else record.chunks
     parts = record.parts if _holds(record, scope) else ()

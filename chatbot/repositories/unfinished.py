@@ -28,7 +28,7 @@ class Unfinished:
 
     @classmethod
     def of(cls, row: Json) -> Unfinished:
-        """From a message's row."""
+        """Read it from a message's row."""
         beat, heard = int(row.get("beat", 0)), int(row.get("heard", 0))
         return cls(row["conversation_id"], row.get("state", ""), beat, heard, bool(row.get("stop")))
 
@@ -49,7 +49,7 @@ class UnfinishedRepository:
         return Unfinished.of(row)
 
     def keep(self, begun: Begun, first: int, events: Sequence[str]) -> None:
-        """Keep events from number ``first`` on."""
+        """Store events of an answer; the first of them has the number ``first``."""
         number = first + len(events) - 1
         row = {"_id": f"{begun.message_id}-{first}", "message_id": begun.message_id, "number": number, "first": first}
         self._events.insert_one({**row, "conversation_id": begun.conversation_id, "events": list(events)})
@@ -67,7 +67,7 @@ class UnfinishedRepository:
         return {row["_id"]: Unfinished.of(row) for row in rows}
 
     def listen(self, message_id: str) -> None:
-        """Say that somebody waits for it."""
+        """Note that a client waits for the events of this answer."""
         self._messages.update_one({"_id": message_id, "state": RUNNING}, {"$inc": {"heard": 1}})
 
     def stop(self, message_id: str) -> None:

@@ -29,7 +29,7 @@ class UsageRepository:
         """What was counted while another thread wrote, or while the database took nothing."""
 
     def add(self, tokens: int) -> None:
-        """Count tokens to today, atomically."""
+        """Add to today's tokens of everybody, atomically."""
         if tokens:
             self._count({"tokens": tokens})
 
@@ -72,7 +72,7 @@ class UsageRepository:
 
 
 def seconds_to_reset(now: datetime | None = None) -> int:
-    """Until the next day begins (UTC)."""
+    """Seconds until the next day begins (UTC), at least 1."""
     now = now or datetime.now(UTC)
     midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     return max(1, round((midnight - now).total_seconds()))
@@ -89,7 +89,7 @@ _STAGE_FIELDS = tuple(part.name for part in fields(StageSums) if part.name != "s
 
 
 def increments(sums: Sums) -> dict[str, Any]:
-    """For `$inc`: what is not zero."""
+    """The sums that are not zero, as `$inc` takes them."""
     own = {"questions": sums.questions, "cost": sums.cost, "unpriced_tokens": sums.unpriced_tokens}
     return {name: value for name, value in {**own, **sums.usage.to_json()}.items() if value}
 

@@ -96,7 +96,7 @@ FUSIONS: Mapping[str, Fusion] = {"bounded": bounded, "minmax": minmax, "rrf": rr
 
 
 def fusion_named(name: str) -> Fusion:
-    """Raises UnknownNameError, listing the valid names."""
+    """The fusion of that name. Raises UnknownNameError, which lists the valid names."""
     if name not in FUSIONS:
         raise UnknownNameError.among("FUSION", "fusion", name, FUSIONS)
     return FUSIONS[name]
@@ -115,7 +115,7 @@ def _over_union(
 
 
 def build(settings: Settings) -> HybridMethod:
-    """With VECTOR_WEIGHT, FUSION, RRF_K and SEARCH_CANDIDATES."""
+    """Build it from VECTOR_WEIGHT, FUSION, RRF_K and SEARCH_CANDIDATES."""
     fusion = fusion_named(settings.fusion)
     fusion = partial(rrf, constant=settings.rrf_k) if fusion is rrf else fusion
     return HybridMethod(settings.vector_weight, fusion, settings.search_candidates)

@@ -19,7 +19,7 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What one side said."""
+    """One message of a conversation."""
 
     role: Role
     content: str
@@ -263,7 +263,7 @@ Stopper = Literal["", "calls", "tokens", "seconds", "model"]
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How an answer came about."""
+    """How an answer came about: the search, the steps with their times and usage, what ended it early."""
 
     mode: str
     retrieval_method: str
@@ -288,7 +288,7 @@ class Trace:
 
     @property
     def usage(self) -> Usage:
-        """Of all steps."""
+        """Calls and tokens of all steps."""
         return Usage.total(step.usage for step in self.steps)
 
     @property

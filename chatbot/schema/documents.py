@@ -252,7 +252,7 @@ class Chunk:
 
     @property
     def about(self) -> dict[str, Value]:
-        """What a scope is compared with."""
+        """The values that a scope's conditions are compared with, by field."""
         return {**self.metadata, "document_name": self.document_name}
 
 

@@ -47,7 +47,7 @@ class Range:
     or_none: ClassVar[bool] = False
 
     def matches(self, value: Value | None) -> bool:
-        """Only ints can lie in it."""
+        """Whether a value is in the range; only integers can be."""
         if not isinstance(value, int):
             return False
         return (self.gte is None or value >= self.gte) and (self.lte is None or value <= self.lte)
@@ -95,7 +95,7 @@ class Scope:
         return cls(tuple(sorted(conditions.items())))
 
     def __bool__(self) -> bool:
-        """Whether it leaves anything out."""
+        """Whether it narrows the search: it has a condition, or names collections."""
         return bool(self.conditions or self.collections)
 
     def get(self, name: str) -> Condition | None:
@@ -111,7 +111,7 @@ class Scope:
         return {field: one for field, one in self.limit if field == name}
 
     def widest(self) -> Scope:
-        """All that who asks may see."""
+        """The scope without conditions of its own: all that the caller may see."""
         return replace(self, conditions=self.limit, collections=self.limit_collections)
 
     def having(self, name: str, values: Iterable[Value], *, or_none: bool = False) -> Scope:
@@ -159,5 +159,5 @@ class Scope:
         return {**strict, "$and": wider} if wider else strict
 
     def to_json(self) -> dict[str, Any]:
-        """As a request writes filters."""
+        """The conditions as a request's ``filters`` has them."""
         return {name: condition.to_json() for name, condition in self.conditions}

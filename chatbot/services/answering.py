@@ -41,7 +41,7 @@ NO_MODEL = "needs a language model"
 
 
 class Answering:
-    """What chat endpoints and `ask` use."""
+    """What answers questions, for the web, MCP and the command line."""
 
     def __init__(self, storage: Storage, models: Models, vectors: CurrentVectors) -> None:
         self.settings = storage.settings
@@ -213,7 +213,7 @@ class Answering:
 
     @lazy
     def understanding(self) -> Understanding:
-        """What a question is about."""
+        """What finds out what a question is about: its countries, years and reports."""
         models, on_empty = self._models.chat_models, self.settings.on_empty
         return Understanding(catalog=self._storage.documents, chat_models=models, on_empty=on_empty)
 

@@ -108,7 +108,7 @@ class Ingesting:
 
     @lazy
     def service(self) -> IngestionService:
-        """Files to searchable documents."""
+        """What makes searchable documents out of files."""
         storage = self._storage
         return IngestionService(
             documents=storage.documents,

@@ -36,14 +36,14 @@ class Library:
         return self.services.storage.scopes.inside(self.who.limit)
 
     def record(self, document_id: str) -> DocumentRecord:
-        """A report. Raises NotFoundError."""
+        """The report with this id. Raises NotFoundError."""
         found = self.services.storage.documents.get(document_id) if DOCUMENT_ID.match(document_id) else None
         if found is None or not is_inside(found, self.who.limit):
             raise NotFoundError(f"There is no report {document_id[:64]!r}.")
         return found
 
     def passage(self, chunk_id: str) -> Chunk:
-        """A passage. Raises NotFoundError."""
+        """The passage with this id. Raises NotFoundError."""
         found = self.passages([chunk_id]) if CHUNK_ID.match(chunk_id) else []
         if not found:
             raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")

@@ -74,7 +74,7 @@ class Models:
 
     @lazy
     def quoter(self) -> Quoter:
-        """Chooses sentences where no model writes."""
+        """What chooses the sentences to quote where no model writes."""
         return ExtractiveChatModel(self.settings.language, self._embedder)
 
     def _embedder(self) -> Embedder:
@@ -93,7 +93,7 @@ class Models:
         return self._query_settings.get(preset, lambda: self.settings.override(**query_time(preset)))
 
     def retrieval_method(self, name: str, preset: str = "") -> RetrievalMethod:
-        """Raises UnknownNameError."""
+        """The retrieval method of that name, with the settings of a preset. Raises UnknownNameError."""
         RETRIEVAL_METHODS.check(name, field="retrieval_method")
         settings = self.query_settings(preset)
         return self._methods.get((name, preset), lambda: RETRIEVAL_METHODS.builder(name)(settings))

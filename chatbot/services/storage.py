@@ -94,12 +94,12 @@ class Storage:
 
     @lazy
     def batches(self) -> BatchRepository:
-        """Many questions as one job."""
+        """Batches of questions, and their answers."""
         return BatchRepository(self.database)
 
     @lazy
     def unfinished(self) -> UnfinishedRepository:
-        """Answers while they are written."""
+        """The events of answers that are still being written."""
         return UnfinishedRepository(self.database)
 
     @lazy
@@ -109,7 +109,7 @@ class Storage:
 
     @lazy
     def usage(self) -> UsageRepository:
-        """Tokens and calls by day."""
+        """Tokens, calls and costs by day."""
         return UsageRepository(self.database)
 
     @lazy
@@ -119,12 +119,12 @@ class Storage:
 
     @lazy
     def audit(self) -> AuditLog:
-        """Who changed what."""
+        """The log of who changed what in the library."""
         return AuditLog(self.database)
 
     @lazy
     def counters(self) -> Counters:
-        """Each caller's share, of all workers."""
+        """Tokens and requests of each account, counted for all workers together."""
         return Counters(self.database)
 
     @lazy
@@ -140,7 +140,7 @@ class Storage:
 
     @lazy
     def files(self) -> FileRepository:
-        """The bytes of originals."""
+        """The bytes of the files that reports were read from."""
         return FileRepository(self.database)
 
     @lazy

@@ -181,7 +181,7 @@ class CurrentVectors:
 
     @property
     def store(self) -> Store:
-        """Where passages are searched now."""
+        """The store that is searched now: another one, once passages are embedded with another model."""
         return self.current().store
 
     @property

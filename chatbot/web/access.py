@@ -126,7 +126,7 @@ def caller_with(key: ApiKey) -> Caller:
 
 
 def stranger() -> Caller:
-    """Of the current request, without its key."""
+    """Whoever sends the current request, as one without a key."""
     settings = services().settings
     role, most = STRANGERS[settings.rule], settings.daily_tokens_per_caller
     return Caller(role, owner_of_cookie(), address(), daily_tokens=most)

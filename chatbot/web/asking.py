@@ -40,21 +40,21 @@ Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
 @asking.post("/query")
 @held()
 def query() -> Response:
-    """Seed 003's endpoint: the whole answer at once."""
+    """Answer a question, all at once (seed 003's endpoint)."""
     return jsonify(answer_json(_answer(may_resume=False).whole()))
 
 
 @asking.post("/api/chat")
 @held()
 def chat() -> Response:
-    """The same, as server-sent events."""
+    """Answer a question as server-sent events."""
     return stream_response(_answer(may_resume=True))
 
 
 @asking.post("/api/search")
 @held()
 def search() -> Response:
-    """Hits without an answer."""
+    """Find passages, without an answer."""
     require_samples()
     question = parse(SearchRequest, json_body()).to_search(services(), caller().limit)
     method, retriever = question.retrieval_method, services().answering.retriever(question.preset)
@@ -129,7 +129,7 @@ def event_stream(
 
 
 def check_resume(body: ChatRequest, *, may_resume: bool) -> None:
-    """Raises InvalidRequestError: this answer ends with its connection."""
+    """Raises InvalidRequestError: resuming is asked for, but this answer ends with its connection."""
     if body.resume and not may_resume:
         raise InvalidRequestError.for_field("resume", "is for POST /api/chat: this answer ends with its connection.")
     if body.resume and (body.attachments or request.files):

@@ -27,7 +27,7 @@ LONGEST_WAIT = 3_600.0
 
 
 class BatchWorker:
-    """`loop` runs it."""
+    """Answers the questions of batches, one after the other, in a thread that `loop` keeps going."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

@@ -32,7 +32,7 @@ RETRY_SECONDS = 60
 @batches.post("/api/batches")
 @held()
 def create() -> tuple[Response, int, dict[str, str]]:
-    """Check every question now, answer them later."""
+    """Check every question now; they are answered later."""
     require_samples()
     if services().storage.batches.unfinished(caller().account) >= MOST_UNFINISHED:
         message = f"{MOST_UNFINISHED} batches of yours have not ended: wait for one, or end it."
@@ -60,14 +60,14 @@ def _request(one: QuestionOfBatch, options: Json, place: int) -> Json:
 
 @batches.get("/api/batches")
 def index() -> Response:
-    """The caller's, the newest first."""
+    """The caller's batches, the newest first."""
     found = services().storage.batches.latest(caller().owner, query_number("limit", PAGE, least=1, most=LISTED))
     return jsonify({"batches": list(map(batch_json, found))})
 
 
 @batches.get("/api/batches/<batch_id>")
 def show(batch_id: str) -> Response:
-    """How far it is."""
+    """How many questions of a batch are answered."""
     return jsonify(batch_json(_batch(batch_id)))
 
 
@@ -95,7 +95,7 @@ def result(batch_id: str, format: str) -> Response:
 
 
 def columns(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Of `result.csv`."""
+    """The columns of `result.csv`, with these filter fields."""
     return ("number", "question", *fields, "response", "answered", "citations", "unsupported", "error")
 
 
@@ -115,5 +115,5 @@ def _batch(batch_id: str) -> Batch:
 
 
 def error_json(error: ChatbotError) -> Json:
-    """Of a question that could not be answered."""
+    """The error of a question that could not be answered, as it is kept."""
     return {"code": error.code, "message": error.message}

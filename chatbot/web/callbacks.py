@@ -39,7 +39,7 @@ def callback_of(job: Job) -> str:
 
 
 class Callbacks:
-    """`loop` runs it."""
+    """Tells of jobs that have ended, in a thread that `loop` keeps going."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

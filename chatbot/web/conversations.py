@@ -34,7 +34,7 @@ UNSHARED = ("trace", "suggested_scope", "conversation_id", "conversation_usage")
 
 @conversations.get("/api/conversations")
 def index() -> Response:
-    """The caller's, the last written to first."""
+    """The caller's conversations, the last written to first, a page at a time."""
     search = request.args.get("search", "").strip()
     if len(search) > LONGEST_SEARCH:
         raise InvalidRequestError.for_field("search", f"longer than {LONGEST_SEARCH} characters.")
@@ -51,7 +51,7 @@ def show(conversation_id: str) -> Response:
 
 @conversations.patch("/api/conversations/<conversation_id>")
 def change(conversation_id: str) -> Response:
-    """Another title, or taken back from being deleted."""
+    """Give a conversation another title, or take it back from being deleted."""
     sent, owner, history = parse(Rename, json_object()), caller().owner, _history()
     if not sent.model_fields_set:
         raise InvalidRequestError.for_field("deleted", "send a title, or deleted: false.", [False])
@@ -93,7 +93,7 @@ def share(conversation_id: str) -> Response:
 
 @conversations.delete("/api/conversations/<conversation_id>/share")
 def revoke(conversation_id: str) -> tuple[str, int]:
-    """The link leads nowhere any more."""
+    """Revoke the link: it leads nowhere from now on."""
     _history().revoke(conversation_id, caller().owner)
     return "", 204
 
@@ -142,7 +142,7 @@ def stop(message_id: str) -> tuple[str, int]:
 
 
 def as_markdown(title: str, messages: list[Json]) -> str:
-    """Questions as headings, each answer with its sources."""
+    """A conversation as Markdown: questions as headings, each answer with its sources."""
     parts = [f"# {title}"]
     for message in messages:
         if message["role"] == "user":

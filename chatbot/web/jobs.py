@@ -91,7 +91,7 @@ def reingest(document_id: str) -> tuple[Response, int, dict[str, str]]:
 
 @jobs.get("/api/ingestions")
 def list_ingestions() -> Response:
-    """The caller's latest ones."""
+    """The caller's latest jobs."""
     found = services().storage.ingestions.latest(query_number("limit", 10, least=1, most=100), whose())
     return jsonify({"ingestions": [ingestion_json(job) for job in found]})
 
@@ -112,7 +112,7 @@ def cancel_ingestion(ingestion_id: str) -> tuple[Response, int]:
 
 @jobs.post("/api/ingestions/<ingestion_id>/retry")
 def retry_ingestion(ingestion_id: str) -> tuple[Response, int]:
-    """Failed and cancelled files again."""
+    """Try the failed and cancelled files of a job again."""
     job = services().storage.ingestions.retry(_job_id(ingestion_id), whose())
     wake_worker()
     return jsonify(ingestion_json(job)), 202

@@ -14,7 +14,7 @@ from .services import services
 
 
 def library() -> Library:
-    """What the caller may see."""
+    """The library as the caller of the current request may see it."""
     return Library(services(), caller())
 
 

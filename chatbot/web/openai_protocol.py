@@ -64,7 +64,7 @@ class ChatMessage(BaseModel):
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """All text of the message."""
         if isinstance(self.content, list):
             return "\n".join(part.text for part in self.content)
         return self.content or ""
@@ -103,7 +103,7 @@ class CompletionRequest(BaseModel):
         return parse(ChatRequest, body if mode is None else {**body, "mode": mode})
 
     def previous(self) -> tuple[Message, ...]:
-        """What was said before, oldest first."""
+        """The messages before the question, oldest first."""
         said = [one for one in self.messages[:-1] if one.role in {"user", "assistant"}]
         return tuple(
             Message("user" if one.role == "user" else "assistant", one.text[:QUERY_CHARACTERS]) for one in said
@@ -139,7 +139,7 @@ def models() -> Response:
 @openai_protocol.get("/v1/models/<path:name>")
 @held()
 def model(name: str) -> Response:
-    """One of them. Raises NotFoundError."""
+    """One model, as OpenAI's API describes models. Raises NotFoundError."""
     if name != services().vectors.embedder.model_id:
         mode_and_scope(name)
     return jsonify(_model(name))
@@ -226,7 +226,7 @@ def _encoded(vector: Any, encoding: str) -> Any:
 
 
 class Writing:
-    """One answer as OpenAI's protocol tells it."""
+    """An answer in the words of OpenAI's protocol."""
 
     def __init__(self, body: CompletionRequest, root: str) -> None:
         self._body = body
@@ -234,7 +234,7 @@ class Writing:
         self._about = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": body.model}
 
     def whole(self, saved: Saved) -> dict[str, Any]:
-        """A `chat.completion`."""
+        """The answer as a `chat.completion`."""
         answer = saved.event.answer
         sources = {citation.number: citation.hit for citation in answer.citations}
         message = {

@@ -50,7 +50,7 @@ PRESET_WORDS = {
 
 @pages.get("/")
 def chat() -> Response:
-    """Where questions are asked."""
+    """The page where questions are asked."""
     return with_owner(_chat())
 
 
@@ -90,7 +90,7 @@ def operator() -> Response:
 
 @pages.get("/documents")
 def documents() -> Response:
-    """The knowledge base."""
+    """The page of the knowledge base."""
     most = f"{services().settings.max_upload_mb} MB"
     return with_owner(make_response(render_template("documents.html", suffixes=suffixes(), most=most)))
 

@@ -136,7 +136,10 @@ class SearchRequest(SearchOptions):
     query: Query
 
     def to_search(self, services: Services, limit: Scope, *, mode: str = "direct") -> Question:
-        """Inside ``limit``. Raises InvalidRequestError, UnknownNameError."""
+        """The question that this request asks, in a scope inside of ``limit``.
+
+        Raises InvalidRequestError, UnknownNameError.
+        """
         context = (self.report_context.type, self.report_context.value) if self.report_context else None
         settings = services.models.query_settings(self.preset)
         method = self.retrieval_method or settings.retrieval_method
@@ -167,7 +170,10 @@ class ChatRequest(AnswerOptions, SearchRequest):
     version: StrictInt | StrictStr | None = None
 
     def to_question(self, services: Services, limit: Scope) -> Question:
-        """Inside ``limit``. Raises InvalidRequestError, UnknownNameError."""
+        """The question that this request asks, in a scope inside of ``limit``.
+
+        Raises InvalidRequestError, UnknownNameError.
+        """
         settings = services.models.query_settings(self.preset)
         auto_scope = settings.auto_scope if self.auto_scope is None else self.auto_scope
         expand = settings.query_expansion if self.query_expansion is None else self.query_expansion

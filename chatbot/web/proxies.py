@@ -42,7 +42,7 @@ def bare(address: str) -> str:
 
 
 def is_in(address: str, networks: Networks) -> bool:
-    """False for what is no address."""
+    """Whether an address is in one of the networks; False for what is no address."""
     try:
         found = ip_address(address)
     except ValueError:

@@ -123,7 +123,7 @@ def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
 
 
 def size_of(file: FileStorage) -> int:
-    """Its bytes."""
+    """The size of a file in bytes."""
     size = int(file.stream.seek(0, 2))
     file.stream.seek(0)
     return size
@@ -228,7 +228,10 @@ def query_choice(name: str, valid: Sequence[Choice], default: Default) -> Choice
 
 
 def query_number(name: str, default: int, *, least: int = 0, most: int = 10**6) -> int:
-    """A whole number. Raises InvalidRequestError."""
+    """The whole number of that name in the query string.
+
+    Raises InvalidRequestError: it is none, or not from ``least`` to ``most``.
+    """
     text = request.args.get(name, str(default))
     if not text.isdecimal() or len(text) > DIGITS or not least <= int(text) <= most:
         raise InvalidRequestError.for_field(name, f"must be a whole number from {least} to {most}.")

@@ -75,7 +75,7 @@ class Resumable:
 
     @property
     def text(self) -> str:
-        """The answer so far."""
+        """What was written of the answer so far."""
         return "".join(self._text)
 
     def leave(self) -> None:
@@ -83,7 +83,7 @@ class Resumable:
         self._under_way.leave(self)
 
     def end(self) -> None:
-        """Complete, stopped or failed."""
+        """Say that the answer is complete, stopped or failed."""
         self._under_way.end(self)
 
 
@@ -108,7 +108,7 @@ class UnderWay:
         return answer
 
     def ids(self) -> set[str]:
-        """Of the answers that it looks after now."""
+        """The message ids of the answers that are being written now."""
         with self._lock:
             return set(self._answers)
 
@@ -138,7 +138,7 @@ class UnderWay:
             answer.cancel.cancel()
 
     def close(self) -> None:
-        """This process ends."""
+        """End the thread that looks after them; the process ends."""
         self._closed.set()
         if self._thread is not None:
             self._thread.join()

@@ -28,7 +28,7 @@ def show() -> Response:
 
 @sessions.post("/api/session")
 def sign_in() -> Response:
-    """Raises UnauthorizedError: the key is none."""
+    """Sign in with a key, which goes into a cookie. Raises UnauthorizedError: there is no such key."""
     secret = parse(SignIn, json_object()).key
     found = services().storage.keys.find(secret)
     if found is None:

@@ -290,7 +290,7 @@ class AtlasStore(MongoChunks):
         return rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k)
 
     def _has_rank_fusion(self) -> bool:
-        """Asked of the server once."""
+        """Whether the server has `$rankFusion`; it is asked once."""
         if self._rank_fusion is None:
             self._rank_fusion = probe_search(self._database, self._names[:2][-1]).rank_fusion
         return self._rank_fusion

@@ -62,7 +62,7 @@ class ChunkTable:
 
     @property
     def table(self) -> sql.Composable:
-        """Its name, quoted."""
+        """The table's name, quoted."""
         return sql.Identifier(self.table_name)
 
     @property
@@ -203,7 +203,7 @@ class Statements:
         self._table = schema.table
 
     def count(self, condition: sql.Composable) -> sql.Composed:
-        """Rows that fulfil it."""
+        """The statement that counts the rows for which ``condition`` holds."""
         return _COUNT.format(self._table, condition)
 
 
