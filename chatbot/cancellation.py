@@ -79,7 +79,7 @@ class Deadlines:
         return number
 
     def forget(self, number: int) -> None:
-        """It was done in time, or is cancelled already."""
+        """Drop a deadline: the work was done in time, or is cancelled already."""
         with self._changed:
             self._met.add(number)
             if 2 * len(self._met) > len(self._due) + 100:

@@ -62,7 +62,7 @@ def _by_field(details: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any
 
 
 def _merged(details: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """One for a field: of what may be of several kinds, all of them; else the last."""
+    """One entry for a field: where a value may be of several kinds it names all of them; else the last entry."""
     kinds = list(dict.fromkeys(detail.pop("kind", "") for detail in details))
     if not all(kinds):
         return details[-1]

@@ -55,12 +55,14 @@ class Spending:
             self._steps += steps
 
     def allowance(self, *, keep: int = 1) -> Allowance:
-        """For calls that leave ``keep`` calls of the budget to others: one for the answer."""
+        """An allowance for calls of the model that leaves ``keep`` calls of the budget unused: by default one, for
+        the answer.
+        """
         return Allowance(self, keep)
 
     @property
     def steps(self) -> tuple[StepTiming, ...]:
-        """Of this agent, in the order they were done."""
+        """This agent's finished steps, in the order they were done."""
         with self._lock:
             return tuple(self._steps)
 
@@ -83,7 +85,7 @@ class Spending:
         return self._stops(calls=0, tokens=0, share=1.0)
 
     def seconds_left(self, share: float = 1.0) -> float | None:
-        """Until the budget's seconds, or a share of them, are over; None without a limit."""
+        """Seconds until the budget's time, or this share of it, is over; negative once it is; None without a limit."""
         if self._budget.seconds is None or self._whole.seconds is None:
             return None
         kept = (1 - share) * self._whole.seconds
@@ -142,7 +144,7 @@ class Allowance:
         """Whether a call was not made because of the budget."""
 
     def take(self) -> bool:
-        """Whether one more call may be made."""
+        """Whether one more call may be made; if so, it counts from now on."""
         if not self._spending._take(self._keep):
             self.refused = True
             return False

@@ -77,7 +77,7 @@ class DirectAgent(BaseAgent):
         return (hits, WritingPlan() if writes else WritingPlan(quoting=quoted)) if hits else None
 
     def _about_attachments(self, run: AgentRun) -> Iterator[Event]:
-        """The same, over passages that are in no store and are gone afterwards (R-A2)."""
+        """Answer from attachments, whose passages are in no store and are gone afterwards (R-A2)."""
         question = run.question
         yield run.step("compress", "Looking for the passages that matter")
         found = None

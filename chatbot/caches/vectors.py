@@ -60,7 +60,7 @@ class WarmCache:
         return isinstance(text, str) and text_key(text) in self._rows
 
     def get(self, model_id: str, text: str) -> Vector | None:
-        """None for another model, or an unknown text."""
+        """The vector that ships for a text; None for another model or an unknown text."""
         row = self._rows.get(text_key(text)) if model_id == self.model_id else None
         if row is None:
             return None
@@ -81,7 +81,7 @@ def write_warm_cache(path: Path, model_id: str, texts: Sequence[str], vectors: M
 
 
 class StoredVectors:
-    """Those in the database, by model and text."""
+    """Vectors kept in the database, by model and text."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -92,7 +92,7 @@ class StoredVectors:
         return self._cache.enabled
 
     def get(self, model_id: str, text: str, *, request: RequestContext | None = None) -> Vector | None:
-        """From the database; the look is counted for ``request``."""
+        """The stored vector of a text, None where there is none; the look-up is counted for ``request``."""
         found = self._cache.get("embedding", cache_key(model_id, normalise(text)), request=request)
         return None if found is None else np.frombuffer(base64.b64decode(found), dtype="<f4")
 

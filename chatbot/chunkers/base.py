@@ -48,7 +48,7 @@ class Stretch:
 
 
 def section_stretches(document: Document) -> Iterator[Stretch]:
-    """Each section by itself, without its heading."""
+    """Each section as a stretch of its own, without its heading."""
     for section in document.sections:
         yield Stretch(section.text, section.start, (section,), (len(section.text),))
 

@@ -28,7 +28,7 @@ class Prices:
         self._by_model |= {price.model_id: price for price in table}
 
     def cost(self, usage: Usage, *, chat_model_id: str, embedder_id: str) -> float | None:
-        """In the table's currency; 0 where nothing was used, None where a price is missing."""
+        """The cost of some usage in the table's currency; 0 where nothing was used, None where a price is missing."""
         cost = 0.0
         if usage.tokens:
             chat = self._by_model.get(chat_model_id)

@@ -130,7 +130,7 @@ class Collection:
         return found
 
     def insert_one(self, document: Json) -> None:
-        """Raises DatabaseError where the ``_id`` is taken."""
+        """Insert a document. Raises DatabaseError, also where its ``_id`` is taken."""
         with self._driver() as raw:
             raw.insert_one(document)
 
@@ -141,7 +141,7 @@ class Collection:
                 self._backend.replace_many(raw, documents)
 
     def update_each(self, updates: Sequence[tuple[Any, Json]]) -> None:
-        """One update for each ``_id``, in one round trip; an id that is gone is left out."""
+        """Apply one update to each document by ``_id``, in one round trip; ids that are gone are left out."""
         if updates:
             with self._driver() as raw:
                 self._backend.update_each(raw, updates)
@@ -169,7 +169,7 @@ class Collection:
             return int(raw.count_documents(dict(filter)))
 
     def estimated_count(self) -> int:
-        """From the metadata; on a sharded server it may be off."""
+        """The number of documents by the collection's metadata: fast, and maybe off on a sharded server."""
         with self._driver() as raw:
             return int(raw.estimated_document_count())
 
@@ -206,7 +206,7 @@ class Collection:
         return {EXPIRES: datetime.now(UTC) + timedelta(seconds=min(seconds, LONGEST_EXPIRY))}
 
     def create_expiry_index(self) -> None:
-        """By which the server deletes rows with an `expiry`."""
+        """Create the index by which the server deletes rows whose `expiry` is over."""
         if not self._backend.embedded:
             with self._driver(INDEX_BUILD_MS) as raw:
                 raw.create_index(EXPIRES, expireAfterSeconds=0)
@@ -321,6 +321,6 @@ def rows_of(
     filter: Mapping[str, Any] | None = None,
     projection: Mapping[str, int] | None = None,
 ) -> list[Json]:
-    """Those of the rows that still exist and match, in the order of ``ids``."""
+    """The rows of these ids that exist and match, in the order of ``ids``."""
     found = {row["_id"]: row for row in collection.find({"_id": {"$in": list(ids)}, **(filter or {})}, projection)}
     return [found[id] for id in ids if id in found]

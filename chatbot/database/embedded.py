@@ -134,11 +134,11 @@ class EmbeddedBackend:
                 self._idle.notify_all()
 
     def deadline(self, milliseconds: int | None) -> AbstractContextManager[None]:
-        """None: SQLite's waits are bounded by BUSY_SECONDS."""
+        """No limit of its own: SQLite's waits are bounded by BUSY_SECONDS."""
         return nullcontext()
 
     def for_search(self, raw: Any) -> Any:
-        """As it is: nothing searches beside it."""
+        """The collection as it is: nothing here searches beside it."""
         return raw
 
     def empty_log(self) -> None:
@@ -174,7 +174,9 @@ class EmbeddedBackend:
         return f"embedded database {self._path.name}"
 
     def free_bytes(self, *, tidy: bool = False) -> int:
-        """On its disk, with what the file itself has to spare: SQLite fills that first. ``tidy``: cut the log first."""
+        """Free bytes on the file's disk and inside of the file, which SQLite fills first. ``tidy``: cut the log
+        first.
+        """
         with self.translate_errors():
             if tidy:
                 with closing(sqlite3.connect(self._path, timeout=1)) as other, suppress(sqlite3.OperationalError):

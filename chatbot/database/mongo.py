@@ -110,7 +110,7 @@ class MongoBackend:
 
     @contextmanager
     def deadline(self, milliseconds: int | None) -> Iterator[None]:
-        """Of one call; the client's timeoutMS would otherwise replace the command's maxTimeMS."""
+        """Limit one call's time; the client's timeoutMS would otherwise replace the command's maxTimeMS."""
         wanted = None if milliseconds is None else milliseconds / 1000
         with self._limits.call(wanted) as call, _raise_refusal(call), pymongo.timeout(call.seconds):
             yield
@@ -119,7 +119,7 @@ class MongoBackend:
         """Nothing: the server looks after its own log."""
 
     def for_search(self, raw: Any) -> Any:
-        """With read concern `local`, whatever the URI says: search stages refuse every other."""
+        """The collection with read concern `local`, whatever the URI says: search stages refuse every other."""
         return raw.with_options(read_concern=ReadConcern("local"))
 
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
@@ -132,7 +132,7 @@ class MongoBackend:
         raw.bulk_write([UpdateOne({"_id": id}, update) for id, update in updates], ordered=False)
 
     def watch(self, names: Sequence[str], after: Any) -> Any:
-        """One stream for all of them, without the rows themselves."""
+        """One change stream for all these collections, without the rows themselves."""
         wanted = {"ns.coll": {"$in": list(names)}, "operationType": {"$in": ["update", "replace"]}}
         pipeline = [{"$match": wanted}, {"$project": {"ns": 1, "documentKey": 1}}]
         return self._database.watch(pipeline, resume_after=after, max_await_time_ms=AWAIT_MS)
@@ -187,7 +187,7 @@ class RetryPauses(CommandListener):
 
 @contextmanager
 def _raise_refusal(call: Call) -> Iterator[None]:
-    """Where the call's time runs out over retries, the server's own refusal is raised."""
+    """Raise the server's own refusal where a call's time runs out over retries of it."""
     try:
         yield
     except (ExecutionTimeout, ConnectionFailure) as error:

@@ -65,7 +65,9 @@ class AnyLLMEmbedder(RemoteEmbedder):
 
 
 def _translated(error: Any, model: str) -> EmbeddingError:
-    """By the status; an error without one is of the network, or the SDK found no credentials or no region."""
+    """The SDK's error as an EmbeddingError, by its status; without one the network failed, or no credentials were
+    found.
+    """
     status, cause = _status(error), type(error.original_exception).__name__
     if status is not None:
         return _of_status(status, model, error.message[:300])

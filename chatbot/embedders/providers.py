@@ -56,7 +56,7 @@ class Provider:
 
 @dataclass(frozen=True)
 class Facts:
-    """Of one model at one provider. The prefixes belong in front of each text."""
+    """What is known of one model at one provider; the prefixes belong in front of each text."""
 
     dimensions: int | None
     max_tokens: int

@@ -48,7 +48,7 @@ class Drawing:
         self._shapes.append(f'<rect x="{x:.1f}" y="{y:.1f}" {size} class="{kind}"/>')
 
     def line(self, x1: float, y1: float, x2: float, y2: float, *, kind: str = "") -> None:
-        """From the first point to the second."""
+        """Draw a line from the first point to the second."""
         self._shapes.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>')
 
     def to_svg(self) -> str:

@@ -117,12 +117,12 @@ class Target:
 
     @property
     def url(self) -> str:
-        """As a browser would show it, without a fragment."""
+        """The address as a browser would show it, without a fragment."""
         return f"{self.scheme}://{self.authority}{self.path}"
 
 
 def parse_url(url: str, ports: frozenset[int] | None) -> Target:
-    """Raises FetchProblem where the URL itself is refused."""
+    """The address taken apart. Raises FetchProblem where it is refused as such."""
     if len(url) > MAX_URL:
         raise FetchProblem(f"the address is longer than {MAX_URL:,} characters. Use a shorter one.")
     if _UNPRINTABLE.search(url):

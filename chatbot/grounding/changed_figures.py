@@ -79,7 +79,7 @@ def changes_table(changes: Sequence[Change], sides: Sequence[str], passages: Seq
 
 
 def _newest(side: Sequence[Chunk]) -> dict[_Counted, ReportedFigure]:
-    """Of each thing the dated figure of its newest year, in reading order."""
+    """For each thing counted, its dated figure of the newest year; in reading order."""
     dated: dict[_Counted, list[ReportedFigure]] = defaultdict(list)
     for figure in (figure for chunk in side if chunk.figure_years for figure in figures_of(chunk)):
         if figure.year:

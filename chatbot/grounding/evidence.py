@@ -146,7 +146,7 @@ class Evidence:
         return frozenset(word.replace(".", "") for word in _ABBREVIATION.findall(self.full))
 
     def __contains__(self, number: Decimal) -> bool:
-        """Whether it stands there, or around it, whatever it counts."""
+        """Whether the passage has this number, whatever it counts, or what is around the passage has it."""
         return number in self._places or number in self.around
 
     def amounts_like(self, amount: Amount) -> list[Amount]:
@@ -194,7 +194,7 @@ def _read(where: str, text: str) -> Evidence:
 
 
 def _factors(amount: Amount) -> set[Decimal]:
-    """By which a value in another unit of its kind may differ from it."""
+    """The factors by which the same value may differ in another unit of its kind."""
     sizes = UNITS.get(amount.measure, {}).values()
     return {Decimal(1), *(amount.size / size for size in sizes if size)}
 

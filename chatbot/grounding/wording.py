@@ -158,7 +158,9 @@ def strip_marks(text: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """For comparing words: no case, one kind of dash and white space, no quotation marks, nothing invisible."""
+    """A text for comparing words: without case, quotation marks and invisible characters, with one kind of dash and
+    space.
+    """
     text = unicodedata.normalize("NFKC", visible(text)).casefold().translate(_QUOTES)
     text = re.sub(r"(?<!\w)'+|'+(?!\w)", "", text)
     text = re.sub(r"(?<=\d)[, ](?=\d{3}(?!\d))", "", text)

@@ -221,7 +221,7 @@ class SampleReports:
         return found
 
     def summary_of(self, document: Document) -> str:
-        """As it is ingested: one more passage."""
+        """The summary of a sample report, as it gets one when it is ingested."""
         return self._summary.make(document, Cancellation())
 
     def start(self) -> None:

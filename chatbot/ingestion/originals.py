@@ -103,7 +103,7 @@ def uploaded_name(source: str) -> str:
 
 
 def shown_source(source: str) -> str:
-    """Of a file its name, not where it lies on this machine; of a page its address."""
+    """A report's source as people may see it: of a file its name without its folder, of a page its address."""
     path = PurePath(source)
     return uploaded_name(source) or (path.name if path.is_absolute() else source)
 

@@ -169,7 +169,7 @@ def _is_transparent(color: str) -> bool:
 
 
 def _color(value: str) -> Color | None:
-    """None for what is no plain colour: a picture, a gradient, a variable."""
+    """The colour that a declaration names; None for a picture, a gradient or a variable."""
     if "(" in value and not value.startswith("rgb"):
         return None
     found = _COLOR.search(value)

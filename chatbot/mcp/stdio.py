@@ -20,7 +20,7 @@ NAME = "report-chat"
 
 
 def serve(services: Services) -> None:
-    """Until stdin ends. Whoever may start this may see everything."""
+    """Serve until stdin ends. Whoever may start this may see everything."""
     anyio.run(_serve, services)
 
 

@@ -181,7 +181,7 @@ class Toolbox:
         return {**hit_json(SearchHit(found)), "wider_text": self.library.wider_text(found)}
 
     def read_figures(self, asked: ReadFigures, progress: Progress) -> Json:
-        """By indicator and year, of all editions."""
+        """The figures in a scope, by indicator and year, of all editions, and how many there are."""
         found = self.library.figures(asked.scope(self.library), asked.indicator, asked.figure_year)
         return {"figures": list(map(figure_json, found[: asked.limit])), "total": len(found)}
 

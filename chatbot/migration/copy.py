@@ -177,7 +177,7 @@ class Copier:
         return Verified(name, count, f"{digests[0]:032x}")
 
     def _digest(self, name: str, row: Mapping[str, Any], side: int) -> int:
-        """Of the canonical document: the vector as float32 bytes whatever its stored form, ids as strings."""
+        """A digest of a row's canonical form: the vector as float32 bytes whatever its stored form, ids as strings."""
         if name not in self._chunks:
             return content_digest(row)
         vector = row.get(embedding_field(self._slots[side]))
@@ -188,7 +188,7 @@ class Copier:
 
 
 def _without_vectors(row: Mapping[str, Any]) -> Json:
-    """Also without those of a model that is not in use (yet)."""
+    """The row without any vector, also those of models that are not in use (yet)."""
     fields = {embedding_field(slot) for slot in SLOTS}
     return {name: value for name, value in row.items() if name not in fields}
 
@@ -237,7 +237,7 @@ class CopyProgress:
         return self._reached.get(collection)
 
     def note(self, collection: str, place: Place) -> None:
-        """All rows up to this place are written."""
+        """Note that all rows up to this place are written."""
         self._reached[collection] = place
         self._write({"reached": self._entries()})
 

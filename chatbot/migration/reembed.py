@@ -121,7 +121,7 @@ class Reembedding:
         return new
 
     def _fill_until_complete(self, new: StoredEmbedder, report: Report) -> None:
-        """Until every passage has the new vector, also those that were written meanwhile."""
+        """Compute vectors until every passage has the new one, also those that were written meanwhile."""
         position = self._changes.position()
         self._fill_all(new.slot, report)
         while True:
@@ -277,7 +277,7 @@ class AtlasSlotIndexes:
         self._polling = polling
 
     def build(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
-        """With the old slot in it as long as that serves."""
+        """Make the indexes for the new vectors; they keep the old ones as long as these serve."""
         self._ensure({one.slot: one.dimensions for one in (old, new) if one is not None})
 
     def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
@@ -296,7 +296,7 @@ class AtlasSlotIndexes:
             self._polling.sleep(self._polling.interval)
 
     def drop(self, old: StoredEmbedder, new: StoredEmbedder) -> None:
-        """Nothing goes but the field of the old slot."""
+        """Take the old vectors out of the indexes; the indexes stay."""
         self._ensure({new.slot: new.dimensions}, dropped=[old.slot])
 
     def _ensure(self, dimensions: Mapping[str, int], dropped: Sequence[str] = ()) -> None:

@@ -39,7 +39,9 @@ class Reply:
         self._counted: Usage | None = None
 
     def hear(self, delta: Delta) -> str:
-        """What of ``delta`` can be sent and stored; half a character waits for the next, which may complete it."""
+        """The part of ``delta`` that can be sent and stored; half a character waits for the next, which may complete
+        it.
+        """
         text, self._half = _writable(self._half + delta.text)
         if text:
             self._pieces.append(text)
@@ -53,7 +55,7 @@ class Reply:
 
     @property
     def usage(self) -> Usage:
-        """As the server counted it; an estimate where it does not, or was stopped before it said so."""
+        """Tokens as the server counted them; an estimate where it does not, or was stopped before it said so."""
         if self._counted is not None:
             return self._counted
         asked = sum(estimate_tokens(message.content) for message in self._prompt.messages)

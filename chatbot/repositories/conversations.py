@@ -47,7 +47,7 @@ def visible(conversation_id: str, owner: str) -> Json:
 
 
 def own_or_nobodys(owner: str) -> Json:
-    """As a condition on the field `owner`: this one's, or nobody's, of which knowing the id is enough."""
+    """The condition on the field `owner`: this owner's, or nobody's, of which knowing the id is enough."""
     return {"$in": [None, *sorted({"", owner})]}  # None: rows from before there were owners
 
 
@@ -57,7 +57,7 @@ State = Literal["", "running", "stopped", "failed"]
 
 
 def question_id(message_id: str) -> str:
-    """Of the question that a begun answer is to."""
+    """The id of the question that an answer was begun to."""
     return f"{message_id}-question"
 
 

@@ -124,7 +124,7 @@ class CorpusFacts:
         self._meta.create_expiry_index()
 
     def embedder(self) -> StoredEmbedder | None:
-        """None before the first write. Read once for each request (`held`)."""
+        """The embedder that the vectors are of, None before the first write. Read once for each request (`held`)."""
         found = _looked_at(self._database).get(EMBEDDER)
         if found is None:
             return None

@@ -30,7 +30,7 @@ class Asked:
     chunk_ids: tuple[str, ...]
 
     def values(self, field: str) -> list[Value]:
-        """What of a filter field was chosen; none where it is a range."""
+        """The values chosen for a filter field; none where it is a range."""
         chosen = self.filters.get(field)
         return [] if chosen is None or isinstance(chosen, dict) else chosen if isinstance(chosen, list) else [chosen]
 

@@ -28,7 +28,7 @@ class ConversationRecord:
 
     @classmethod
     def of(cls, row: Json) -> ConversationRecord:
-        """From its row; those from before there were titles have none."""
+        """Read it from its row; rows from before there were titles have none."""
         created, updated = row.get("created_at", ""), row.get("updated_at", "")
         return cls(row["_id"], row.get("title", ""), created, updated, row.get("share", ""))
 
@@ -105,7 +105,7 @@ class HistoryRepository:
         return self._changed(visible(conversation_id, owner), {"$set": {"title": title_of(title)}})
 
     def delete(self, conversation_id: str, owner: str) -> None:
-        """It is nowhere from now on, and can be taken back for a while. Raises NotFoundError."""
+        """Delete a conversation: it is nowhere from now on, and can be taken back for a while. Raises NotFoundError."""
         self._changed(visible(conversation_id, owner), {"$set": {"deleted_at": now()}})
 
     def restore(self, conversation_id: str, owner: str) -> ConversationRecord:
@@ -114,14 +114,14 @@ class HistoryRepository:
         return self._changed(wanted, {"$unset": {"deleted_at": ""}})
 
     def share(self, conversation_id: str, owner: str) -> ConversationRecord:
-        """With a link, which stays the same until it is revoked. Raises NotFoundError."""
+        """Give a conversation a link, which stays the same until it is revoked. Raises NotFoundError."""
         record = self.get(conversation_id, owner)
         if record.share:
             return record
         return self._changed(visible(record.id, owner), {"$set": {"share": secrets.token_urlsafe(TOKEN_BYTES)}})
 
     def revoke(self, conversation_id: str, owner: str) -> None:
-        """Its link leads nowhere any more. Raises NotFoundError."""
+        """Revoke a conversation's link. Raises NotFoundError."""
         self._changed(visible(conversation_id, owner), {"$unset": {"share": ""}})
 
     def _changed(self, wanted: Json, update: Json) -> ConversationRecord:

@@ -55,7 +55,7 @@ class UnfinishedRepository:
         self._events.insert_one({**row, "conversation_id": begun.conversation_id, "events": list(events)})
 
     def events(self, message_id: str, after: int) -> list[tuple[int, str]]:
-        """Those after a number that are kept, with their numbers."""
+        """The stored events after the number ``after``, each with its number."""
         rows = self._events.find({"message_id": message_id, "number": {"$gt": after}}, sort=[("number", 1)])
         numbered = [pair for row in rows for pair in enumerate(row["events"], int(row["first"]))]
         return [(number, text) for number, text in numbered if number > after]

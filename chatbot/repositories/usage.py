@@ -47,7 +47,9 @@ class UsageRepository:
             self._count(counters)
 
     def _count(self, counters: Mapping[str, Any]) -> None:
-        """All that has come while another thread wrote is one update: hundreds of streams may be broken off at once."""
+        """Add to today's counters. What comes while another thread writes becomes one update: hundreds of streams
+        may be broken off at once.
+        """
         with self._lock:
             self._unwritten.update(counters)
         with self._writing:
@@ -95,7 +97,7 @@ def increments(sums: Sums) -> dict[str, Any]:
 
 
 def stage_increments(row: LedgerRow) -> dict[str, Any]:
-    """The same for one stage of an answer."""
+    """`increments` for one stage of an answer."""
     usage = row.usage
     found = StageSums(row.stage, row.runs, usage.calls, usage.tokens, usage.embedding_tokens, row.ms)
     values = {name: getattr(found, name) for name in _STAGE_FIELDS}

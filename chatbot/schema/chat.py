@@ -68,7 +68,7 @@ class Question:
 
     @property
     def search_text(self) -> str:
-        """What is searched for; prompts have the person's own words instead."""
+        """The text that is searched for; prompts have the person's own words instead."""
         return self.standalone or self.query
 
 
@@ -140,7 +140,7 @@ class Mark:
     detail: str
 
     def moved(self, by: int) -> Mark:
-        """The same where so many characters stand before the text."""
+        """The mark for a text that has so many characters put in front."""
         return replace(self, start=self.start + by, end=self.end + by)
 
 
@@ -293,7 +293,7 @@ class Trace:
 
     @property
     def cost(self) -> float | None:
-        """None where a price is missing."""
+        """The cost of all steps; None where a price is missing."""
         costs = [row.cost for row in self.ledger]
         return None if None in costs else round(sum(cost for cost in costs if cost is not None), 10)
 

@@ -28,7 +28,7 @@ class Values:
     or_none: bool = False
 
     def matches(self, value: Value | None) -> bool:
-        """None, a field that is not there, matches only with ``or_none``."""
+        """Whether a value is one of these; None, a field that is not there, is only with ``or_none``."""
         return self.or_none if value is None else value in self.values
 
     def to_mql(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class Scope:
         return bool(self.conditions or self.collections)
 
     def get(self, name: str) -> Condition | None:
-        """None where the field is not restricted."""
+        """The condition on a field; None where the field is not restricted."""
         return dict(self.conditions).get(name)
 
     def without(self, name: str) -> Scope:
@@ -123,20 +123,22 @@ class Scope:
         return replace(self, conditions=Scope.of(conditions).conditions)
 
     def beyond(self, other: Scope) -> Scope:
-        """Its conditions on the fields that ``other`` leaves open."""
+        """Its conditions on the fields that ``other`` does not restrict."""
         return Scope(tuple(item for item in self.conditions if other.get(item[0]) is None))
 
     def and_(self, other: Scope) -> Scope:
-        """Both, where they restrict different fields; the collections are its own."""
+        """The conditions of both scopes, where ``other`` wins on a field that both restrict; the collections are its
+        own.
+        """
         return replace(self, conditions=Scope.of(dict((*self.conditions, *other.conditions))).conditions)
 
     def strict(self) -> Scope:
-        """Without the passages that lack a field it names."""
+        """The scope without passages that lack a field it names."""
         kept = ((name, Values(one.values) if isinstance(one, Values) else one) for name, one in self.conditions)
         return replace(self, conditions=tuple(kept))
 
     def within(self, collections: Iterable[str]) -> Scope:
-        """The same conditions in these collections; none = in all that its limit leaves."""
+        """The same conditions in these collections; none = in all that its limit allows."""
         return replace(self, collections=tuple(sorted(set(collections))) or self.limit_collections)
 
     def holds(self, collection: str) -> bool:

@@ -44,7 +44,7 @@ class Storage:
 
     @lazy
     def facts(self) -> CorpusFacts:
-        """What is true of the database as a whole: its embedder, leases, samples that were dismissed."""
+        """Facts about the database as a whole: its embedder, leases, sample reports that were dismissed."""
         return CorpusFacts(self.database)
 
     @lazy
@@ -134,7 +134,7 @@ class Storage:
 
     @lazy
     def cookie_secret(self) -> bytes:
-        """By which the cookies of those without a key are signed; SECRET_KEY, or the database's own."""
+        """The secret that the cookies of those without a key are signed with: SECRET_KEY, or the database's own."""
         key = self.settings.secret_key
         return key.get_secret_value().encode() if key else self.keys.signing_secret()
 

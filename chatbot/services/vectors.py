@@ -114,7 +114,7 @@ class Vectors:
 
     @lazy
     def store(self) -> Store:
-        """Where the passages are searched. Raises UnknownNameError, MissingPackageError, SettingsError."""
+        """The store of the passages. Raises UnknownNameError, MissingPackageError, SettingsError."""
         storage = self._storage
         return STORES.builder(storage.engine.store)(
             settings=storage.settings,

@@ -87,7 +87,7 @@ class MongoChunks:
         return deleted
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """In the order asked for; ids of an older system may be ObjectIds."""
+        """The passages that exist, in the order asked for; ids of an older system may be ObjectIds."""
         return self._get(chunk_ids, self._collections())
 
     def _get(self, chunk_ids: Sequence[str], collections: Iterable[Collection]) -> list[Chunk]:
@@ -173,7 +173,7 @@ def _around(chunk: Chunk, reach: int) -> list[int]:
 
 
 def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
-    """As seed 003 stores it, without its embedding; each filter field has a value."""
+    """A chunk's row as seed 003 stores it, without its embedding; each filter field has a value."""
     return {
         **dict.fromkeys(fields, NO_VALUE),
         "_id": chunk.id,

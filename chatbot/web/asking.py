@@ -137,7 +137,7 @@ def check_resume(body: ChatRequest, *, may_resume: bool) -> None:
 
 
 def _kept(body: ChatRequest, question: Question, who: Caller) -> Resumable | None:
-    """None: it cannot be resumed, as it is nobody's or there is no room to keep it."""
+    """Begin the answer in the database, so that it can be resumed; None where it is nobody's, or there is no room."""
     if not who.owner:
         return None
     try:

@@ -47,7 +47,10 @@ def create() -> tuple[Response, int, dict[str, str]]:
 
 
 def _request(one: QuestionOfBatch, options: Json, place: int) -> Json:
-    """As `POST /query` would take it. Raises InvalidRequestError, UnknownNameError: it would not."""
+    """A question of a batch as `POST /query` takes it.
+
+    Raises InvalidRequestError, UnknownNameError: it would not be taken.
+    """
     asked = {**options, **one.model_dump(exclude_unset=True)}
     try:
         parse(ChatRequest, asked).to_question(services(), caller().limit)
@@ -80,7 +83,7 @@ def cancel(batch_id: str) -> tuple[Response, int]:
 
 @batches.get("/api/batches/<batch_id>/result.<format>")
 def result(batch_id: str, format: str) -> Response:
-    """What is there so far: a line for each question that has an end, in their order."""
+    """The answers that there are: a line for each question that has ended, in their order."""
     if format not in {"csv", "jsonl"}:
         raise NotFoundError("There is result.csv, and result.jsonl.")
     found = list(_ended(_batch(batch_id).id))

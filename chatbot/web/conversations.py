@@ -64,14 +64,14 @@ def change(conversation_id: str) -> Response:
 
 @conversations.delete("/api/conversations/<conversation_id>")
 def delete(conversation_id: str) -> tuple[str, int]:
-    """Gone from everywhere; `PATCH` takes it back within the hour."""
+    """Delete a conversation; `PATCH` takes it back within the hour."""
     _history().delete(conversation_id, caller().owner)
     return "", 204
 
 
 @conversations.get("/api/conversations/<conversation_id>/export")
 def export(conversation_id: str) -> Response:
-    """All of it as a file: to read, or for programs."""
+    """A whole conversation as a file, to read or for programs."""
     format = query_choice("format", list(FORMATS), "markdown")
     record = _history().get(conversation_id, caller().owner)
     rows, _ = _history().messages(record.id)

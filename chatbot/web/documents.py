@@ -62,7 +62,7 @@ def facets() -> Response:
 
 
 def _collections_in(scope: Scope) -> list[Json]:
-    """Those with a report of this scope, whichever of them it names."""
+    """The collections with reports of this scope, whichever of them it names, with the number of these."""
     storage, limit = services().storage, caller().limit
     names = [one.name for one in storage.collections if limit.holds(one.name)]
     counts = [(name, storage.documents.holdings(scope.within([name])).documents) for name in names]

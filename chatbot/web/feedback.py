@@ -21,7 +21,7 @@ RATINGS: tuple[Rating, ...] = get_args(Rating)
 
 @feedback.post("/api/messages/<message_id>/feedback")
 def rate(message_id: str) -> Response:
-    """Of one's own answer: up, down, or null, which takes it back."""
+    """Say what one's own answer is like: up, down, or null, which takes it back."""
     given, found = parse(FeedbackRequest, json_object()), services().storage.feedback
     if given.rating is None:
         found.remove(message_id, caller().owner)

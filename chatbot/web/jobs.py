@@ -149,7 +149,8 @@ class Naming:
     may_change: Callable[[DocumentRecord], bool]
 
     def identities(self, files: Sequence[tuple[str, str]], choice: Conflict | None) -> list[str]:
-        """Of files by name and SHA-256; in their order. ``choice`` None: the sender is to be asked.
+        """The identity that each file, by name and SHA-256, gets; in their order. ``choice`` None: the sender is to be
+        asked.
 
         Raises:
             DocumentExistsError: of one or more there is another content, and no choice was made.
@@ -169,7 +170,10 @@ class Naming:
         return [str(one) for one in found]
 
     def page(self, url: str) -> str:
-        """The same of a web page, which its sender reads again. Raises ForbiddenError: it is somebody else's."""
+        """The identity that a web page gets.
+
+        Raises ForbiddenError: it is here already, and only who added it may read it again.
+        """
         known = self.documents.get(document_id(url))
         if known is not None and not self.may_change(known):
             raise ForbiddenError("This page is here already, and only who added it may read it again.")

@@ -93,7 +93,7 @@ class CompletionRequest(BaseModel):
     functions: list[Any] | None = None
 
     def to_request(self) -> ChatRequest:
-        """The same as this API's own request. Raises InvalidRequestError, NotFoundError."""
+        """This API's own request for the same question. Raises InvalidRequestError, NotFoundError."""
         last = self.messages[-1]
         if last.role != "user" or not last.text.strip():
             raise InvalidRequestError.for_field("messages", "the last one must be a question of the user.")
@@ -111,7 +111,7 @@ class CompletionRequest(BaseModel):
 
     @property
     def warning(self) -> str:
-        """What of the request has no effect, "" = nothing."""
+        """A sentence that names the fields without effect; "" where all have one."""
         given = [name for name in IGNORED if getattr(self, name)]
         return f"{' and '.join(given)}: not called here, the reports are searched for every question." if given else ""
 
@@ -130,7 +130,7 @@ class EmbeddingRequest(BaseModel):
 @openai_protocol.get("/v1/models")
 @held()
 def models() -> Response:
-    """One for each way of answering, and the embedding model."""
+    """All models: one for each way of answering, and the embedding model."""
     return jsonify(
         {"object": "list", "data": [_model(name) for name in (*_names(), services().vectors.embedder.model_id)]}
     )
@@ -190,7 +190,7 @@ def embeddings() -> Response:
 
 
 def mode_and_scope(name: str) -> tuple[str | None, dict[str, list[str]]]:
-    """Of `report-chat-MODE:VALUE:VALUE`: the mode, None = the default one, and filters: a year, or a country.
+    """The mode, None = the default one, and the filters that `report-chat-MODE:VALUE:VALUE` names: years and countries.
 
     Raises NotFoundError: no such model.
     """
@@ -276,7 +276,7 @@ class Writing:
         return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
     def _annotations(self, text: str, sources: Mapping[int, SearchHit]) -> list[dict[str, Any]]:
-        """Each number in the text that is a source, with the address of its passage."""
+        """An annotation for each citation in the text, with the address of its passage."""
         return [
             {
                 "type": "url_citation",

@@ -35,7 +35,7 @@ class BehindProxies:
 
 
 def bare(address: str) -> str:
-    """Without the port that some proxies add, and the brackets of IPv6."""
+    """An address without the port that some proxies add, and without the brackets of IPv6."""
     host, _, port = address.strip().rpartition(":")
     with_port = port.isdigit() and (":" not in host or host.endswith("]"))
     return (host if with_port else address.strip()).strip("[]")

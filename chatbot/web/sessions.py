@@ -19,7 +19,7 @@ sessions = Blueprint("sessions", __name__)
 
 @sessions.get("/api/session")
 def show() -> Response:
-    """Who one is here, and what one may do. A key that was revoked is forgotten."""
+    """Who sends the request, and what they may do. A key that was revoked is forgotten."""
     try:
         return jsonify(_session(caller()))
     except UnauthorizedError:

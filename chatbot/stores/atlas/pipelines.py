@@ -267,7 +267,7 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
 
 
 def _refusal(database: Database, collection: str, pipeline: list[Json]) -> CommandError | None:
-    """None where the server answers, with no rows: the index does not exist."""
+    """The server's error to a pipeline; None where it answers, with no rows, as the index does not exist."""
     try:
         database[collection].search(pipeline)
     except CommandError as error:

@@ -121,7 +121,9 @@ _SEARCH = sql.SQL(
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of the corpus at one position of the change log; document frequencies are added as they are asked for."""
+    """Statistics of the corpus at one position of the change log; document frequencies are added as they are asked
+    for.
+    """
 
     position: int
     rows: int

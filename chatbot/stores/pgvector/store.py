@@ -123,7 +123,7 @@ class PgvectorStore:
         return read_surroundings(chunks, margin, self.get)
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
-        """Raises EmbedderMismatchError; SearchEngineError also for a vector that points nowhere."""
+        """The nearest passages. Raises EmbedderMismatchError; SearchEngineError also for a vector of length 0."""
         query = check_query(vector, self._schema.dimensions, self._expected)
         if top_k < 1:
             return []

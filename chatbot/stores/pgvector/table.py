@@ -208,7 +208,7 @@ class Statements:
 
 
 def _upsert(schema: ChunkTable) -> sql.Composed:
-    """One order of parameters and columns; the creation time of a row that is replaced stays."""
+    """The statement that inserts or replaces rows; the creation time of a row that is replaced stays."""
     parameters = (*COLUMNS, "language", "terms", "term_count", "embedding")
     columns = [sql.Identifier(name) if name != "embedding" else schema.embedding for name in parameters]
     values = [_CASTS.get(name, sql.SQL("{}")).format(sql.Placeholder(name)) for name in parameters]
