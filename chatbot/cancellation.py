@@ -25,11 +25,11 @@ class Cancellation:
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits any more."""
+        """Whether it was cancelled: nobody waits for the result any more."""
         return self._event.is_set()
 
     def cancel(self) -> None:
-        """For good; the callbacks run once."""
+        """Cancel; this cannot be undone. Each callback runs once."""
         with self._lock:
             self._event.set()
             callbacks, self._callbacks = self._callbacks, []
@@ -79,7 +79,7 @@ class Deadlines:
         return number
 
     def forget(self, number: int) -> None:
-        """It was done in time, or is cancelled already."""
+        """Drop a deadline: the work was done in time, or is cancelled already."""
         with self._changed:
             self._met.add(number)
             if 2 * len(self._met) > len(self._due) + 100:

@@ -110,7 +110,7 @@ def country_code(name: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
-    """The usual name by code."""
+    """The usual English name of each country, by ISO 3166-1 alpha-3 code."""
     return {c.alpha_3: getattr(c, "common_name", c.name) for c in pycountry.countries} | {"XKX": "Kosovo"}
 
 

@@ -164,7 +164,7 @@ class DocumentExistsError(ChatbotError):
 
 
 class ConflictError(ChatbotError):
-    """Somebody else has it in hand."""
+    """Somebody else is at work on it; it may be tried again in a few seconds."""
 
     code = "conflict"
     retry_after = 5
@@ -219,7 +219,7 @@ class DependencyError(ChatbotError):
 
 
 class DatabaseError(DependencyError):
-    """MongoDB or the embedded file."""
+    """MongoDB, or the embedded database's file, failed or does not answer."""
 
     code = "database_unavailable"
     dependency = "database"
@@ -242,14 +242,14 @@ class SearchEngineError(DependencyError):
 
 
 class EmbeddingError(DependencyError):
-    """The embedding model, or its endpoint."""
+    """The embedding model, or its endpoint, failed or does not answer."""
 
     code = "embedder_unavailable"
     dependency = "embedder"
 
 
 class ChatModelError(DependencyError):
-    """The chat model, or its endpoint."""
+    """The chat model, or its endpoint, failed or does not answer."""
 
     code = "chat_model_unavailable"
     dependency = "chat_model"

@@ -13,14 +13,14 @@ MOST = 20_000
 
 
 class KnownVectors:
-    """For embedders that compute here: behind an API every text has its price. Thread-safe."""
+    """Vectors kept in memory, for embedders that compute here: behind an API every text has its price. Thread-safe."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
         self._known: dict[str, Vector] = {}
 
     def of(self, texts: Iterable[str], request: RequestContext | None) -> Mapping[str, Vector]:
-        """Those of these texts at least; an empty text has none. Raises EmbeddingError."""
+        """A mapping with the vectors of at least these texts; an empty text has none. Raises EmbeddingError."""
         known, wanted = self._known, dict.fromkeys(filter(None, texts))
         missing = [text for text in wanted if text not in known]
         if missing:

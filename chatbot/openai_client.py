@@ -57,7 +57,7 @@ def make_client(settings: Settings, *, key: str | None, base_url: str) -> openai
 
 
 def azure_client(settings: Settings, *, key: str | None, base_url: str) -> openai.OpenAI:
-    """The same for Azure OpenAI: ``base_url`` is the resource's address, and models are the names of deployments."""
+    """A client for Azure OpenAI: ``base_url`` is the resource's address, and models are the names of deployments."""
     return openai.AzureOpenAI(
         api_key=key,
         azure_endpoint=base_url,
@@ -130,7 +130,7 @@ def _reason(error: openai.BadRequestError) -> str:
 
 
 def _is_context_length(error: openai.BadRequestError) -> bool:
-    """By OpenAI's code, and by the wording of the servers that send none."""
+    """Whether the prompt was too long, by OpenAI's code or by the wording of servers that send none."""
     wording = _reason(error).lower()
     return error.code == "context_length_exceeded" or "context length" in wording or "context size" in wording
 
@@ -156,7 +156,7 @@ def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.Op
 
 
 def _connections(**options: Any) -> httpx2.Client:
-    """As the SDK makes its own."""
+    """An HTTP client as the SDK makes its own, with certificates that are read once."""
     return _Connections(verify=_certificates(), **options)
 
 

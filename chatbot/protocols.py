@@ -52,20 +52,20 @@ class Embedder(Protocol):
 
     @property
     def dimensions(self) -> int:
-        """Of each vector."""
+        """The length of its vectors."""
 
     @property
     def max_tokens(self) -> int:
         """What the model reads of one text. Longer input is an error, never a silent cut."""
 
     def count_tokens(self, text: str) -> int:
-        """As the model's own tokenizer counts them, or an estimate that is not too low."""
+        """Tokens of a text by the model's own tokenizer, or an estimate that is not too low."""
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
-        """Shape (dimensions,). Raises EmbeddingError."""
+        """A question's vector, shape (dimensions,), of length 1. Raises EmbeddingError."""
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        """Shape (len(texts), dimensions). Raises EmbeddingError."""
+        """Passages' vectors, shape (len(texts), dimensions), each of length 1. Raises EmbeddingError."""
 
 
 @runtime_checkable
@@ -86,14 +86,14 @@ class Cache(Protocol):
     def get(
         self, level: Literal["embedding", "response", "query"], key: str, *, request: RequestContext | None = None
     ) -> Any:
-        """None where there is none. The look is counted for ``request``."""
+        """The cached value, None where there is none; the look-up is counted for ``request``."""
 
     def put(self, level: Literal["embedding", "response", "query"], key: str, value: Any, *, owner: str = "") -> None:
         """``value`` is a JSON value. ``owner``: of the conversation that it depends on; ``key`` holds it, too."""
 
 
 class ChatModel(Protocol):
-    """One completion, streamed."""
+    """A model that completes a prompt, as a stream."""
 
     @property
     def model_id(self) -> str:
@@ -120,7 +120,7 @@ class Reranker(Protocol):
 
     @property
     def asks_model(self) -> bool:
-        """Whether it asks the chat model, which may remember what it said."""
+        """Whether it asks the chat model, whose replies may be cached."""
 
     def candidates(self, top_k: int) -> int:
         """How many hits to be given for ``top_k`` of them; never fewer."""
@@ -170,13 +170,13 @@ class Store(Protocol):
         """The vector score of chunks that only the keyword search found, from their stored vectors."""
 
     def count(self, scope: Scope) -> int:
-        """Passages inside the scope."""
+        """How many passages there are in a scope."""
 
     def ping(self) -> str:
         """A short description of the working engine. Raises DependencyError where it does not work."""
 
     def close(self) -> None:
-        """End what is open."""
+        """Close connections and end threads."""
 
 
 @runtime_checkable
@@ -195,7 +195,9 @@ class CandidateStore(Store, Protocol):
     """A store that searches approximately, among a number of candidates."""
 
     def with_candidates(self, count: int | None) -> Store:
-        """The same with always so many, and to the letter: no exact search of few passages, nothing asked for ties."""
+        """The store with always ``count`` candidates, and to the letter: no exact search of few passages, nothing
+        asked for ties.
+        """
 
 
 @runtime_checkable
@@ -203,7 +205,7 @@ class AskedStore(Store, Protocol):
     """A store that may embed questions itself."""
 
     def asking(self, question: str) -> Store:
-        """The same, for the searches of one question."""
+        """The store for the searches of one question."""
 
 
 @runtime_checkable
@@ -294,11 +296,11 @@ class Limits(Protocol):
 
     @property
     def asked(self) -> int:
-        """As the request or the setting says."""
+        """The size that a request or a setting wishes for."""
 
     @property
     def used(self) -> int:
-        """At most what the embedder reads."""
+        """The size that is cut to: the one wished for, but at most what the embedder reads."""
 
 
 class Chunker(Protocol):
@@ -306,7 +308,7 @@ class Chunker(Protocol):
 
     @property
     def limits(self) -> Limits:
-        """In its own unit."""
+        """The sizes of its chunks, in its own unit."""
 
     @property
     def takes_overlap(self) -> bool:
@@ -319,7 +321,7 @@ class Chunker(Protocol):
     def chunk(
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
     ) -> list[Chunk]:
-        """In reading order; ids and ordinals as `Chunk.make_id` has them."""
+        """The chunks of a document in reading order; ids and ordinals as `Chunk.make_id` has them."""
 
 
 class Agent(Protocol):
@@ -330,4 +332,4 @@ class Agent(Protocol):
         """Whether what it does is writing: without a model it would have nothing to say."""
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        """Raises ChatbotError where nothing can be answered."""
+        """The events of an answer. Raises ChatbotError where nothing can be answered."""

@@ -24,7 +24,7 @@ class Registry(Generic[T]):
         self._modules = dict(modules)
 
     def names(self) -> list[str]:
-        """All that can be chosen, sorted."""
+        """All names that can be chosen, sorted."""
         return sorted(self._modules)
 
     def check(self, name: str, *, field: str | None = None, also: tuple[str, ...] = ()) -> str:

@@ -30,13 +30,13 @@ class RequestMeter:
 
     @property
     def usage(self) -> Usage:
-        """Of the calls that reached the metered chat model, also of those that failed or were given up."""
+        """Calls and tokens that reached the metered chat model, also of calls that failed or were given up."""
         with self._lock:
             return self._usage
 
     @property
     def lookups(self) -> Counter[str]:
-        """Of the caches, by number: ``"embedding hit"``, ``"response miss"``, ..."""
+        """How often each cache was looked into, by outcome: ``"embedding hit"``, ``"response miss"``, ..."""
         with self._lock:
             return Counter(self._lookups)
 

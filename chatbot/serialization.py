@@ -245,7 +245,9 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """Numbers stay numbers."""
+    """A value for a cell: None is empty, and a text that a spreadsheet would take for a formula gets a quote in
+    front.
+    """
     if value is None:
         return ""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

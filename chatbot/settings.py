@@ -418,7 +418,7 @@ class Settings(BaseModel):
 
     @property
     def rule(self) -> Literal["open", "read", "keys"]:
-        """ACCESS, decided."""
+        """What those without a key may do: ACCESS, with `auto` decided by where the server listens."""
         if self.access != "auto":
             return self.access
         local = all(map(is_loopback, (self.host, *self.allowed_hosts))) and not self.trusted_proxies
@@ -426,7 +426,7 @@ class Settings(BaseModel):
 
     @property
     def callback_key(self) -> bytes:
-        """CALLBACK_SECRET; b"" = none."""
+        """The bytes of CALLBACK_SECRET; b"" where there is none."""
         return self.callback_secret.get_secret_value().encode() if self.callback_secret else b""
 
     @property

@@ -76,7 +76,7 @@ class Analyzer:
 
 @lru_cache(maxsize=8)
 def analyzer(language: str) -> Analyzer:
-    """One for each language. Raises SettingsError for a language that is not supported."""
+    """The analyzer of a language, made once. Raises SettingsError for a language that is not supported."""
     return Analyzer(language)
 
 
@@ -122,7 +122,7 @@ def is_foreign(text: str) -> bool:
 
 
 def is_written_in(text: str, language: str) -> bool:
-    """Whether it has small words of this language, and no more of another."""
+    """Whether the text has small words of this language, and no more of another."""
     words, own = set(_WORD.findall(text.lower())), frozenset(_STOP_WORDS[language])
     others = (len(words & (frozenset(of_other) - own)) for of_other in _STOP_WORDS.values())
     return len(words & own) >= max(1, *others)
@@ -141,12 +141,12 @@ def quotation_markdown(quotation: Quotation) -> str:
 
 
 def quotation_item(quotation: Quotation) -> str:
-    """The same as an item of a list, with the place it comes from."""
+    """A quotation as an item of a list, with the place it comes from."""
     return f"- **{escape_markdown(quotation.where)}:** {quotation_markdown(quotation)}"
 
 
 def escape_markdown(text: str) -> str:
-    """One line that shows as it is: text from documents must not become Markdown of ours."""
+    """The text on one line that Markdown shows as it is: text from documents must not become Markdown of ours."""
     text = " ".join(text.split())
     for mark in "\\`*_[]<>|#":
         text = text.replace(mark, f"\\{mark}")

@@ -18,7 +18,7 @@ ENGLISH: Language = "en"
 
 
 class Say(Protocol):
-    """Fixed words in somebody's language."""
+    """Says fixed words in one language."""
 
     def __call__(self, text: str, /, **values: object) -> str:
         """``text`` is the English, with its {places} for ``values``."""

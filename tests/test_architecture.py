@@ -22,6 +22,8 @@ LAYERS = (
         "countries",
         "cancellation",
         "request",
+        "validation",
+        "scores",
         "shipped",
         "model_output",
         "known_vectors",

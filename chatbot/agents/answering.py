@@ -140,7 +140,7 @@ def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
 
 
 def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
-    """The same for agents with several searches, which may choose the collections. Raises IngestingError."""
+    """`open_scope` for agents with several searches, which may choose the collections. Raises IngestingError."""
     scope = yield from open_scope(run)
     if scope is None:
         return None
@@ -205,7 +205,9 @@ def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
 
 
 def judged(run: AgentRun, hits: Sequence[SearchHit]) -> Verdict:
-    """The same of one search for the whole question, with doubts; `ON_EMPTY`=relax takes the closest for what it is."""
+    """How well the hits of one search answer the whole question. With `ON_EMPTY`=relax any hits are at least
+    "closest".
+    """
     if is_empty(run, hits):
         return "nothing"
     verdict = run.resources.judge.verdict(run.question.search_text, hits, run.question.scope)
@@ -307,7 +309,9 @@ def _is_not_understood(run: AgentRun) -> bool:
 
 
 def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
-    """None where the model writes nothing, or fails after others of its calls: what they cost is not thrown away."""
+    """An answer from the model's general knowledge; None where it writes nothing, or fails after earlier calls
+    succeeded, whose cost is then not thrown away.
+    """
     started, asked = time.perf_counter(), as_set(general_prompt(run.question), run.resources.settings)
     heard = Reply(asked)
     try:
@@ -325,7 +329,7 @@ def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
 
 
 def answer_text(run: AgentRun, text: str, scope: ScopeSummary) -> Iterator[Event]:
-    """An answer that is this text."""
+    """The events of an answer that is this fixed text, without passages."""
     yield SourcesEvent((), scope)
     yield from _said(run, text, scope, ())
 

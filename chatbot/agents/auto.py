@@ -64,11 +64,11 @@ class AutoAgent(BaseAgent):
         return names[picked - 1]
 
     def _compared(self, question: Question) -> tuple[Side, ...]:
-        """What there would be to compare."""
+        """The countries, years or reports that the question could compare; empty where it names fewer than two."""
         return sides(question.search_text, question.scope, self._resources.catalog).compared
 
     def _by_rule(self, question: Question) -> tuple[str, str]:
-        """Mode and reason."""
+        """The mode that fits the question's wording, and the reason, in words for the trace."""
         text, scope, catalog = question.search_text, question.scope, self._resources.catalog
         compared = self._compared(question)
         between = any(len({side.scope.get(field) for side in compared}) > 1 for field in (COUNTRY, YEAR))

@@ -50,28 +50,30 @@ class Spending:
         self._calls_under_way = 0
 
     def add(self, *steps: StepTiming) -> None:
-        """Count work that is done."""
+        """Record finished steps; what they used counts from now on."""
         with self._lock:
             self._steps += steps
 
     def allowance(self, *, keep: int = 1) -> Allowance:
-        """For calls that leave ``keep`` calls of the budget to others: one for the answer."""
+        """An allowance for calls of the model that leaves ``keep`` calls of the budget unused: by default one, for
+        the answer.
+        """
         return Allowance(self, keep)
 
     @property
     def steps(self) -> tuple[StepTiming, ...]:
-        """Of this agent, in the order they were done."""
+        """This agent's finished steps, in the order they were done."""
         with self._lock:
             return tuple(self._steps)
 
     @property
     def usage(self) -> Usage:
-        """Of this agent."""
+        """Calls and tokens of this agent's steps."""
         return Usage.total(step.usage for step in self.steps)
 
     @property
     def usage_so_far(self) -> Usage:
-        """Of the whole question."""
+        """Calls and tokens of the whole question, with what was spent before this agent began."""
         return self._before + self.usage
 
     def stops_exploring(self, tokens: int = 0, share: float = EXPLORING_SHARE) -> Stopper:
@@ -79,11 +81,11 @@ class Spending:
         return self._stops(calls=1, tokens=tokens + self._reserve, share=share)
 
     def stops_answer(self) -> Stopper:
-        """What forbids even the answer."""
+        """The limit that is reached, so that not even the answer may be written; "" = none."""
         return self._stops(calls=0, tokens=0, share=1.0)
 
     def seconds_left(self, share: float = 1.0) -> float | None:
-        """Until the budget's seconds, or a share of them, are over; None without a limit."""
+        """Seconds until the budget's time, or this share of it, is over; negative once it is; None without a limit."""
         if self._budget.seconds is None or self._whole.seconds is None:
             return None
         kept = (1 - share) * self._whole.seconds
@@ -91,7 +93,7 @@ class Spending:
 
     @property
     def tokens_left(self) -> int | None:
-        """None without a limit."""
+        """Tokens that may still be used; None where the budget does not limit them."""
         return None if self._budget.tokens is None else max(0, self._budget.tokens - self.usage.tokens)
 
     def left(self, *, begun: bool = False) -> RemainingBudget:
@@ -100,7 +102,7 @@ class Spending:
         return RemainingBudget(calls, self.tokens_left, self.seconds_left(), self._whole, self.usage_so_far, begun)
 
     def describe(self, stopper: Stopper, say: Say = in_english) -> str:
-        """What ended, in words."""
+        """A sentence that says which limit of the budget is used up."""
         whole = self._whole
         parts = {"calls": (whole.calls, "model call"), "tokens": (whole.tokens, "token")}
         amount, noun = parts.get(stopper, (whole.seconds, "second"))
@@ -142,7 +144,7 @@ class Allowance:
         """Whether a call was not made because of the budget."""
 
     def take(self) -> bool:
-        """Whether one more call may be made."""
+        """Whether one more call may be made; if so, it counts from now on."""
         if not self._spending._take(self._keep):
             self.refused = True
             return False
@@ -179,7 +181,10 @@ class BudgetedChatModel:
         self.usage = Usage()
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Raises CallsUsedUpError, BudgetExhaustedError, ChatModelError."""
+        """The inner model's reply, if the budget has a call left.
+
+        Raises CallsUsedUpError, BudgetExhaustedError, ChatModelError.
+        """
         if not self._allowance.take():
             raise CallsUsedUpError("The budget of model calls is used up.")
         heard = Reply(prompt)

@@ -64,7 +64,8 @@ class ChainAgent(BaseAgent):
         return evidence, links, closest
 
     def _next_question(self, run: AgentRun, links: Sequence[Link]) -> Generator[StepEvent, None, str | None]:
-        """None: enough is known, the question was asked before, or the budget ends the chain.
+        """The next question; None where enough is known, it was asked before, or the budget ends the chain. A first
+        question that cannot be read is the main question itself.
 
         A first question that cannot be read is the main question itself.
         """
@@ -97,7 +98,7 @@ class ChainAgent(BaseAgent):
 
 
 def _told(links: Sequence[Link]) -> str:
-    """Without citations: the numbers were those of a single round."""
+    """The chain so far for a prompt, without citations: their numbers were those of a single round."""
     lines = [f"- {link.question}\n  {' '.join(without_numbers(link.answer).split()) or 'Unknown.'}" for link in links]
     return "\n".join(lines) or "Nothing yet."
 

@@ -134,7 +134,7 @@ def _of_its_year(side: Side, found: Retrieval | None) -> Retrieval | None:
 
 
 class _Comparison:
-    """What is written of the sides."""
+    """Writes a comparison: from what was found for each side to the text of the answer."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class _Comparison:
         return quotes_table(paired(sides, self._ready[0].query, years, most=QUOTES, terms=terms), self._run.say)
 
     def _quotes(self, asked: str, own: Sequence[Passage]) -> list[Quotation]:
-        """The same words are quoted once, though they stand in several passages."""
+        """The side's quotations, each once though it may stand in several passages."""
         found: dict[str, Quotation] = {}
         for quote in self._run.resources.quoter.quotes(asked, own, request=self._run.request):
             found.setdefault(quote.text, quote)
@@ -194,7 +194,7 @@ class _Comparison:
         return "\n\n".join(filter(None, told)), "\n\n".join(filter(None, self._notes(checked.dropped)))
 
     def _notes(self, dropped: Sequence[str]) -> list[str]:
-        """What is not in the table; names without a source, which no passage bears."""
+        """Sentences below the table on what is not in it: names without a source, which no passage bears."""
         notes, say = list[str](), self._run.say
         if dropped:
             left = _listed(dropped, say)

@@ -100,7 +100,7 @@ class DeepAgent(BaseAgent):
         return evidence, asked, closest
 
     def _near(self, run: AgentRun, query: str, hits: Sequence[SearchHit]) -> Sequence[SearchHit]:
-        """Without a model to judge them: those that are not about something else, unless anything will do."""
+        """The hits that are not about something else, where no model judges them; all with `ON_EMPTY`=relax."""
         if self._has_model or self._settings.on_empty == "relax":
             return hits
         judge = self._resources.judge
@@ -111,7 +111,9 @@ class DeepAgent(BaseAgent):
     def _relevant(
         self, run: AgentRun, asked: Sequence[str], new: Sequence[tuple[str, SearchHit]]
     ) -> Generator[StepEvent, None, Sequence[tuple[str, SearchHit]]]:
-        """Those that the model calls relevant, in one call; all of them where it cannot be read (R-C9)."""
+        """The new hits that the model calls relevant, in one call; all of them where its reply cannot be read
+        (R-C9).
+        """
         if not new or not self._has_model:
             return new
         chosen = yield from run.ask(
@@ -127,7 +129,7 @@ class DeepAgent(BaseAgent):
         return [new[number - 1] for number in sorted(chosen)]
 
     def _gaps(self, run: AgentRun, asked: Sequence[str], evidence: Findings) -> Generator[StepEvent, None, list[str]]:
-        """What is still to be asked; nothing where the model cannot be read."""
+        """Questions for what is still missing; none where the model's reply cannot be read."""
         gaps = yield from run.ask(
             "reflect",
             asking.queries(self._settings.deep_gaps),

@@ -25,7 +25,7 @@ class DirectAgent(BaseAgent):
     """Implements `protocols.Agent`. A model that fails is an error here: there is nothing that would be lost."""
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        """Raises ChatModelError, DependencyError, IngestingError."""
+        """Search once and answer from what was found. Raises ChatModelError, DependencyError, IngestingError."""
         run = AgentRun(self._resources, question, request)
         if question.attachments:
             yield from self._about_attachments(run)
@@ -77,7 +77,7 @@ class DirectAgent(BaseAgent):
         return (hits, WritingPlan() if writes else WritingPlan(quoting=quoted)) if hits else None
 
     def _about_attachments(self, run: AgentRun) -> Iterator[Event]:
-        """The same, over passages that are in no store and are gone afterwards (R-A2)."""
+        """Answer from attachments, whose passages are in no store and are gone afterwards (R-A2)."""
         question = run.question
         yield run.step("compress", "Looking for the passages that matter")
         found = None

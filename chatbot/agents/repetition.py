@@ -62,7 +62,7 @@ class _Sentence:
     turning: Counter[str]
 
     def repeats(self, earlier: _Sentence) -> bool:
-        """Whether it has nothing that the earlier one has not."""
+        """Whether this sentence says nothing that ``earlier`` does not say."""
         return self.terms <= earlier.terms and self.turning <= earlier.turning
 
 
@@ -117,7 +117,7 @@ class WrittenSentences:
         return new.text()
 
     def _vectors_of(self, said: Sequence[str], request: RequestContext | None) -> dict[str, Vector]:
-        """By sentence; without those that the embedder cannot read whole."""
+        """The vectors of sentences, by sentence, without those that are too long for the embedder."""
         texts = {sentence: without_numbers(sentence) for sentence in said}
         read = {s: text for s, text in texts.items() if self._embedder.count_tokens(text) <= self._embedder.max_tokens}
         return dict(zip(read, self._embedded(list(read.values()), request), strict=True)) if read else {}
@@ -146,7 +146,7 @@ class WrittenSentences:
 
 
 def has_statements(text: str) -> bool:
-    """Whether it says anything: headings do not."""
+    """Whether a text says anything; headings alone do not."""
     return any(line.strip() and not _HEADING.match(line) for line in text.splitlines())
 
 
@@ -159,7 +159,7 @@ class RemainingLines:
         self._leads_in_to_nothing = False
 
     def add(self, line: str) -> None:
-        """A line that stays."""
+        """Keep this line."""
         if not line.strip():
             if not self._taken_out or (self._lines and self._lines[-1].strip()):
                 self._lines.append(line)
@@ -171,13 +171,13 @@ class RemainingLines:
         self._lines.append(line)
 
     def leave_out(self) -> None:
-        """A line that goes."""
+        """Drop a line, and note whether the line above only introduced it."""
         self._taken_out = True
         above = next((line for line in reversed(self._lines) if line.strip()), "")
         self._leads_in_to_nothing = above.rstrip(" *_").endswith(":") and not _LAID_OUT.match(above)
 
     def text(self) -> str:
-        """What is left, without lead-ins to nothing."""
+        """The text that is left, without lines that introduced only what was dropped."""
         self._end_lead_in()
         return "\n".join(self._lines).strip()
 

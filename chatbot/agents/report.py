@@ -85,7 +85,7 @@ class ReportAgent(BaseAgent):
     needs_language_model = True
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        """An outline, then section by section."""
+        """Plan an outline, search for each section, then write the sections one by one."""
         run = AgentRun(self._resources, question, request)
         if (scope := (yield from open_research(run))) is None:
             return
@@ -196,7 +196,9 @@ class Sections:
         self.truncated = False
 
     def over(self, left: Sequence[OutlineSection]) -> Generator[StepEvent, None, str]:
-        """What is said of the sections that are not written: the budget is used up, or the model fails; "" else."""
+        """A sentence that names the sections ``left`` unwritten, once the budget is used up or the model has failed
+        too often; "" before.
+        """
         run = self._run
         if stopper := run.spending.stops_answer():
             yield from run.stop(stopper)
@@ -215,7 +217,7 @@ class Sections:
         return own
 
     def write(self, section: OutlineSection, context: Context) -> Generator[Event, None, str]:
-        """Its text, without what stands above; what is streamed has that, too."""
+        """Write a section; returns its text without the heading, which the events have."""
         run, written = self._run, self._written
         about = f"{section.title}. {section.question}"
         already = (yield from self._compared(lambda limited: written.sentences_about(about, limited))) or ()
@@ -261,7 +263,7 @@ class Sections:
 
 
 def _without_heading(text: str, title: str) -> str:
-    """Models like to begin with the section's title, which stands there already."""
+    """The section's text without its own title, which models like to begin with."""
     first, _, rest = text.strip().partition("\n")
     is_title = normalise(strip_marks(first)).strip("# :") == normalise(title).strip("# :")
     return rest.strip() if is_title and rest.strip() else text

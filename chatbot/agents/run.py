@@ -63,7 +63,7 @@ class Resources:
 
 
 class BaseAgent:
-    """What agents begin with (`protocols.Agent`)."""
+    """The base class of all agents (`protocols.Agent`): holds what they work with."""
 
     needs_language_model = False
 
@@ -185,7 +185,7 @@ class AgentRun:
 
     @contextmanager
     def within_seconds(self, share: float = EXPLORING_SHARE) -> Iterator[RequestContext]:
-        """What is done inside may take the budget's seconds, which `note_time` tells of.
+        """A context whose work ends with the budget's seconds (`note_time` says so then).
 
         Raises:
             SecondsUsedUpError: they ended it.
@@ -206,7 +206,7 @@ class AgentRun:
     def search(
         self, searches: Sequence[Search], *, planning: bool = False
     ) -> Generator[StepEvent, None, list[Retrieval | None]]:
-        """All of them at once; None for each that failed or was too slow, which the path names.
+        """Run these searches at once; None for each that failed or was too slow, which the path names.
 
         ``planning``: a look before the plan is made; others have seconds of their own.
 

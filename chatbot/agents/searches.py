@@ -56,7 +56,7 @@ def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
 
 
 def new_questions(candidates: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """Each once, without those already asked, whatever their case, spacing and full stop."""
+    """The candidates that were not asked yet, each once; case, spacing and full stop do not matter."""
     known = {_key(query) for query in asked}
     new: dict[str, str] = {}
     for query in candidates:
@@ -101,13 +101,13 @@ class Findings:
         return list(alternate(list(self._by_search.values())))
 
     def of(self, search: str) -> list[SearchHit]:
-        """Those added that this search found, whichever found them first."""
+        """The kept hits that this search found, also those that another one found first."""
         added = {hit.chunk.id for hits in self._by_search.values() for hit in hits}
         return [hit for name, hit in self._found.get(search, {}).items() if name in added]
 
 
 def distinct(hits: Iterable[SearchHit]) -> list[SearchHit]:
-    """Each passage where it stands first, with the scores of the search that found it last."""
+    """The hits without repetitions: each passage at its first place, with the scores of its last search."""
     return list({hit.chunk.id: hit for hit in hits}.values())
 
 
@@ -132,7 +132,7 @@ def number_passages(hits: Sequence[SearchHit], *, tokens: int | None = None) -> 
 
 
 def bullet_list(queries: Sequence[str]) -> str:
-    """Queries as a prompt has them."""
+    """Queries as a bulleted list, for a prompt."""
     return "\n".join(f"- {query}" for query in queries)
 
 

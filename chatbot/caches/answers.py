@@ -45,7 +45,11 @@ class CachedChatModel:
         self.is_language_model = inner.is_language_model
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Raises ChatModelError. A cached answer is one delta and no call; of attachments nothing is kept (R-A1)."""
+        """The cached answer as one delta, without a call, else the model's. Answers on attachments are not cached
+        (R-A1).
+
+        Raises ChatModelError.
+        """
         if any(passage.hit.chunk.collection == ATTACHMENTS for passage in prompt.context.passages):
             yield from self._inner.stream(prompt, request=request)
             return

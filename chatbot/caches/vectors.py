@@ -60,7 +60,7 @@ class WarmCache:
         return isinstance(text, str) and text_key(text) in self._rows
 
     def get(self, model_id: str, text: str) -> Vector | None:
-        """None for another model, or an unknown text."""
+        """The vector that ships for a text; None for another model or an unknown text."""
         row = self._rows.get(text_key(text)) if model_id == self.model_id else None
         if row is None:
             return None
@@ -81,7 +81,7 @@ def write_warm_cache(path: Path, model_id: str, texts: Sequence[str], vectors: M
 
 
 class StoredVectors:
-    """Those in the database, by model and text."""
+    """Vectors kept in the database, by model and text."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -92,18 +92,18 @@ class StoredVectors:
         return self._cache.enabled
 
     def get(self, model_id: str, text: str, *, request: RequestContext | None = None) -> Vector | None:
-        """From the database; the look is counted for ``request``."""
+        """The stored vector of a text, None where there is none; the look-up is counted for ``request``."""
         found = self._cache.get("embedding", cache_key(model_id, normalise(text)), request=request)
         return None if found is None else np.frombuffer(base64.b64decode(found), dtype="<f4")
 
     def put(self, model_id: str, text: str, vector: Vector) -> None:
-        """Kept as float32, base64."""
+        """Store a vector, as float32 in base64."""
         encoded = base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
         self._cache.put("embedding", cache_key(model_id, normalise(text)), encoded)
 
 
 class CachedEmbedder:
-    """Wraps any embedder. Thread-safe.
+    """Implements `protocols.Embedder` by caches in front of another one. Thread-safe.
 
     ``shipped`` is only read. The latest questions stay in memory; in ``kept`` are questions and documents of a model
     behind an API: one that computes here takes hardly longer than writing a vector that is rarely asked for again.
@@ -129,7 +129,7 @@ class CachedEmbedder:
         return self._inner
 
     def count_tokens(self, text: str) -> int:
-        """The inner embedder's count."""
+        """Tokens of a text as the inner embedder counts them."""
         return self._inner.count_tokens(text)
 
     def close(self) -> None:
@@ -148,7 +148,7 @@ class CachedEmbedder:
             one.result()
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
-        """Raises EmbeddingError."""
+        """The question's vector, from memory or a cache where it is known. Raises EmbeddingError."""
         recent = self._recent.get(text)
         return self._asked(text, request) if recent is None else recent
 
@@ -179,7 +179,7 @@ class CachedEmbedder:
         return vector
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        """Shape (len(texts), dimensions). Raises EmbeddingError."""
+        """The texts' vectors, shape (len(texts), dimensions); only unknown ones are computed. Raises EmbeddingError."""
         vectors = [self._known(text, request) for text in texts]
         missing = [position for position, vector in enumerate(vectors) if vector is None]
         computed_now = self._inner.embed_documents([texts[p] for p in missing], request=request)

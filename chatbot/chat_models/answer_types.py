@@ -57,5 +57,5 @@ ANSWER_TYPES = (
 
 
 def answer_type(question: str) -> AnswerType | None:
-    """What is asked for; None where nobody can say."""
+    """The type of answer that a question asks for; None where its words do not tell."""
     return next((one for one in ANSWER_TYPES if one.asks.search(question)), None)

@@ -18,7 +18,7 @@ class EchoChatModel:
     is_language_model = False
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Word by word."""
+        """The question again with the numbers of all passages, a word at a time."""
         numbers = "".join(f"[{passage.number}]" for passage in prompt.context.passages)
         words = f"You asked: {prompt.question} {numbers}".split(" ")
         for position, word in enumerate(words):

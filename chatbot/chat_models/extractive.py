@@ -18,6 +18,7 @@ from ..known_vectors import KnownVectors
 from ..protocols import Embedder
 from ..request import RequestContext
 from ..schema import ATTACHMENTS, Delta, Passage, Prompt, Quotation, Usage
+from ..scores import standard
 from ..settings import Settings
 from ..text import Analyzer, analyzer, is_foreign, quotation_item
 from ..words import speaking
@@ -102,7 +103,7 @@ class ExtractiveChatModel:
         words = np.zeros(len(found)) if by_vectors else self._by_words(question, found)
         chosen = _promising(question, found, words, CONSIDERED if by_vectors else int(SHARE * len(found)))
         found, words = [found[place] for place in chosen], words[chosen]
-        similar = _standard(self._similar(embedder, question, found, request)) + WORDS * _standard(words)
+        similar = standard(self._similar(embedder, question, found, request)) + WORDS * standard(words)
         if not by_vectors:
             similar = similar + HEADING * _by_heading(found) + TYPE * _of_type(question, found)
         scores = _scores(question, found, similar, FOREIGN_PLACE if by_vectors else PLACE)
@@ -155,7 +156,7 @@ class ExtractiveChatModel:
 
 def _promising(question: str, found: Sequence[Statement], words: _Scores, count: int) -> list[int]:
     """The places of those whose vectors are compared, in text order."""
-    scores = _scores(question, found, _standard(words) + TYPE * _of_type(question, found), FIRST_PLACE)
+    scores = _scores(question, found, standard(words) + TYPE * _of_type(question, found), FIRST_PLACE)
     return sorted(np.argsort(-scores, kind="stable")[: min(CONSIDERED, max(LEAST, count))].tolist())
 
 
@@ -171,16 +172,11 @@ def _scores(question: str, found: Sequence[Statement], scores: _Scores, place_we
     return scores + NUMBERS * _numbers_said(question, found)
 
 
-def _standard(values: _Scores) -> _Scores:
-    standard: _Scores = (values - values.mean()) / (values.std() or 1.0)
-    return standard
-
-
 def _by_heading(found: Sequence[Statement]) -> _Scores:
     """How near the heading of each one's passage is to what is asked; one without is taken for an average one."""
     scores = np.array([one.passage.hit.heading_score for one in found], np.float64)
     known = scores[~np.isnan(scores)]
-    return _standard(np.where(np.isnan(scores), known.mean(), scores)) if known.size else np.zeros(len(found))
+    return standard(np.where(np.isnan(scores), known.mean(), scores)) if known.size else np.zeros(len(found))
 
 
 def _of_type(question: str, found: Sequence[Statement]) -> _Scores:

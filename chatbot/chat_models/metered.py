@@ -15,23 +15,23 @@ from ..schema import Delta, Prompt
 
 
 class Meter(Protocol):
-    """Tokens by day, of all workers."""
+    """Counts the tokens of a day, for all workers together."""
 
     def add(self, tokens: int) -> None:
-        """Count tokens to today (UTC)."""
+        """Add to today's tokens; a day is one of UTC."""
 
     def today(self) -> int:
-        """Tokens counted today."""
+        """Tokens of everybody today (UTC)."""
 
 
 class Shares(Protocol):
     """Tokens by day and account, of all workers."""
 
     def add_tokens(self, account: str, tokens: int) -> None:
-        """Count tokens to today (UTC)."""
+        """Add to an account's tokens of today (UTC)."""
 
     def tokens_today(self, account: str) -> int:
-        """Tokens counted today."""
+        """An account's tokens today (UTC)."""
 
 
 class MeteredChatModel:
@@ -52,7 +52,10 @@ class MeteredChatModel:
         self.is_language_model = inner.is_language_model
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Raises BudgetExhaustedError, ChatModelError."""
+        """The inner model's reply, counted; refused where a daily limit is reached.
+
+        Raises BudgetExhaustedError, ChatModelError.
+        """
         who = request.caller
         if self._limit is not None and (used := self._meter.today()) >= self._limit:
             raise BudgetExhaustedError(used=used, limit=self._limit, retry_after=self._reset())

@@ -95,7 +95,7 @@ class OpenAIChatModel:
         self._client.close()
 
     def _open(self, client: OpenAI, prompt: Prompt) -> Stream[object]:
-        """With the prompt's schema, unless this server refuses schemas: the first refusal is remembered."""
+        """Begin a completion, with the prompt's JSON schema unless this server has refused one before."""
         if prompt.json_schema is None or self._refuses_schemas.is_set():
             return self._send(client, prompt, None)
         try:
@@ -160,7 +160,7 @@ def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build(settings: Settings, *, model: str, embedder: Callable[[], Embedder]) -> OpenAIChatModel:
-    """For OPENAI_API_KEY and OPENAI_BASE_URL. Raises SettingsError where neither is set."""
+    """Build it for OPENAI_API_KEY and OPENAI_BASE_URL. Raises SettingsError where neither is set."""
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise SettingsError("CHAT_MODEL=openai needs OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own).")
     # OpenAI renamed the limit; servers that copy its API know the old name.

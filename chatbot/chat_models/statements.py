@@ -41,13 +41,13 @@ class Statement:
 
     @property
     def whole(self) -> str:
-        """With what it is about, as it is searched."""
+        """The statement with the names of what it is about, as it is compared with questions."""
         about = [name for name in (self.heading, self.label) if name and not self.text.startswith(name)]
         return ": ".join([*about, self.text])
 
 
 def statements(passages: Sequence[Passage]) -> list[Statement]:
-    """In text order; source lines and headings only where nobody says more. Empty where nothing is said."""
+    """The statements of passages, in text order; source lines and headings only where there is nothing else."""
     found = [one for passage in passages for one in _statements(passage)]
     telling = [one for one in found if not _SOURCE_LINE.match(one.text) and not _is_heading(one)]
     return telling or found

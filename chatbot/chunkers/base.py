@@ -48,7 +48,7 @@ class Stretch:
 
 
 def section_stretches(document: Document) -> Iterator[Stretch]:
-    """Each section by itself, without its heading."""
+    """Each section as a stretch of its own, without its heading."""
     for section in document.sections:
         yield Stretch(section.text, section.start, (section,), (len(section.text),))
 
@@ -237,7 +237,7 @@ class BaseChunker:
 
 
 def _template(document: Document, section: Section, collection: str) -> Chunk:
-    """A chunk without text and place."""
+    """A chunk with all that a section's chunks have in common; text and offsets are still empty."""
     return Chunk(
         id="",
         document_id=document.id,

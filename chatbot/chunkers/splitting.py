@@ -24,7 +24,7 @@ _WORD = re.compile(r"\S+")
 
 
 def whole(text: str, start: int, end: int) -> Iterator[Span]:
-    """One piece: all but the white space around it."""
+    """The text as one piece, without the white space around it."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -34,12 +34,12 @@ def whole(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
-    """Parted by blank lines."""
+    """The spans between blank lines."""
     return _between(_BLANK_LINES, text, start, end)
 
 
 def lines(text: str, start: int, end: int) -> Iterator[Span]:
-    """Parted by line ends."""
+    """The spans between line ends."""
     return _between(_LINE_END, text, start, end)
 
 
@@ -49,7 +49,7 @@ def clauses(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[Span]:
-    """As answers and citations know them: "Dr." and initials do not end one."""
+    """The sentences, as answers and citations know them: "Dr." and initials do not end one."""
     for sentence in language.sentences(text[start:end]):
         start = text.index(sentence, start)
         yield start, start + len(sentence)
@@ -121,7 +121,7 @@ def _most(share: Callable[[int], float], high: int, *, guess: int, besides: int 
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
-    """How a text is cut.
+    """Cuts a text into passages.
 
     ``size``: how much of a passage a span fills; a single character is never too much. ``overlap``: how much of what
     two passages may share; None = they share nothing. ``keep``: where headings end: no passage ends there.
@@ -157,7 +157,7 @@ class Splitter:
         yield from self._pack(starts, ends)
 
     def _cut_hard(self, start: int, end: int) -> Iterator[Span]:
-        """Each character is a piece, but for the white space of a heading joined with a word."""
+        """Every character as a piece; only the white space of a heading stays with its word."""
         starts: Sequence[int] = range(start, end)
         ends: Sequence[int] = range(start + 1, end + 1)
         if len(self.text[start:end].split(maxsplit=1)) > 1:

@@ -17,7 +17,7 @@ class ParagraphChunker(BaseChunker):
 
 
 class MaxLengthChunker(ParagraphChunker):
-    """The same without overlap (R-E5), for those who want no text twice."""
+    """The paragraph chunker without overlap (R-E5), for those who want no text twice."""
 
     takes_overlap = False
 

@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def progress_bar(label: str, length: int) -> Any:
-    """On the error stream; ``update(steps)`` moves it on. A context manager."""
+    """A progress bar on the error stream, as a context manager; ``update(steps)`` moves it on."""
     return click.progressbar(length=length, label=label, file=sys.stderr)
 
 

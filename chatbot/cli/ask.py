@@ -21,14 +21,15 @@ from ..schema.chat import question_problem
 from ..serialization import answer_json
 from ..services import Services
 from ..text import count_of
-from ..web.payloads import ChatRequest, parse
+from ..validation import parse
+from ..web.payloads import ChatRequest
 
 ENDS = ("exit", "quit")
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 def _question_text(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
-    """Without the space around it. Raises BadParameter."""
+    """A question without the space around it. Raises BadParameter."""
     if text is None:
         return None
     text = text.strip()
@@ -166,7 +167,7 @@ def is_read_along(*, as_json: bool) -> bool:
 
 
 def print_step(step: StepEvent) -> None:
-    """One line, and one for each of its items; failed steps stand out."""
+    """Print a step on a line, and each of its items on one more; failed steps stand out."""
     found = f": {count_of(len(step.hits), 'passage')}" if step.hits else ""
     colour = "yellow" if step.failed else None
     click.secho(f"{step.detail or step.name}{found}", err=True, dim=not step.failed, fg=colour)
@@ -196,7 +197,7 @@ def print_answer(saved: Saved, shown: str, *, as_json: bool) -> None:
 
 
 def _notes(answer: Answer) -> list[str]:
-    """What is to be known of it besides."""
+    """What to know of an answer besides its text: that it ended early, has unsupported clauses and the like."""
     notes = [_doubt(sentence) for sentence in answer.unsupported]
     if taken := answer.scope.from_question:
         notes.append(f"Scope from the question: {describe(taken)} (--no-auto-scope searches all reports).")

@@ -21,7 +21,8 @@ from ..schema import Scope
 from ..schema.access import ANYBODY
 from ..serialization import answer_json, answer_row, csv_text
 from ..services import Services
-from ..web.payloads import ChatRequest, parse
+from ..validation import parse
+from ..web.payloads import ChatRequest
 from . import progress_bar
 
 Row = dict[str, Any]
@@ -115,7 +116,9 @@ def _text(row: Row) -> str:
 
 
 def _key(row: Row) -> str:
-    """What of a line is asked: all but the answer; a formula's apostrophe is ours."""
+    """What identifies a question in the results: all its fields but the answer, without the apostrophe put before
+    formulas.
+    """
     return json.dumps(sorted((name, str(value).removeprefix("'")) for name, value in row.items()
                              if name not in (*ANSWER, "answer") and value not in (None, "")))  # fmt: skip
 
@@ -130,7 +133,7 @@ class CsvTable:
         return [dict(row) for row in csv.DictReader(io.StringIO(read_text(path)))]
 
     def write(self, path: Path, rows: list[Row]) -> None:
-        """All of them, at once or not at all."""
+        """Write all rows, or leave the file as it was."""
         columns = [name for name in rows[0] if name not in (*ANSWER, "answer")] if rows else []
         _replace(path, csv_text(rows, [*columns, *ANSWER]))
 
@@ -148,7 +151,7 @@ class JsonLines:
             raise LoadError(f"{path.name} is no JSON Lines file of answers.") from error
 
     def write(self, path: Path, rows: list[Row]) -> None:
-        """All of them, at once or not at all."""
+        """Write all rows, or leave the file as it was."""
         _replace(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 

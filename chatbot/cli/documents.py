@@ -14,9 +14,11 @@ import click
 from ..chunkers import CHUNKERS
 from ..errors import CancelledError, LoadError, NotFoundError
 from ..ingestion.originals import WEB
+from ..ingestion.overrides import Overrides
 from ..ingestion.sources import Source, folder_sources
 from ..ingestion.watch import Watch
 from ..loaders import suffixes
+from ..validation import parse
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -120,7 +122,7 @@ def _overrides(services: Services, flags: dict[str, Any]) -> dict[str, Any]:
     named = {"country_name": flags.pop("country"), "type": flags.pop("report_type"), **flags}
     named["labels"] = list(named["labels"]) or None
     given = {name: value for name, value in named.items() if value is not None}
-    return services.ingesting.check_overrides(given)
+    return services.ingesting.check_overrides(parse(Overrides, given))
 
 
 def _works(services: Services, path: str, pattern: str, name: str, folder: Path) -> Iterator[_Work]:

@@ -54,7 +54,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 def list_of(kind: Callable[[str], T]) -> Callable[[click.Context, click.Parameter, str | None], tuple[T, ...]]:
-    """For options that take a list: "vector,bm25"."""
+    """A click callback for options that take a list: "vector,bm25"."""
 
     def parse(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[T, ...]:
         try:
@@ -174,7 +174,7 @@ class EvaluateOptions:
 
     @property
     def compared(self) -> Compared:
-        """What is measured beside the product's own configuration."""
+        """What is measured beside the configuration in use."""
         return Compared(self.methods, self.weights, self.chunkers, self.presets)
 
 

@@ -28,7 +28,7 @@ class Prices:
         self._by_model |= {price.model_id: price for price in table}
 
     def cost(self, usage: Usage, *, chat_model_id: str, embedder_id: str) -> float | None:
-        """In the table's currency; 0 where nothing was used, None where a price is missing."""
+        """The cost of some usage in the table's currency; 0 where nothing was used, None where a price is missing."""
         cost = 0.0
         if usage.tokens:
             chat = self._by_model.get(chat_model_id)
@@ -57,18 +57,18 @@ def ledger(steps: Sequence[StepTiming], prices: Prices, chat_model_id: str, embe
 
 
 class DayBook(Protocol):
-    """Sums by day, of all workers."""
+    """Keeps usage summed up by day, for all workers together."""
 
     def book(self, rows: Sequence[LedgerRow], *, questions: int) -> None:
-        """Add to the sums of today."""
+        """Add the steps of answers to today's sums."""
         ...
 
 
 class ConversationBook(Protocol):
-    """Sums by conversation."""
+    """Keeps usage summed up by conversation."""
 
     def book(self, conversation_id: str, sums: Sums) -> None:
-        """Add to what a conversation has taken."""
+        """Add to the sums of a conversation."""
         ...
 
 

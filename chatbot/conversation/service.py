@@ -57,7 +57,7 @@ class Conversations(Protocol):
     def exists(self, conversation_id: str, owner: str) -> bool: ...
 
     def messages(self, conversation_id: str, owner: str, before: str | None) -> list[Message]:
-        """Oldest first; ``before`` an answer's question."""
+        """The messages of a conversation, oldest first; with ``before``, an answer's id, those before its question."""
         ...
 
     def add(
@@ -215,7 +215,7 @@ class ChatService:
 
 
 def asked_json(question: Question) -> Json:
-    """What is kept of a question: all that it takes to ask it again, but what was attached to it (R-A1)."""
+    """A question as it is kept: all that is needed to ask it again, without its attachments (R-A1)."""
     return {
         "role": "user",
         "content": question.query,
@@ -230,7 +230,7 @@ def asked_json(question: Question) -> Json:
 
 
 def _kept(question: Question, answer: Answer) -> str:
-    """What is stored of an answer: nothing of the text of an attachment (R-A1), which quotations are all of."""
+    """The text of an answer as it is kept, without any text of an attachment (R-A1), which quotations are all of."""
     if not question.attachments or not answer.trace.hits:
         return answer.response
     if not answer.trace.usage.calls:

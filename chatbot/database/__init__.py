@@ -69,7 +69,7 @@ class Location:
         return self.file is None or self.file.is_file()
 
     def open(self, settings: Settings) -> Database:
-        """Raises SettingsError, DatabaseError."""
+        """Connect to it. Raises SettingsError, DatabaseError."""
         if self.file is not None:
             return _open_file(self.file)
         return open_database(settings.override(mongodb_uri=self.uri, mongodb_db=self.mongodb_db))

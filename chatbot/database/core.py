@@ -33,7 +33,7 @@ class CommandError(DatabaseError):
 
 
 class ChangeStream(Protocol):
-    """PyMongo's."""
+    """The part of PyMongo's change streams that is used."""
 
     alive: bool
     resume_token: Any
@@ -63,13 +63,13 @@ class Backend(Protocol):
         """Upsert whole documents by ``_id``."""
 
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
-        """One update for each ``_id``."""
+        """Apply one update to each document, by ``_id``."""
 
     def watch(self, names: Sequence[str], after: Any) -> AbstractContextManager[ChangeStream]:
         """See `Database.watch`."""
 
     def collection_names(self) -> list[str]:
-        """Those that exist, in no order."""
+        """The collections that exist, in no order."""
 
     def empty_log(self) -> None:
         """See `Database.empty_log`."""
@@ -84,7 +84,7 @@ class Backend(Protocol):
         """See `Database.free_bytes`."""
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close all connections."""
 
 
 class Collection:
@@ -96,7 +96,9 @@ class Collection:
 
     @contextmanager
     def _driver(self, milliseconds: int | None = None) -> Iterator[Any]:
-        """The driver's collection for one call."""
+        """The driver's collection, for one call of at most so many milliseconds; the driver's errors become
+        DatabaseError.
+        """
         with self._backend.translate_errors(), self._backend.deadline(milliseconds):
             yield self._backend.raw(self.name)
 
@@ -128,7 +130,7 @@ class Collection:
         return found
 
     def insert_one(self, document: Json) -> None:
-        """Raises DatabaseError where the ``_id`` is taken."""
+        """Insert a document. Raises DatabaseError, also where its ``_id`` is taken."""
         with self._driver() as raw:
             raw.insert_one(document)
 
@@ -139,7 +141,7 @@ class Collection:
                 self._backend.replace_many(raw, documents)
 
     def update_each(self, updates: Sequence[tuple[Any, Json]]) -> None:
-        """One update for each ``_id``, in one round trip; an id that is gone is left out."""
+        """Apply one update to each document by ``_id``, in one round trip; ids that are gone are left out."""
         if updates:
             with self._driver() as raw:
                 self._backend.update_each(raw, updates)
@@ -157,17 +159,17 @@ class Collection:
         return found
 
     def delete_many(self, filter: Mapping[str, Any]) -> int:
-        """How many went."""
+        """Delete all documents that match; returns how many there were."""
         with self._driver() as raw:
             return int(raw.delete_many(dict(filter)).deleted_count)
 
     def count(self, filter: Mapping[str, Any]) -> int:
-        """Exact: looks at every match."""
+        """How many documents match. Exact, so it looks at every one of them."""
         with self._driver() as raw:
             return int(raw.count_documents(dict(filter)))
 
     def estimated_count(self) -> int:
-        """From the metadata; on a sharded server it may be off."""
+        """The number of documents by the collection's metadata: fast, and maybe off on a sharded server."""
         with self._driver() as raw:
             return int(raw.estimated_document_count())
 
@@ -180,7 +182,7 @@ class Collection:
         return 0 if self._backend.embedded else self.estimated_count()
 
     def distinct(self, field: str) -> list[Any]:
-        """In no order."""
+        """The different values of a field, in no order."""
         with self._driver() as raw:
             return list(raw.distinct(field))
 
@@ -204,7 +206,7 @@ class Collection:
         return {EXPIRES: datetime.now(UTC) + timedelta(seconds=min(seconds, LONGEST_EXPIRY))}
 
     def create_expiry_index(self) -> None:
-        """By which the server deletes rows with an `expiry`."""
+        """Create the index by which the server deletes rows whose `expiry` is over."""
         if not self._backend.embedded:
             with self._driver(INDEX_BUILD_MS) as raw:
                 raw.create_index(EXPIRES, expireAfterSeconds=0)
@@ -291,7 +293,7 @@ class Database:
         return self._backend.free_bytes(tidy=tidy)
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close all connections."""
         self._backend.close()
 
 
@@ -319,6 +321,6 @@ def rows_of(
     filter: Mapping[str, Any] | None = None,
     projection: Mapping[str, int] | None = None,
 ) -> list[Json]:
-    """Those of the rows that still exist and match, in the order of ``ids``."""
+    """The rows of these ids that exist and match, in the order of ``ids``."""
     found = {row["_id"]: row for row in collection.find({"_id": {"$in": list(ids)}, **(filter or {})}, projection)}
     return [found[id] for id in ids if id in found]

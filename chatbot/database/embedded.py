@@ -73,7 +73,7 @@ class EmbeddedBackend:
             ) from error
 
     def raw(self, name: str) -> SqliteCollection:
-        """For the calling thread."""
+        """The collection, read over the calling thread's own connection."""
         return SqliteCollection(name, self._reader(), self._get_writer)
 
     def _reader(self) -> sqlite3.Connection:
@@ -134,11 +134,11 @@ class EmbeddedBackend:
                 self._idle.notify_all()
 
     def deadline(self, milliseconds: int | None) -> AbstractContextManager[None]:
-        """None: SQLite's waits are bounded by BUSY_SECONDS."""
+        """No limit of its own: SQLite's waits are bounded by BUSY_SECONDS."""
         return nullcontext()
 
     def for_search(self, raw: Any) -> Any:
-        """As it is: nothing searches beside it."""
+        """The collection as it is: nothing here searches beside it."""
         return raw
 
     def empty_log(self) -> None:
@@ -147,24 +147,24 @@ class EmbeddedBackend:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def replace_many(self, raw: SqliteCollection, documents: Sequence[Json]) -> None:
-        """In one transaction."""
+        """Upsert whole documents by ``_id``, in one transaction."""
         raw.replace_many(documents)
 
     def update_each(self, raw: SqliteCollection, updates: Sequence[tuple[Any, Json]]) -> None:
-        """In one transaction."""
+        """Apply one update to each document by ``_id``, in one transaction."""
         raw.update_each(updates)
 
     def watch(self, names: Sequence[str], after: Any) -> Any:
-        """Nobody else writes the file."""
+        """Raises NotImplementedError: SQLite tells nobody of changes."""
         raise NotImplementedError
 
     def collection_names(self) -> list[str]:
-        """In no order."""
+        """The collections that exist, in no order."""
         names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
         return [name for (name,) in self._reader().execute(names)]
 
     def encode_vector(self, vector: Vector) -> bytes:
-        """BSON's float32 vector, without its subtype."""
+        """A vector as the bytes of BSON's float32 vector, without its subtype."""
         return encode_payload(vector)
 
     def ping(self) -> str:
@@ -174,7 +174,9 @@ class EmbeddedBackend:
         return f"embedded database {self._path.name}"
 
     def free_bytes(self, *, tidy: bool = False) -> int:
-        """On its disk, with what the file itself has to spare: SQLite fills that first. ``tidy``: cut the log first."""
+        """Free bytes on the file's disk and inside of the file, which SQLite fills first. ``tidy``: cut the log
+        first.
+        """
         with self.translate_errors():
             if tidy:
                 with closing(sqlite3.connect(self._path, timeout=1)) as other, suppress(sqlite3.OperationalError):

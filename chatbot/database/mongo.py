@@ -100,7 +100,7 @@ class MongoBackend:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """As `translate` says."""
+        """Raises PyMongo's errors as `translate` makes them."""
         try:
             yield
         except PyMongoError as error:
@@ -110,49 +110,49 @@ class MongoBackend:
 
     @contextmanager
     def deadline(self, milliseconds: int | None) -> Iterator[None]:
-        """Of one call; the client's timeoutMS would otherwise replace the command's maxTimeMS."""
+        """Limit one call's time; the client's timeoutMS would otherwise replace the command's maxTimeMS."""
         wanted = None if milliseconds is None else milliseconds / 1000
         with self._limits.call(wanted) as call, _raise_refusal(call), pymongo.timeout(call.seconds):
             yield
 
     def empty_log(self) -> None:
-        """The server's log is its own."""
+        """Nothing: the server looks after its own log."""
 
     def for_search(self, raw: Any) -> Any:
-        """With read concern `local`, whatever the URI says: search stages refuse every other."""
+        """The collection with read concern `local`, whatever the URI says: search stages refuse every other."""
         return raw.with_options(read_concern=ReadConcern("local"))
 
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
-        """In one round trip."""
+        """Upsert whole documents by ``_id``, in one round trip."""
         requests = [ReplaceOne({"_id": document["_id"]}, document, upsert=True) for document in documents]
         raw.bulk_write(requests, ordered=False)
 
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
-        """In one round trip."""
+        """Apply one update to each document by ``_id``, in one round trip."""
         raw.bulk_write([UpdateOne({"_id": id}, update) for id, update in updates], ordered=False)
 
     def watch(self, names: Sequence[str], after: Any) -> Any:
-        """One stream for all of them, without the rows themselves."""
+        """One change stream for all these collections, without the rows themselves."""
         wanted = {"ns.coll": {"$in": list(names)}, "operationType": {"$in": ["update", "replace"]}}
         pipeline = [{"$match": wanted}, {"$project": {"ns": 1, "documentKey": 1}}]
         return self._database.watch(pipeline, resume_after=after, max_await_time_ms=AWAIT_MS)
 
     def collection_names(self) -> list[str]:
-        """In no order."""
+        """The collections that exist, in no order."""
         return [str(name) for name in self._database.list_collection_names()]
 
     def encode_vector(self, vector: Vector) -> Any:
-        """BinData subtype 9."""
+        """A vector as BSON's BinData of subtype 9, float32."""
         return Binary(encode_payload(vector), VECTOR_SUBTYPE)
 
     def ping(self) -> str:
-        """Its version and the database's name."""
+        """The server's version and the database's name, once it has answered."""
         with self.translate_errors(), self.deadline(None):
             version = self._client.server_info().get("version", "of unknown version")
         return f"MongoDB {version}, database {self._database.name}"
 
     def free_bytes(self, *, tidy: bool = False) -> None:
-        """Its server knows."""
+        """None: the room on the server's disks cannot be asked for."""
 
     def close(self) -> None:
         """Close the client."""
@@ -187,7 +187,7 @@ class RetryPauses(CommandListener):
 
 @contextmanager
 def _raise_refusal(call: Call) -> Iterator[None]:
-    """Where the call's time runs out over retries, the server's own refusal is raised."""
+    """Raise the server's own refusal where a call's time runs out over retries of it."""
     try:
         yield
     except (ExecutionTimeout, ConnectionFailure) as error:

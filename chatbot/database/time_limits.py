@@ -72,7 +72,7 @@ def current_call() -> Call | None:
 
 
 class TimeLimits:
-    """Of one server's calls. Thread-safe.
+    """How long calls of one server may take. Thread-safe.
 
     The server counts as silent once a call has waited in vain and nobody else got an answer meanwhile. Then calls of
     requests that had already begun are given up at once (they queued behind that one), new ones wait briefly.

@@ -75,7 +75,7 @@ def check_chat_model(services: Services) -> Iterator[Finding]:
 
 
 def check_database(services: Services) -> Iterator[Finding]:
-    """Raises DatabaseError: it does not answer."""
+    """Whether the database answers. Raises DatabaseError: it does not."""
     database = services.storage.database
     where = f" in {services.settings.data_dir.resolve()}" if database.embedded else ""
     yield Finding("ok", "database", "answers", f"{database.ping()}{where}")
@@ -280,7 +280,7 @@ def _missing(services: Services, plan: SearchTarget) -> Finding:
 
 
 def _severity(plan: SearchTarget) -> Severity:
-    """Without a text index questions are answered by their vectors."""
+    """How bad it is that an index is missing: without a text index, questions are still answered by their vectors."""
     return "warning" if plan.optional else "error"
 
 

@@ -65,7 +65,9 @@ class AnyLLMEmbedder(RemoteEmbedder):
 
 
 def _translated(error: Any, model: str) -> EmbeddingError:
-    """By the status; an error without one is of the network, or the SDK found no credentials or no region."""
+    """The SDK's error as an EmbeddingError, by its status; without one the network failed, or no credentials were
+    found.
+    """
     status, cause = _status(error), type(error.original_exception).__name__
     if status is not None:
         return _of_status(status, model, error.message[:300])
@@ -119,7 +121,7 @@ def _options(settings: Settings, provider: str, base_url: str | None) -> dict[st
 
 
 def build(settings: Settings, *, model: str, provider: str) -> AnyLLMEmbedder:
-    """Nothing is sent.
+    """Build the embedder of a provider, without sending anything to it.
 
     Raises:
         MissingPackageError: the library, or the provider's SDK, is not installed.

@@ -82,7 +82,7 @@ class RemoteEmbedder(ABC):
 
     @property
     def dimensions(self) -> int:
-        """By the table, else asked of the endpoint, once."""
+        """The length of the vectors: from the table of models, else asked of the endpoint once."""
         if self._known is None:
             self.verify()
         assert self._known is not None
@@ -102,7 +102,7 @@ class RemoteEmbedder(ABC):
         return estimate_tokens(text)
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
-        """Shape (dimensions,). Raises as `embed_documents` does."""
+        """The question's vector, shape (dimensions,). Raises as `embed_documents` does."""
         vector: Vector = self._embed([text], "query", request)[0]
         return vector
 
@@ -117,7 +117,7 @@ class RemoteEmbedder(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Give back connections and threads."""
+        """Close connections and end threads."""
 
     @abstractmethod
     def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
@@ -135,7 +135,7 @@ class RemoteEmbedder(ABC):
         return embed_windows(texts, self.max_tokens, self.count_tokens, embed)
 
     def _batches(self, pieces: Sequence[str]) -> Iterator[list[str]]:
-        """As many as one request takes, by number and by tokens."""
+        """The pieces in batches of what one request takes, by number and by tokens."""
         batch: list[str] = []
         total = 0
         for piece in pieces:

@@ -29,7 +29,7 @@ class HashingEmbedder:
         self.model_id = f"hashing:{dimensions}"
 
     def count_tokens(self, text: str) -> int:
-        """Words, whatever their length."""
+        """The number of words."""
         return len(text.split())
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:

@@ -68,7 +68,7 @@ class MiniLMEmbedder:
         return ids
 
     def count_tokens(self, text: str) -> int:
-        """Without the two special ones."""
+        """Tokens of a text, without the two that begin and end every input."""
         return len(self._ids(text))
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
@@ -97,7 +97,7 @@ class MiniLMEmbedder:
 
 
 def build(settings: Settings, *, model: str) -> MiniLMEmbedder:
-    """Raises SettingsError, EmbeddingError."""
+    """Load the model. Raises SettingsError: another model is wanted; EmbeddingError: it cannot be loaded."""
     if model != MODEL:
         raise SettingsError(f"EMBEDDING_MODEL={model!r} is not a model of minilm. Valid: {MODEL}.")
     return MiniLMEmbedder()

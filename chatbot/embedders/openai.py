@@ -29,11 +29,11 @@ class OpenAIEmbedder(RemoteEmbedder):
         self._where = where
 
     def close(self) -> None:
-        """Closes the connections of the ingestion."""
+        """Close the connections that ingestion uses."""
         self._client.close()
 
     def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
-        """Raises CancelledError, too: nobody waits for it any more."""
+        """One request for the vectors of these texts. Raises CancelledError too, once nobody waits for it any more."""
         if request is None:
             return self._translated(self._client, texts, kind)
         try:

@@ -56,7 +56,7 @@ class Provider:
 
 @dataclass(frozen=True)
 class Facts:
-    """Of one model at one provider. The prefixes belong in front of each text."""
+    """What is known of one model at one provider; the prefixes belong in front of each text."""
 
     dimensions: int | None
     max_tokens: int
@@ -203,7 +203,7 @@ class Endpoint:
 
 
 def endpoint(settings: Settings, provider: str) -> Endpoint:
-    """Of this provider, by the settings.
+    """Where a provider is reached, and with which key, as the settings have it.
 
     Raises:
         SettingsError: a key or an address that this provider needs is not set, or the address is none.

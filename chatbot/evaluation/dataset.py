@@ -42,7 +42,7 @@ class Expectation:
 
     @property
     def key(self) -> str:
-        """One string for it, as a ranking and the relevant ids have it."""
+        """The expectation as one string, for rankings and the ids of what is relevant."""
         page = f", page {self.page}" if self.page is not None else ""
         return f"{self.document_id}{page}" + (f": {self.answer}" if self.answer else "")
 
@@ -282,5 +282,5 @@ def _header(file: str, cells: Sequence[str], known: Sequence[str]) -> list[str]:
 
 
 def split_cell(cell: str) -> list[str]:
-    """Its values."""
+    """The values in a cell of a table, which separates them by `SEVERAL`."""
     return [part.strip() for part in cell.split(SEVERAL) if part.strip()]

@@ -43,16 +43,16 @@ class Drawing:
         self._shapes.append(f'<text {place} class="{kind}" text-anchor="{anchor}">{escape(text)}</text>')
 
     def bar(self, x: float, y: float, width: float, height: float, *, kind: str) -> None:
-        """``x``, ``y``: its upper left corner."""
+        """Draw a rectangle whose upper left corner is at ``x``, ``y``."""
         size = f'width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
         self._shapes.append(f'<rect x="{x:.1f}" y="{y:.1f}" {size} class="{kind}"/>')
 
     def line(self, x1: float, y1: float, x2: float, y2: float, *, kind: str = "") -> None:
-        """From the first point to the second."""
+        """Draw a line from the first point to the second."""
         self._shapes.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>')
 
     def to_svg(self) -> str:
-        """The whole document."""
+        """The drawing as an SVG document."""
         width, height = self._size
         head = f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         about = f'role="img">\n<title>{escape(self._title)}</title>\n<style>{STYLE}</style>'

@@ -83,7 +83,7 @@ def with_filters(query: EvaluationQuery) -> tuple[str, Scope]:
 
 
 def without_filters(query: EvaluationQuery) -> tuple[str, Scope]:
-    """The whole question, of everything."""
+    """What is searched for where filters are left out: the whole question, in all reports."""
     return query.text, Scope()
 
 
@@ -168,7 +168,7 @@ def measure_retrieval(
 def measure_abstention(
     dataset: Dataset, answer: Answering, *, method: str, top_k: int, ask: Ask, progress: Progress
 ) -> list[tuple[bool, bool]]:
-    """(abstained, should have) of every question."""
+    """Of every question, whether it was not answered, and whether it should not have been."""
     verdicts = []
     for query in dataset.queries:
         text, scope = ask(query)

@@ -126,7 +126,7 @@ class ScoreCollector:
         return best_score(self._retriever.retrieve(text, top_k=self._top_k, scope=scope, method=self._method).hits)
 
     def _relevant(self, query: EvaluationQuery, vector: Vector) -> list[float]:
-        """The closest passage of each target."""
+        """The best score among the passages of each target."""
         best = []
         for target in query.targets:
             scores = self._scores(target.document_id, vector, target.holds)

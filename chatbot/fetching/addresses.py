@@ -111,18 +111,18 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """The Host header."""
+        """Host and port as the Host header has them; the scheme's default port is left out."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def url(self) -> str:
-        """As a browser would show it, without a fragment."""
+        """The address as a browser would show it, without a fragment."""
         return f"{self.scheme}://{self.authority}{self.path}"
 
 
 def parse_url(url: str, ports: frozenset[int] | None) -> Target:
-    """Raises FetchProblem where the URL itself is refused."""
+    """The address taken apart. Raises FetchProblem where it is refused as such."""
     if len(url) > MAX_URL:
         raise FetchProblem(f"the address is longer than {MAX_URL:,} characters. Use a shorter one.")
     if _UNPRINTABLE.search(url):

@@ -110,7 +110,7 @@ class Wire(httpcore2.NetworkStream):
         self._stream.write(buffer, max(self._clock.remaining, TICK))
 
     def close(self) -> None:
-        """May be called again."""
+        """Close the connection; further calls do nothing."""
         self._stream.close()
 
 
@@ -125,7 +125,7 @@ class PageResponse:
 
     @property
     def status(self) -> int:
-        """The code."""
+        """The HTTP status code."""
         return self._response.status
 
     @property

@@ -63,14 +63,14 @@ class Amount:
 
     @property
     def values(self) -> Iterator[Decimal]:
-        """What it may be; what falls may be written without its sign."""
+        """The values that the amount may mean: what falls may be written without its sign."""
         for value in self.figure.values:
             yield value
             if self.falling:
                 yield -value
 
     def agrees(self, true: Amount) -> bool:
-        """Whether it says the same as one of a passage, in its unit or another: rounded, converted, or as it is."""
+        """Whether it says the same as an amount of a passage: rounded, converted to another unit, or as it is."""
         if not self.measures_as(true):
             return False
         factor = true.size / self.size if self.measure and true.measure else Decimal(1)
@@ -142,7 +142,9 @@ def _rounding(text: str, start: int) -> tuple[str, ...]:
 
 
 def _years(text: str, found: Sequence[Figure]) -> list[frozenset[int]]:
-    """Those at their end (`bound_years`), else the one that the sentence begins with: "In 2015, 39 %"."""
+    """The years of each amount: those it is bound to (`bound_years`), else the one that begins the sentence: "In
+    2015, 39 %".
+    """
     bound = bound_years(text, found)
     lead = _LEADING_YEAR.match(text)
     if lead is None:
@@ -170,7 +172,7 @@ def is_reckoned(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
 
 
 def _added(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
-    """Of terms with its unit, in their own; "0.7" may be percentage points."""
+    """Sums and differences of the terms with the amount's unit, in that unit; "0.7" may be percentage points."""
     alike = [one for one in terms if (one.measure, one.size) == (amount.measure, amount.size) or not amount.measure]
     for one, other in combinations(alike, 2):
         if (one.measure, one.size) == (other.measure, other.size):

@@ -202,7 +202,7 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """Without thoughts."""
+        """What was written so far, without the model's thoughts."""
         return without_thoughts(self.reply.text) if self.reply else ""
 
 

@@ -79,7 +79,7 @@ def changes_table(changes: Sequence[Change], sides: Sequence[str], passages: Seq
 
 
 def _newest(side: Sequence[Chunk]) -> dict[_Counted, ReportedFigure]:
-    """Of each thing the dated figure of its newest year, in reading order."""
+    """For each thing counted, its dated figure of the newest year; in reading order."""
     dated: dict[_Counted, list[ReportedFigure]] = defaultdict(list)
     for figure in (figure for chunk in side if chunk.figure_years for figure in figures_of(chunk)):
         if figure.year:
@@ -94,7 +94,7 @@ def _newest(side: Sequence[Chunk]) -> dict[_Counted, ReportedFigure]:
 
 
 def _distance(first: ReportedFigure, last: ReportedFigure) -> float:
-    """Of two that differ."""
+    """How far two different values are apart, as a share of the larger: 0 to 2."""
     return float(abs(last.value - first.value) / max(abs(first.value), abs(last.value)))
 
 

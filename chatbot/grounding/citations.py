@@ -229,7 +229,7 @@ def _is_labelled(words: str, cited: Sequence[Evidence]) -> bool:
 
 
 def _whole_dates(words: str) -> list[Date]:
-    """Days and months, each once."""
+    """The dates in these words; of a month that is part of a dated day, only the day."""
     found = dates(words)
     days = _places_of(date for date in found if date.day is not None)
     whole = [date for date in found if date.day is not None or date.start not in days]
@@ -247,7 +247,7 @@ def _day_stands(readings: Sequence[Date], evidence: Sequence[Evidence]) -> bool:
 
 
 def _kind_of(amount: Amount, evidence: Sequence[Evidence]) -> MarkKind:
-    """What is wrong with an amount that does not stand there: the number, or what it is bound to."""
+    """The kind of mark for an amount that no passage has: is the number itself missing, or only what it is bound to?"""
     if amount.figure.year:
         return "year"
     if any(one.amounts_like(amount) for one in evidence):
@@ -256,7 +256,9 @@ def _kind_of(amount: Amount, evidence: Sequence[Evidence]) -> MarkKind:
 
 
 def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
-    """Not at a place of ``skip`` (in a date), nor a part of a name, nor a number word: "one of them" says nothing."""
+    """Whether an amount claims something: it is not at a place of ``skip`` (in a date), no part of a name and no
+    number word ("one of them").
+    """
     figure = amount.figure
     if figure.start in skip:
         return False
@@ -265,7 +267,7 @@ def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
 
 
 def _stands(amount: Amount, evidence: Sequence[Evidence]) -> bool:
-    """Whether one of the passages says the same amount, and does not give it another year."""
+    """Whether one of the passages has this amount, and not with another year."""
     figure = amount.figure
     if figure.bare and any(value in one.around for one in evidence for value in figure.values):
         return True
@@ -276,7 +278,7 @@ def _stands(amount: Amount, evidence: Sequence[Evidence]) -> bool:
 
 
 def _foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
-    """Whom the clause says it from, and no passage names."""
+    """Those whom the clause names as the source of what it says, and no passage names."""
     for form in _ATTRIBUTED:
         for match in form.finditer(words):
             named = [word for word in WORD.findall(match["whom"]) if word[0].isupper()]
@@ -285,7 +287,7 @@ def _foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
 
 
 def _names(evidence: Evidence, words: Sequence[str]) -> bool:
-    """Whether it has these words, or what they are abbreviated to, or what they are an abbreviation of."""
+    """Whether a passage has these words, an abbreviation of them, or the words that they abbreviate."""
     if evidence.keys.issuperset({stem(word) for word in words} - _NO_SPEAKERS):
         return True
     initials = "".join(word[0] for word in words).upper()

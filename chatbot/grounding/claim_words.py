@@ -26,6 +26,6 @@ def stems(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """Of any word, without apostrophes: "Kenya's" is "kenya", "didn't" is "didnt"."""
+    """The stem of a word, without apostrophes: "Kenya's" is "kenya", "didn't" is "didnt"."""
     bare = re.sub(r"['’]s?$", "", word.lower())
     return str(_STEM(re.sub("['’]", "", bare)))

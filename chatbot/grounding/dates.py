@@ -64,7 +64,7 @@ class Date:
 
 
 def dates(text: str) -> list[Date]:
-    """In no order. 7/8/2022 has two readings, and "7 and 8 August" is two days."""
+    """The dates in a text, in no order. 7/8/2022 is found in both readings, and "7 and 8 August" as two days."""
     text = unify_signs(text)
     found: list[Date] = []
     for pattern in (*_WRITTEN, *_NUMERIC):

@@ -88,7 +88,7 @@ class Sentence:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Of its words."""
+        """The stems of its words, but for the small ones."""
         return frozenset(map(stem, WORD.findall(self.text))) - _SMALL_WORDS
 
 
@@ -142,11 +142,11 @@ class Evidence:
 
     @cached_property
     def abbreviations(self) -> frozenset[str]:
-        """WHO, U.S.: without points."""
+        """Its abbreviations, without points: "WHO", "US"."""
         return frozenset(word.replace(".", "") for word in _ABBREVIATION.findall(self.full))
 
     def __contains__(self, number: Decimal) -> bool:
-        """Whether it stands there, or around it, whatever it counts."""
+        """Whether the passage has this number, whatever it counts, or what is around the passage has it."""
         return number in self._places or number in self.around
 
     def amounts_like(self, amount: Amount) -> list[Amount]:
@@ -194,7 +194,7 @@ def _read(where: str, text: str) -> Evidence:
 
 
 def _factors(amount: Amount) -> set[Decimal]:
-    """By which a value in another unit of its kind may differ from it."""
+    """The factors by which the same value may differ in another unit of its kind."""
     sizes = UNITS.get(amount.measure, {}).values()
     return {Decimal(1), *(amount.size / size for size in sizes if size)}
 

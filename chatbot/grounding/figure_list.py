@@ -90,7 +90,7 @@ def heading_of(chunk: Chunk) -> str:
 
 
 def _marked(figures: Iterable[ReportedFigure]) -> list[ReportedFigure]:
-    """Each once for a report, and the newest edition's marked among those of one thing and year."""
+    """The figures, each once for a report, with the newest edition's marked among those of one thing and year."""
     once = {(f.document_id, f.subject, f.indicator, f.year, f.text): f for f in figures}
     newest: dict[tuple[object, ...], str] = {}
     for figure in once.values():

@@ -101,7 +101,7 @@ class Figure:
 
     @property
     def year(self) -> int | None:
-        """Where it is written like one, from 1000 to 2099."""
+        """The number as a year, where it is written like one, from 1000 to 2099; else None."""
         is_one = len(self.text) == 4 and self.text.isdigit() and "1000" <= self.text < "2100"
         return int(self.text) if is_one else None
 
@@ -198,7 +198,9 @@ def _grouped(pieces: list[str]) -> bool:
 
 
 def _shared(text: str, first: Figure, second: Figure) -> tuple[Figure, Figure]:
-    """In a range one unit and one scale stand for both: 5 to 7 million, $5-7; and 2019-21 ends in 2021."""
+    """Both ends of a range with the unit and scale that stand for both: "5 to 7 million", "$5-7"; 2019-21 ends in
+    2021.
+    """
     gap = text[first.end : second.start]
     if not RANGE.fullmatch(gap):
         return first, second

@@ -49,7 +49,7 @@ class _Letters:
         self._text = "".join(text[place] for place in self._places)
 
     def find(self, part: str, start: int, end: int) -> tuple[int, int] | None:
-        """Where a part stands between two places, as words and numbers of its own."""
+        """Where a part stands between two places, as whole words and numbers; None where it does not."""
         wanted = "".join(filter(str.isalnum, part))
         at, last = (bisect_left(self._places, place) for place in (start, end))
         for _ in range(TRIES if wanted else 0):

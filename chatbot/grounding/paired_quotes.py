@@ -85,7 +85,7 @@ def _things(
     years: Sequence[Condition],
     terms: Terms,
 ) -> list[Thing]:
-    """What is quoted of any side, in the order of the rows."""
+    """The things quoted of any side, in the order of the table's rows."""
     places = {name: _places(own[: len(sides[name].quotes)]) for name, own in lines.items()}
     known = {name: {(line.thing.heading, line.thing.label) for line in own} for name, own in lines.items()}
     words = set(terms(asked))
@@ -103,7 +103,7 @@ def _things(
 
 
 def _places(quoted: Sequence[_Line]) -> dict[Thing, int]:
-    """Each thing with its place among a side's quotations, the second of one kind as another thing."""
+    """Each thing and its place among a side's quotations; the second quotation of one thing counts as another thing."""
     seen, found = Counter[Thing](), dict[Thing, int]()
     for place, line in enumerate(quoted):
         found[Thing(line.thing.heading, line.thing.label, seen[line.thing])] = place
@@ -142,7 +142,9 @@ def _row(
 
 
 def _lines(side: Sources) -> Iterator[_Line]:
-    """Those quoted, then all lines under the headings of its passages: of its year, of the newest edition first."""
+    """A side's quoted lines, then all lines under the headings of its passages: of its year, of the newest edition
+    first.
+    """
     chunks = {one.number: one.hit.chunk for one in side.passages}
     figures = {number: list(figures_of(chunk)) for number, chunk in chunks.items()}
     for quote in side.quotes:

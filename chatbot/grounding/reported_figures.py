@@ -81,7 +81,7 @@ class Stated:
 
     @property
     def year(self) -> int | None:
-        """The newest of its years."""
+        """The newest year that it is stated for; None where it has none."""
         return max(self.years, default=None)
 
 
@@ -115,7 +115,7 @@ def figure_years(text: str) -> tuple[int, ...]:
 
 
 def stated(text: str) -> list[Stated]:
-    """The statements of ``text``, in order."""
+    """The figures that a passage's text states, in text order."""
     comma, heading, group = comma_decimals(text), "", list[str]()
     blocks: list[list[Stated]] = [[]]
     for line in _lines(text):
@@ -164,7 +164,7 @@ def _items(line: str) -> list[tuple[list[str], str]]:
 
 
 def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Stated]:
-    """Of one line. The label of its first item is that of all, where the others have none."""
+    """The statements of one line; the label of its first item counts for all, where the others have none."""
     shared = items[0][0] if items and not any(labels for labels, _ in items[1:]) else []
     of_row = led = frozenset[int]()
     found: list[Stated] = []
@@ -227,7 +227,9 @@ def _item(labels: Sequence[str], words: str, years: frozenset[int], comma: bool)
 
 
 def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> Stated | None:
-    """None where the words are more than a name, one figure and its unit; ``named`` stands behind it in brackets."""
+    """The statement in these words; None where they are more than a name, one figure and its unit. ``named`` stands
+    behind the figure in brackets.
+    """
     numbers = figures(words, comma=comma)
     if not numbers or len(numbers[0].values) != 1 or numbers[0].word or re.match(r"0\d", numbers[0].text):
         return None

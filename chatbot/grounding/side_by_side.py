@@ -153,7 +153,7 @@ def _compare_names(
 
 
 def _names(tokens: Sequence[Token], start: int, end: int) -> list[Token]:
-    """Those of a part, without what stands for one: "the Government", "President" in front of a name."""
+    """The names between two tokens, without what stands for one: "the Government", "President" in front of a name."""
     return [
         token
         for place, token in enumerate(tokens[start:end], start=start)
@@ -166,7 +166,7 @@ def _names(tokens: Sequence[Token], start: int, end: int) -> list[Token]:
 
 
 def is_alike(one: Token, other: Token) -> bool:
-    """Kenya and Kenyan, WHO and World."""
+    """Whether two words may name the same thing: Kenya and Kenyan, WHO and World."""
     first, second = sorted((one.key, other.key), key=len)
     return second.startswith(first[:4]) or (one.text.isupper() != other.text.isupper() and first[:1] == second[:1])
 
@@ -190,7 +190,7 @@ def _direction(tokens: Sequence[Token], place: int) -> int:
 
 
 def _crossed(tokens: Sequence[Token]) -> Iterator[str]:
-    """What is wrong in "rose from 7.7 % to 6.9 %", and in "5 %, down from 4 %"."""
+    """The contradictions of a text with itself: "rose from 7.7 % to 6.9 %", "5 %, down from 4 %"."""
     places = [place for place, token in enumerate(tokens) if token.key == "#"]
     for place in places:
         one = tokens[place]

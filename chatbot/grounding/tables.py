@@ -77,7 +77,7 @@ def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTabl
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One that says something, with the headings of its row and column and the passages that it cites, or these do."""
+    """A cell that says something, with the headings of its row and column, and the passages that it or they cite."""
 
     row: str
     column: str
@@ -126,12 +126,12 @@ def quotes_table(quotes: Mapping[str, Sequence[Quotation | None]], say: Say = in
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Markdown of cells that are Markdown."""
+    """A Markdown table of cells that are Markdown already."""
     return "\n".join(_lines([head, ["---"] * len(head), *rows]))
 
 
 def heading(cell: str) -> str:
-    """On one line, without marks and numbers of passages."""
+    """A cell's text on one line, without Markdown's marks and citations."""
     return " ".join(strip_marks(without_numbers(cell)).split())
 
 
@@ -146,7 +146,9 @@ class SideNames:
         return bool(self._exactly(_words(cell)))
 
     def of(self, row: str, column: str) -> list[str]:
-        """Those that the column names, else the row, else both together; all of them where nothing is named."""
+        """The sides that a cell is about: those that its column names, else its row, else both together; all where
+        nothing is named.
+        """
         of_row, of_column = _words(row), _words(column)
         if found := self._exactly(of_column):
             return found
@@ -166,12 +168,12 @@ class SideNames:
         return [name for name, own in self._names.items() if words == own]
 
     def _whole(self, words: Words) -> list[str]:
-        """Those whose whole name is among the words; not Guinea where Guinea-Bissau is."""
+        """The sides whose whole name is among the words; not Guinea where it is Guinea-Bissau."""
         found = {name: own for name, own in self._names.items() if own <= words}
         return [name for name, own in found.items() if not any(own < other for other in found.values())]
 
     def _partly(self, words: Words) -> list[str]:
-        """Those that have all the words in their names: "2021" is each side of that year."""
+        """The sides that have all these words in their names: "2021" is each side of that year."""
         return [name for name, own in self._names.items() if words and words <= own]
 
 
@@ -222,12 +224,12 @@ class _Table:
 
 
 def _placed(quote: Quotation, side: str) -> str:
-    """With the place it comes from, as far as the side's name does not say it."""
+    """A quotation with the place it comes from, as far as the side's name does not say it."""
     return f"**{escape_markdown(quote.where.removeprefix(f'{side}, '))}:** {quotation_markdown(quote)}"
 
 
 def _unfenced(lines: Sequence[str]) -> list[str]:
-    """Without the fences that models put around Markdown: a table inside would be shown as it is written."""
+    """The lines without the fences that models put around Markdown, in which a table would not be shown as one."""
     kept: list[str] = []
     fence, opened, is_code = "", 0, False
     for line in lines:

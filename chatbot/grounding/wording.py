@@ -69,7 +69,7 @@ def without_text_of(response: str, texts: Collection[str]) -> str:
 
 
 def without_numbers(text: str) -> str:
-    """The text without what it cites."""
+    """The text without its citations ("[1]")."""
     return _WITH_SPACE.sub("", text)
 
 
@@ -133,7 +133,7 @@ class NumberedStream:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown of it."""
+        """What can be shown after this piece: all but a bracket that is still open, as it may be a citation."""
         text = self._held + piece
         start = text.rfind("[")
         is_open = start >= 0 and "]" not in text[start:] and len(text) - start < LONGEST_GROUP
@@ -153,12 +153,14 @@ def _renumbered(text: str, numbers: Mapping[int, int]) -> str:
 
 
 def strip_marks(text: str) -> str:
-    """Without Markdown's marks and escapes."""
+    """The text without Markdown's marks and escapes."""
     return _ESCAPE.sub(r"\1", _MARKS.sub("", text))
 
 
 def normalise(text: str) -> str:
-    """For comparing words: no case, one kind of dash and white space, no quotation marks, nothing invisible."""
+    """A text for comparing words: without case, quotation marks and invisible characters, with one kind of dash and
+    space.
+    """
     text = unicodedata.normalize("NFKC", visible(text)).casefold().translate(_QUOTES)
     text = re.sub(r"(?<!\w)'+|'+(?!\w)", "", text)
     text = re.sub(r"(?<=\d)[, ](?=\d{3}(?!\d))", "", text)

@@ -221,11 +221,11 @@ class SampleReports:
         return found
 
     def summary_of(self, document: Document) -> str:
-        """As it is ingested: one more passage."""
+        """The summary of a sample report, as it gets one when it is ingested."""
         return self._summary.make(document, Cancellation())
 
     def start(self) -> None:
-        """Load them in a thread."""
+        """Begin to load the sample reports, in a thread."""
         self._thread = threading.Thread(target=self._run, name="sample-reports", daemon=True)
         self._thread.start()
 

@@ -51,7 +51,7 @@ class Originals:
         return Path(file.identity), ""
 
     def download(self, url: str, folder: Path, cancel: Cancellation | None = None) -> Path:
-        """Raises LoadError."""
+        """Fetch a web page or file into ``folder``, up to MAX_UPLOAD_MB. Raises LoadError."""
         settings = self.settings
         limit = settings.max_upload_mb * 1024 * 1024
         return fetch(url, folder, allow_private=settings.fetch_private_urls, cancel=cancel, max_bytes=limit).path
@@ -103,7 +103,7 @@ def uploaded_name(source: str) -> str:
 
 
 def shown_source(source: str) -> str:
-    """Of a file its name, not where it lies on this machine; of a page its address."""
+    """A report's source as people may see it: of a file its name without its folder, of a page its address."""
     path = PurePath(source)
     return uploaded_name(source) or (path.name if path.is_absolute() else source)
 

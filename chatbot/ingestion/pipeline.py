@@ -13,7 +13,7 @@ from ..grounding.reported_figures import figure_years
 from ..protocols import Chunker, Embedder, Store
 from ..repositories.documents import DocumentRepository
 from ..schema import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Section, Value, lay_out
-from .sources import check_collection
+from .overrides import check_collection
 from .summaries import NONE, Summary
 from .versions import PATIENT, VersionWriter
 from .watch import NO_RETRIES, Retries, Watch
@@ -26,7 +26,7 @@ embedded is kept where its text is."""
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What became of a document."""
+    """What ingesting a document has changed, and how many chunks it has now."""
 
     document_id: str
     outcome: Literal["added", "replaced", "unchanged"]

@@ -95,7 +95,7 @@ class IngestionService:
         self._take_back(document_id(identity), longest=None)
 
     def settle(self, document_id: str) -> None:
-        """The same for what a process that died has left; nothing where somebody has the report in hand."""
+        """`abandon` for what a process that died has left; does nothing where somebody works on the report."""
         with suppress(ConflictError):
             self._take_back(document_id, longest=0)
 
@@ -133,7 +133,10 @@ def _settled(known: DocumentRecord) -> bool:
 
 
 def _fingerprint(source: Source, said: Mapping[str, Any], settings_key: str) -> str:
-    """Raises LoadError: the file is gone or may not be read."""
+    """A digest of the file, what is said of it and the settings.
+
+    Raises LoadError: the file is gone or may not be read.
+    """
     try:
         with source.path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,24 +1,25 @@
-"""Where documents come from, and how what is said of them is checked and put together.
+"""Where documents come from, and how what is said of them is put together.
 
 A file's name says something of a report (`kenya-2024.pdf`), its folder's `manifest.json` more; a person has the last
-word (flags, form fields, edits).
+word (flags, form fields, edits: `overrides`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from ..countries import ISO_CODE_LENGTH, country_code, resolve_country
+from ..countries import ISO_CODE_LENGTH, country_code
 from ..errors import InvalidRequestError, LoadError
-from ..presets import CHUNKING
 from ..schema import YEAR_IN_REVIEW, Document, Loaded, Section, Value
+from ..validation import parse
+from .overrides import FIRST_YEAR, LAST_YEAR, About, check_country, check_overrides
 
 MANIFEST = "manifest.json"
 SAMPLES = "sample_data"
@@ -28,12 +29,6 @@ _WORD = re.compile(r"[^\W\d_]+")
 LONGEST_NAME = 5
 """Words of the longest country names."""
 METADATA = ("country_name", "year", "type")
-NEEDED = ("title", "collection", *CHUNKING)
-"""Fields that no report is without."""
-FIELDS = ("title", *METADATA, "labels", "description", "collection", *CHUNKING)
-FIRST_YEAR, LAST_YEAR = 1000, 3000
-LONGEST = {"title": 300, "type": 60, "description": 2000, "labels": 60}
-MOST_LABELS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +89,7 @@ def make_document(
     metadata |= _metadata_of_file(source, loaded, countries)
     metadata |= {name: said[name] for name in METADATA if said.get(name) is not None}
     if country := metadata.get("country_name"):
-        metadata["country_name"] = check_country("country_name", country, countries)
+        metadata["country_name"] = check_country(str(country), countries)
     metadata = {name: value for name, value in metadata.items() if name not in said or said[name] is not None}
     title = said.get("title") or source.title or loaded.title
     return Document(
@@ -124,14 +119,11 @@ def document_id(identity: str) -> str:
 
 def _metadata_of_file(source: Source, loaded: Loaded, countries: Sequence[Value]) -> dict[str, Value]:
     metadata = {**loaded.metadata, **source.metadata}
+    named = {name: metadata[name] for name in ("country_name", "year") if name in metadata}
     try:
-        if "country_name" in metadata:
-            metadata["country_name"] = check_country("country_name", metadata["country_name"], countries)
-        if "year" in metadata:
-            metadata["year"] = check_year("year", metadata["year"])
+        return metadata | check_overrides(parse(About, named), countries=countries)
     except InvalidRequestError as error:
         raise LoadError(f"{source.path.name}: {error.message}") from error
-    return metadata
 
 
 def _spelled(sections: Sequence[Section], countries: Sequence[Value]) -> tuple[Section, ...]:
@@ -142,7 +134,7 @@ def _spelled(sections: Sequence[Section], countries: Sequence[Value]) -> tuple[S
         country = section.metadata.get("country_name")
         if country is not None:
             if country not in spellings:
-                spellings[country] = check_country("country_name", country, countries)
+                spellings[country] = check_country(str(country), countries)
             section = replace(section, metadata={**section.metadata, "country_name": spellings[country]})  # noqa: PLW2901
         spelled.append(section)
     return tuple(spelled)
@@ -156,7 +148,7 @@ class ManifestEntry(BaseModel):
     file: str = Field(min_length=1)
     title: str | None = None
     country_name: str | None = None
-    year: int | None = Field(None, ge=1000, le=3000)
+    year: int | None = Field(None, ge=FIRST_YEAR, le=LAST_YEAR)
     type: str | None = None
     labels: tuple[str, ...] = ()
     description: str = ""
@@ -209,98 +201,3 @@ def _countries(words: list[str]) -> dict[str, str]:
                 break
         start += 1
     return found
-
-
-def check_overrides(
-    values: Mapping[str, Any], *, countries: Sequence[Value], strategies: Callable[[str], str]
-) -> dict[str, Any]:
-    """The fields as they are stored: countries as the data spells them, years as ints. None = "has none".
-
-    ``countries`` = those in the data; ``strategies`` checks a chunk strategy's name.
-
-    Raises:
-        InvalidRequestError: a field or value is wrong; names it and what would be right.
-    """
-    checked: dict[str, Any] = {}
-    for name, value in values.items():
-        if name not in FIELDS:
-            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(FIELDS)}.", FIELDS)
-        if value is not None:
-            checked[name] = _checked(name, value, countries, strategies)
-        elif name not in NEEDED:  # without these it is back to what the file or the settings say
-            checked[name] = None
-    return checked
-
-
-def _checked(field: str, value: Any, countries: Sequence[Value], strategies: Callable[[str], str]) -> Any:
-    if field == "country_name":
-        return check_country(field, value, countries)
-    if field == "year":
-        return check_year(field, value)
-    if field == "labels":
-        return _labels(field, value)
-    if field in {"chunk_size", "chunk_overlap"}:
-        return _number(field, value)
-    text = _text(field, value)
-    return strategies(text) if field == "chunk_strategy" else text
-
-
-def check_country(field: str, value: Any, countries: Sequence[Value]) -> str:
-    """The country as the data spells it, else by its usual name. Raises InvalidRequestError."""
-    text = _text(field, value)
-    if text in countries:
-        return text
-    name, similar = resolve_country(text, [str(country) for country in countries])
-    if name is None:
-        hint = f" Did you mean {similar[0]}?" if similar else ""
-        message = f"{text!r} is not a country name or ISO code.{hint} For regions use labels."
-        raise InvalidRequestError.for_field(field, message, similar)
-    return name
-
-
-def check_collection(name: str | None, searched: Sequence[str]) -> None:
-    """Raises InvalidRequestError: no question searches it, so nobody would find what is put there."""
-    if name is not None and name not in searched:
-        valid = list(dict.fromkeys(searched))
-        message = f"{name!r} is not searched. Valid: {', '.join(valid)}."
-        raise InvalidRequestError.for_field("collection", message, valid)
-
-
-def check_year(field: str, value: Any) -> int:
-    """Raises InvalidRequestError."""
-    year = _whole_number(value, digits=4)
-    if not FIRST_YEAR <= year <= LAST_YEAR:
-        raise InvalidRequestError.for_field(field, f"must be a year from {FIRST_YEAR} to {LAST_YEAR}, like 2023.")
-    return year
-
-
-def _text(field: str, value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise InvalidRequestError.for_field(field, "must be text that is not empty.")
-    text, longest = " ".join(value.split()), LONGEST.get(field, 300)
-    if len(text) > longest:
-        raise InvalidRequestError.for_field(field, f"must not be longer than {longest} characters.")
-    if not text.isprintable():
-        raise InvalidRequestError.for_field(field, "must not hold control characters.")
-    return text
-
-
-def _labels(field: str, value: Any) -> list[str]:
-    items = value.split(",") if isinstance(value, str) else value
-    if not isinstance(items, (list, tuple)) or len(items) > MOST_LABELS:
-        raise InvalidRequestError.for_field(field, f"must be a list of at most {MOST_LABELS} texts.")
-    return list(dict.fromkeys(_text("labels", item) for item in items if not isinstance(item, str) or item.strip()))
-
-
-def _number(field: str, value: Any) -> int:
-    least = 100 if field == "chunk_size" else 0
-    number = _whole_number(value, digits=6)
-    if number < least:
-        raise InvalidRequestError.for_field(field, f"must be a whole number of at least {least}.")
-    return number
-
-
-def _whole_number(value: Any, *, digits: int) -> int:
-    """-1 where it is none, or one of more digits."""
-    text = str(value).strip() if isinstance(value, (int, str)) and not isinstance(value, bool) else ""
-    return int(text) if text.isdecimal() and len(text) <= digits else -1

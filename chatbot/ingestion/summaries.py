@@ -90,7 +90,7 @@ class ModelSummary:
         self._characters = CHARACTERS_PER_TOKEN * input_tokens
 
     def __call__(self, document: Document, cancel: Cancellation) -> str:
-        """Raises ChatModelError."""
+        """A summary of the document's beginning, on one line. Raises ChatModelError."""
         text = inert(self._excerpt(document), "report")
         user = render("summary_user", title=on_one_line(document.title, "report"), text=text)
         prompt = Prompt(
@@ -99,7 +99,7 @@ class ModelSummary:
         return " ".join(complete(self._chat_model, prompt, RequestContext(cancel)).text.split())
 
     def _excerpt(self, document: Document) -> str:
-        """All of it where that fits, else the beginning of every section, or of as many as fit."""
+        """The document's text where it fits the prompt, else the beginning of every section, or of as many as fit."""
         text = document_text(document.sections)
         if len(text) <= self._characters:
             return text

@@ -90,7 +90,7 @@ class WorkLoop:
 
     @property
     def stopping(self) -> bool:
-        """Whether it was closed."""
+        """Whether `close` was called."""
         return self._stopping.is_set()
 
     def run(self) -> None:

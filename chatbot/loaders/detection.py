@@ -68,7 +68,7 @@ def _sample(path: Path) -> Sample:
 
 
 def _refuse_foreign(sample: Sample, loaders: Mapping[str, FileLoader], named: str | None) -> None:
-    """Raises for what is no text of any kind: which format it is, and what to do."""
+    """Raises LoadError where a file is no text of any kind: which format it is, and what to do."""
     path, head = sample.path, sample.head
     if head.startswith((b"PK\x03\x04", _END)):
         if _OPEN_DOCUMENT in head[:256]:

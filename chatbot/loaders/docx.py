@@ -162,7 +162,9 @@ class WordReader:
         self._notes_of(paragraph)
 
     def _notes_of(self, element: _Element) -> None:
-        """Each note once: a file that refers to one a million times must not grow by that."""
+        """Read the notes that an element refers to, each once: a file that refers to one a million times must not
+        grow by that.
+        """
         for kind in _NOTES:
             for reference in element.iter(_w(f"{kind}Reference")):
                 if note := self._notes.pop((kind, reference.get(_w("id"), "")), ""):

@@ -47,7 +47,7 @@ class Sample:
         return self.path.suffix.lower() in suffixes
 
     def fit_by_folder(self, folder: str) -> Fit:
-        """Of an Office file: its main folder tells the program that it belongs to."""
+        """How well an Office file fits, by its main folder, which tells the program that it belongs to."""
         return Fit.CERTAIN if any(part.startswith(folder) for part in self.parts) else Fit.NO
 
 

@@ -150,7 +150,7 @@ _MAIN_SHARE = 0.2
 
 @dataclass(slots=True)
 class _Measure:
-    """Of one element: characters, and those in links."""
+    """An element's length in characters, and that of the links in it."""
 
     text: int = 0
     linked: int = 0

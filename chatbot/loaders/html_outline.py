@@ -145,7 +145,7 @@ def is_data_table(table: _Element) -> bool:
 
 
 def _own_rows(table: _Element) -> Iterator[_Element]:
-    """Without those of tables in its cells."""
+    """A table's rows, without those of tables in its cells."""
     for child in table.iterchildren("tr", "thead", "tbody", "tfoot"):
         yield from [child] if child.tag == "tr" else child.iterchildren("tr")
 
@@ -173,7 +173,7 @@ def html_table_text(table: _Element) -> str:
 
 
 def _joined(rows: list[_Row]) -> list[str]:
-    """One name for each column from several rows of headings: "Population" over "Male" is of two levels."""
+    """The name of each column out of several heading rows: "Population" over "Male" has two levels."""
     width = max(len(row.cells) for row in rows)
     names = [list[str]() for _ in range(width)]
     for row in rows:
@@ -217,7 +217,9 @@ def _span(cell: _Element, name: str) -> int:
 
 
 def _text(cell: _Element) -> str:
-    """One line, whatever blocks the cell holds; items of lists and rows of a table in it are parted by commas."""
+    """A cell's text on one line, whatever blocks it holds; items of lists and rows of tables in it are parted by
+    commas.
+    """
     pieces = []
     for element in cell.iter():
         if element is not cell:

@@ -59,7 +59,7 @@ class _Look:
         return self.gone or self.invisible or self.tiny or self.transparent or _are_same(self.color, self.ground)
 
     def within(self, declared: Declared) -> _Look:
-        """Of an element in this one."""
+        """How an element with these declarations looks inside an element that looks like this."""
         look = self
         if color := declared.get("color", ""):
             look = replace(look, color=_color(color), transparent=_is_transparent(color))
@@ -169,7 +169,7 @@ def _is_transparent(color: str) -> bool:
 
 
 def _color(value: str) -> Color | None:
-    """None for what is no plain colour: a picture, a gradient, a variable."""
+    """The colour that a declaration names; None for a picture, a gradient or a variable."""
     if "(" in value and not value.startswith("rgb"):
         return None
     found = _COLOR.search(value)

@@ -55,7 +55,7 @@ class JsonLoader:
 
 
 def _begins_as_json(text: str) -> bool:
-    """Whether it starts as an object or a list does, and its first value is whole or goes on beyond the sample."""
+    """Whether a text starts as an object or a list does, and its first value is whole or goes on beyond the sample."""
     if not _JSON_START.match(text):
         return False
     try:

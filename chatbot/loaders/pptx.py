@@ -83,7 +83,7 @@ def _section(slide: Any, number: int) -> Section:
 
 
 def _drop_unseen(slide: Any) -> None:
-    """Takes out, in place, text of no size or paint, and white text of a slide that has nothing but white ground."""
+    """Remove text that nobody sees: of no size or paint, or white on a slide that is white throughout."""
     white_ground = not any(
         _found(part._element, _GROUNDS) for part in (slide, slide.slide_layout, slide.slide_layout.slide_master)
     )
@@ -98,7 +98,7 @@ def _title(slide: Any) -> str:
 
 
 def _in_order(shapes: Iterable[Any]) -> list[Any]:
-    """As people read: from the top, then from the left; a shape without a place keeps its own."""
+    """The shapes as people read them: from the top, then from the left; a shape without a place keeps its own."""
     return sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0))
 
 

@@ -46,7 +46,7 @@ def record_sections(
 
 
 def row_sections(names: Sequence[str], rows: Iterable[Sequence[str]], path: tuple[str, ...]) -> list[Section]:
-    """As `record_sections`, for complete column names; no sections where no row has text."""
+    """`record_sections` for complete column names; no sections where no row has text."""
     table = [[cell.strip() for cell in row] for row in rows]
     columns = {column_key(column): place for place, column in reversed(list(enumerate(names)))}
     text = _first(columns, TEXT_COLUMNS)

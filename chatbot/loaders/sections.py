@@ -54,7 +54,7 @@ class WidthError(ValueError):
 
 
 def require_width(columns: int) -> None:
-    """Raises WidthError."""
+    """Raises WidthError: a table has more columns than are read."""
     if columns > MAX_COLUMNS:
         raise WidthError(f"has a table of {columns:,} columns; up to {MAX_COLUMNS:,} are read. Split it by columns")
 

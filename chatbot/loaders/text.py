@@ -110,7 +110,7 @@ def decode_sample(head: bytes) -> str | None:
 
 
 def clean(text: str) -> str:
-    """One kind of line end, no control characters, nothing that cannot be written as UTF-8."""
+    """The text with one kind of line end, without control characters and what cannot be written as UTF-8."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _SURROGATE.sub("\ufffd", _CONTROL.sub(" ", text))
 

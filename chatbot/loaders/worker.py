@@ -101,7 +101,7 @@ def _listen(requests: queue.SimpleQueue[bytes]) -> None:
 
 
 def _private_stdout() -> BinaryIO:
-    """Where answers go. Whatever a library prints goes to the server's stderr instead."""
+    """The stream that answers are written to; whatever a library prints goes to the server's stderr instead."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return answers
@@ -118,7 +118,7 @@ def _limit_memory() -> None:
 
 
 def _limit_time(path: Path) -> None:
-    """From now on. The system ends the process: no library can go on."""
+    """Limit this process's time from now on. The system ends it, as no library can go on then."""
     if sys.platform != "linux":
         return
     import resource

@@ -20,7 +20,7 @@ NAME = "report-chat"
 
 
 def serve(services: Services) -> None:
-    """Until stdin ends. Whoever may start this may see everything."""
+    """Serve until stdin ends. Whoever may start this may see everything."""
     anyio.run(_serve, services)
 
 
@@ -31,7 +31,7 @@ async def _serve(services: Services) -> None:
 
 
 def server_of(services: Services) -> Server[Any]:
-    """The SDK's server with these tools."""
+    """The MCP SDK's server, with the tools and resources of `tools`."""
     box = partial(Toolbox, services, ANYBODY)
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:

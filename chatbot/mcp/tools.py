@@ -7,20 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from ..cancellation import Cancellation
 from ..conversation.service import Place, Saved
 from ..errors import InvalidRequestError, NotFoundError
-from ..grounding.context import texts_of, wider_text
-from ..grounding.figure_list import listed_figures
+from ..grounding.context import texts_of
 from ..ingestion.pipeline import passages
-from ..repositories.report_index import is_inside
-from ..schema import AnswerEvent, Chunk, Question, Scope, SearchHit, StepEvent
+from ..schema import AnswerEvent, Question, Scope, SearchHit, StepEvent
 from ..schema.access import Caller
 from ..serialization import citation_json, figure_json, hit_json, report_json, scope_json
 from ..services import Services
-from ..services.figures import passages_of
+from ..services.library import Library
+from ..validation import parse
 
 Json = dict[str, Any]
 Progress = Callable[[int, str], None]
@@ -40,11 +39,11 @@ class Scoped(BaseModel):
     type: list[str] = Field(default_factory=list, description="Types of report, as facets names them.")
     document_name: list[str] = Field(default_factory=list, description="Single reports by their names.")
 
-    def scope(self, services: Services, who: Caller) -> Scope:
+    def scope(self, library: Library) -> Scope:
         """Within what the caller may see. Raises InvalidRequestError: an unknown value, with those that there are."""
         fields = ("country_name", "year", "type", "document_name")
         filters = {name: getattr(self, name) for name in fields if getattr(self, name)}
-        return services.storage.scopes.inside(who.limit).resolve(filters, None, None)
+        return library.scopes.resolve(filters)
 
 
 class Search(Scoped):
@@ -94,14 +93,14 @@ class ReadFigures(Scoped):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """``run`` takes the checked arguments."""
+    """One tool: what agents read of it, the model of its arguments, and what runs it."""
 
     description: str
     arguments: type[BaseModel]
     run: Callable[[Toolbox, Any, Progress], Json]
 
     def described(self, name: str) -> Json:
-        """As `tools/list` has it."""
+        """The tool as `tools/list` describes it."""
         schema = self.arguments.model_json_schema()
         hints = {"readOnlyHint": True, "openWorldHint": False}
         return {"name": name, "description": self.description, "inputSchema": schema, "annotations": hints}
@@ -115,8 +114,13 @@ class Toolbox:
     who: Caller
     cancel: Cancellation
 
+    @property
+    def library(self) -> Library:
+        """The reports that the caller may see."""
+        return Library(self.services, self.who)
+
     def call(self, name: str, arguments: Mapping[str, Any], progress: Progress) -> Json:
-        """The result of a tool.
+        """Check the arguments of the tool ``name``, and run it.
 
         Raises:
             InvalidRequestError: an unknown tool, or arguments that it does not take.
@@ -125,19 +129,12 @@ class Toolbox:
         tool = TOOLS.get(name)
         if tool is None:
             raise InvalidRequestError.for_field("name", f"unknown tool. Valid: {', '.join(TOOLS)}.", list(TOOLS))
-        try:
-            checked = tool.arguments.model_validate(dict(arguments))
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            field = ".".join(map(str, first["loc"])) or "arguments"
-            known = list(tool.arguments.model_fields)
-            raise InvalidRequestError.for_field(field, f"{first['msg']}. Arguments: {', '.join(known)}.") from None
-        return tool.run(self, checked, progress)
+        return tool.run(self, parse(tool.arguments, arguments), progress)
 
     def search(self, asked: Search, progress: Progress) -> Json:
-        """The best passages."""
+        """The best passages for a query, without an answer."""
         method = self.services.settings.retrieval_method
-        scope = asked.scope(self.services, self.who)
+        scope = asked.scope(self.library)
         found = self.services.answering.retriever().retrieve(asked.query, top_k=asked.limit, scope=scope, method=method)
         return {"hits": [hit_json(hit) for hit in found.hits]}
 
@@ -145,7 +142,7 @@ class Toolbox:
         """The answer, its sources and what of it no source bears."""
         settings, answering = self.services.settings, self.services.answering
         question = Question(
-            query=asked.question, scope=asked.scope(self.services, self.who), top_k=settings.top_k,
+            query=asked.question, scope=asked.scope(self.library), top_k=settings.top_k,
             retrieval_method=settings.retrieval_method, mode=answering.check_mode(asked.mode),
             auto_scope=settings.auto_scope, budget=answering.budget({}),
         )  # fmt: skip
@@ -169,34 +166,24 @@ class Toolbox:
         }
 
     def list_reports(self, asked: ListReports, progress: Progress) -> Json:
-        """One page."""
-        found = self.services.storage.documents.all(asked.scope(self.services, self.who))
+        """A page of the reports in a scope, by title, and how many there are."""
+        found = self.services.storage.documents.all(asked.scope(self.library))
         page = found[asked.offset : asked.offset + asked.limit]
         return {"reports": list(map(report_json, page)), "total": len(found)}
 
     def facets(self, asked: Facets, progress: Progress) -> Json:
         """The values that a scope can have."""
-        return self.services.storage.documents.facets(asked.scope(self.services, self.who), limit=PAGE)
+        return self.services.storage.documents.facets(asked.scope(self.library), limit=PAGE)
 
     def read_passage(self, asked: ReadPassage, progress: Progress) -> Json:
-        """With the text around it."""
-        found, margin = self._passage(asked.chunk_id), self.services.settings.context_margin
-        (around,) = self.services.vectors.store.surroundings([found], margin=margin)
-        return {**hit_json(SearchHit(found)), "wider_text": wider_text(found, around, margin=margin)}
+        """A passage with the text around it."""
+        found = self.library.passage(asked.chunk_id)
+        return {**hit_json(SearchHit(found)), "wider_text": self.library.wider_text(found)}
 
     def read_figures(self, asked: ReadFigures, progress: Progress) -> Json:
-        """By indicator and year, of all editions."""
-        scope = asked.scope(self.services, self.who)
-        chunks = passages_of(self.services, scope, asked.indicator)
-        found = listed_figures(chunks, indicator=asked.indicator, year=asked.figure_year)
+        """The figures in a scope, by indicator and year, of all editions, and how many there are."""
+        found = self.library.figures(asked.scope(self.library), asked.indicator, asked.figure_year)
         return {"figures": list(map(figure_json, found[: asked.limit])), "total": len(found)}
-
-    def _passage(self, chunk_id: str) -> Chunk:
-        found = self.services.vectors.store.get([chunk_id])
-        limit = self.who.limit
-        if not found or not limit.holds(found[0].collection) or not limit.matches(found[0].about):
-            raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
-        return found[0]
 
     def resources(self, cursor: str = "") -> Json:
         """The reports, a page at a time."""
@@ -218,9 +205,7 @@ class Toolbox:
         return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
 
     def _report(self, document_id: str) -> str:
-        record = self.services.storage.documents.get(document_id)
-        if record is None or not is_inside(record, self.who.limit):
-            raise NotFoundError(f"There is no report {document_id[:64]!r}.")
+        record = self.library.record(document_id)
         chunks = passages(self.services.vectors.store, record, offset=0, limit=record.chunks + 1)
         read = [chunk for chunk in chunks if not chunk.is_summary]
         return f"# {record.title}\n\n" + "\n\n".join(texts_of(read))

@@ -29,7 +29,7 @@ Report = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What both sides agree on."""
+    """What a collection holds on both sides: the count and the digest that agree."""
 
     collection: str
     count: int
@@ -58,7 +58,7 @@ class Copier:
         self.collections = (*self._chunks, *OTHERS)
 
     def counts(self) -> dict[str, int]:
-        """How much the source holds."""
+        """How many documents each collection of the source has."""
         return {name: self._source[name].count({}) for name in self.collections}
 
     def left_out(self) -> list[str]:
@@ -177,7 +177,7 @@ class Copier:
         return Verified(name, count, f"{digests[0]:032x}")
 
     def _digest(self, name: str, row: Mapping[str, Any], side: int) -> int:
-        """Of the canonical document: the vector as float32 bytes whatever its stored form, ids as strings."""
+        """A digest of a row's canonical form: the vector as float32 bytes whatever its stored form, ids as strings."""
         if name not in self._chunks:
             return content_digest(row)
         vector = row.get(embedding_field(self._slots[side]))
@@ -188,7 +188,7 @@ class Copier:
 
 
 def _without_vectors(row: Mapping[str, Any]) -> Json:
-    """Also without those of a model that is not in use (yet)."""
+    """The row without any vector, also those of models that are not in use (yet)."""
     fields = {embedding_field(slot) for slot in SLOTS}
     return {name: value for name, value in row.items() if name not in fields}
 
@@ -211,7 +211,7 @@ COPYING, DONE = "copying", "done"
 
 
 class CopyProgress:
-    """One document of the target's `meta`."""
+    """How far a copy has come, in one document of the target's `meta`."""
 
     def __init__(self, target: Database, source_name: str) -> None:
         self._meta = target["meta"]
@@ -233,11 +233,11 @@ class CopyProgress:
         self._write({**begun, "reached": self._entries()})
 
     def reached(self, collection: str) -> Place | None:
-        """None: nothing is copied yet."""
+        """The last place that was copied; None where nothing of the collection is."""
         return self._reached.get(collection)
 
     def note(self, collection: str, place: Place) -> None:
-        """All rows up to this place are written."""
+        """Note that all rows up to this place are written."""
         self._reached[collection] = place
         self._write({"reached": self._entries()})
 

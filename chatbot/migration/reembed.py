@@ -82,7 +82,7 @@ class Reembedding:
         self._last: dict[str, list[Any]] = {}
 
     def total(self) -> int:
-        """Passages there are."""
+        """The number of passages."""
         return sum(collection.count({}) for collection in self._collections)
 
     def run(self, report: Report) -> StoredEmbedder:
@@ -121,7 +121,7 @@ class Reembedding:
         return new
 
     def _fill_until_complete(self, new: StoredEmbedder, report: Report) -> None:
-        """Until every passage has the new vector, also those that were written meanwhile."""
+        """Compute vectors until every passage has the new one, also those that were written meanwhile."""
         position = self._changes.position()
         self._fill_all(new.slot, report)
         while True:
@@ -239,7 +239,7 @@ class ReembedState:
         self._update({"$set": {"phase": phase}})
 
     def step(self) -> None:
-        """Before each write.
+        """Say that this run goes on; called before each write.
 
         Raises:
             DatabaseError: another run has taken over.
@@ -259,13 +259,13 @@ class NoSlotIndexes:
     """Search runs in process: there is nothing to build beforehand."""
 
     def build(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
-        """Nothing."""
+        """Nothing: there are no indexes."""
 
     def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
-        """Nothing."""
+        """Nothing: there are no indexes."""
 
     def drop(self, old: StoredEmbedder, new: StoredEmbedder) -> None:
-        """Nothing."""
+        """Nothing: there are no indexes."""
 
 
 class AtlasSlotIndexes:
@@ -277,7 +277,7 @@ class AtlasSlotIndexes:
         self._polling = polling
 
     def build(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
-        """With the old slot in it as long as that serves."""
+        """Make the indexes for the new vectors; they keep the old ones as long as these serve."""
         self._ensure({one.slot: one.dimensions for one in (old, new) if one is not None})
 
     def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
@@ -296,7 +296,7 @@ class AtlasSlotIndexes:
             self._polling.sleep(self._polling.interval)
 
     def drop(self, old: StoredEmbedder, new: StoredEmbedder) -> None:
-        """Nothing goes but the field of the old slot."""
+        """Take the old vectors out of the indexes; the indexes stay."""
         self._ensure({new.slot: new.dimensions}, dropped=[old.slot])
 
     def _ensure(self, dimensions: Mapping[str, int], dropped: Sequence[str] = ()) -> None:

@@ -52,12 +52,12 @@ MIGRATIONS = (Migration(2, "the stored embedder names its slot", name_the_slot),
 
 
 def newest(migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
-    """The version this program writes."""
+    """The schema version that this program writes."""
     return migrations[-1].version
 
 
 def stored_version(database: Database) -> int:
-    """FIRST_VERSION where none is noted."""
+    """The schema version of a database; FIRST_VERSION where none was noted."""
     found = database["meta"].find_one({"_id": "schema"})
     return int(found["version"]) if found else FIRST_VERSION
 
@@ -68,7 +68,7 @@ def set_version(database: Database, version: int) -> None:
 
 
 def require_known(database: Database, migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
-    """The stored version.
+    """The schema version of a database, if this program knows it.
 
     Raises:
         SettingsError: a newer program wrote it.
@@ -142,7 +142,7 @@ class Mender:
         self._found = Mended()
 
     def total(self) -> int:
-        """Rows to look at."""
+        """The number of rows to look at."""
         return sum(collection.count({}) for collection in self._collections)
 
     def run(self, report: Report) -> Mended:
@@ -165,7 +165,7 @@ class Mender:
         return self._found
 
     def _mended(self, row: Mapping[str, Any]) -> Json:
-        """What to set in the row."""
+        """The fields of a row that have to be set, with their values; empty where it is well."""
         fields: Json = {name: NO_VALUE for name in self._fields if row.get(name) is None}
         self._found.valueless += bool(fields)
         year = filter_value("year", row.get("year"))

@@ -46,7 +46,7 @@ class JsonValue:
 
     @property
     def meant(self) -> bool:
-        """Not a reference such as [1], nor the brackets of "- [ ] to do"."""
+        """Whether this is a value, and not a reference such as [1] nor the brackets of "- [ ] to do"."""
         return self.alone or not self.start or isinstance(self.value, dict)
 
 
@@ -57,7 +57,7 @@ def first_of(fields: Mapping[str, object], names: Sequence[str]) -> object:
 
 
 def normalise_names(fields: Mapping[str, object]) -> dict[str, object]:
-    """In lower case and without what parts words, as "Sub-queries" may be written in many ways."""
+    """The fields by their names in lower case and in one word, as "Sub-queries" may be written in many ways."""
     return {re.sub(r"[\s_-]+", "", name.casefold()): field for name, field in fields.items()}
 
 
@@ -103,7 +103,7 @@ def _read(text: str, start: int) -> tuple[object, int]:
 
 
 class _UnreadableError(ValueError):
-    """Here stands no value."""
+    """No JSON value begins here."""
 
 
 class _CutError(_UnreadableError):
@@ -111,7 +111,7 @@ class _CutError(_UnreadableError):
 
 
 class _Reader:
-    """Of dicts, lists, texts, numbers, booleans and None, from ``place`` on."""
+    """Reads dicts, lists, texts, numbers, booleans and None, from ``place`` on."""
 
     def __init__(self, text: str, place: int) -> None:
         self._text = text

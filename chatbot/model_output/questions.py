@@ -81,7 +81,7 @@ def marked_lines(text: str, longest: int) -> Iterator[ListLine]:
 
 
 def questions_on_lines(text: str, longest: int) -> list[str]:
-    """Where every line is a question of one sentence, apart from lines that announce them with a colon."""
+    """The lines, where every one is a question of one sentence; lines that announce them with a colon do not count."""
     lines = [line.strip(" \t*_`\"”'") for line in text.splitlines()[:LINES] if line.strip()]
     lines = [line for line in lines if not line.endswith((":", "："))]
     if not all(line.endswith(_QUESTION) and len(line) <= longest and not _SENTENCE_END.search(line) for line in lines):
@@ -90,7 +90,7 @@ def questions_on_lines(text: str, longest: int) -> list[str]:
 
 
 def one_line(text: str, longest: int) -> str:
-    """At most ``longest`` characters, printable, without list marks, quotes around it and bold type; maybe ""."""
+    """A text cut to ``longest`` characters, printable, without list marks, quotes around it and bold type; maybe ""."""
     text = _plain(text[: 4 * longest])
     if len(text) > longest:
         text = text[: longest + 1].rsplit(" ", 1)[0][:longest]
@@ -133,7 +133,9 @@ def _on_lines(text: str) -> list[str]:
 
 
 def _listed(value: object) -> list[str] | None:
-    """Of a list; of an object under one of `SEVERAL`, or in its only list, or one by one ({"q1": ..., "q2": ...})."""
+    """The texts of a list; of an object under one of `SEVERAL`, or in its only list, or one by one ({"q1": ...,
+    "q2": ...}).
+    """
     if not isinstance(value, dict):
         return _of_list(value)
     fields = normalise_names(value)

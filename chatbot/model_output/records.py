@@ -47,7 +47,9 @@ class ReportOutline:
 
 
 def read_follow_up(reply: str) -> FollowUp | None:
-    """From an object; "Enough: ..." and "Question: ..." on lines; "Yes" alone; a question alone."""
+    """The follow-up question in a reply: an object; "Enough: ..." and "Question: ..." on lines; "Yes" alone; a
+    question alone.
+    """
     text = readable(reply)
     for found in json_values(text):
         if not isinstance(found.value, Mapping):
@@ -76,7 +78,9 @@ def _follow_up(enough: object, question: object) -> FollowUp | None:
 
 
 def read_outline(reply: str, most: int) -> ReportOutline | None:
-    """From an object or a list of sections; else headings, numbered or bulleted lines are the sections."""
+    """The outline in a reply: an object or a list of sections; else headings, numbered or bulleted lines are the
+    sections.
+    """
     text = readable(reply)
     for found in json_values(text):
         if isinstance(found.value, Mapping):

@@ -73,7 +73,7 @@ def _chosen(value: object, names: Sequence[str]) -> int | None:
 
 
 def _place(text: str, names: Sequence[str]) -> int | None:
-    """Of a number, a name, or both ("2. deep"); 0 = out of range, None = something else stands there."""
+    """The place that a text names, by a number, a name, or both ("2. deep"); 0 = out of range, None = it names none."""
     bare = text.strip(" \t\r\n\"'`“”‘’*_.:()[]#").casefold()
     if bare.isdecimal():
         return int(bare) if len(bare) <= 4 and 1 <= int(bare) <= len(names) else 0
@@ -91,7 +91,9 @@ def _mentioned(text: str, names: Sequence[str]) -> set[int]:
 
 
 def read_yes_no(reply: str) -> bool | None:
-    """By the first word, whatever its case and the markup around it; also JSON's true, alone or in an object."""
+    """Yes or no by a reply's first word, whatever its case and markup; also JSON's true, alone or in an object. None
+    = neither.
+    """
     text = readable(reply)
     if match := _FIRST.match(text):
         return _TRUE[match[1].casefold()]
@@ -104,7 +106,7 @@ def read_yes_no(reply: str) -> bool | None:
 
 
 def is_yes(value: object) -> bool | None:
-    """Of a boolean, or of a text that says nothing else."""
+    """Yes or no by a boolean, or a text that says nothing else; None = neither."""
     if isinstance(value, str) and (match := _WHOLE.fullmatch(value)):
         return _TRUE[match[1].casefold()]
     return value if isinstance(value, bool) else None
@@ -139,7 +141,7 @@ def _in_prose(text: str, count: int) -> list[int]:
 
 
 def _spans(text: str, count: int) -> list[int]:
-    """With a span such as "3-5" filled up; what is out of range stays out of range."""
+    """The numbers in a text, spans such as "3-5" filled up; what is out of range stays out of range."""
     found: list[int] = []
     for first, last in _SPAN.findall(text):
         found += range(int(first), min(int(last), count) + 1) if last else [int(first)]
@@ -163,7 +165,7 @@ def _listed(value: object, depth: int = 3) -> list[int] | None:
 
 
 def _number(value: object) -> int | None:
-    """Also of "Document 3" and of {"passage": 3, "reason": ...}."""
+    """The number that a value names, also of "Document 3" and of {"passage": 3, "reason": ...}; None = none."""
     if isinstance(value, Mapping):
         value = first_of(value, _NUMBER_KEYS)
     if isinstance(value, str) and len(value) <= 40 and (match := _NAMED.fullmatch(value)):

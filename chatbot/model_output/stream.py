@@ -39,7 +39,9 @@ class Reply:
         self._counted: Usage | None = None
 
     def hear(self, delta: Delta) -> str:
-        """What of ``delta`` can be sent and stored; half a character waits for the next, which may complete it."""
+        """The part of ``delta`` that can be sent and stored; half a character waits for the next, which may complete
+        it.
+        """
         text, self._half = _writable(self._half + delta.text)
         if text:
             self._pieces.append(text)
@@ -48,12 +50,12 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """Thoughts too."""
+        """All that was written so far, thoughts included."""
         return "".join(self._pieces)
 
     @property
     def usage(self) -> Usage:
-        """As the server counted it; an estimate where it does not, or was stopped before it said so."""
+        """Tokens as the server counted them; an estimate where it does not, or was stopped before it said so."""
         if self._counted is not None:
             return self._counted
         asked = sum(estimate_tokens(message.content) for message in self._prompt.messages)
@@ -161,7 +163,7 @@ class ThoughtFilter:
         return "" if self._thinking else self._shown(held)
 
     def _shown(self, text: str) -> str:
-        """Nothing blank after thoughts."""
+        """The text, without white space before the first word that is shown."""
         text = text if self._begun else text.lstrip()
         self._begun = self._begun or bool(text)
         return text

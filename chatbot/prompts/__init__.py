@@ -54,7 +54,7 @@ def sealed(messages: Iterable[Message]) -> tuple[Message, ...]:
 
 
 def unmarked(text: str) -> str:
-    """What of a prompt is the same in every process: what it is remembered by."""
+    """A prompt without what differs from process to process, as answers to it are cached."""
     return text.replace(_MARK, "")
 
 
@@ -97,7 +97,7 @@ def inert(text: str, tag: str = "passage") -> str:
 
 
 def on_one_line(text: str, tag: str = "passage") -> str:
-    """The same on one line: a name with a line break could bring lines of its own."""
+    """`inert` on one line: a name with a line break could bring lines of its own."""
     return inert(" ".join(text.split()), tag)
 
 

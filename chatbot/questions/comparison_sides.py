@@ -105,7 +105,7 @@ def sides(text: str, scope: Scope, catalog: Catalog, most: int = MOST) -> Sides:
 
 
 def _asked_for(text: str, query: str) -> str:
-    """What is searched for; "" where no word says it beside those that compare, and no figure of a year."""
+    """The text to search for in each side; "" where the question only compares, and names no figure of a year."""
     terms, idle = analyzer("english").terms, " ".join(words("comparison_words"))
     left = {term for term in terms(query) if term.isalpha()}
     thing = implied(text)
@@ -200,7 +200,7 @@ def _sorted(values: Iterable[Value]) -> list[Value]:
 
 
 def _named_countries(text: str, mentions: Mentions, scope: Scope, catalog: Catalog) -> list[Value]:
-    """Those that are compared; a single one only where the question is about it."""
+    """The countries that are compared; a single one only where the question is about it."""
     condition = scope.get(COUNTRY)
     for named in (compared_countries(text, mentions), mentions.about):
         values = [v for v in values_of(named, catalog) if condition is None or condition.matches(v)]

@@ -190,7 +190,7 @@ def plain_question(held: str) -> str:
 
 
 def topic(held: str) -> str:
-    """Without its marks and the words that only lead to them."""
+    """The text without its marks and the words that only lead to its topic."""
     return tidy(_REPORT.sub("", _BARE.sub(" ", held).replace(PEOPLE, " ")))
 
 

@@ -230,7 +230,9 @@ def _listed_figures(covered: str) -> _List | None:
 
 
 def _listed_nouns(covered: str) -> _List | None:
-    """From three things on, each a noun or two: of two things "and" as often makes one ("law and order")."""
+    """A list of three things or more, each a noun or two; None of fewer: two with "and" are often one ("law and
+    order").
+    """
     match = _NOUNS.search(covered)
     if match is None or _ONE_THING.search(match["items"]):
         return None

@@ -18,7 +18,7 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
 class RuleWords:
-    """One file of a package: tables of ``patterns`` and ``words``, and others."""
+    """The words and patterns of one TOML file of a package."""
 
     def __init__(self, package: str, name: str) -> None:
         text = files(package).joinpath(name).read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ class RuleWords:
         return frozenset(self.tables["words"][name].split())
 
     def _made(self, name: str) -> str:
-        """As a group; a mark as it is, it may stand in brackets."""
+        """A pattern as a group; of a mark only itself, as it may stand in brackets."""
         text = self._filled(" ".join(_BAR.sub("|", self.tables["patterns"][name].strip()).split()))
         return text if len(text) == 1 else f"(?:{text})"
 

@@ -198,7 +198,8 @@ def is_of_figure(query: str) -> bool:
 
 
 def is_of_country(query: str, about: Sequence[NamedCountry], meaning: Words) -> bool:
-    """Whether it says what it asks, and takes nothing but whose it is: "How long is its coast?".
+    """Whether the question is complete but for whose it asks: "How long is its coast?". ``about``: the countries
+    before; of one alone "their" may as well be of the parties or farmers asked about.
 
     ``about``: the countries before; of one alone "their" may as well be of the parties or farmers asked about.
     """

@@ -222,7 +222,9 @@ class FollowUps:
         return len(words) <= (0 if complete else FEW) or all(word.lower() in _OF_A_TOPIC for word in words)
 
     def _is_of_oneself(self, query: str) -> bool:
-        """Whether it asks nothing of reports on countries: "How do I bake bread?"; of manuals it may be a follow-up."""
+        """Whether it asks nothing of reports on countries: "How do I bake bread?"; about manuals that may be a
+        follow-up.
+        """
         is_asked = _OF_ONESELF.search(query) is not None and not POINTS_BACK.search(query)
         return is_asked and bool(self._catalog.values(COUNTRY))
 
@@ -284,7 +286,7 @@ class FollowUps:
         return [word for word in words if word.lower() not in _IDLE_WORDS and self._analyzer.terms(word)]
 
     def _new_words(self, text: str) -> list[str]:
-        """Those that ask for something else than was asked before."""
+        """The words that ask for something else than was asked before."""
         return [word for word in self._words(text) if word.lower() not in _SAME_AGAIN]
 
 

@@ -102,11 +102,11 @@ class Mentions:
 
     @property
     def every_year(self) -> list[NamedYears]:
-        """Of reports and of figures, in text order."""
+        """The years of reports and of figures, in text order."""
         return sorted([*self.years, *self.figure_years], key=lambda years: years.start)
 
     def of_reports(self) -> Mentions:
-        """With every year for one of reports: where they are what is asked for."""
+        """The mentions with every year taken for one of reports."""
         return replace(self, years=tuple(self.every_year), figure_years=())
 
 
@@ -178,7 +178,7 @@ def _by_key(countries: tuple[Value, ...]) -> _Known:
 
 
 def roles(text: str, named: Sequence[NamedCountry]) -> list[Role]:
-    """For each country in text order what it does in the question."""
+    """What each country does in the question, in text order."""
     decided: list[Role] = []
     for first, last in _lists(text, named):
         role = _role(text, named[first], named)
@@ -191,7 +191,7 @@ def roles(text: str, named: Sequence[NamedCountry]) -> list[Role]:
 
 
 def subjects(text: str, named: Sequence[NamedCountry], found: Sequence[Role]) -> list[bool]:
-    """For each country in text order, with its role: whether the question is about it."""
+    """Of each country, in text order with its role, whether the question is about it."""
     sentence = [_sentence(text, country)[0] for country in named]
     plain = {start for start, role in zip(sentence, found, strict=True) if role is Role.SUBJECT}
     most = max(found, default=Role.PASSING)
@@ -238,7 +238,7 @@ def _is_plain(text: str, country: NamedCountry, sentence: str, clause: str) -> b
 
 
 def _role_beside(text: str, country: NamedCountry, before: str, clause: str) -> Role:
-    """Of a name behind "from", "with" and the like."""
+    """The role of a country behind "from", "with" and the like."""
     if _SOMETHING_ELSE.search(before) or _THAT_OF.match(text[country.end : country.end + LONGEST_WORD]):
         return Role.PASSING
     is_traffic = _TRAFFIC.search(clause) and not _WHICH_COUNTRIES.match(before)
@@ -289,7 +289,7 @@ def _is_heading(sentence: str, begin: int, country: NamedCountry, named: Sequenc
 
 
 def _sentence(text: str, country: NamedCountry) -> tuple[int, int]:
-    """Where the country's sentence begins and ends."""
+    """The places where the country's sentence begins and ends."""
     start, end = 0, len(text)
     for border_start, border_end in _sentence_ends(text):
         if border_end <= country.start:

@@ -40,7 +40,9 @@ class RelativeYears:
     beside: bool = True
 
     def among(self, editions: Sequence[int], reference: int | None) -> NamedYears | None:
-        """None where there is no such edition, or nothing to count from."""
+        """The years meant, counted among ``editions``; None where there is no such edition, or nothing to count
+        from.
+        """
         if not self.of_report:
             return None if reference is None else self._named([reference + self.step])
         known = sorted(editions)
@@ -56,7 +58,7 @@ class RelativeYears:
 
 
 def relative_years(text: str, editions: Sequence[int]) -> list[NamedYears]:
-    """In text order, each counted from the last year of its kind before it in the text, if there is one."""
+    """The relative years of a text in its order, each counted from the last year of its kind before it."""
     named, found = find_years(text), list[NamedYears]()
     for one in find_relative_years(text):
         before = [years.gte for years in named if years.start < one.end and years.of_report == one.of_report]
@@ -66,7 +68,7 @@ def relative_years(text: str, editions: Sequence[int]) -> list[NamedYears]:
 
 
 def find_relative_years(text: str) -> list[RelativeYears]:
-    """In text order."""
+    """The years that the text names relative to others ("last year"), in text order; at most `MOST` of a kind."""
     found = [*map(_of_editions, islice(_EDITIONS.finditer(text), MOST))]
     found += map(_of_figures, islice(_FIGURES.finditer(text), MOST))
     return sorted(found, key=lambda one: one.start)

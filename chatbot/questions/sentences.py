@@ -165,7 +165,7 @@ def _after(question: str, known: _Known, catalog: Catalog) -> _Known:
 
 
 def _filled(question: str, known: _Known) -> str:
-    """With the names of the countries before it where it speaks of them; else as it is."""
+    """The question with the names of the countries before it, where it refers to them."""
     filled = _ITS.sub(lambda _: possessive(known.places), question, count=1)
     if not known.has_several:
         filled = _THEIR.sub(lambda _: possessive(known.places), filled, count=1)

@@ -53,7 +53,7 @@ def _shortest(beside: str) -> int:
 
 
 def _is_near(sound: str, name: str) -> bool:
-    """Whether one letter more, less or other, which a short name cannot spare, is all that differs."""
+    """Whether the two differ by no more than one letter added, dropped or changed, which a short name cannot spare."""
     if min(len(sound), len(name)) > SHORTEST:
         return True
     return len(sound) == len(name) and (

@@ -33,12 +33,12 @@ def name_in_words(text: str, country: NamedCountry, *, usual: bool = False) -> s
 
 
 def possessive(name: str) -> str:
-    """As the one that something belongs to: Kenya's, the Philippines'."""
+    """A name's possessive form: Kenya's, the Philippines'."""
     return f"{name}'" if name.startswith("the ") and name.endswith("s") else f"{name}'s"
 
 
 def list_in_words(names: Iterable[str], last: str = "and") -> str:
-    """Each name once: "Kenya, Mali and Peru"."""
+    """The names, each once, as words: "Kenya, Mali and Peru"."""
     names = list(dict.fromkeys(names))
     return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
@@ -52,7 +52,7 @@ def add_name(question: str, name: str) -> str:
 
 
 def placed(name: str) -> str:
-    """With the word that says where or when, if it has none: "in Kenya", "since 2021"."""
+    """A name with the word that says where or when, if it has none: "in Kenya", "since 2021"."""
     return name if _PLACED.match(name) else f"in {name}"
 
 
@@ -62,7 +62,7 @@ def edition_in_words(years: Sequence[str]) -> str:
 
 
 def years_in_words(text: str, years: NamedYears) -> str:
-    """As they are written, or as a number where that is "the latest report"."""
+    """The years as they are written, or as a number where that is "the latest report"."""
     written = text[years.start : years.end]
     return written if written[-1:].isdigit() else years.text
 
@@ -81,7 +81,7 @@ def tidy(text: str) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """With a capital, and the sign that ends a question or a command."""
+    """The text with a capital, and with the sign that ends a question or a command."""
     text = tidy(text).rstrip(" ?.!")
     if text.endswith(")") and "?" in text:
         return f"{text[:1].upper()}{text[1:]}"
@@ -108,7 +108,7 @@ def ask_of_one(held: str) -> str:
 
 
 def singular(verb: str) -> str:
-    """Of a verb for several the form for one; another one as it is."""
+    """The singular form of a verb; one that is singular stays as it is."""
     return _like(verb, SINGULAR)
 
 

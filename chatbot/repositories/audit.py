@@ -35,7 +35,7 @@ class AuditLog:
         self._rows.insert_one({"_id": id, "at": _ago(0), "actor": actor, "action": action, "target": target})
 
     def latest(self, limit: int) -> Iterator[AuditEntry]:
-        """The newest first."""
+        """The newest entries, the newest first."""
         for row in self._rows.find(sort=[("_id", -1)], limit=limit):
             yield AuditEntry(row["at"], row["actor"], row["action"], row["target"])
 

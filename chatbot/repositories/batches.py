@@ -47,7 +47,7 @@ class BatchRepository:
         return self.get(batch, caller.owner)
 
     def get(self, batch_id: str, owner: str) -> Batch:
-        """Raises NotFoundError."""
+        """A batch of this owner. Raises NotFoundError."""
         row = self._batches.find_one({"_id": batch_id, "owner": own_or_nobodys(owner)})
         if row is None:
             raise NotFoundError("There is no such batch.")
@@ -59,7 +59,7 @@ class BatchRepository:
         return list(map(self._batch, found))
 
     def questions(self, batch_id: str) -> Iterator[BatchQuestion]:
-        """In their order."""
+        """The questions of a batch, in the order they were sent in."""
         return map(_question, self._items.find({"batch_id": batch_id}, sort=[("_id", 1)]))
 
     def cancel(self, batch_id: str, owner: str) -> Batch:
@@ -117,14 +117,14 @@ class BatchRepository:
     def finish(
         self, question: BatchQuestion, state: str, *, answer: Json | None = None, error: Json | None = None
     ) -> None:
-        """Its outcome; without effect where it is somebody else's by now."""
+        """Store a question's outcome, unless another worker has taken the question over."""
         mine = {"_id": question.id, "worker": question.worker, "state": "running"}
         said = {"answer": json.dumps(answer, ensure_ascii=False) if answer else ""}
         said["error"] = json.dumps(error, ensure_ascii=False) if error else ""
         self._items.update_one(mine, {"$set": {"state": state, "worker": "", "until": 0.0, **said}})
 
     def put_back(self, question: BatchQuestion, *, detail: str = "", seconds: float = 0.0) -> None:
-        """For another time: its batch goes on in so many seconds."""
+        """Put a question off: its batch goes on in so many seconds."""
         mine = {"_id": question.id, "worker": question.worker, "state": "running"}
         self._items.update_one(
             mine, {"$set": {"state": "queued", "worker": "", "until": 0.0, "tries": question.tries - 1}}
@@ -158,6 +158,8 @@ def _question(row: Json) -> BatchQuestion:
 
 
 def _caller_json(caller: Caller) -> Json:
-    """Of its key the id alone: it may be revoked, or changed, before a question's turn comes."""
+    """A caller as a batch keeps them: of the key its id alone, as it may be revoked or changed before a question's
+    turn.
+    """
     known = {name: getattr(caller, name) for name in ("role", "owner", "account", "daily_tokens")}
     return {**known, "key": caller.key.id if caller.key else ""}

@@ -37,7 +37,7 @@ LONGEST_TITLE = 80
 
 
 def title_of(text: str) -> str:
-    """On one line, cut."""
+    """A title out of a text: on one line, of at most `LONGEST_TITLE` characters."""
     return " ".join(text.split())[:LONGEST_TITLE]
 
 
@@ -47,7 +47,7 @@ def visible(conversation_id: str, owner: str) -> Json:
 
 
 def own_or_nobodys(owner: str) -> Json:
-    """As a condition on the field `owner`: this one's, or nobody's, of which knowing the id is enough."""
+    """The condition on the field `owner`: this owner's, or nobody's, of which knowing the id is enough."""
     return {"$in": [None, *sorted({"", owner})]}  # None: rows from before there were owners
 
 
@@ -57,7 +57,7 @@ State = Literal["", "running", "stopped", "failed"]
 
 
 def question_id(message_id: str) -> str:
-    """Of the question that a begun answer is to."""
+    """The id of the question that an answer was begun to."""
     return f"{message_id}-question"
 
 
@@ -83,7 +83,7 @@ class ConversationRepository:
         self._events.create_index("conversation_id")
 
     def exists(self, conversation_id: str, owner: str = "") -> bool:
-        """Whether it was begun."""
+        """Whether this owner has such a conversation."""
         return self._conversations.find_one(visible(conversation_id, owner), {"_id": 1}) is not None
 
     def messages(self, conversation_id: str, owner: str = "", before: str | None = None) -> list[Message]:

@@ -48,7 +48,7 @@ class CorpusChanges:
         self._log = log
 
     def corpus_id(self) -> str:
-        """Made at first use, then kept."""
+        """The id of this database's corpus, made when it is first asked for."""
         self._meta.update_one({"_id": "corpus_id"}, {"$setOnInsert": {"value": uuid.uuid4().hex}}, upsert=True)
         found = self._meta.find_one({"_id": "corpus_id"})
         assert found is not None
@@ -124,7 +124,7 @@ class CorpusFacts:
         self._meta.create_expiry_index()
 
     def embedder(self) -> StoredEmbedder | None:
-        """None before the first write. Read once for each request (`held`)."""
+        """The embedder that the vectors are of, None before the first write. Read once for each request (`held`)."""
         found = _looked_at(self._database).get(EMBEDDER)
         if found is None:
             return None
@@ -174,13 +174,13 @@ class CorpusFacts:
 
 
 class CalibrationRepository:
-    """Small documents in the collection `meta`."""
+    """What `calibrate` has measured, one document for each embedding model in the collection `meta`."""
 
     def __init__(self, database: Database) -> None:
         self._meta = database["meta"]
 
     def get(self, model_id: str) -> Calibration | None:
-        """What was measured on this database."""
+        """What was measured with this embedding model on this database; None where nothing was."""
         found = self._meta.find_one({"_id": _id(model_id)})
         if found is None:
             return None
@@ -188,7 +188,7 @@ class CalibrationRepository:
         return Calibration(**{**fields, "errors": tuple(ErrorRates(**rates) for rates in found["errors"])})
 
     def put(self, calibration: Calibration) -> None:
-        """Replaces what was measured before."""
+        """Store what was measured, in place of an earlier measurement with the same model."""
         stored = {**asdict(calibration), "errors": [asdict(rates) for rates in calibration.errors]}
         self._meta.replace_many([{"_id": _id(calibration.model_id), **stored}])
 

@@ -44,7 +44,7 @@ class Counters:
             self._increase(_today(account), tokens, until=time.time() + 2 * DAY)
 
     def tokens_today(self, account: str) -> int:
-        """Counted today (UTC)."""
+        """An account's tokens today (UTC)."""
         row = self._rows.find_one({"_id": _today(account)})
         return int(row["count"]) if row else 0
 

@@ -51,7 +51,7 @@ class DocumentRepository:
         return list(self._index().inside(scope or Scope()))
 
     def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
-        """Those that have this in their title or source, in any case; "" = all. Not to be changed."""
+        """The reports with this in their title or source, in any case; "" = all. The list must not be changed."""
         return self._index().named(part, scope)
 
     def _index(self) -> ReportIndex:
@@ -76,11 +76,11 @@ class DocumentRepository:
         return {found["_id"]: _from_json(found) for found in self._documents.find(filter)}
 
     def position(self) -> int:
-        """Changes whenever a report does."""
+        """The number of the last change of a report: it differs whenever one has changed."""
         return self._log.position()
 
     def get(self, document_id: str) -> DocumentRecord | None:
-        """Also one of an older system; None for an unknown id."""
+        """A report, also one of an older system; None for an unknown id."""
         found = self._documents.find_one({"_id": document_id})
         return _from_json(found) if found else self._older.records().get(document_id) if self._older else None
 
@@ -92,7 +92,7 @@ class DocumentRepository:
         self._log.record([record.id])
 
     def delete(self, document_id: str) -> bool:
-        """Whether it was registered; its passages are the store's."""
+        """Remove a report's record, not its passages; returns whether there was one."""
         deleted = self._documents.delete_many({"_id": document_id}) > 0
         self._log.record([document_id])
         return deleted
@@ -103,7 +103,7 @@ class DocumentRepository:
         return dict(self._index().unsettled)
 
     def unready(self) -> list[DocumentRecord]:
-        """Those of any other status than ready."""
+        """The reports of any status but ready."""
         index = self._index()
         records = (index.records[id] for id in index.unsettled)
         return [record for record in records if record.status != "ready"]
@@ -166,7 +166,7 @@ class OlderReports:
         self._records: Records = {}
 
     def records(self) -> Records:
-        """By id; empty where every row belongs to a registered report."""
+        """The reports by id; empty where every row belongs to a registered report."""
         position, markers = self._changes.position(), once(self._database, "markers", self._read_markers)
         with self._lock:
             if (position, markers) != (self._position, self._markers):

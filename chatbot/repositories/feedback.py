@@ -30,7 +30,7 @@ class Asked:
     chunk_ids: tuple[str, ...]
 
     def values(self, field: str) -> list[Value]:
-        """What of a filter field was chosen; none where it is a range."""
+        """The values chosen for a filter field; none where it is a range."""
         chosen = self.filters.get(field)
         return [] if chosen is None or isinstance(chosen, dict) else chosen if isinstance(chosen, list) else [chosen]
 
@@ -45,7 +45,7 @@ class Feedback:
     asked: Asked
 
     def to_json(self) -> Json:
-        """What the page shows of it."""
+        """The feedback as the page shows it."""
         return {"rating": self.rating, "reason": self.reason or None, "comment": self.comment}
 
 
@@ -85,7 +85,7 @@ class FeedbackRepository:
         self._feedback.delete_many({"_id": message_id})
 
     def of(self, message_ids: Sequence[str]) -> dict[str, Feedback]:
-        """By answer, where there is one."""
+        """The feedback on these answers, by message id; an answer without any is left out."""
         rows = self._feedback.find({"_id": {"$in": list(message_ids)}}) if message_ids else []
         return {row["_id"]: _feedback(row) for row in rows}
 

@@ -46,7 +46,7 @@ class FileRepository:
         return file_id
 
     def total_bytes(self, owner: str | None = None) -> int:
-        """Of this owner's files, None = of all; those of version 0.4 and before count by their pieces."""
+        """The size of this owner's files, None = of all; those of version 0.4 and before count by their pieces."""
         found = self._files.find({} if owner is None else {"owner": owner})
         return sum(int(row.get("bytes", row["pieces"] * PIECE_BYTES)) for row in found)
 

@@ -45,7 +45,7 @@ class ForeignChanges:
             raise
 
     def follow(self, stop: threading.Event) -> None:
-        """Until ``stop`` is set, or where there is nothing to follow."""
+        """Follow the changes until ``stop`` is set; ends at once where there is nothing to follow."""
         pause, said, lost = 0.0, "", False
         while not stop.wait(pause):
             pause = IDLE_SECONDS

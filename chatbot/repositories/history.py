@@ -28,7 +28,7 @@ class ConversationRecord:
 
     @classmethod
     def of(cls, row: Json) -> ConversationRecord:
-        """From its row; those from before there were titles have none."""
+        """Read it from its row; rows from before there were titles have none."""
         created, updated = row.get("created_at", ""), row.get("updated_at", "")
         return cls(row["_id"], row.get("title", ""), created, updated, row.get("share", ""))
 
@@ -68,7 +68,7 @@ class HistoryRepository:
                 yield ConversationRecord.of(row)
 
     def get(self, conversation_id: str, owner: str) -> ConversationRecord:
-        """Raises NotFoundError."""
+        """A conversation of this owner. Raises NotFoundError."""
         return self._found(self._conversations.find_one(visible(conversation_id, owner)))
 
     def shared(self, token: str) -> ConversationRecord:
@@ -94,18 +94,18 @@ class HistoryRepository:
         return rows[:limit][::-1] if more else rows[::-1], more
 
     def message(self, message_id: str) -> Json:
-        """The row of one. Raises NotFoundError."""
+        """The row of a message. Raises NotFoundError."""
         row = self._messages.find_one({"_id": message_id})
         if row is None:
             raise NotFoundError("There is no such message any more.")
         return row
 
     def rename(self, conversation_id: str, owner: str, title: str) -> ConversationRecord:
-        """Raises NotFoundError."""
+        """Give a conversation another title. Raises NotFoundError."""
         return self._changed(visible(conversation_id, owner), {"$set": {"title": title_of(title)}})
 
     def delete(self, conversation_id: str, owner: str) -> None:
-        """It is nowhere from now on, and can be taken back for a while. Raises NotFoundError."""
+        """Delete a conversation: it is nowhere from now on, and can be taken back for a while. Raises NotFoundError."""
         self._changed(visible(conversation_id, owner), {"$set": {"deleted_at": now()}})
 
     def restore(self, conversation_id: str, owner: str) -> ConversationRecord:
@@ -114,14 +114,14 @@ class HistoryRepository:
         return self._changed(wanted, {"$unset": {"deleted_at": ""}})
 
     def share(self, conversation_id: str, owner: str) -> ConversationRecord:
-        """With a link, which stays the same until it is revoked. Raises NotFoundError."""
+        """Give a conversation a link, which stays the same until it is revoked. Raises NotFoundError."""
         record = self.get(conversation_id, owner)
         if record.share:
             return record
         return self._changed(visible(record.id, owner), {"$set": {"share": secrets.token_urlsafe(TOKEN_BYTES)}})
 
     def revoke(self, conversation_id: str, owner: str) -> None:
-        """Its link leads nowhere any more. Raises NotFoundError."""
+        """Revoke a conversation's link. Raises NotFoundError."""
         self._changed(visible(conversation_id, owner), {"$unset": {"share": ""}})
 
     def _changed(self, wanted: Json, update: Json) -> ConversationRecord:

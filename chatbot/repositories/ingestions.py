@@ -51,7 +51,7 @@ class IngestionRepository:
         return Ingestion(job, created_at, rows)
 
     def get(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
-        """Raises NotFoundError."""
+        """A job of this uploader, None = anybody's. Raises NotFoundError."""
         whose = {} if uploader is None else {"owner": own_or_nobodys(uploader)}
         job = self._jobs.find_one({"_id": ingestion_id, **whose})
         if job is None:

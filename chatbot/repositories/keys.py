@@ -63,7 +63,7 @@ class KeyRepository:
         return _from_json(row), secret
 
     def all(self) -> list[ApiKey]:
-        """The oldest first, revoked ones too."""
+        """All keys, revoked ones too, the oldest first."""
         return [_from_json(row) for row in self._keys.find({"role": {"$exists": True}}, sort=[("created_at", 1)])]
 
     def get(self, key_id: str) -> ApiKey | None:
@@ -83,14 +83,14 @@ class KeyRepository:
         return _from_json(row)
 
     def revoke(self, key_id: str) -> ApiKey:
-        """From now on it opens nothing; what was made with it stays. Raises NotFoundError."""
+        """Revoke a key: it opens nothing from now on; what was made with it stays. Raises NotFoundError."""
         row = self._keys.find_one_and_update({"_id": key_id, "revoked_at": ""}, {"$set": {"revoked_at": _now()}})
         if row is None:
             raise NotFoundError(f"There is no key {key_id!r}, or it is revoked already. See: keys list.")
         return _from_json(row)
 
     def signing_secret(self) -> bytes:
-        """Made at first use, then kept: all workers have the same."""
+        """The secret that cookies are signed with, the same for all workers; made when it is first asked for."""
         made = {"secret": secrets.token_hex(32)}
         self._keys.update_one({"_id": SIGNING}, {"$setOnInsert": made}, upsert=True)
         row = self._keys.find_one({"_id": SIGNING})

@@ -62,7 +62,7 @@ class ReportIndex:
         self._texts: dict[tuple[str, Scope], Texts] = {}
 
     def changed(self, changes: Mapping[str, DocumentRecord | None]) -> ReportIndex:
-        """With these reports as they are now; None = gone."""
+        """A new index with these reports as they are now; None = gone."""
         old = [self.records[id] for id in changes if id in self.records]
         new = [record for record in changes.values() if record is not None]
         after = ReportIndex(self._ids)
@@ -81,7 +81,7 @@ class ReportIndex:
         return after
 
     def inside(self, scope: Scope) -> Sequence[DocumentRecord]:
-        """By title. Not to be changed."""
+        """The reports in a scope, by title. The list is shared: it must not be changed."""
         return _kept(self._inside, scope, self._find)
 
     def holdings(self, scope: Scope) -> Holdings:
@@ -89,7 +89,7 @@ class ReportIndex:
         return _kept(self._holdings, scope, self._count) if scope else self._all
 
     def values(self, field: str) -> Sequence[Value]:
-        """Those that a report has, sorted. Not to be changed."""
+        """The values of a field that reports have, sorted. The list must not be changed."""
         if field in self._values:
             return self._values[field]
         return _sorted(value for record in self.records.values() for value in values_inside(record, field, Scope()))
@@ -114,7 +114,9 @@ class ReportIndex:
         )
 
     def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
-        """Those inside that have this in their title or source, in any case; by title. Not to be changed."""
+        """The reports in scope with this in their title or source, in any case; by title. The list must not be
+        changed.
+        """
         inside = self.inside(scope)
         return [inside[place] for place in _kept(self._named, scope, self._names).holding(part)] if part else inside
 
@@ -216,12 +218,12 @@ def seen(record: DocumentRecord, part: Part) -> dict[str, Value]:
 
 
 def is_inside(record: DocumentRecord, scope: Scope) -> bool:
-    """Whether any of its passages is."""
+    """Whether any passage of a report is in the scope."""
     return _holds(record, scope) and any(scope.matches(seen(record, part)) for part in record.parts)
 
 
 def chunks_inside(record: DocumentRecord, scope: Scope) -> int:
-    """How many of its passages are."""
+    """How many passages of a report are in the scope."""
     if not scope:
         return sum(part.chunks for part in record.several) if record.several else record.chunks
     parts = record.parts if _holds(record, scope) else ()
@@ -229,7 +231,7 @@ def chunks_inside(record: DocumentRecord, scope: Scope) -> int:
 
 
 def values_inside(record: DocumentRecord, field: str, scope: Scope) -> set[Value]:
-    """Its values of a field, of those parts that the scope admits."""
+    """A report's values of a field, of those parts that the scope admits."""
     return {found[field] for found in values_of_parts(record, scope) if found.get(field) is not None}
 
 

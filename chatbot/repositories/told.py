@@ -41,7 +41,7 @@ class Told(Generic[T]):
         return None
 
     def done(self, job_id: str) -> None:
-        """It was told."""
+        """Note that the end of this job was told."""
         self._rows.update_one({"_id": job_id}, {"$set": {"call_at": None}})
 
     def pending(self) -> bool:

@@ -28,7 +28,7 @@ class Unfinished:
 
     @classmethod
     def of(cls, row: Json) -> Unfinished:
-        """From a message's row."""
+        """Read it from a message's row."""
         beat, heard = int(row.get("beat", 0)), int(row.get("heard", 0))
         return cls(row["conversation_id"], row.get("state", ""), beat, heard, bool(row.get("stop")))
 
@@ -49,13 +49,13 @@ class UnfinishedRepository:
         return Unfinished.of(row)
 
     def keep(self, begun: Begun, first: int, events: Sequence[str]) -> None:
-        """Keep events from number ``first`` on."""
+        """Store events of an answer; the first of them has the number ``first``."""
         number = first + len(events) - 1
         row = {"_id": f"{begun.message_id}-{first}", "message_id": begun.message_id, "number": number, "first": first}
         self._events.insert_one({**row, "conversation_id": begun.conversation_id, "events": list(events)})
 
     def events(self, message_id: str, after: int) -> list[tuple[int, str]]:
-        """Those after a number that are kept, with their numbers."""
+        """The stored events after the number ``after``, each with its number."""
         rows = self._events.find({"message_id": message_id, "number": {"$gt": after}}, sort=[("number", 1)])
         numbered = [pair for row in rows for pair in enumerate(row["events"], int(row["first"]))]
         return [(number, text) for number, text in numbered if number > after]
@@ -67,7 +67,7 @@ class UnfinishedRepository:
         return {row["_id"]: Unfinished.of(row) for row in rows}
 
     def listen(self, message_id: str) -> None:
-        """Say that somebody waits for it."""
+        """Note that a client waits for the events of this answer."""
         self._messages.update_one({"_id": message_id, "state": RUNNING}, {"$inc": {"heard": 1}})
 
     def stop(self, message_id: str) -> None:

@@ -29,7 +29,7 @@ class UsageRepository:
         """What was counted while another thread wrote, or while the database took nothing."""
 
     def add(self, tokens: int) -> None:
-        """Count tokens to today, atomically."""
+        """Add to today's tokens of everybody, atomically."""
         if tokens:
             self._count({"tokens": tokens})
 
@@ -47,7 +47,9 @@ class UsageRepository:
             self._count(counters)
 
     def _count(self, counters: Mapping[str, Any]) -> None:
-        """All that has come while another thread wrote is one update: hundreds of streams may be broken off at once."""
+        """Add to today's counters. What comes while another thread writes becomes one update: hundreds of streams
+        may be broken off at once.
+        """
         with self._lock:
             self._unwritten.update(counters)
         with self._writing:
@@ -72,7 +74,7 @@ class UsageRepository:
 
 
 def seconds_to_reset(now: datetime | None = None) -> int:
-    """Until the next day begins (UTC)."""
+    """Seconds until the next day begins (UTC), at least 1."""
     now = now or datetime.now(UTC)
     midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     return max(1, round((midnight - now).total_seconds()))
@@ -89,13 +91,13 @@ _STAGE_FIELDS = tuple(part.name for part in fields(StageSums) if part.name != "s
 
 
 def increments(sums: Sums) -> dict[str, Any]:
-    """For `$inc`: what is not zero."""
+    """The sums that are not zero, as `$inc` takes them."""
     own = {"questions": sums.questions, "cost": sums.cost, "unpriced_tokens": sums.unpriced_tokens}
     return {name: value for name, value in {**own, **sums.usage.to_json()}.items() if value}
 
 
 def stage_increments(row: LedgerRow) -> dict[str, Any]:
-    """The same for one stage of an answer."""
+    """`increments` for one stage of an answer."""
     usage = row.usage
     found = StageSums(row.stage, row.runs, usage.calls, usage.tokens, usage.embedding_tokens, row.ms)
     values = {name: getattr(found, name) for name in _STAGE_FIELDS}

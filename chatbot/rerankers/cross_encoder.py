@@ -39,7 +39,7 @@ class CrossEncoderReranker:
         return max(FETCHED, 2 * top_k)
 
     def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
-        """Raises RerankerError: the model failed."""
+        """The hits by what the model says of each with the question. Raises RerankerError: the model failed."""
         if not hits:
             return Reranked(())
         try:

@@ -18,11 +18,11 @@ class NoReranker:
     asks_model = False
 
     def candidates(self, top_k: int) -> int:
-        """As many as are wanted."""
+        """Just as many hits as are wanted."""
         return top_k
 
     def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
-        """The first of them."""
+        """The first ``top_k`` hits, in their order."""
         return Reranked(tuple(hits[:top_k]))
 
 
@@ -113,12 +113,12 @@ def _cosine(one: Mapping[str, int], other: Mapping[str, int]) -> float:
 
 
 def none(**given: object) -> NoReranker:
-    """Needs nothing."""
+    """Build the reranker that changes nothing; it needs none of what builders are given."""
     return NoReranker()
 
 
 def diversity(**given: object) -> DiversityReranker:
-    """Needs nothing."""
+    """Build `DiversityReranker`; it needs none of what builders are given."""
     return DiversityReranker()
 
 

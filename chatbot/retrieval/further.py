@@ -96,7 +96,7 @@ def _says(about: str, inside: Scope, search: Search) -> bool:
 
 
 def _within(scope: Scope, field: str, value: Value) -> Scope | None:
-    """Only this value; None where the scope leaves it out."""
+    """The scope with only this value of a field; None where the scope leaves it out."""
     condition = scope.get(field)
     if condition is not None and not condition.matches(value):
         return None
@@ -104,7 +104,9 @@ def _within(scope: Scope, field: str, value: Value) -> Scope | None:
 
 
 def _is_unwieldy(heading: str) -> bool:
-    """Of many words, or one of several parts of a thing: what reads like a question is offered first."""
+    """Whether a heading has many words, or is one of several parts of a thing: what reads like a question is offered
+    first.
+    """
     return DASH in heading or len(heading.split()) > FEW_WORDS
 
 

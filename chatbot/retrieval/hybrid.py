@@ -11,16 +11,16 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import UnknownNameError
 from ..schema import Match
+from ..scores import ScoreArray
+from ..scores import standard as standard  # noqa: PLC0414  # `ordering` takes it from here
 from ..settings import Settings
 
 RANK_CONSTANT = 60
 """Of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009); MongoDB's `$rankFusion` has the same."""
 Scores = Mapping[str, float]
-_Values = NDArray[np.float64]
 
 
 class Fusion(Protocol):
@@ -96,20 +96,14 @@ FUSIONS: Mapping[str, Fusion] = {"bounded": bounded, "minmax": minmax, "rrf": rr
 
 
 def fusion_named(name: str) -> Fusion:
-    """Raises UnknownNameError, listing the valid names."""
+    """The fusion of that name. Raises UnknownNameError, which lists the valid names."""
     if name not in FUSIONS:
         raise UnknownNameError.among("FUSION", "fusion", name, FUSIONS)
     return FUSIONS[name]
 
 
-def standard(values: _Values) -> _Values:
-    """In standard deviations from their mean."""
-    deviations: _Values = (values - values.mean()) / (values.std() or 1.0)
-    return deviations
-
-
 def _over_union(
-    normalise: Callable[[_Values], _Values], near: Scores, worded: Scores, vector: Scores, vector_weight: float
+    normalise: Callable[[ScoreArray], ScoreArray], near: Scores, worded: Scores, vector: Scores, vector_weight: float
 ) -> dict[str, float]:
     """Convex combination (Bruch, Gai and Ingber, ACM TOIS 2023)."""
     union = [*{**near, **worded}]
@@ -121,7 +115,7 @@ def _over_union(
 
 
 def build(settings: Settings) -> HybridMethod:
-    """With VECTOR_WEIGHT, FUSION, RRF_K and SEARCH_CANDIDATES."""
+    """Build it from VECTOR_WEIGHT, FUSION, RRF_K and SEARCH_CANDIDATES."""
     fusion = fusion_named(settings.fusion)
     fusion = partial(rrf, constant=settings.rrf_k) if fusion is rrf else fusion
     return HybridMethod(settings.vector_weight, fusion, settings.search_candidates)

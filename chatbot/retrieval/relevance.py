@@ -60,7 +60,7 @@ class Judge:
     language: str
 
     def verdict(self, question: str, hits: Sequence[SearchHit], scope: Scope) -> Verdict:
-        """Of what was found for a question inside ``scope``, best first. Raises DependencyError."""
+        """How well the hits, best first, answer a question inside ``scope``. Raises DependencyError."""
         best, bounds = best_score(hits), self.bounds
         if not hits or best < bounds.floor:
             return "nothing"

@@ -56,7 +56,7 @@ class ScopeResolver:
         self._limit = limit
 
     def inside(self, limit: Scope) -> ScopeResolver:
-        """The same for whoever may see only what is inside."""
+        """The resolver for somebody who may see only what is inside of ``limit``."""
         return ScopeResolver(self._catalog, self._fields, self._every, limit) if limit else self
 
     def _values(self, field: str) -> Sequence[Value]:

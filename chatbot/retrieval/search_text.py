@@ -37,7 +37,8 @@ class SearchText:
 
 
 def search_text(query: str, scope: Scope, catalog: Catalog, *, language: str) -> SearchText:
-    """Without the countries and editions of the scope; where nothing would be left, the question as it is.
+    """A question without the countries and editions of its scope; as it is, where nothing would be left. ``language``:
+    of the reports.
 
     ``language``: of the reports.
     """

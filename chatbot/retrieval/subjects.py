@@ -222,7 +222,7 @@ def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
 
 
 def _named(country: str, say: Say) -> str:
-    """With its article, where the language of ``say`` has one for an English name."""
+    """A country with its article, where the language of ``say`` has one for an English name."""
     return say("the {name}", name=country) if takes_article(country) else country
 
 
@@ -257,7 +257,7 @@ def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say)
 
 
 def _absent_years(mentions: Mentions, scope: Scope, catalog: Catalog) -> list[tuple[Value | None, NamedYears]]:
-    """Of the editions asked about those without a report, each with its country, None = with any."""
+    """The editions asked about that have no report, each with its country, None = with any."""
     if not mentions.years or scope.get(YEAR) is not None or scope.get("document_name") is not None:
         return []
     base = _narrowed(scope, COUNTRY, values_of(mentions.about, catalog), catalog)
@@ -281,5 +281,5 @@ def _wanted_years(mentions: Mentions, catalog: Catalog) -> list[tuple[Value | No
 
 
 def _joined(names: Sequence[Value], last: str) -> str:
-    """As Markdown that shows them as they are."""
+    """The names joined, as Markdown that shows them as they are."""
     return list_in_words((escape_markdown(str(name)) for name in names), last)

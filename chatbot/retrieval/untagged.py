@@ -45,5 +45,5 @@ def joined(own: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope
 
 
 def _described(chunk: Chunk) -> str:
-    """What the report says of itself."""
+    """Title, name, labels and description of a passage's report, with commas between."""
     return " , ".join((chunk.title, chunk.document_name, *chunk.labels, chunk.description))

@@ -29,10 +29,10 @@ class SingleMethod:
 
 
 def bm25(settings: Settings) -> SingleMethod:
-    """Needs no setting."""
+    """Keyword search alone; no setting changes it."""
     return SingleMethod(vectors=False)
 
 
 def build(settings: Settings) -> SingleMethod:
-    """Needs no setting."""
+    """Vector search alone; no setting changes it."""
     return SingleMethod(vectors=True)

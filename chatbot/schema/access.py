@@ -35,12 +35,12 @@ class ApiKey:
 
     @property
     def owner(self) -> str:
-        """Of what is made with it."""
+        """The owner of conversations, batches and reports that are made with this key."""
         return f"key:{self.id}"
 
     @property
     def limit(self) -> Scope:
-        """What it may see."""
+        """The scope that this key may see."""
         conditions = {
             name: Range(**value) if isinstance(value, Mapping) else Values(tuple(value))
             for name, value in self.filters.items()
@@ -66,7 +66,7 @@ class Caller:
     """What it may see; empty = everything."""
 
     def may(self, need: Need) -> bool:
-        """Whether its role is enough."""
+        """Whether the caller's role is enough for something that needs ``need``."""
         return NEEDS.index(self.role) >= NEEDS.index(need)
 
     @property

@@ -29,7 +29,7 @@ class BatchQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """``detail``: what it waits for."""
+    """A batch; ``detail`` says what it waits for."""
 
     id: str
     created_at: str
@@ -40,17 +40,17 @@ class Batch:
 
     @property
     def total(self) -> int:
-        """How many questions it has."""
+        """The number of its questions."""
         return sum(self.counts.values())
 
     @property
     def ended(self) -> int:
-        """How many of them have."""
+        """The number of its questions that are answered, have failed or were cancelled."""
         return sum(self.counts.get(state, 0) for state in ENDED)
 
     @property
     def state(self) -> BatchState:
-        """Of all of it."""
+        """The state of the whole batch, from those of its questions."""
         if self.cancelled:
             return "cancelled"
         if self.ended == self.total:

@@ -19,7 +19,7 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What one side said."""
+    """One message of a conversation."""
 
     role: Role
     content: str
@@ -68,7 +68,7 @@ class Question:
 
     @property
     def search_text(self) -> str:
-        """What is searched for; prompts have the person's own words instead."""
+        """The text that is searched for; prompts have the person's own words instead."""
         return self.standalone or self.query
 
 
@@ -140,7 +140,7 @@ class Mark:
     detail: str
 
     def moved(self, by: int) -> Mark:
-        """The same where so many characters stand before the text."""
+        """The mark for a text that has so many characters put in front."""
         return replace(self, start=self.start + by, end=self.end + by)
 
 
@@ -263,7 +263,7 @@ Stopper = Literal["", "calls", "tokens", "seconds", "model"]
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How an answer came about."""
+    """How an answer came about: the search, the steps with their times and usage, what ended it early."""
 
     mode: str
     retrieval_method: str
@@ -288,12 +288,12 @@ class Trace:
 
     @property
     def usage(self) -> Usage:
-        """Of all steps."""
+        """Calls and tokens of all steps."""
         return Usage.total(step.usage for step in self.steps)
 
     @property
     def cost(self) -> float | None:
-        """None where a price is missing."""
+        """The cost of all steps; None where a price is missing."""
         costs = [row.cost for row in self.ledger]
         return None if None in costs else round(sum(cost for cost in costs if cost is not None), 10)
 

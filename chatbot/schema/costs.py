@@ -105,7 +105,7 @@ class Sums:
 
     @classmethod
     def of(cls, rows: Sequence[LedgerRow], *, questions: int = 1) -> Sums:
-        """Of one answer's ledger."""
+        """The sums of one answer's ledger, or of several ``questions``."""
         return cls(
             questions,
             Usage.total(row.usage for row in rows),
@@ -115,12 +115,12 @@ class Sums:
 
     @classmethod
     def total(cls, several: Iterable[Sums]) -> Sums:
-        """Zero for none."""
+        """All of these together."""
         return sum(several, cls())
 
     @property
     def full_cost(self) -> float | None:
-        """None where a price is missing."""
+        """The cost of all tokens; None where the price of some is not known."""
         return None if self.unpriced_tokens else round(self.cost, 10)
 
     def to_json(self) -> dict[str, Any]:

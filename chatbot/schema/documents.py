@@ -162,7 +162,7 @@ class DocumentRecord:
         return self.version if self.status == "ready" else ""
 
     def chunk_ids(self) -> list[str]:
-        """Where its passages are, in reading order, the summary last: one id more than there are passages."""
+        """The ids of its passages in reading order, the summary last: one id more than there are passages."""
         ordinals = (*range(self.chunks), SUMMARY_ORDINAL)
         return [Chunk.make_id(self.id, self.version, ordinal) for ordinal in ordinals]
 
@@ -180,7 +180,7 @@ class Holdings:
 
     @classmethod
     def of(cls, counted: Iterable[tuple[DocumentRecord, int]]) -> Holdings:
-        """Of reports, each with the number of its passages that count."""
+        """The sums of reports, each given with the number of its passages that count."""
         documents = pending = ready = chunks = ready_chunks = 0
         for record, count in counted:
             documents += 1
@@ -192,7 +192,7 @@ class Holdings:
         return cls(documents, pending, ready, chunks, ready_chunks)
 
     def plus(self, other: Holdings, sign: int = 1) -> Holdings:
-        """Both together; with -1 what is left without the others."""
+        """The sums of both; with ``sign`` -1 those without the others."""
         return Holdings(*(mine + sign * more for mine, more in zip(astuple(self), astuple(other), strict=True)))
 
 
@@ -237,12 +237,12 @@ class Chunk:
 
     @property
     def search_text(self) -> str:
-        """What is embedded and indexed for keywords: a passage is found by its report and heading too."""
+        """The text that is embedded and indexed for keywords: the passage with its report's title and its headings."""
         return "\n".join(part for part in (self.title, self.section, self.text) if part)
 
     @property
     def is_summary(self) -> bool:
-        """Whether it was made of the report, and not read."""
+        """Whether it is a summary made of the report, and no passage of it."""
         return self.ordinal == SUMMARY_ORDINAL
 
     @property
@@ -252,7 +252,7 @@ class Chunk:
 
     @property
     def about(self) -> dict[str, Value]:
-        """What a scope is compared with."""
+        """The values that a scope's conditions are compared with, by field."""
         return {**self.metadata, "document_name": self.document_name}
 
 

@@ -43,7 +43,7 @@ class IngestionFile:
 
     @property
     def progress(self) -> float:
-        """0 to 1."""
+        """The share of the work on this file that is done, from 0 to 1."""
         if self.state in FINISHED:
             return 1.0
         if self.state == "indexing":
@@ -69,5 +69,5 @@ class Ingestion:
 
     @property
     def progress(self) -> float:
-        """0 to 1."""
+        """The share of the work on all files that is done, from 0 to 1."""
         return round(sum(file.progress for file in self.files) / max(1, len(self.files)), 3)

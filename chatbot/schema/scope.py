@@ -28,7 +28,7 @@ class Values:
     or_none: bool = False
 
     def matches(self, value: Value | None) -> bool:
-        """None, a field that is not there, matches only with ``or_none``."""
+        """Whether a value is one of these; None, a field that is not there, is only with ``or_none``."""
         return self.or_none if value is None else value in self.values
 
     def to_mql(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class Range:
     or_none: ClassVar[bool] = False
 
     def matches(self, value: Value | None) -> bool:
-        """Only ints can lie in it."""
+        """Whether a value is in the range; only integers can be."""
         if not isinstance(value, int):
             return False
         return (self.gte is None or value >= self.gte) and (self.lte is None or value <= self.lte)
@@ -95,11 +95,11 @@ class Scope:
         return cls(tuple(sorted(conditions.items())))
 
     def __bool__(self) -> bool:
-        """Whether it leaves anything out."""
+        """Whether it narrows the search: it has a condition, or names collections."""
         return bool(self.conditions or self.collections)
 
     def get(self, name: str) -> Condition | None:
-        """None where the field is not restricted."""
+        """The condition on a field; None where the field is not restricted."""
         return dict(self.conditions).get(name)
 
     def without(self, name: str) -> Scope:
@@ -111,7 +111,7 @@ class Scope:
         return {field: one for field, one in self.limit if field == name}
 
     def widest(self) -> Scope:
-        """All that who asks may see."""
+        """The scope without conditions of its own: all that the caller may see."""
         return replace(self, conditions=self.limit, collections=self.limit_collections)
 
     def having(self, name: str, values: Iterable[Value], *, or_none: bool = False) -> Scope:
@@ -123,20 +123,22 @@ class Scope:
         return replace(self, conditions=Scope.of(conditions).conditions)
 
     def beyond(self, other: Scope) -> Scope:
-        """Its conditions on the fields that ``other`` leaves open."""
+        """Its conditions on the fields that ``other`` does not restrict."""
         return Scope(tuple(item for item in self.conditions if other.get(item[0]) is None))
 
     def and_(self, other: Scope) -> Scope:
-        """Both, where they restrict different fields; the collections are its own."""
+        """The conditions of both scopes, where ``other`` wins on a field that both restrict; the collections are its
+        own.
+        """
         return replace(self, conditions=Scope.of(dict((*self.conditions, *other.conditions))).conditions)
 
     def strict(self) -> Scope:
-        """Without the passages that lack a field it names."""
+        """The scope without passages that lack a field it names."""
         kept = ((name, Values(one.values) if isinstance(one, Values) else one) for name, one in self.conditions)
         return replace(self, conditions=tuple(kept))
 
     def within(self, collections: Iterable[str]) -> Scope:
-        """The same conditions in these collections; none = in all that its limit leaves."""
+        """The same conditions in these collections; none = in all that its limit allows."""
         return replace(self, collections=tuple(sorted(set(collections))) or self.limit_collections)
 
     def holds(self, collection: str) -> bool:
@@ -159,5 +161,5 @@ class Scope:
         return {**strict, "$and": wider} if wider else strict
 
     def to_json(self) -> dict[str, Any]:
-        """As a request writes filters."""
+        """The conditions as a request's ``filters`` has them."""
         return {name: condition.to_json() for name, condition in self.conditions}

@@ -41,7 +41,7 @@ NO_MODEL = "needs a language model"
 
 
 class Answering:
-    """What chat endpoints and `ask` use."""
+    """What answers questions, for the web, MCP and the command line."""
 
     def __init__(self, storage: Storage, models: Models, vectors: CurrentVectors) -> None:
         self.settings = storage.settings
@@ -59,7 +59,7 @@ class Answering:
             agents.forget(lambda key: key[0] is vectors)
 
     def retriever(self, preset: str = "") -> Retriever:
-        """With the query-time figures of a preset; "" = as the settings are. Raises UnknownNameError."""
+        """The retriever with the query-time figures of a preset; "" = of the settings. Raises UnknownNameError."""
         return self._retriever(self._vectors.current(), preset)
 
     def _retriever(self, vectors: Vectors, preset: str) -> Retriever:
@@ -86,7 +86,7 @@ class Answering:
         )
 
     def _store(self, vectors: Vectors, settings: Settings) -> Store:
-        """With the number of candidates of a preset."""
+        """The store with the number of candidates that a preset sets."""
         store, count = vectors.store, settings.num_candidates
         if count == self.settings.num_candidates or not isinstance(store, CandidateStore):
             return store
@@ -149,7 +149,7 @@ class Answering:
 
     @property
     def compressor(self) -> Compressor:
-        """For what is attached to one question (R-A1)."""
+        """What searches in attachments, which belong to one question (R-A1)."""
         return self._compressor(self._vectors.current())
 
     def _compressor(self, vectors: Vectors) -> Compressor:
@@ -179,7 +179,7 @@ class Answering:
         return mode
 
     def default_mode(self, preset: str = "") -> str:
-        """Of a question that names none: chosen by rule where no settings say so and no model has to be asked."""
+        """The mode of a question that names none; without a setting, `auto` where choosing costs no call of a model."""
         return self._models.query_settings(preset).mode or (DEFAULT if self._models.has_language_model else CHOOSES)
 
     def modes(self) -> list[tuple[str, bool, str]]:
@@ -188,7 +188,7 @@ class Answering:
         return [(name, name in usable, "" if name in usable else NO_MODEL) for name in AGENTS.names()]
 
     def _usable_modes(self) -> list[str]:
-        """All but those whose work is writing, where nothing can write."""
+        """All modes, but without a language model those whose work is writing."""
         able = self._models.has_language_model
         return [name for name in AGENTS.names() if able or not AGENTS.module(name).build.needs_language_model]
 
@@ -213,7 +213,7 @@ class Answering:
 
     @lazy
     def understanding(self) -> Understanding:
-        """What a question is about."""
+        """What finds out what a question is about: its countries, years and reports."""
         models, on_empty = self._models.chat_models, self.settings.on_empty
         return Understanding(catalog=self._storage.documents, chat_models=models, on_empty=on_empty)
 

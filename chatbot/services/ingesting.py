@@ -11,9 +11,9 @@ from ..cancellation import Cancellation
 from ..chunkers import CHUNKERS
 from ..ingestion.background import IngestionWorker, SampleReports
 from ..ingestion.originals import Originals
+from ..ingestion.overrides import About, Cutting, check_collection, check_overrides
 from ..ingestion.pipeline import Ingestor
 from ..ingestion.service import IngestionService
-from ..ingestion.sources import check_collection, check_overrides
 from ..ingestion.summaries import EXTRACTIVE, NONE, ModelSummary, Summary
 from ..ingestion.versions import PATIENT, Editor
 from ..ingestion.watch import Retries, Watch
@@ -94,17 +94,13 @@ class Ingesting:
             vectors.embedder, chunk_size=chunking.size, chunk_overlap=chunking.overlap, unit=chunking.unit, known=known
         )
 
-    def check_overrides(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def check_overrides(self, said: About | Cutting) -> dict[str, Any]:
         """What a person says of a report, checked, also against each other and against the settings.
 
         Raises:
             InvalidRequestError, UnknownNameError: a field that cannot be; nothing was read or written yet.
         """
-        checked = check_overrides(
-            values,
-            countries=self._storage.documents.values("country_name"),
-            strategies=lambda name: CHUNKERS.check(name, field="chunk_strategy"),
-        )
+        checked = check_overrides(said, countries=self._storage.documents.values("country_name"))
         if not checked.keys().isdisjoint(CHUNKING):
             self.ingestor_for(checked)
         check_collection(checked.get("collection"), self.settings.chunk_collections)
@@ -112,7 +108,7 @@ class Ingesting:
 
     @lazy
     def service(self) -> IngestionService:
-        """Files to searchable documents."""
+        """What makes searchable documents out of files."""
         storage = self._storage
         return IngestionService(
             documents=storage.documents,

@@ -24,7 +24,7 @@ FOR_PRESETS = 64
 
 
 class Models:
-    """What is asked and how it is searched for, as the settings or a preset name it."""
+    """The chat model, reranker and retrieval methods, as the settings or a preset name them."""
 
     def __init__(self, storage: Storage, vectors: CurrentVectors) -> None:
         self.settings = storage.settings
@@ -45,7 +45,7 @@ class Models:
 
     @lazy
     def uncached_model(self) -> ChatModel:
-        """The same, for who wants a new answer."""
+        """The chat model without its cache, for those who want a new answer."""
         settings = self.settings
         default = "openai" if settings.openai_api_key else "extractive"
         provider, _, model = (settings.chat_model or default).partition(":")
@@ -64,7 +64,7 @@ class Models:
 
     @property
     def chat_models(self) -> ChatModels:
-        """Both of them, for a question to choose from."""
+        """The chat model with and without its cache, for a question to choose from."""
         return ChatModels(self.chat_model, self.uncached_model)
 
     @property
@@ -74,7 +74,7 @@ class Models:
 
     @lazy
     def quoter(self) -> Quoter:
-        """Chooses sentences where no model writes."""
+        """What chooses the sentences to quote where no model writes."""
         return ExtractiveChatModel(self.settings.language, self._embedder)
 
     def _embedder(self) -> Embedder:
@@ -93,7 +93,7 @@ class Models:
         return self._query_settings.get(preset, lambda: self.settings.override(**query_time(preset)))
 
     def retrieval_method(self, name: str, preset: str = "") -> RetrievalMethod:
-        """Raises UnknownNameError."""
+        """The retrieval method of that name, with the settings of a preset. Raises UnknownNameError."""
         RETRIEVAL_METHODS.check(name, field="retrieval_method")
         settings = self.query_settings(preset)
         return self._methods.get((name, preset), lambda: RETRIEVAL_METHODS.builder(name)(settings))

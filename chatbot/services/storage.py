@@ -44,7 +44,7 @@ class Storage:
 
     @lazy
     def facts(self) -> CorpusFacts:
-        """What is true of the database as a whole: its embedder, leases, samples that were dismissed."""
+        """Facts about the database as a whole: its embedder, leases, sample reports that were dismissed."""
         return CorpusFacts(self.database)
 
     @lazy
@@ -94,12 +94,12 @@ class Storage:
 
     @lazy
     def batches(self) -> BatchRepository:
-        """Many questions as one job."""
+        """Batches of questions, and their answers."""
         return BatchRepository(self.database)
 
     @lazy
     def unfinished(self) -> UnfinishedRepository:
-        """Answers while they are written."""
+        """The events of answers that are still being written."""
         return UnfinishedRepository(self.database)
 
     @lazy
@@ -109,7 +109,7 @@ class Storage:
 
     @lazy
     def usage(self) -> UsageRepository:
-        """Tokens and calls by day."""
+        """Tokens, calls and costs by day."""
         return UsageRepository(self.database)
 
     @lazy
@@ -119,12 +119,12 @@ class Storage:
 
     @lazy
     def audit(self) -> AuditLog:
-        """Who changed what."""
+        """The log of who changed what in the library."""
         return AuditLog(self.database)
 
     @lazy
     def counters(self) -> Counters:
-        """Each caller's share, of all workers."""
+        """Tokens and requests of each account, counted for all workers together."""
         return Counters(self.database)
 
     @lazy
@@ -134,13 +134,13 @@ class Storage:
 
     @lazy
     def cookie_secret(self) -> bytes:
-        """By which the cookies of those without a key are signed; SECRET_KEY, or the database's own."""
+        """The secret that the cookies of those without a key are signed with: SECRET_KEY, or the database's own."""
         key = self.settings.secret_key
         return key.get_secret_value().encode() if key else self.keys.signing_secret()
 
     @lazy
     def files(self) -> FileRepository:
-        """The bytes of originals."""
+        """The bytes of the files that reports were read from."""
         return FileRepository(self.database)
 
     @lazy

@@ -114,7 +114,7 @@ class Vectors:
 
     @lazy
     def store(self) -> Store:
-        """Where the passages are searched. Raises UnknownNameError, MissingPackageError, SettingsError."""
+        """The store of the passages. Raises UnknownNameError, MissingPackageError, SettingsError."""
         storage = self._storage
         return STORES.builder(storage.engine.store)(
             settings=storage.settings,
@@ -181,7 +181,7 @@ class CurrentVectors:
 
     @property
     def store(self) -> Store:
-        """Where passages are searched now."""
+        """The store that is searched now: another one, once passages are embedded with another model."""
         return self.current().store
 
     @property

@@ -34,7 +34,7 @@ class StoreTraits:
 
 
 def store_traits(name: str) -> StoreTraits:
-    """Raises UnknownNameError, MissingPackageError."""
+    """What the store of that name can do. Raises UnknownNameError, MissingPackageError."""
     traits: StoreTraits = STORES.module(name).TRAITS
     return traits
 
@@ -52,7 +52,7 @@ class Engine:
 
     @property
     def traits(self) -> StoreTraits:
-        """What its store is like."""
+        """What its store can do."""
         return store_traits(self.store)
 
 

@@ -87,7 +87,7 @@ class MongoChunks:
         return deleted
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """In the order asked for; ids of an older system may be ObjectIds."""
+        """The passages that exist, in the order asked for; ids of an older system may be ObjectIds."""
         return self._get(chunk_ids, self._collections())
 
     def _get(self, chunk_ids: Sequence[str], collections: Iterable[Collection]) -> list[Chunk]:
@@ -98,7 +98,7 @@ class MongoChunks:
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
     def _looked_up(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
-        """Those that this collection has."""
+        """The chunks of these ids that this collection has, by id."""
         ids = id_forms(chunk_ids, embedded=self._database.embedded)
         rows = collection.find({"_id": {"$in": ids}}, WITHOUT_EMBEDDING)
         return {str(row["_id"]): self._chunk(row, collection.name) for row in rows if not is_retired(row)}
@@ -121,7 +121,7 @@ class MongoChunks:
         return read_surroundings(chunks, margin, lambda ids: self._get(ids, collections))
 
     def count(self, scope: Scope) -> int:
-        """Asks each collection of the scope."""
+        """How many passages there are in a scope, counted collection by collection."""
         inside = (collection for collection in self._collections() if scope.holds(collection.name))
         return sum(collection.count(scope.to_mql()) for collection in inside)
 
@@ -173,7 +173,7 @@ def _around(chunk: Chunk, reach: int) -> list[int]:
 
 
 def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
-    """As seed 003 stores it, without its embedding; each filter field has a value."""
+    """A chunk's row as seed 003 stores it, without its embedding; each filter field has a value."""
     return {
         **dict.fromkeys(fields, NO_VALUE),
         "_id": chunk.id,

@@ -83,12 +83,12 @@ def admit() -> None:
 
 
 def needed() -> Need:
-    """By the current request; what is nowhere is for nobody, and needs nothing to be told so."""
+    """What the current request needs to be allowed. Addresses that lead nowhere need nothing, to be told so."""
     return RULES.get(request.endpoint, "admin") if request.endpoint else "nothing"
 
 
 def note_change(response: Response) -> None:
-    """Into the audit log, where the current request has changed something of the library."""
+    """Note in the audit log that the current request has changed the library, where it has."""
     if needed() != "write" or request.method == "OPTIONS" or "replayed" in g or response.status_code >= 400:
         return
     ids, who, rule = (request.view_args or {}).values(), caller(), request.url_rule
@@ -100,7 +100,7 @@ def note_change(response: Response) -> None:
 
 
 def caller() -> Caller:
-    """Of the current request. Raises UnauthorizedError: its key is none."""
+    """Whoever sends the current request. Raises UnauthorizedError: there is no such key."""
     if "caller" not in g:
         key = sent_key()
         g.caller = stranger() if key is None else caller_with(key)
@@ -114,19 +114,19 @@ def whose() -> str | None:
 
 
 def known_owner() -> str:
-    """Of the current request, where somebody has asked; "" = none."""
+    """The owner of the current request, where somebody has asked for the caller; "" = nobody."""
     found: Caller | None = g.get("caller")
     return found.owner if found else ""
 
 
 def caller_with(key: ApiKey) -> Caller:
-    """Where ACCESS lets strangers do more, they may with a key, too."""
+    """A caller with this key, whose role is the key's, or that of strangers where ACCESS gives them a greater one."""
     role = max(STRANGERS[services().settings.rule], key.role, key=NEEDS.index)
     return Caller(role, key.owner, key.owner, key, key.daily_tokens, key.limit)
 
 
 def stranger() -> Caller:
-    """Of the current request, without its key."""
+    """Whoever sends the current request, as one without a key."""
     settings = services().settings
     role, most = STRANGERS[settings.rule], settings.daily_tokens_per_caller
     return Caller(role, owner_of_cookie(), address(), daily_tokens=most)
@@ -147,7 +147,7 @@ def sent_key() -> ApiKey | None:
 
 
 def address() -> str:
-    """Whom requests without a key are counted to; of IPv6 the network, of which one customer has them all."""
+    """The account of requests without a key: their address; of IPv6 its network, as one customer has all of that."""
     try:
         found = ipaddress.ip_address(request.remote_addr or "")
     except ValueError:
@@ -186,7 +186,7 @@ def _new_owner() -> str:
 
 
 def set_cookie(response: Response, name: str, value: str, seconds: int = COOKIE_SECONDS) -> None:
-    """One that no script reads and no other site sends along."""
+    """Set a cookie that no script reads and no other site sends along."""
     path = f"{request.root_path.rstrip('/')}/"  # below which a proxy may serve this application, beside others
     response.set_cookie(
         name, value, max_age=seconds, path=path, httponly=True, samesite="Lax", secure=request.is_secure

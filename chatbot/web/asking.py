@@ -18,11 +18,12 @@ from ..repositories.held import held
 from ..schema import Document, Event, Question, ScopeSummary, StepEvent
 from ..schema.access import Caller
 from ..serialization import answer_json, search_json
+from ..validation import parse
 from .access import caller
 from .kept_answers import without_passages
 from .limits import one_at_a_time
 from .observing import observed
-from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest, parse
+from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest
 from .request import accept_files, form_json, is_form, json_body, safe_name
 from .resuming import Resumable, under_way
 from .services import require_samples, services
@@ -39,21 +40,21 @@ Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
 @asking.post("/query")
 @held()
 def query() -> Response:
-    """Seed 003's endpoint: the whole answer at once."""
+    """Answer a question, all at once (seed 003's endpoint)."""
     return jsonify(answer_json(_answer(may_resume=False).whole()))
 
 
 @asking.post("/api/chat")
 @held()
 def chat() -> Response:
-    """The same, as server-sent events."""
+    """Answer a question as server-sent events."""
     return stream_response(_answer(may_resume=True))
 
 
 @asking.post("/api/search")
 @held()
 def search() -> Response:
-    """Hits without an answer."""
+    """Find passages, without an answer."""
     require_samples()
     question = parse(SearchRequest, json_body()).to_search(services(), caller().limit)
     method, retriever = question.retrieval_method, services().answering.retriever(question.preset)
@@ -128,7 +129,7 @@ def event_stream(
 
 
 def check_resume(body: ChatRequest, *, may_resume: bool) -> None:
-    """Raises InvalidRequestError: this answer ends with its connection."""
+    """Raises InvalidRequestError: resuming is asked for, but this answer ends with its connection."""
     if body.resume and not may_resume:
         raise InvalidRequestError.for_field("resume", "is for POST /api/chat: this answer ends with its connection.")
     if body.resume and (body.attachments or request.files):
@@ -136,7 +137,7 @@ def check_resume(body: ChatRequest, *, may_resume: bool) -> None:
 
 
 def _kept(body: ChatRequest, question: Question, who: Caller) -> Resumable | None:
-    """None: it cannot be resumed, as it is nobody's or there is no room to keep it."""
+    """Begin the answer in the database, so that it can be resumed; None where it is nobody's, or there is no room."""
     if not who.owner:
         return None
     try:

@@ -39,13 +39,13 @@ def asset(version: str, filename: str) -> Response:
 
 @assets.app_template_global("asset")
 def address_of(filename: str) -> str:
-    """Where a template finds a file; scripts import each other by relative paths, under the same version."""
+    """The address of a file for templates; scripts import each other by relative paths, under the same version."""
     return url_for("assets.asset", version=version_of_files(), filename=filename)
 
 
 @cache
 def version_of_files() -> str:
-    """Of all of them together: the same on every machine that has the same files."""
+    """A digest of all files, the same on every machine that has the same files."""
     digest = hashlib.sha256()
     for name in sorted(_files()):
         digest.update(name.encode() + (STATIC / name).read_bytes())

@@ -13,9 +13,10 @@ from ..ingestion.watch import WorkLoop, heartbeat
 from ..schema.access import Caller
 from ..schema.batches import BatchQuestion
 from ..services import Services
+from ..validation import parse
 from .batches import error_json
 from .kept_answers import without_passages
-from .payloads import ChatRequest, parse
+from .payloads import ChatRequest
 
 IDLE_SECONDS = 2.0
 BEAT_SECONDS = 2.0
@@ -26,7 +27,7 @@ LONGEST_WAIT = 3_600.0
 
 
 class BatchWorker:
-    """`loop` runs it."""
+    """Answers the questions of batches, one after the other, in a thread that `loop` keeps going."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -66,7 +67,7 @@ class BatchWorker:
         return True
 
     def _caller(self, asked_by: dict[str, Any]) -> Caller | None:
-        """As its key is now; None where that was revoked."""
+        """The caller of a batch with their key as it is now; None where it was revoked."""
         if not asked_by["key"]:
             return Caller(**{**asked_by, "key": None})
         key = self._services.storage.keys.get(asked_by["key"])
@@ -94,6 +95,6 @@ class BatchWorker:
             batches.finish(question, "cancelled")
 
     def _ask(self, question: BatchQuestion, who: Caller, cancel: Cancellation) -> Saved | None:
-        """As `POST /query` does, without a conversation; None where it was cancelled."""
+        """Answer a question as `POST /query` does, without a conversation; None where it was cancelled."""
         asked = parse(ChatRequest, question.request).to_question(self._services, who.limit)
         return self._services.answering.chat.answer(asked, cancel=cancel, caller=who)

@@ -12,11 +12,13 @@ from ..errors import ChatbotError, InvalidRequestError, NotFoundError, TooManyRe
 from ..repositories.held import held
 from ..schema.batches import Batch, BatchQuestion
 from ..serialization import answer_row, batch_json
+from ..validation import parse
 from .access import caller
+from .bodies import ManyQuestions
 from .callbacks import callback_of
 from .kept_answers import with_snippets
-from .library import may_see
-from .payloads import BatchRequest, ChatRequest, QuestionOfBatch, parse
+from .library import library
+from .payloads import ChatRequest, QuestionOfBatch
 from .request import csv_response, json_object, query_number
 from .services import require_samples, services
 
@@ -30,15 +32,14 @@ RETRY_SECONDS = 60
 @batches.post("/api/batches")
 @held()
 def create() -> tuple[Response, int, dict[str, str]]:
-    """Check every question now, answer them later."""
+    """Check every question now; they are answered later."""
     require_samples()
     if services().storage.batches.unfinished(caller().account) >= MOST_UNFINISHED:
         message = f"{MOST_UNFINISHED} batches of yours have not ended: wait for one, or end it."
         raise TooManyRequestsError(message, retry_after=RETRY_SECONDS)
-    body = json_object()
-    callback = callback_of(body)
-    sent = parse(BatchRequest, body)
-    options = sent.model_dump(exclude_unset=True, exclude={"questions"})
+    sent = parse(ManyQuestions, json_object())
+    callback = callback_of(sent)
+    options = sent.model_dump(exclude_unset=True, exclude={"questions", "callback_url"})
     asked = [_request(one, options, place) for place, one in enumerate(sent.questions)]
     batch = services().storage.batches.create(asked, caller(), callback)
     current_app.extensions["run_batches"]()
@@ -46,7 +47,10 @@ def create() -> tuple[Response, int, dict[str, str]]:
 
 
 def _request(one: QuestionOfBatch, options: Json, place: int) -> Json:
-    """As `POST /query` would take it. Raises InvalidRequestError, UnknownNameError: it would not."""
+    """A question of a batch as `POST /query` takes it.
+
+    Raises InvalidRequestError, UnknownNameError: it would not be taken.
+    """
     asked = {**options, **one.model_dump(exclude_unset=True)}
     try:
         parse(ChatRequest, asked).to_question(services(), caller().limit)
@@ -59,14 +63,14 @@ def _request(one: QuestionOfBatch, options: Json, place: int) -> Json:
 
 @batches.get("/api/batches")
 def index() -> Response:
-    """The caller's, the newest first."""
+    """The caller's batches, the newest first."""
     found = services().storage.batches.latest(caller().owner, query_number("limit", PAGE, least=1, most=LISTED))
     return jsonify({"batches": list(map(batch_json, found))})
 
 
 @batches.get("/api/batches/<batch_id>")
 def show(batch_id: str) -> Response:
-    """How far it is."""
+    """How many questions of a batch are answered."""
     return jsonify(batch_json(_batch(batch_id)))
 
 
@@ -79,7 +83,7 @@ def cancel(batch_id: str) -> tuple[Response, int]:
 
 @batches.get("/api/batches/<batch_id>/result.<format>")
 def result(batch_id: str, format: str) -> Response:
-    """What is there so far: a line for each question that has an end, in their order."""
+    """The answers that there are: a line for each question that has ended, in their order."""
     if format not in {"csv", "jsonl"}:
         raise NotFoundError("There is result.csv, and result.jsonl.")
     found = list(_ended(_batch(batch_id).id))
@@ -94,15 +98,14 @@ def result(batch_id: str, format: str) -> Response:
 
 
 def columns(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Of `result.csv`."""
+    """The columns of `result.csv`, with these filter fields."""
     return ("number", "question", *fields, "response", "answered", "citations", "unsupported", "error")
 
 
 def _ended(batch_id: str) -> Iterator[BatchQuestion]:
     """With the words of the passages that are still there and may be seen."""
     found = [one for one in services().storage.batches.questions(batch_id) if one.answer or one.error]
-    get = services().vectors.store.get
-    with_snippets([one.answer for one in found if one.answer], lambda ids: [c for c in get(ids) if may_see(c)])
+    with_snippets([one.answer for one in found if one.answer], library().passages)
     return iter(found)
 
 
@@ -115,5 +118,5 @@ def _batch(batch_id: str) -> Batch:
 
 
 def error_json(error: ChatbotError) -> Json:
-    """Of a question that could not be answered."""
+    """The error of a question that could not be answered, as it is kept."""
     return {"code": error.code, "message": error.message}

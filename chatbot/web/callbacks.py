@@ -17,34 +17,29 @@ from typing import Any
 from ..cancellation import Cancellation
 from ..errors import InvalidRequestError, LoadError
 from ..fetching.fetch import check_url, send
-from ..ingestion.originals import WEB
 from ..ingestion.watch import WorkLoop
 from ..serialization import batch_json, ingestion_json
 from ..services import Services
-from .request import LONGEST_URL
+from .bodies import Job
 from .services import services
 
 log = logging.getLogger(__name__)
-FIELD = "callback_url"
 IDLE_SECONDS = 2.0
 
 
-def callback_of(fields: dict[str, Any]) -> str:
-    """Take it out of a request's fields; "" = none. Raises InvalidRequestError."""
-    given = fields.pop(FIELD, None)
-    if given is None:
+def callback_of(job: Job) -> str:
+    """The address that a job's end is told to, "" = none. Raises InvalidRequestError: it may not be called."""
+    if job.callback_url is None:
         return ""
-    if not isinstance(given, str) or not given.startswith(WEB) or len(given) > LONGEST_URL:
-        raise InvalidRequestError.for_field(FIELD, f"must be an address, http(s), of at most {LONGEST_URL} characters.")
     try:
-        check_url(given, allow_private=services().settings.fetch_private_urls)
+        check_url(job.callback_url, allow_private=services().settings.fetch_private_urls)
     except LoadError as error:
-        raise InvalidRequestError.for_field(FIELD, error.message) from error
-    return given
+        raise InvalidRequestError.for_field("callback_url", error.message) from error
+    return job.callback_url
 
 
 class Callbacks:
-    """`loop` runs it."""
+    """Tells of jobs that have ended, in a thread that `loop` keeps going."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

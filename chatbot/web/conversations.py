@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
@@ -13,11 +12,13 @@ from ..database.core import Json
 from ..errors import InvalidRequestError, NotFoundError
 from ..repositories.history import ConversationRecord, HistoryRepository
 from ..schema import Chunk
+from ..validation import parse
 from .access import caller
 from .asking import refuse_more, stream_response
+from .bodies import Rename
 from .kept_answers import with_passages
-from .library import may_see
-from .request import disposition, json_object, query_number
+from .library import library
+from .request import disposition, json_object, query_choice, query_number
 from .resuming import refuse_ended, replay, under_way
 from .services import services
 from .streaming import BEGUN, EventStream, client_of, encode
@@ -25,8 +26,7 @@ from .streaming import BEGUN, EventStream, client_of, encode
 conversations = Blueprint("conversations", __name__)
 PAGE, MOST = 30, 100
 FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", "application/json")}
-LONGEST_SEARCH, LONGEST_TITLE = 200, 200
-CHANGES = ("title", "deleted")
+LONGEST_SEARCH = 200
 LAST_EVENT = "Last-Event-ID"
 UNSHARED = ("trace", "suggested_scope", "conversation_id", "conversation_usage")
 """Of an answer, what a shared link does not show."""
@@ -34,7 +34,7 @@ UNSHARED = ("trace", "suggested_scope", "conversation_id", "conversation_usage")
 
 @conversations.get("/api/conversations")
 def index() -> Response:
-    """The caller's, the last written to first."""
+    """The caller's conversations, the last written to first, a page at a time."""
     search = request.args.get("search", "").strip()
     if len(search) > LONGEST_SEARCH:
         raise InvalidRequestError.for_field("search", f"longer than {LONGEST_SEARCH} characters.")
@@ -51,39 +51,31 @@ def show(conversation_id: str) -> Response:
 
 @conversations.patch("/api/conversations/<conversation_id>")
 def change(conversation_id: str) -> Response:
-    """Another title, or taken back from being deleted."""
-    body = json_object()
-    for name in body:
-        if name not in CHANGES:
-            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {', '.join(CHANGES)}.", CHANGES)
-    if not body or body.get("deleted", False) is not False:
+    """Give a conversation another title, or take it back from being deleted."""
+    sent, owner, history = parse(Rename, json_object()), caller().owner, _history()
+    if not sent.model_fields_set:
         raise InvalidRequestError.for_field("deleted", "send a title, or deleted: false.", [False])
-    owner, history = caller().owner, _history()
-    if "title" in body:
-        title = _title(body["title"])
-    if "deleted" in body:
+    if "deleted" in sent.model_fields_set:
         record = history.restore(conversation_id, owner)
-    if "title" in body:
-        record = history.rename(conversation_id, owner, title)
+    if sent.title:
+        record = history.rename(conversation_id, owner, sent.title)
     return jsonify(_about(record))
 
 
 @conversations.delete("/api/conversations/<conversation_id>")
 def delete(conversation_id: str) -> tuple[str, int]:
-    """Gone from everywhere; `PATCH` takes it back within the hour."""
+    """Delete a conversation; `PATCH` takes it back within the hour."""
     _history().delete(conversation_id, caller().owner)
     return "", 204
 
 
 @conversations.get("/api/conversations/<conversation_id>/export")
 def export(conversation_id: str) -> Response:
-    """All of it as a file: to read, or for programs."""
-    format = request.args.get("format", "markdown")
-    if format not in FORMATS:
-        raise InvalidRequestError.for_field("format", f"unknown. Valid: {', '.join(FORMATS)}.", FORMATS)
+    """A whole conversation as a file, to read or for programs."""
+    format = query_choice("format", list(FORMATS), "markdown")
     record = _history().get(conversation_id, caller().owner)
     rows, _ = _history().messages(record.id)
-    messages = _messages(rows, _seen)
+    messages = _messages(rows, library().passages)
     if format == "json":
         text = json.dumps({**_about(record), "messages": messages}, ensure_ascii=False, indent=1)
     else:
@@ -101,7 +93,7 @@ def share(conversation_id: str) -> Response:
 
 @conversations.delete("/api/conversations/<conversation_id>/share")
 def revoke(conversation_id: str) -> tuple[str, int]:
-    """The link leads nowhere any more."""
+    """Revoke the link: it leads nowhere from now on."""
     _history().revoke(conversation_id, caller().owner)
     return "", 204
 
@@ -150,7 +142,7 @@ def stop(message_id: str) -> tuple[str, int]:
 
 
 def as_markdown(title: str, messages: list[Json]) -> str:
-    """Questions as headings, each answer with its sources."""
+    """A conversation as Markdown: questions as headings, each answer with its sources."""
     parts = [f"# {title}"]
     for message in messages:
         if message["role"] == "user":
@@ -171,13 +163,6 @@ def _history() -> HistoryRepository:
     return services().storage.history
 
 
-def _title(given: Any) -> str:
-    title = given.strip() if isinstance(given, str) else ""
-    if not 0 < len(title) <= LONGEST_TITLE:
-        raise InvalidRequestError.for_field("title", f"send 1 to {LONGEST_TITLE} characters.")
-    return title
-
-
 def _about(record: ConversationRecord) -> Json:
     times = {"created_at": record.created_at, "updated_at": record.updated_at}
     return {"conversation_id": record.id, "title": record.title, **times, "share": record.share or None}
@@ -187,15 +172,11 @@ def _opened(record: ConversationRecord, *, is_shared: bool = False) -> Response:
     limit, before = query_number("limit", PAGE, least=1, most=MOST), request.args.get("before", "")
     rows, more = _history().messages(record.id, before=before, limit=2 * limit)
     # Who was given the link is shown what its owner may show.
-    messages = _messages(rows, services().vectors.store.get if is_shared else _seen, is_shared=is_shared)
+    messages = _messages(rows, services().vectors.store.get if is_shared else library().passages, is_shared=is_shared)
     about = _about(record)
     if is_shared:
         messages, about = [_as_shared(message) for message in messages], {"title": record.title}
     return jsonify({**about, "messages": messages, "earlier": more})
-
-
-def _seen(chunk_ids: Sequence[str]) -> list[Chunk]:
-    return [chunk for chunk in services().vectors.store.get(chunk_ids) if may_see(chunk)]
 
 
 def _messages(

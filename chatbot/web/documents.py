@@ -8,9 +8,6 @@ from flask import Blueprint, Response, jsonify, request
 
 from ..chunkers import CHUNKERS
 from ..database.core import Json
-from ..errors import InvalidRequestError
-from ..grounding.context import wider_text
-from ..grounding.figure_list import listed_figures
 from ..ingestion.pipeline import passages
 from ..ingestion.watch import Watch
 from ..loaders import suffixes
@@ -19,11 +16,12 @@ from ..repositories.held import held
 from ..retrieval.scope import summarise
 from ..schema import DocumentRecord, Scope, SearchHit, Status
 from ..serialization import collection_json, document_json, figure_json, hit_json, report_json
-from ..services.figures import passages_of
 from ..settings import MEGABYTE
+from ..validation import parse
 from .access import caller
-from .library import inside_limit, may_change, own_record, passage_of, query_scope, record_of, require_known
-from .request import COLLECTIONS, csv_response, json_object, query_number
+from .bodies import Edit
+from .library import inside_limit, library, may_change, own_record, query_scope
+from .request import COLLECTIONS, csv_response, json_object, query_choice, query_number
 from .services import require_samples, services, wake_worker
 
 documents = Blueprint("documents", __name__)
@@ -37,7 +35,6 @@ FORMATS = ("json", "csv")
 FIGURE_COLUMNS = (
     "subject", "indicator", "year", "value", "unit", "text", "estimate", "edition", "newest", "document_id", "chunk_id"
 )  # fmt: skip
-EDITABLE = ("title", "country_name", "year", "type", "labels", "description")
 
 
 @documents.get("/api/reports")
@@ -57,9 +54,7 @@ def facets() -> Response:
     So are the collections, where all fields are asked for.
     """
     limit, offset = query_number("limit", MOST_VALUES, least=1, most=MOST_LISTED), query_number("offset", 0)
-    field, known = request.args.get("field"), services().settings.filter_fields
-    if field is not None and field not in known:
-        raise InvalidRequestError.for_field("field", f"unknown. Valid: {', '.join(known)}.", known)
+    field = query_choice("field", services().settings.filter_fields, None)
     scope = query_scope(leave_out=("limit", "offset", "field", "q"))
     fields, wanted = [field] if field else (), request.args.get("q", "")
     found = services().storage.documents.facets(scope, fields=fields, q=wanted, limit=limit, offset=offset)
@@ -67,7 +62,7 @@ def facets() -> Response:
 
 
 def _collections_in(scope: Scope) -> list[Json]:
-    """Those with a report of this scope, whichever of them it names."""
+    """The collections with reports of this scope, whichever of them it names, with the number of these."""
     storage, limit = services().storage, caller().limit
     names = [one.name for one in storage.collections if limit.holds(one.name)]
     counts = [(name, storage.documents.holdings(scope.within([name])).documents) for name in names]
@@ -93,11 +88,8 @@ def figures() -> Response:
     limit, offset = query_number("limit", 100, least=1, most=1000), query_number("offset", 0)
     indicator, wanted = request.args.get("indicator", ""), query_number("year", 0, most=3000)
     scope = query_scope(leave_out=("limit", "offset", "indicator", "year", "format"))
-    format = request.args.get("format", FORMATS[0])
-    if format not in FORMATS:
-        raise InvalidRequestError.for_field("format", f"unknown. Valid: {', '.join(FORMATS)}.", FORMATS)
-    chunks = passages_of(services(), scope, indicator)
-    found = listed_figures(chunks, indicator=indicator, year=wanted or None)
+    format = query_choice("format", FORMATS, FORMATS[0])
+    found = library().figures(scope, indicator, wanted or None)
     page = list(map(figure_json, found[offset : offset + limit]))
     if format == "csv":
         return csv_response(page, FIGURE_COLUMNS, "figures.csv")
@@ -117,9 +109,8 @@ def collections() -> Response:
 @documents.get("/api/chunks/<path:chunk_id>")
 def chunk(chunk_id: str) -> Response:
     """One passage with the text around it, and the name of the file it is from, where that is kept."""
-    found, margin = passage_of(chunk_id), services().settings.context_margin
-    (around,) = services().vectors.store.surroundings([found], margin=margin)
-    wider = wider_text(found, around, margin=margin)
+    found = library().passage(chunk_id)
+    wider = library().wider_text(found)
     record = services().storage.documents.get(found.document_id)
     file = services().ingesting.originals.file_name(record) if record else ""
     return jsonify({**hit_json(SearchHit(found)), "wider_text": wider, "file": file or None})
@@ -130,9 +121,7 @@ def chunk(chunk_id: str) -> Response:
 def list_documents() -> Response:
     """Reports in the scope whose title or name holds ``q``, by title."""
     limit, offset = query_number("limit", 50, least=1, most=200), query_number("offset", 0)
-    status, wanted = request.args.get("status"), request.args.get("q", "")
-    if status is not None and status not in STATUSES:
-        raise InvalidRequestError.for_field("status", f"unknown. Valid: {', '.join(STATUSES)}.", STATUSES)
+    status, wanted = query_choice("status", STATUSES, None), request.args.get("q", "")
     found = services().storage.documents.named(wanted, query_scope(leave_out=("limit", "offset", "status", "q")))
     found = found if status is None else [record for record in found if record.status == status]
     return jsonify({"documents": [_json(r) for r in found[offset : offset + limit]], "total": len(found)})
@@ -141,13 +130,13 @@ def list_documents() -> Response:
 @documents.get("/api/documents/<document_id>")
 def get_document(document_id: str) -> Response:
     """One report, as it is in the list. Raises NotFoundError."""
-    return jsonify(_json(record_of(document_id)))
+    return jsonify(_json(library().record(document_id)))
 
 
 @documents.get("/api/documents/<document_id>/chunks")
 def preview(document_id: str) -> Response:
     """The passages as they are searched, in reading order."""
-    record = record_of(document_id)
+    record = library().record(document_id)
     limit, offset = query_number("limit", 20, least=1, most=100), query_number("offset", 0)
     chunks = passages(services().vectors.store, record, offset=offset, limit=limit)
     return jsonify({"chunks": [hit_json(SearchHit(chunk)) for chunk in chunks], "total": record.chunks})
@@ -156,10 +145,8 @@ def preview(document_id: str) -> Response:
 @documents.patch("/api/documents/<document_id>")
 def edit(document_id: str) -> Response:
     """Change what is said of a report; passages are embedded again only where that changes their text."""
-    body = json_object()
-    require_known(body, EDITABLE)
-    record, ingesting = own_record(document_id), services().ingesting
-    return jsonify(_json(ingesting.editor.edit(record.id, inside_limit(ingesting.check_overrides(body)))))
+    said, record, ingesting = parse(Edit, json_object()), own_record(document_id), services().ingesting
+    return jsonify(_json(ingesting.editor.edit(record.id, inside_limit(ingesting.check_overrides(said)))))
 
 
 @documents.delete("/api/documents/<document_id>")

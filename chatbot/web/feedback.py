@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import get_args
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, jsonify
 
-from ..database.core import Json
-from ..errors import InvalidRequestError
-from ..repositories.feedback import Asked
+from ..repositories.feedback import Rating
+from ..validation import parse
 from .access import caller, whose
-from .payloads import FeedbackRequest, parse
-from .request import json_object, query_number
+from .bodies import FeedbackRequest
+from .request import json_object, query_choice, query_number
 from .services import services
 
 feedback = Blueprint("feedback", __name__)
 PAGE, MOST = 50, 500
-RATINGS = ("up", "down")
+RATINGS: tuple[Rating, ...] = get_args(Rating)
 
 
 @feedback.post("/api/messages/<message_id>/feedback")
 def rate(message_id: str) -> Response:
-    """Of one's own answer: up, down, or null, which takes it back."""
+    """Say what one's own answer is like: up, down, or null, which takes it back."""
     given, found = parse(FeedbackRequest, json_object()), services().storage.feedback
     if given.rating is None:
         found.remove(message_id, caller().owner)
@@ -33,19 +33,13 @@ def rate(message_id: str) -> Response:
 @feedback.get("/api/feedback")
 def latest() -> Response:
     """Everybody's for an administrator's key, else the caller's own; the newest first."""
-    rating, limit = request.args.get("rating"), query_number("limit", PAGE, least=1, most=MOST)
-    if rating is not None and rating not in RATINGS:
-        raise InvalidRequestError.for_field("rating", f"unknown. Valid: {', '.join(RATINGS)}.", RATINGS)
-    found = services().storage.feedback.latest(rating, limit, whose())  # type: ignore[arg-type]  # checked above
-    return jsonify({"feedback": [{**_asked_json(one.asked), **one.to_json()} for one in found]})
+    limit, rating = query_number("limit", PAGE, least=1, most=MOST), query_choice("rating", RATINGS, None)
+    found = services().storage.feedback.latest(rating, limit, whose())
+    return jsonify({"feedback": [{**asdict(one.asked), **one.to_json()} for one in found]})
 
 
 @feedback.get("/api/unanswered")
 def unanswered() -> Response:
     """The latest questions that the reports did not answer; whose, as of feedback."""
     found = services().storage.feedback.unanswered(query_number("limit", PAGE, least=1, most=MOST), whose())
-    return jsonify({"questions": list(map(_asked_json, found))})
-
-
-def _asked_json(asked: Asked) -> Json:
-    return asdict(asked)
+    return jsonify({"questions": [asdict(asked) for asked in found]})

@@ -212,7 +212,7 @@ async def read_body(scope: Scope, receive: Receive, body: SpooledTemporaryFile[b
 
 
 def environ_of(scope: Scope, body: SpooledTemporaryFile[bytes], length: int | None) -> dict[str, Any]:
-    """The request as PEP 3333 wants it."""
+    """The WSGI environment of a request (PEP 3333)."""
     server, client = scope.get("server") or ("localhost", None), scope.get("client") or ("", None)
     environ: dict[str, Any] = {
         "REQUEST_METHOD": scope["method"],

@@ -24,7 +24,7 @@ class LoopWorker(Worker):  # type: ignore[misc]
         signal.siginterrupt(signal.SIGUSR1, False)
 
     def run(self) -> None:
-        """Until gunicorn says otherwise, or has gone."""
+        """Serve until gunicorn says otherwise, or has gone."""
         settings = Settings.from_env()
         configure_logging(settings.log_level)
         _Beating(self, self.wsgi, settings, stop_seconds=self.cfg.graceful_timeout).run(

@@ -69,7 +69,7 @@ def keep(response: Response) -> None:
 
 
 def _fingerprint() -> str:
-    """Of what is asked; a form's boundary is made anew when it is sent again."""
+    """A digest of the request, the same when it is sent again although a form's boundary is made anew."""
     if is_form(most=MOST_FILES):
         files = [[file.filename, digest_of(file)] for _, file in request.files.items(multi=True)]
         sent = json.dumps([sorted(request.form.items(multi=True)), files]).encode()

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from flask import Blueprint, Response, jsonify, request, url_for
 
 from ..errors import DocumentExistsError, ForbiddenError, InvalidRequestError, NotFoundError
 from ..ingestion.originals import UPLOADS, uploaded_name
+from ..ingestion.overrides import Overrides
 from ..ingestion.sources import document_id
-from ..presets import CHUNKING
 from ..repositories.documents import DocumentRepository
 from ..schema import DocumentRecord
 from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import ingestion_json
+from ..validation import parse
 from .access import caller, whose
+from .bodies import Conflict, Pages, Reading, UploadFields
 from .callbacks import callback_of
-from .library import inside_limit, may_change, own_record, require_known
+from .library import inside_limit, may_change, own_record
 from .request import (
     FILES,
     MOST_FILES,
@@ -48,8 +50,6 @@ NOTHING_SENT = (
     f"Send files in the field `{FILES}` of a form (multipart/form-data), or web addresses as a JSON object "
     '(application/json): {"urls": ["https://..."]}.'
 )
-Choice = Literal["", "replace", "keep_both"]
-CHOICES: tuple[Choice, ...] = get_args(Choice)[1:]
 
 
 @jobs.post("/api/documents")
@@ -57,22 +57,20 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
     """Files (multipart) or web addresses (JSON) as one background job; nothing is stored where one is refused."""
     naming = Naming(services().storage.documents, caller().owner, may_change)
     if is_form(most=MOST_FILES):
-        files, fields = accept_files(), form_fields()
-        choice, callback = conflict_choice(fields.pop("on_conflict", None)), callback_of(fields)
-        about = inside_limit(_overrides(fields, single=len(files) == 1), new=True)
+        files, sent = accept_files(), parse(UploadFields, form_fields())
+        callback, about = callback_of(sent), inside_limit(_overrides(sent, single=len(files) == 1), new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
         services().storage.room.require(sum(map(size_of, files)), caller().owner)
         queued = []
-        for file, (name, _), identity in zip(files, named, naming.identities(named, choice), strict=True):
+        for file, (name, _), identity in zip(files, named, naming.identities(named, sent.on_conflict), strict=True):
             with on_disk(file) as path:
                 file_id = services().storage.files.put(path, caller().owner)
             queued.append(IngestionFile("", "", PurePosixPath(name).name, identity, file_id=file_id, overrides=about))
         return _started(queued, callback)
-    body = json_object(NOTHING_SENT)
-    callback = callback_of(body)
-    pages = web_pages(body.pop("url", None), body.pop("urls", None))
+    asked = parse(Pages, json_object(NOTHING_SENT))
+    callback, pages = callback_of(asked), web_pages(asked.url, asked.urls)
     services().storage.room.require(0)
-    about = inside_limit(_overrides(body, single=len(pages) == 1), new=True)
+    about = inside_limit(_overrides(asked, single=len(pages) == 1), new=True)
     return _started(
         [IngestionFile("", "", url, naming.page(page), url=url, overrides=about) for page, url in pages.items()],
         callback,
@@ -83,8 +81,8 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
 def reingest(document_id: str) -> tuple[Response, int, dict[str, str]]:
     """Read the original again, perhaps cut in another way."""
     record = own_record(document_id)
-    body = json_object() if request.get_data() else {}
-    callback, about = callback_of(body), _overrides(body, single=False, fields=CHUNKING)
+    sent = parse(Reading, json_object() if request.get_data() else {})
+    callback, about = callback_of(sent), services().ingesting.check_overrides(sent)
     file = services().ingesting.originals.job_file(record)
     if file is None:
         raise NotFoundError(f"The original of {record.title!r} is not at hand; add the file again instead.")
@@ -93,7 +91,7 @@ def reingest(document_id: str) -> tuple[Response, int, dict[str, str]]:
 
 @jobs.get("/api/ingestions")
 def list_ingestions() -> Response:
-    """The caller's latest ones."""
+    """The caller's latest jobs."""
     found = services().storage.ingestions.latest(query_number("limit", 10, least=1, most=100), whose())
     return jsonify({"ingestions": [ingestion_json(job) for job in found]})
 
@@ -114,7 +112,7 @@ def cancel_ingestion(ingestion_id: str) -> tuple[Response, int]:
 
 @jobs.post("/api/ingestions/<ingestion_id>/retry")
 def retry_ingestion(ingestion_id: str) -> tuple[Response, int]:
-    """Failed and cancelled files again."""
+    """Try the failed and cancelled files of a job again."""
     job = services().storage.ingestions.retry(_job_id(ingestion_id), whose())
     wake_worker()
     return jsonify(ingestion_json(job)), 202
@@ -126,26 +124,17 @@ def _started(files: list[IngestionFile], callback: str) -> tuple[Response, int, 
     return jsonify(ingestion_json(job)), 202, {"Location": url_for(".get_ingestion", ingestion_id=job.id)}
 
 
-def _overrides(values: Mapping[str, Any], *, single: bool, fields: tuple[str, ...] = ()) -> dict[str, Any]:
+def _overrides(said: Overrides, *, single: bool) -> dict[str, Any]:
     """The checked fields; what cannot be is refused now, not in the job."""
-    if fields:
-        require_known(values, fields)
-    if "title" in values and not single:
+    if "title" in said.model_fields_set and not single:
         raise InvalidRequestError.for_field("title", "is possible for one file only.")
-    return services().ingesting.check_overrides(values)
+    return services().ingesting.check_overrides(said)
 
 
 def _job_id(ingestion_id: str) -> str:
     if not INGESTION_ID.match(ingestion_id):
         raise NotFoundError(f"There is no ingestion {ingestion_id[:40]!r}.")
     return ingestion_id
-
-
-def conflict_choice(given: Any) -> Choice:
-    """The field ``on_conflict``, "" = to be asked. Raises InvalidRequestError."""
-    if given in CHOICES or given is None:
-        return given or ""
-    raise InvalidRequestError.for_field("on_conflict", f"unknown. Valid: {', '.join(CHOICES)}.", CHOICES)
 
 
 @dataclass(frozen=True)
@@ -159,8 +148,9 @@ class Naming:
     owner: str
     may_change: Callable[[DocumentRecord], bool]
 
-    def identities(self, files: Sequence[tuple[str, str]], choice: Choice) -> list[str]:
-        """Of files by name and SHA-256; in their order.
+    def identities(self, files: Sequence[tuple[str, str]], choice: Conflict | None) -> list[str]:
+        """The identity that each file, by name and SHA-256, gets; in their order. ``choice`` None: the sender is to be
+        asked.
 
         Raises:
             DocumentExistsError: of one or more there is another content, and no choice was made.
@@ -180,13 +170,18 @@ class Naming:
         return [str(one) for one in found]
 
     def page(self, url: str) -> str:
-        """The same of a web page, which its sender reads again. Raises ForbiddenError: it is somebody else's."""
+        """The identity that a web page gets.
+
+        Raises ForbiddenError: it is here already, and only who added it may read it again.
+        """
         known = self.documents.get(document_id(url))
         if known is not None and not self.may_change(known):
             raise ForbiddenError("This page is here already, and only who added it may read it again.")
         return url
 
-    def _identity(self, name: str, digest: str, same: Sequence[DocumentRecord], choice: Choice) -> str | dict[str, Any]:
+    def _identity(
+        self, name: str, digest: str, same: Sequence[DocumentRecord], choice: Conflict | None
+    ) -> str | dict[str, Any]:
         mine = [record for record in same if self.may_change(record)]
         if not mine and same and choice == "replace":
             raise ForbiddenError(f"{name} is somebody else's; send on_conflict=keep_both to add yours beside it.")
@@ -198,7 +193,7 @@ class Naming:
             return self._free(name, {record.source for record in same})
         if choice == "replace":
             return mine[0].source
-        about = {"document_id": mine[0].id, "title": mine[0].title, "choices": list(CHOICES)}
+        about = {"document_id": mine[0].id, "title": mine[0].title, "choices": list(get_args(Conflict))}
         return {"field": "files", "name": name, **about}
 
     def _free(self, name: str, taken: set[str]) -> str:

@@ -16,7 +16,7 @@ from ..serialization import answer_json
 
 
 def without_passages(saved: Saved) -> Json:
-    """The `/query` response as it is kept."""
+    """The `/query` response without the text of its passages."""
     answer = answer_json(saved)
     for part in (*answer["citations"], *answer["trace"]["hits"]):
         for name in ("snippet", "text"):

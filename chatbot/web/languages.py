@@ -14,7 +14,7 @@ CHOSEN = "language"
 
 
 def language() -> str:
-    """Of this request: one of `LANGUAGES`."""
+    """The language of the current request, one of `LANGUAGES`."""
     chosen = request.cookies.get(CHOSEN, "")
     return chosen if chosen in LANGUAGES else request.accept_languages.best_match(LANGUAGES, default=ENGLISH)
 
@@ -27,7 +27,7 @@ def text(english: str, **values: object) -> str:
 
 @languages.app_context_processor
 def chosen() -> dict[str, Any]:
-    """What the templates know of it."""
+    """The languages that there are, and the one chosen, for templates."""
     return {"language": language(), "languages": LANGUAGES}
 
 

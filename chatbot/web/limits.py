@@ -48,7 +48,7 @@ def _counted() -> Caller:
 
 
 def tell_share(response: Response) -> None:
-    """In the response's headers, where there is a limit."""
+    """Say in the response's headers how much of the caller's limit is left, where there is one."""
     response.headers.update({name: str(value) for name, value in g.get("share", {}).items()})
 
 

@@ -17,11 +17,12 @@ from ..cancellation import Cancellation
 from ..errors import ChatbotError, InvalidRequestError
 from ..mcp.tools import INSTRUCTIONS, TEMPLATES, TOOLS, Json, Toolbox, error_of, result_of
 from ..repositories.held import held
+from ..validation import parse
 from .access import caller
 from .asking import refuse_more
+from .bodies import JsonRpc
 from .limits import one_at_a_time
 from .middleware import unexpected
-from .payloads import JsonRpc, parse
 from .request import json_object
 from .services import require_samples, services
 from .streaming import THREADS, client_of

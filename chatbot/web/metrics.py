@@ -45,7 +45,7 @@ NOTHING = DayUsage("", 0, Sums(), ())
 
 
 def count_answer(answer: Answer) -> None:
-    """All that a finished answer tells of itself."""
+    """Count a finished answer: its mode, times, tokens and calls."""
     trace, usage = answer.trace, answer.trace.usage
     ANSWERS.labels(trace.mode, "answered" if answer.answered else "abstained").inc()
     for step in trace.steps:
@@ -63,7 +63,7 @@ def count_answer(answer: Answer) -> None:
 
 
 def exposition(services: Services) -> bytes:
-    """The whole of `/metrics`."""
+    """The text of `/metrics`, of all processes."""
     database = CollectorRegistry()
     database.register(_Database(services))
     counted: CollectorRegistry = REGISTRY
@@ -74,7 +74,7 @@ def exposition(services: Services) -> bytes:
 
 
 def _calls(usage: Usage) -> dict[str, int]:
-    """The chat model's, by result."""
+    """The chat model's calls by result."""
     return {"ok": usage.calls - usage.failed_calls, "failed": usage.failed_calls, "cached": usage.cached_calls}
 
 
@@ -84,7 +84,7 @@ def _marks(found: tuple[Unsupported, ...]) -> Tally[str]:
 
 
 class _Database(Collector):
-    """Of all processes, as the database has it."""
+    """Metrics that are read from the database, the same in all processes."""
 
     def __init__(self, services: Services) -> None:
         self._storage = services.storage
@@ -115,5 +115,5 @@ def _gauge(name: str, text: str, values: Mapping[str, float], *labels: str) -> M
 
 
 def _age(at: str) -> float:
-    """Seconds since a record's time."""
+    """Seconds since an ISO time; 0 where there is none."""
     return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()) if at else 0.0

@@ -192,7 +192,7 @@ def unexpected(error: BaseException) -> ChatbotError:
 
 
 def register_error_handlers(app: Flask) -> None:
-    """Ours, HTTP's own, and bugs."""
+    """Answer the product's errors, HTTP's and bugs as the API describes errors."""
 
     @app.errorhandler(ChatbotError)
     def known(error: ChatbotError) -> Response:

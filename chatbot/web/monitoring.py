@@ -57,7 +57,7 @@ def ready() -> Response:
 
 @monitoring.get("/api/usage")
 def usage() -> Response:
-    """By day (UTC), newest first, and in all; days on which nothing was used are left out."""
+    """Usage by day (UTC), the newest first, and in all; days on which nothing was used are left out."""
     days = query_number("days", DEFAULT_DAYS, least=1, most=MOST_DAYS)
     return jsonify(days_json(services().storage.usage.days(days)))
 

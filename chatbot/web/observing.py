@@ -59,7 +59,7 @@ class Watched:
 
 
 def watch_request(request_id: str) -> Watched:
-    """The current request, from now on."""
+    """Begin to watch the current request."""
     tracing: Tracing | None = current_app.extensions["tracing"]
     name = f"{request.method} {_route()}"
     return Watched(request_id, tracing.begin(name, dict(request.headers), request_id=request_id) if tracing else None)

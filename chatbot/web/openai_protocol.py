@@ -28,9 +28,10 @@ from ..schema import Answer, Event, Message, SearchHit, SourcesEvent, TokenEvent
 from ..schema.chat import QUERY_CHARACTERS
 from ..schema.costs import Usage
 from ..serialization import citation_json, scope_json
+from ..validation import parse
 from .access import caller
 from .asking import event_stream, refuse_more, stream_response
-from .payloads import ChatRequest, parse
+from .payloads import ChatRequest
 from .request import json_body
 from .services import require_samples, services
 
@@ -63,7 +64,7 @@ class ChatMessage(BaseModel):
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """All text of the message."""
         if isinstance(self.content, list):
             return "\n".join(part.text for part in self.content)
         return self.content or ""
@@ -92,7 +93,7 @@ class CompletionRequest(BaseModel):
     functions: list[Any] | None = None
 
     def to_request(self) -> ChatRequest:
-        """The same as this API's own request. Raises InvalidRequestError, NotFoundError."""
+        """This API's own request for the same question. Raises InvalidRequestError, NotFoundError."""
         last = self.messages[-1]
         if last.role != "user" or not last.text.strip():
             raise InvalidRequestError.for_field("messages", "the last one must be a question of the user.")
@@ -102,7 +103,7 @@ class CompletionRequest(BaseModel):
         return parse(ChatRequest, body if mode is None else {**body, "mode": mode})
 
     def previous(self) -> tuple[Message, ...]:
-        """What was said before, oldest first."""
+        """The messages before the question, oldest first."""
         said = [one for one in self.messages[:-1] if one.role in {"user", "assistant"}]
         return tuple(
             Message("user" if one.role == "user" else "assistant", one.text[:QUERY_CHARACTERS]) for one in said
@@ -110,7 +111,7 @@ class CompletionRequest(BaseModel):
 
     @property
     def warning(self) -> str:
-        """What of the request has no effect, "" = nothing."""
+        """A sentence that names the fields without effect; "" where all have one."""
         given = [name for name in IGNORED if getattr(self, name)]
         return f"{' and '.join(given)}: not called here, the reports are searched for every question." if given else ""
 
@@ -129,7 +130,7 @@ class EmbeddingRequest(BaseModel):
 @openai_protocol.get("/v1/models")
 @held()
 def models() -> Response:
-    """One for each way of answering, and the embedding model."""
+    """All models: one for each way of answering, and the embedding model."""
     return jsonify(
         {"object": "list", "data": [_model(name) for name in (*_names(), services().vectors.embedder.model_id)]}
     )
@@ -138,7 +139,7 @@ def models() -> Response:
 @openai_protocol.get("/v1/models/<path:name>")
 @held()
 def model(name: str) -> Response:
-    """One of them. Raises NotFoundError."""
+    """One model, as OpenAI's API describes models. Raises NotFoundError."""
     if name != services().vectors.embedder.model_id:
         mode_and_scope(name)
     return jsonify(_model(name))
@@ -189,7 +190,7 @@ def embeddings() -> Response:
 
 
 def mode_and_scope(name: str) -> tuple[str | None, dict[str, list[str]]]:
-    """Of `report-chat-MODE:VALUE:VALUE`: the mode, None = the default one, and filters: a year, or a country.
+    """The mode, None = the default one, and the filters that `report-chat-MODE:VALUE:VALUE` names: years and countries.
 
     Raises NotFoundError: no such model.
     """
@@ -225,7 +226,7 @@ def _encoded(vector: Any, encoding: str) -> Any:
 
 
 class Writing:
-    """One answer as OpenAI's protocol tells it."""
+    """An answer in the words of OpenAI's protocol."""
 
     def __init__(self, body: CompletionRequest, root: str) -> None:
         self._body = body
@@ -233,7 +234,7 @@ class Writing:
         self._about = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": body.model}
 
     def whole(self, saved: Saved) -> dict[str, Any]:
-        """A `chat.completion`."""
+        """The answer as a `chat.completion`."""
         answer = saved.event.answer
         sources = {citation.number: citation.hit for citation in answer.citations}
         message = {
@@ -275,7 +276,7 @@ class Writing:
         return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
     def _annotations(self, text: str, sources: Mapping[int, SearchHit]) -> list[dict[str, Any]]:
-        """Each number in the text that is a source, with the address of its passage."""
+        """An annotation for each citation in the text, with the address of its passage."""
         return [
             {
                 "type": "url_citation",

@@ -6,13 +6,13 @@ from itertools import chain
 
 from flask import Blueprint, Response, jsonify, request
 
-from ..errors import InvalidRequestError, NotFoundError
+from ..errors import NotFoundError
 from ..grounding.context import texts_of
 from ..ingestion.pipeline import passages
 from ..schema import DocumentRecord, SearchHit
 from ..serialization import source_json
-from .library import passage_of, record_of
-from .request import disposition, query_number
+from .library import library
+from .request import disposition, query_choice, query_number
 from .services import services
 
 originals = Blueprint("originals", __name__)
@@ -35,10 +35,8 @@ def file(document_id: str) -> Response:
         InvalidRequestError: an unknown disposition.
         NotFoundError: also where the file was not kept.
     """
-    way = request.args.get("disposition", WAYS[0])
-    if way not in WAYS:
-        raise InvalidRequestError.for_field("disposition", f"unknown. Valid: {', '.join(WAYS)}.", WAYS)
-    name, pieces = services().ingesting.originals.open(record_of(document_id))
+    way = query_choice("disposition", WAYS, WAYS[0])
+    name, pieces = services().ingesting.originals.open(library().record(document_id))
     first = next(pieces, b"")
     shown = way == "inline" and PDF in first[:PDF_WITHIN]
     response = Response(chain([first], pieces), mimetype="application/pdf" if shown else "application/octet-stream")
@@ -53,7 +51,7 @@ def text(document_id: str) -> Response:
 
     ``around`` names a passage that is to be among them, instead of an ``offset``. Raises NotFoundError.
     """
-    record, around = record_of(document_id), request.args.get("around", "")
+    record, around = library().record(document_id), request.args.get("around", "")
     limit = query_number("limit", PARTS, least=1, most=100)
     offset = max(0, _place(record, around) - BEFORE) if around else query_number("offset", 0)
     one = min(offset, 1)  # before the first, to see what is said twice
@@ -65,7 +63,7 @@ def text(document_id: str) -> Response:
 
 
 def _place(record: DocumentRecord, chunk_id: str) -> int:
-    found = passage_of(chunk_id)
+    found = library().passage(chunk_id)
     if found.document_id != record.id:
         raise NotFoundError(f"There is no passage {chunk_id[:200]!r} in {record.title!r}.")
     return 0 if found.is_summary else found.ordinal

@@ -50,19 +50,19 @@ PRESET_WORDS = {
 
 @pages.get("/")
 def chat() -> Response:
-    """Where questions are asked."""
+    """The page where questions are asked."""
     return with_owner(_chat())
 
 
 @pages.get("/c/<conversation_id>")
 def conversation(conversation_id: str) -> Response:
-    """The same page; it opens the conversation itself, and says so where there is none."""
+    """The page of `chat`; it opens the conversation itself, and says so where there is none."""
     return with_owner(_chat())
 
 
 @pages.get("/shared/<token>")
 def shared(token: str) -> Response:
-    """The same, to read one conversation only: nobody is made known to this server by looking at a link."""
+    """The page of `chat` to read one conversation: nobody is made known to this server by looking at a link."""
     response = _chat(shared=token)
     response.headers["X-Robots-Tag"] = "noindex"
     return response
@@ -90,7 +90,7 @@ def operator() -> Response:
 
 @pages.get("/documents")
 def documents() -> Response:
-    """The knowledge base."""
+    """The page of the knowledge base."""
     most = f"{services().settings.max_upload_mb} MB"
     return with_owner(make_response(render_template("documents.html", suffixes=suffixes(), most=most)))
 
@@ -103,7 +103,7 @@ def modes() -> list[dict[str, str | bool]]:
 
 
 def presets() -> list[dict[str, str | bool]]:
-    """The same of the presets: one is available where its mode is."""
+    """The presets, for the page; one is available where its mode is."""
     answering = services().answering
     known = {name: (available, reason) for name, available, reason in answering.modes()}
     return [_offered(name, PRESET_WORDS, *known[answering.default_mode(name)]) for name in PRESETS]

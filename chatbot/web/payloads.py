@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
     AliasChoices,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
@@ -19,18 +17,16 @@ from pydantic import (
     StrictInt,
     StrictStr,
     StringConstraints,
-    ValidationError,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from ..agents import CHOOSES
 from ..errors import InvalidRequestError
-from ..repositories.feedback import Rating, Reason
 from ..schema import Message, Question, Scope
 from ..schema.chat import QUERY_CHARACTERS, question_problem
+from ..validation import ADDRESS, IDENTIFIER
 from ..words import ENGLISH, Language
-from .request import NO_OBJECT
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -38,7 +34,6 @@ if TYPE_CHECKING:
 MOST_ATTACHMENTS = 5
 MOST_QUESTIONS = 1_000
 """Of one batch."""
-Body = TypeVar("Body", bound=BaseModel)
 
 
 def one_of(*names: str) -> dict[str, Any]:
@@ -59,7 +54,7 @@ Query = Annotated[
     AfterValidator(_question_text),
     Field(json_schema_extra={"pattern": r"\S", "maxLength": QUERY_CHARACTERS}),
 ]
-IDENTIFIER, ADDRESS = r"^[A-Za-z0-9_-]{1,64}$", r"^https?://"
+Address = Annotated[StrictStr, StringConstraints(pattern=ADDRESS, max_length=2_000)]
 Identifier = Annotated[StrictStr, StringConstraints(pattern=IDENTIFIER)]
 FilterValue = StrictStr | StrictInt
 RangeEnd = Literal["gte", "lte"]
@@ -89,7 +84,7 @@ class Attachment(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=one_of("url", "text"))
 
-    url: Annotated[StrictStr, StringConstraints(pattern=ADDRESS, max_length=2000)] | None = None
+    url: Address | None = None
     name: Annotated[StrictStr, StringConstraints(min_length=1, max_length=120)] = "text.md"
     text: Annotated[StrictStr, StringConstraints(min_length=1, max_length=500_000)] | None = None
 
@@ -141,7 +136,10 @@ class SearchRequest(SearchOptions):
     query: Query
 
     def to_search(self, services: Services, limit: Scope, *, mode: str = "direct") -> Question:
-        """Inside ``limit``. Raises InvalidRequestError, UnknownNameError."""
+        """The question that this request asks, in a scope inside of ``limit``.
+
+        Raises InvalidRequestError, UnknownNameError.
+        """
         context = (self.report_context.type, self.report_context.value) if self.report_context else None
         settings = services.models.query_settings(self.preset)
         method = self.retrieval_method or settings.retrieval_method
@@ -172,7 +170,10 @@ class ChatRequest(AnswerOptions, SearchRequest):
     version: StrictInt | StrictStr | None = None
 
     def to_question(self, services: Services, limit: Scope) -> Question:
-        """Inside ``limit``. Raises InvalidRequestError, UnknownNameError."""
+        """The question that this request asks, in a scope inside of ``limit``.
+
+        Raises InvalidRequestError, UnknownNameError.
+        """
         settings = services.models.query_settings(self.preset)
         auto_scope = settings.auto_scope if self.auto_scope is None else self.auto_scope
         expand = settings.query_expansion if self.query_expansion is None else self.query_expansion
@@ -195,129 +196,3 @@ class QuestionOfBatch(AnswerOptions):
     """What it does not say is as for all of them."""
 
     query: Query
-
-
-def _as_question(one: Any) -> Any:
-    return {"query": one} if isinstance(one, str) else one
-
-
-class BatchRequest(AnswerOptions):
-    """`POST /api/batches`. A text is a question without options of its own."""
-
-    questions: list[Annotated[QuestionOfBatch, BeforeValidator(_as_question)]] = Field(
-        min_length=1, max_length=MOST_QUESTIONS
-    )
-
-
-class JsonRpc(BaseModel):
-    """`POST /mcp`: a message; without an ``id`` it is a notification."""
-
-    model_config = ConfigDict(extra="allow")
-
-    method: StrictStr
-    params: dict[str, Any] | None = None
-    id: StrictStr | StrictInt | None = None
-    jsonrpc: Literal["2.0"] = "2.0"
-
-
-class FeedbackRequest(BaseModel):
-    """`POST /api/messages/<id>/feedback`; ``rating`` null takes back what was given."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    rating: Rating | None
-    reason: Reason | None = None
-    comment: Annotated[StrictStr, StringConstraints(strip_whitespace=True, max_length=2_000)] = ""
-
-
-INNER: Mapping[str, type[BaseModel]] = {
-    "report_context": ReportContext, "previous_messages": PreviousMessage, "attachments": Attachment,
-    "budget": BudgetLimits, "questions": QuestionOfBatch,
-}  # fmt: skip
-"""Fields of a question that are objects, or lists of them."""
-
-
-KINDS: Mapping[str, str] = {
-    "string_type": "text", "int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
-    "bool_type": "true or false", "list_type": "a list", "dict_type": "an object", "mapping_type": "an object",
-    "model_type": "an object",
-}  # fmt: skip
-"""What a value has to be, by pydantic's name for that it is not."""
-PROBLEMS: Mapping[str, str] = {
-    "missing": "is required.", "string_too_long": "must have at most {max_length} characters.",
-    "string_too_short": "must not be empty.", "too_long": "must have at most {max_length} entries.",
-    "too_short": "must not be empty.", "greater_than_equal": "must be {ge} or more.",
-    "less_than_equal": "must be {le} or less.",
-}  # fmt: skip
-"""What else is wrong with it; of what is too short the least is one, everywhere."""
-PATTERNS = {IDENTIFIER: "must be 1 to 64 letters, digits, _ or -.", ADDRESS: "must be an address, http(s)."}
-_QUOTED = re.compile(r"'([^']*)'")
-
-
-def parse(model: type[Body], body: Any) -> Body:
-    """The body as ``model``.
-
-    Raises:
-        InvalidRequestError: with one entry per wrong field.
-    """
-    if not isinstance(body, Mapping):
-        raise InvalidRequestError(NO_OBJECT)
-    try:
-        return model.model_validate(dict(body))
-    except ValidationError as error:
-        details = [_detail(model, problem) for problem in error.errors(include_url=False, include_input=False)]
-        unique = list(map(_merged, _by_field(details).values()))
-        summary = "; ".join(f"{detail['field']}: {detail['message']}" for detail in unique)
-        raise InvalidRequestError(summary, details=unique) from None
-
-
-def _by_field(details: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for detail in details:
-        found.setdefault(detail["field"], []).append(detail)
-    return found
-
-
-def _merged(details: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """One for a field: of what may be of several kinds, all of them; else the last."""
-    kinds = list(dict.fromkeys(detail.pop("kind", "") for detail in details))
-    if not all(kinds):
-        return details[-1]
-    if "a number" in kinds:
-        kinds = [kind for kind in kinds if kind != "a whole number"]
-    return {**details[-1], "message": f"must be {' or '.join(kinds)}."}
-
-
-def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
-    # Positions inside a union name its branches ("list[...]"): not the client's business.
-    path = [str(part) for part in problem["loc"] if not any(mark in str(part) for mark in "[(")]
-    path = [part for part in path if part not in {"str", "int", "float", "dict"}]
-    field = ".".join(path)
-    if problem["type"] == "extra_forbidden":
-        valid = sorted(_inner(model, path).model_fields)
-        listed = f" Valid: {', '.join(valid)}." if valid else ""
-        return {"field": field, "message": f"unknown field.{listed}", "valid_values": valid}
-    if path[:1] == ["filters"] and len(path) > 1:
-        return {"field": ".".join(path[:2]), "message": "must be a value, a list of values or a range {gte, lte}."}
-    if kind := KINDS.get(problem["type"]):
-        return {"field": field, "message": f"must be {kind}.", "kind": kind}
-    return {"field": field, **_said(problem)}
-
-
-def _said(problem: Any) -> dict[str, Any]:
-    """What pydantic found, as this API says it."""
-    type, about = problem["type"], problem.get("ctx", {})
-    if type == "literal_error":
-        valid = _QUOTED.findall(about["expected"])
-        return {"message": f"unknown. Valid: {', '.join(valid)}.", "valid_values": valid}
-    if type == "string_pattern_mismatch":
-        return {"message": PATTERNS[about["pattern"]]}
-    return {"message": PROBLEMS[type].format(**about) if type in PROBLEMS else str(problem["msg"])}
-
-
-def _inner(model: type[BaseModel], path: Sequence[str]) -> type[BaseModel]:
-    """The model that the last name of ``path`` is, or would be, a field of."""
-    for name in path[:-1]:
-        if name in model.model_fields:
-            model = INNER[name]
-    return model

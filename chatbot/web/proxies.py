@@ -35,14 +35,14 @@ class BehindProxies:
 
 
 def bare(address: str) -> str:
-    """Without the port that some proxies add, and the brackets of IPv6."""
+    """An address without the port that some proxies add, and without the brackets of IPv6."""
     host, _, port = address.strip().rpartition(":")
     with_port = port.isdigit() and (":" not in host or host.endswith("]"))
     return (host if with_port else address.strip()).strip("[]")
 
 
 def is_in(address: str, networks: Networks) -> bool:
-    """False for what is no address."""
+    """Whether an address is in one of the networks; False for what is no address."""
     try:
         found = ip_address(address)
     except ValueError:

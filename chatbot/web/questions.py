@@ -13,7 +13,7 @@ from ..retrieval.further import further_questions
 from ..retrieval.scope import summarise
 from ..schema import Scope, SearchHit
 from ..serialization import scope_json
-from .library import passage_of, query_scope
+from .library import library, query_scope
 from .services import require_samples, services
 
 questions = Blueprint("questions", __name__)
@@ -38,7 +38,7 @@ def scope() -> Response:
 def further(chunk_id: str) -> Response:
     """What to ask after the answer to ``q`` that rests on this passage. Raises NotFoundError."""
     require_samples()
-    chosen, asked, cited = query_scope(leave_out=("q",)), _asked(), passage_of(chunk_id)
+    chosen, asked, cited = query_scope(leave_out=("q",)), _asked(), library().passage(chunk_id)
     retriever = services().answering.retriever()
 
     def search(words: str, inside: Scope) -> Sequence[SearchHit]:

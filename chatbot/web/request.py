@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from flask import Response, request
@@ -21,14 +21,13 @@ from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from ..errors import InvalidRequestError
-from ..ingestion.originals import WEB
 from ..loaders import suffixes
 from ..serialization import csv_text
 from ..settings import MEGABYTE
+from ..validation import NO_OBJECT
 from .services import services
 
-NO_OBJECT = "The body must be a JSON object, sent as application/json."
-MOST_URLS, LONGEST_URL = 50, 2000
+MOST_URLS = 50
 FORM_BYTES = 1_000_000
 """What the fields of a form may take besides its files."""
 MOST_FILES = 200
@@ -40,6 +39,8 @@ COLLECTIONS = "collections"
 RANGE_ENDS = ("gte", "lte")
 DIGITS = 9
 """Of a number; Python refuses to read thousands of them."""
+Choice = TypeVar("Choice")
+Default = TypeVar("Default")
 
 
 def json_body() -> Any:
@@ -66,16 +67,15 @@ def json_object(instead: str = NO_OBJECT) -> dict[str, Any]:
     return body
 
 
-def web_pages(url: Any, urls: Any) -> dict[str, str]:
+def web_pages(url: str | None, urls: list[str] | None) -> dict[str, str]:
     """The addresses of a request by the page they lead to: what follows a # is a place on it.
 
     Raises:
-        InvalidRequestError: none, too many, one that is no address, or the same page twice.
+        InvalidRequestError: both or none of the fields, or the same page twice.
     """
     if url is not None:
         urls = [url] if urls is None else None
-    wrong = not isinstance(urls, list) or not 1 <= len(urls) <= MOST_URLS
-    if wrong or not all(isinstance(each, str) and each.startswith(WEB) and len(each) <= LONGEST_URL for each in urls):
+    if urls is None:
         message = f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
         raise InvalidRequestError.for_field("url", message)
     pages = {each.partition("#")[0]: each for each in urls}
@@ -123,7 +123,7 @@ def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
 
 
 def size_of(file: FileStorage) -> int:
-    """Its bytes."""
+    """The size of a file in bytes."""
     size = int(file.stream.seek(0, 2))
     file.stream.seek(0)
     return size
@@ -212,8 +212,26 @@ def query_filters(*, leave_out: Collection[str] = ()) -> dict[str, Any]:
     return {**filters, **ranges}
 
 
+def query_choice(name: str, valid: Sequence[Choice], default: Default) -> Choice | Default:
+    """One of the ``valid`` values, or ``default`` where the query string does not have it.
+
+    Raises:
+        InvalidRequestError: another value; lists the valid ones.
+    """
+    given = request.args.get(name)
+    if given is None:
+        return default
+    for value in valid:
+        if value == given:
+            return value
+    raise InvalidRequestError.for_field(name, f"unknown. Valid: {', '.join(map(str, valid))}.", valid)
+
+
 def query_number(name: str, default: int, *, least: int = 0, most: int = 10**6) -> int:
-    """A whole number. Raises InvalidRequestError."""
+    """The whole number of that name in the query string.
+
+    Raises InvalidRequestError: it is none, or not from ``least`` to ``most``.
+    """
     text = request.args.get(name, str(default))
     if not text.isdecimal() or len(text) > DIGITS or not least <= int(text) <= most:
         raise InvalidRequestError.for_field(name, f"must be a whole number from {least} to {most}.")

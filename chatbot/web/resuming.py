@@ -52,11 +52,15 @@ class Resumable:
         self._text: list[str] = []
 
     def beginning(self) -> str:
-        """Where it stands: what an address and a reload need."""
+        """The first event: in which conversation the answer is, and which message it is, for the address and a
+        reload.
+        """
         return encode("begun", {"conversation_id": self.begun.conversation_id, "message_id": self.begun.message_id})
 
     def note(self, event: Event | Saved, text: str) -> str:
-        """With its number as the id. The last one is kept with the message itself."""
+        """The event's text with its number as the id. All but the last are to be stored; that is kept with the
+        message itself.
+        """
         with self._lock:
             self._said += 1
             text = f"id: {self._said}\n{text}"
@@ -68,14 +72,14 @@ class Resumable:
         return text
 
     def take(self) -> tuple[int, list[str]]:
-        """What is not written yet, and the number of its first."""
+        """The number of the first event that is not stored yet, and all these events; they count as stored."""
         with self._lock:
             taken, self._unwritten = self._unwritten, []
             return self._said - len(taken) + 1, taken
 
     @property
     def text(self) -> str:
-        """The answer so far."""
+        """What was written of the answer so far."""
         return "".join(self._text)
 
     def leave(self) -> None:
@@ -83,7 +87,7 @@ class Resumable:
         self._under_way.leave(self)
 
     def end(self) -> None:
-        """Complete, stopped or failed."""
+        """Say that the answer is complete, stopped or failed."""
         self._under_way.end(self)
 
 
@@ -108,7 +112,7 @@ class UnderWay:
         return answer
 
     def ids(self) -> set[str]:
-        """Of the answers that it looks after now."""
+        """The message ids of the answers that are being written now."""
         with self._lock:
             return set(self._answers)
 
@@ -131,14 +135,14 @@ class UnderWay:
             log.warning("The end of an answer was not kept: %s", error.message)
 
     def stop(self, message_id: str) -> None:
-        """At once, where it is this process's; what has been said stays."""
+        """Stop an answer at once if it is one of this process; what it has said stays."""
         with self._lock:
             answer = self._answers.get(message_id)
         if answer is not None:
             answer.cancel.cancel()
 
     def close(self) -> None:
-        """This process ends."""
+        """End the thread that looks after them; the process ends."""
         self._closed.set()
         if self._thread is not None:
             self._thread.join()
@@ -179,7 +183,7 @@ class UnderWay:
 
 
 def under_way() -> UnderWay:
-    """Those of the application that serves the current request."""
+    """The answers under way in the application that serves the current request."""
     found: UnderWay = current_app.extensions["under_way"]
     return found
 

@@ -78,7 +78,7 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def _close_waiting(self, now: float) -> None:
-        """Where nothing has changed for too long; and the oldest, where there are too many."""
+        """Close connections on which nothing has changed for too long; and the oldest, where there are too many."""
         before, self._waiting = self._waiting, {}
         for connection in self.server_state.connections:
             cycle, transport = connection.cycle, connection.transport  # type: ignore[union-attr]

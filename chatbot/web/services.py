@@ -27,7 +27,7 @@ def samples() -> SampleReports | None:
 
 
 def require_samples() -> None:
-    """In the first moments of a first start not all is known yet; "not found" would be wrong. Raises IngestingError."""
+    """Raises IngestingError in the first moments of a first start, when "not found" could be wrong."""
     found = samples()
     if found is None or not found.unknown:
         return

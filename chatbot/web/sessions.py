@@ -6,19 +6,20 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify
 
-from ..errors import InvalidRequestError, UnauthorizedError
+from ..errors import UnauthorizedError
 from ..schema.access import NEEDS, Caller
+from ..validation import parse
 from .access import KEY_COOKIE, UNKNOWN_KEY, caller, caller_with, set_cookie, stranger
+from .bodies import SignIn
 from .request import json_object
 from .services import services
 
 sessions = Blueprint("sessions", __name__)
-LONGEST_KEY = 200
 
 
 @sessions.get("/api/session")
 def show() -> Response:
-    """Who one is here, and what one may do. A key that was revoked is forgotten."""
+    """Who sends the request, and what they may do. A key that was revoked is forgotten."""
     try:
         return jsonify(_session(caller()))
     except UnauthorizedError:
@@ -27,16 +28,13 @@ def show() -> Response:
 
 @sessions.post("/api/session")
 def sign_in() -> Response:
-    """Raises UnauthorizedError: the key is none."""
-    body = json_object()
-    secret = body.get("key")
-    if set(body) != {"key"} or not isinstance(secret, str) or not 0 < len(secret.strip()) <= LONGEST_KEY:
-        raise InvalidRequestError.for_field("key", 'send {"key": "..."}, and nothing else.')
-    found = services().storage.keys.find(secret.strip())
+    """Sign in with a key, which goes into a cookie. Raises UnauthorizedError: there is no such key."""
+    secret = parse(SignIn, json_object()).key
+    found = services().storage.keys.find(secret)
     if found is None:
         raise UnauthorizedError(UNKNOWN_KEY)
     response = jsonify(_session(caller_with(found)))
-    set_cookie(response, KEY_COOKIE, secret.strip())
+    set_cookie(response, KEY_COOKIE, secret)
     return response
 
 

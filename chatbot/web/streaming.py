@@ -121,7 +121,9 @@ class EventStream:
         self._leave()
 
     def __iter__(self) -> Iterator[str]:
-        """For a server that takes a stream by iterating: a comment in each second of silence finds a client gone."""
+        """The encoded events, for a server that iterates; a comment in each second of silence finds out that a
+        client is gone.
+        """
         said: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self.listen(said.put)
         try:

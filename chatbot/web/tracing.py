@@ -21,13 +21,13 @@ class Span:
         self._span = span
 
     def step(self, name: str) -> Span:
-        """A part of it, from now on."""
+        """Begin a span inside of this one."""
         from opentelemetry.trace import set_span_in_context
 
         return Span(self._tracer, self._tracer.start_span(name, set_span_in_context(self._span)))
 
     def end(self, *, status: int | None = None) -> None:
-        """Now; with the HTTP status of a request."""
+        """End the span; with the HTTP status, where it is a request's."""
         if status is not None:
             self._span.set_attribute("http.response.status_code", status)
         self._span.end()
@@ -50,12 +50,12 @@ class Tracing:
         return Span(self._tracer, self._tracer.start_span(name, caller, SpanKind.SERVER, attributes))
 
     def close(self) -> None:
-        """Send what has not been sent."""
+        """Send the spans that were not sent yet."""
         self._provider.shutdown()
 
 
 def tracing_of(settings: Settings) -> Tracing | None:
-    """None where traces are off. Raises MissingPackageError."""
+    """What sends traces; None where the settings turn them off. Raises MissingPackageError."""
     if settings.traces == "off":
         return None
     try:

@@ -249,8 +249,8 @@ class TestFlags:
             ("--country", "Kenia", "country_name", "Kenya"),
             ("--year", "soon", "year", "1000 to 3000"),
             ("--chunk-strategy", "magic", "chunk_strategy", "recursive, rows, sections"),
-            ("--chunk-size", "5", "chunk_size", "at least 100"),
-            ("--chunk-overlap", "-1", "chunk_overlap", "at least 0"),
+            ("--chunk-size", "5", "chunk_size", "100 or more"),
+            ("--chunk-overlap", "-1", "chunk_overlap", "0 or more"),
             ("--chunk-overlap", "900", "chunk_overlap", "Valid: 0"),
         ],
     )

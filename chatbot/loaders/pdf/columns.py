@@ -70,7 +70,7 @@ _NEAR = 8.0  # points: the same gutter on another page
 
 @dataclass(slots=True)
 class _ColumnRow:
-    """One baseline of the page: ``spans`` are taken, ``boxes`` pass through it."""
+    """One baseline of the page: its ``spans`` have text, its ``boxes`` pass through it."""
 
     top: float
     bottom: float
@@ -153,7 +153,7 @@ def _white(rows: Sequence[_ColumnRow], left: float, right: float, narrowest: flo
 def _between(
     stripe: tuple[float, float], spans: Sequence[tuple[float, float]], narrowest: float
 ) -> list[tuple[float, float]]:
-    """What is left of the stripe beside the spans."""
+    """The parts of a stripe that no span covers, and that are not narrower than ``narrowest``."""
     pieces = []
     start = stripe[0]
     for x0, x1 in spans:

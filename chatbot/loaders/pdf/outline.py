@@ -27,7 +27,7 @@ _NOTE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """``level`` 0 is the highest."""
+    """A heading; its ``level`` counts from 0, the highest."""
 
     text: str
     level: int
@@ -37,7 +37,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What a table is called."""
+    """The line that names a table."""
 
     text: str
 

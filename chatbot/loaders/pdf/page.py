@@ -151,12 +151,12 @@ def _margin_lines(page: PageText) -> Iterator[Line]:
 
 
 def _key(line: Line) -> str:
-    """What is the same on every page: the line without its numbers; "" for a page number alone."""
+    """A line without its numbers, to find what is the same on every page; "" for a page number alone."""
     return "" if _PAGE_NUMBER.match(line.text) else _NO_LETTER.sub("", line.text).lower() or line.text
 
 
 def _again(places: Iterable[tuple[int, float]], number: int, top: float) -> int:
-    """On how many other pages near by the line stands at the same height."""
+    """The number of other pages near by on which the line stands at the same height."""
     return len({at for at, y in places if at != number and abs(at - number) <= _NEAR and abs(y - top) <= _SHIFT})
 
 

@@ -67,7 +67,7 @@ def _pitch(lines: Sequence[Line]) -> float:
 
 
 def _breaks(group: Sequence[Line], line: Line, after: Line | None, pitch: float) -> bool:
-    """The line begins a new paragraph."""
+    """Whether a line begins a new paragraph after those in ``group``."""
     before, ended = group[-1], bool(_SENTENCE_END.search(group[-1].text))
     step = line.bottom - before.bottom
     if step < 0 or step > 1.25 * max(min(pitch, 1.6 * line.size), line.size) or abs(line.size - before.size) > 0.9:
@@ -132,7 +132,7 @@ class Styles:
         return _LARGER * self.body
 
     def level(self, line: Line) -> int:
-        """0 = the highest."""
+        """The level of a heading line, 0 for the highest."""
         return self.levels.index(style_of(line))
 
 

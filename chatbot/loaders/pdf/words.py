@@ -124,7 +124,7 @@ def _with_spread_figures(words: list[Word]) -> list[Word]:
 
 
 def _printed_once(chars: list[Char]) -> list[Char]:
-    """Without letters that stand on themselves, a little aside: bold as some printers make it."""
+    """The characters without those printed twice, a little aside, to look bold."""
     alike: dict[str, list[Char]] = defaultdict(list)
     for char in chars:
         alike[char.text].append(char)
@@ -133,7 +133,7 @@ def _printed_once(chars: list[Char]) -> list[Char]:
 
 
 def _doubled(alike: Sequence[Char]) -> Iterator[Char]:
-    """Of the same letter, from left to right, those that stand on one before."""
+    """Of one letter's characters, from left to right, those that stand on the one before."""
     known: set[int] = set()
     for at, char in enumerate(alike, start=1):
         near = max(_DOUBLED * char.size, 0.1)
@@ -146,7 +146,7 @@ def _doubled(alike: Sequence[Char]) -> Iterator[Char]:
 
 
 def _without_covered_spaces(chars: list[Char]) -> list[Char]:
-    """Without the spaces that run on under the next cell: its digits would be read one by one."""
+    """The characters without spaces that run on under the next cell, whose digits would be read one by one."""
     letters: dict[int, list[Span]] = defaultdict(list)
     for char in chars:
         if not char.text.isspace():

@@ -40,7 +40,7 @@ class SearchTarget:
 
     @property
     def described(self) -> str:
-        """For messages: the index and its collection."""
+        """The index and its collection, for messages."""
         return f"search index {self.index!r} of {self.collection!r}"
 
     @property

@@ -41,12 +41,12 @@ def candidates(limit: int, share: float = 1.0) -> int:
 def ann_stage(
     *, index: str, vector: Asked, scope: Scope, limit: int, num_candidates: int, path: str = EMBEDDING_FIELD
 ) -> Json:
-    """Approximate nearest neighbours."""
+    """The `$vectorSearch` stage that finds approximate nearest neighbours."""
     return {"$vectorSearch": {**_query(index, path, vector, scope), "numCandidates": num_candidates, "limit": limit}}
 
 
 def exact_stage(*, index: str, vector: Asked, scope: Scope, limit: int, path: str = EMBEDDING_FIELD) -> Json:
-    """Exact nearest neighbours."""
+    """The `$vectorSearch` stage that compares every vector in the scope."""
     return {"$vectorSearch": {**_query(index, path, vector, scope), "exact": True, "limit": limit}}
 
 
@@ -267,7 +267,7 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
 
 
 def _refusal(database: Database, collection: str, pipeline: list[Json]) -> CommandError | None:
-    """None where the server answers, with no rows: the index does not exist."""
+    """The server's error to a pipeline; None where it answers, with no rows, as the index does not exist."""
     try:
         database[collection].search(pipeline)
     except CommandError as error:

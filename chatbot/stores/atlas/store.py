@@ -219,7 +219,7 @@ class AtlasStore(MongoChunks):
         return [targets for targets in self._targets if scope.holds(targets[0].collection)]
 
     def _near(self, target: SearchTarget, asked: Asked, top_k: int, scope: Scope) -> list[Match]:
-        """At least the ``top_k`` nearest, with all that tie with the last of them."""
+        """At least the ``top_k`` nearest passages, with all that tie with the last of them."""
         rows = self._best_rows(target, partial(self._vector_pipeline, target, asked, scope), top_k, scope)
         if not rows and top_k > 0 and (failure := self._health.failure(target)):
             raise failure
@@ -232,7 +232,7 @@ class AtlasStore(MongoChunks):
         )
 
     def _worded(self, target: SearchTarget, query: str, top_k: int, scope: Scope) -> list[Match]:
-        """The same by keywords; nothing where the index cannot answer, which is noted."""
+        """The best passages by keywords, with ties; none where the index cannot answer, which is noted."""
         if not query.strip() or self._health.known_failure(target):
             return []
 
@@ -290,7 +290,7 @@ class AtlasStore(MongoChunks):
         return rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k)
 
     def _has_rank_fusion(self) -> bool:
-        """Asked of the server once."""
+        """Whether the server has `$rankFusion`; it is asked once."""
         if self._rank_fusion is None:
             self._rank_fusion = probe_search(self._database, self._names[:2][-1]).rank_fusion
         return self._rank_fusion

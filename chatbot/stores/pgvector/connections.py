@@ -112,7 +112,7 @@ class Connections:
         connection.close()
 
     def drop_idle(self) -> None:
-        """Close what is not in use."""
+        """Close the connections that are not in use."""
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:

@@ -53,7 +53,7 @@ Row = tuple[float, str]
 
 
 def scan_settings(scope: Scope, top_k: int) -> dict[str, str | int]:
-    """PostgreSQL settings for `nearest`.
+    """The PostgreSQL settings under which `nearest` is run.
 
     The index's scan goes on until the scope has filled the result; it may then be slightly out of order (relaxed),
     which finds more and is sorted here. Sorts are made dear, so that the planner takes the index.
@@ -121,7 +121,9 @@ _SEARCH = sql.SQL(
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of the corpus at one position of the change log; document frequencies are added as they are asked for."""
+    """Statistics of the corpus at one position of the change log; document frequencies are added as they are asked
+    for.
+    """
 
     position: int
     rows: int
@@ -131,7 +133,7 @@ class Statistics:
 
     @classmethod
     def read(cls, table: sql.Composable, position: int, fetch: Fetch, bm25: Bm25) -> Statistics:
-        """Counts the whole table once."""
+        """Count the passages and their average length over the whole table."""
         rows, average_length = fetch(_SIZE.format(table=table), {})[0]
         return cls(position, int(rows), float(average_length), bm25)
 

@@ -96,7 +96,7 @@ class PgvectorStore:
         self._changes.record({chunk.document_id for chunk in chunks})
 
     def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
-        """How many rows went."""
+        """Delete a document's passages but those in ``keep``; returns how many there were."""
         parameters = {"document_id": clean(document_id), "keep": [clean(chunk_id) for chunk_id in keep]}
         with self._transaction() as connection:
             deleted = int(connection.execute(self._statements.delete, parameters).rowcount)
@@ -105,7 +105,7 @@ class PgvectorStore:
         return deleted
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """In the order asked for."""
+        """The passages that exist, in the order asked for."""
         if not chunk_ids:
             return []
         rows = self._rows(self._statements.get, {"ids": list(map(clean, chunk_ids))})
@@ -119,11 +119,11 @@ class PgvectorStore:
         return [to_chunk(row[:-1]) for row in rows], np.vstack(vectors) if rows else np.empty((0, 0), np.float32)
 
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
-        """Looked up by the neighbours' ids."""
+        """Each passage with its neighbours, which are looked up by their ids."""
         return read_surroundings(chunks, margin, self.get)
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
-        """Raises EmbedderMismatchError; SearchEngineError also for a vector that points nowhere."""
+        """The nearest passages. Raises EmbedderMismatchError; SearchEngineError also for a vector of length 0."""
         query = check_query(vector, self._schema.dimensions, self._expected)
         if top_k < 1:
             return []
@@ -148,7 +148,7 @@ class PgvectorStore:
         return refine(scores, self.get(list(scores)), statistics.idf_of(weights), self._terms_of)[:top_k]
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """Raises as `vector_search` does."""
+        """The scores of these passages, by id. Raises as `vector_search` does."""
         if not chunk_ids:
             return {}
         query = check_query(vector, self._schema.dimensions, self._expected)
@@ -156,7 +156,7 @@ class PgvectorStore:
         return {str(found): to_score(1.0 - distance) for found, distance in rows}
 
     def count(self, scope: Scope) -> int:
-        """Counted by the server."""
+        """How many passages there are in a scope."""
         condition, parameters = scope_sql(scope, self._schema.filter_fields)
         return int(self._rows(self._statements.count(condition), parameters)[0][0])
 

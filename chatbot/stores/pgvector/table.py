@@ -62,7 +62,7 @@ class ChunkTable:
 
     @property
     def table(self) -> sql.Composable:
-        """Its name, quoted."""
+        """The table's name, quoted."""
         return sql.Identifier(self.table_name)
 
     @property
@@ -203,12 +203,12 @@ class Statements:
         self._table = schema.table
 
     def count(self, condition: sql.Composable) -> sql.Composed:
-        """Rows that fulfil it."""
+        """The statement that counts the rows for which ``condition`` holds."""
         return _COUNT.format(self._table, condition)
 
 
 def _upsert(schema: ChunkTable) -> sql.Composed:
-    """One order of parameters and columns; the creation time of a row that is replaced stays."""
+    """The statement that inserts or replaces rows; the creation time of a row that is replaced stays."""
     parameters = (*COLUMNS, "language", "terms", "term_count", "embedding")
     columns = [sql.Identifier(name) if name != "embedding" else schema.embedding for name in parameters]
     values = [_CASTS.get(name, sql.SQL("{}")).format(sql.Placeholder(name)) for name in parameters]

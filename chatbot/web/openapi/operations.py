@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .. import batches, conversations, documents, feedback, monitoring, originals, questions
+from .. import batches, bodies, conversations, documents, feedback, monitoring, originals, questions
 from ..openai_protocol import CompletionRequest, EmbeddingRequest
-from ..payloads import ChatRequest, FeedbackRequest, JsonRpc, SearchRequest
-from . import answers, bodies, holdings
+from ..payloads import ChatRequest, SearchRequest
+from . import answers, holdings
 
 Json = dict[str, Any]
 JSON, EVENTS, HTML, FILE = "application/json", "text/event-stream", "text/html", "application/octet-stream"
@@ -99,7 +99,7 @@ OPERATIONS: Mapping[str, Operation] = {
         "Vectors of the model that the passages are embedded with", answers.Json, body=EmbeddingRequest, errors=(404,),
     ),
     "mcp.message": Operation(
-        "The Model Context Protocol: a JSON-RPC message", answers.Json, body=JsonRpc, or_as=EVENTS,
+        "The Model Context Protocol: a JSON-RPC message", answers.Json, body=bodies.JsonRpc, or_as=EVENTS,
         also={202: None}, example={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, notes="See docs/mcp.md.",
     ),
     "conversations.stream": Operation(
@@ -141,7 +141,7 @@ OPERATIONS: Mapping[str, Operation] = {
         "The answers that are there, as a table or as JSON Lines", media="text/csv", or_as="application/jsonl",
     ),
     "feedback.rate": Operation(
-        "Say what an answer is like", answers.RatedMessage, body=FeedbackRequest,
+        "Say what an answer is like", answers.RatedMessage, body=bodies.FeedbackRequest,
         example={"rating": "down", "reason": "incomplete", "comment": "Of 2023 only."},
     ),
     "feedback.latest": Operation(
