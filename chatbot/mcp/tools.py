@@ -33,7 +33,7 @@ LONGEST_CURSOR = 9
 class Scoped(BaseModel):
     """The reports to look into; without any of these all of them."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
     country_name: list[str] = Field(default_factory=list, description="Countries, as facets names them.")
     year: list[int] = Field(default_factory=list, description="Editions: the year of a report, not of a figure.")
@@ -180,7 +180,10 @@ class Toolbox:
 
     def read_passage(self, asked: ReadPassage, progress: Progress) -> Json:
         """With the text around it."""
-        found, margin = self._passage(asked.chunk_id), self.services.settings.context_margin
+        return self._around(asked.chunk_id)
+
+    def _around(self, chunk_id: str) -> Json:
+        found, margin = self._passage(chunk_id), self.services.settings.context_margin
         (around,) = self.services.vectors.store.surroundings([found], margin=margin)
         return {**hit_json(SearchHit(found)), "wider_text": wider_text(found, around, margin=margin)}
 
@@ -212,7 +215,7 @@ class Toolbox:
     def read(self, uri: str) -> Json:
         """The text of a report, or a passage. Raises NotFoundError."""
         if uri.startswith(PASSAGE):
-            text = self.read_passage(ReadPassage(chunk_id=uri.removeprefix(PASSAGE)), lambda *_: None)["wider_text"]
+            text = self._around(uri.removeprefix(PASSAGE))["wider_text"]
         else:
             text = self._report(uri.removeprefix(REPORT))
         return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}

@@ -30,7 +30,7 @@ from ..repositories.feedback import Rating, Reason
 from ..schema import Message, Question, Scope
 from ..schema.chat import QUERY_CHARACTERS, question_problem
 from ..words import ENGLISH, Language
-from .request import NO_OBJECT
+from .request import HALF, NO_OBJECT, require_whole
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -247,7 +247,7 @@ PROBLEMS: Mapping[str, str] = {
     "missing": "is required.", "string_too_long": "must have at most {max_length} characters.",
     "string_too_short": "must not be empty.", "too_long": "must have at most {max_length} entries.",
     "too_short": "must not be empty.", "greater_than_equal": "must be {ge} or more.",
-    "less_than_equal": "must be {le} or less.",
+    "less_than_equal": "must be {le} or less.", "string_unicode": f"holds {HALF}",
 }  # fmt: skip
 """What else is wrong with it; of what is too short the least is one, everywhere."""
 PATTERNS = {IDENTIFIER: "must be 1 to 64 letters, digits, _ or -.", ADDRESS: "must be an address, http(s)."}
@@ -263,12 +263,14 @@ def parse(model: type[Body], body: Any) -> Body:
     if not isinstance(body, Mapping):
         raise InvalidRequestError(NO_OBJECT)
     try:
-        return model.model_validate(dict(body))
+        found = model.model_validate(dict(body))
     except ValidationError as error:
         details = [_detail(model, problem) for problem in error.errors(include_url=False, include_input=False)]
         unique = list(map(_merged, _by_field(details).values()))
         summary = "; ".join(f"{detail['field']}: {detail['message']}" for detail in unique)
         raise InvalidRequestError(summary, details=unique) from None
+    require_whole(body)  # pydantic sees it in some fields only
+    return found
 
 
 def _by_field(details: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

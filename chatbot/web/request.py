@@ -28,6 +28,7 @@ from ..settings import MEGABYTE
 from .services import services
 
 NO_OBJECT = "The body must be a JSON object, sent as application/json."
+HALF = "half a character (a lone surrogate); send whole ones."
 MOST_URLS, LONGEST_URL = 50, 2000
 FORM_BYTES = 1_000_000
 """What the fields of a form may take besides its files."""
@@ -59,11 +60,16 @@ def json_object(instead: str = NO_OBJECT) -> dict[str, Any]:
     body = json_body()
     if not isinstance(body, dict):
         raise InvalidRequestError(instead)
-    try:
-        json.dumps(body, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise InvalidRequestError("The body holds half a character (a lone surrogate); send whole ones.") from None
+    require_whole(body)
     return body
+
+
+def require_whole(sent: Any) -> None:
+    """Raises InvalidRequestError: JSON with half a character in it, which neither a model nor a database takes."""
+    try:
+        json.dumps(sent, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequestError(f"The body holds {HALF}") from None
 
 
 def web_pages(url: Any, urls: Any) -> dict[str, str]:

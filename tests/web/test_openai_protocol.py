@@ -159,6 +159,22 @@ def test_embedding_ends_with_its_client(port: int, app: Flask, monkeypatch: pyte
     assert sum(made) < 256
 
 
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("embeddings", {"model": "m", "input": "\ud800"}),
+        ("chat/completions", {"model": "report-chat", "messages": [{"role": "user", "content": "\ud800"}, *QUESTION]}),
+    ],
+)
+def test_half_a_character_is_no_text(app: Flask, path: str, sent: dict[str, Any]) -> None:
+    """It was a bug of ours (500) when it came to a model."""
+    embedder = app.extensions["services"].vectors.embedder
+    model = embedder.model_id if path == "embeddings" else "report-chat"
+    response = app.test_client().post(f"/v1/{path}", json={**sent, "model": model})
+    assert response.status_code == 400
+    assert "half a character" in response.get_json()["error"]["message"]
+
+
 def test_errors_have_openais_form(client: openai.OpenAI, server: FakeOpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as wrong:
         client.chat.completions.create(model="report-chat:Atlantis", messages=QUESTION)  # type: ignore[call-overload]

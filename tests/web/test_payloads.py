@@ -275,7 +275,9 @@ class TestBodies:
 
     def test_a_lone_surrogate_is_no_text(self, client: FlaskClient, path: str) -> None:
         data = b'{"query": "\\ud800"}'
-        assert fields_of(client.post(path, data=data, content_type="application/json")) == ["query"]
+        response = client.post(path, data=data, content_type="application/json")
+        assert fields_of(response) == ["query"]
+        assert "half a character" in error_of(response, 400)["message"]
 
     def test_the_wrong_method_says_which_one_is_right(self, client: FlaskClient, path: str) -> None:
         response = client.get(path)
