@@ -25,7 +25,7 @@ from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import ingestion_json
 from .access import caller, whose
 from .callbacks import callback_of
-from .library import inside_limit, may_change, own_record, require_known
+from .library import inside_limit, is_shown, may_change, own_record, require_known
 from .request import (
     FILES,
     MOST_FILES,
@@ -55,7 +55,7 @@ CHOICES: tuple[Choice, ...] = get_args(Choice)[1:]
 @jobs.post("/api/documents")
 def add_documents() -> tuple[Response, int, dict[str, str]]:
     """Files (multipart) or web addresses (JSON) as one background job; nothing is stored where one is refused."""
-    naming = Naming(services().storage.documents, caller().owner, may_change)
+    naming = Naming(services().storage.documents, caller().owner, is_shown, may_change)
     if is_form(most=MOST_FILES):
         files, fields = accept_files(), form_fields()
         choice, callback = conflict_choice(fields.pop("on_conflict", None)), callback_of(fields)
@@ -152,11 +152,13 @@ def conflict_choice(given: Any) -> Choice:
 class Naming:
     """Which report an upload becomes: a new one, or one that is there and its sender may replace.
 
-    For one sender. ``may_change`` says of a report whether it is the sender's to change.
+    For one sender. ``is_shown`` says of a report whether the sender may know of it, ``may_change`` whether it is the
+    sender's to change.
     """
 
     documents: DocumentRepository
     owner: str
+    is_shown: Callable[[DocumentRecord], bool]
     may_change: Callable[[DocumentRecord], bool]
 
     def identities(self, files: Sequence[tuple[str, str]], choice: Choice) -> list[str]:
@@ -188,7 +190,7 @@ class Naming:
 
     def _identity(self, name: str, digest: str, same: Sequence[DocumentRecord], choice: Choice) -> str | dict[str, Any]:
         mine = [record for record in same if self.may_change(record)]
-        if not mine and same and choice == "replace":
+        if not mine and choice == "replace" and any(map(self.is_shown, same)):
             raise ForbiddenError(f"{name} is somebody else's; send on_conflict=keep_both to add yours beside it.")
         # The same again changes nothing; what failed has nothing to lose.
         for record in mine:

@@ -20,7 +20,7 @@ DOCUMENT_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 def record_of(document_id: str) -> DocumentRecord:
     """One that the caller may see. Raises NotFoundError."""
     found = services().storage.documents.get(document_id) if DOCUMENT_ID.match(document_id) else None
-    if found is None or not is_inside(found, caller().limit):
+    if found is None or not is_shown(found):
         raise NotFoundError(f"There is no report {document_id[:64]!r}.")
     return found
 
@@ -33,10 +33,16 @@ def own_record(document_id: str) -> DocumentRecord:
     return found
 
 
+def is_shown(record: DocumentRecord) -> bool:
+    """Whether it is inside of what the caller's key may see."""
+    return is_inside(record, caller().limit)
+
+
 def may_change(record: DocumentRecord) -> bool:
-    """Its own, or any where it is an administrator, as everybody is where access is open."""
+    """Of those it may see its own, or any where it is an administrator, as everybody is where access is open."""
     who = caller()
-    return who.may("admin") or (who.may("write") and bool(who.owner) and record.owner == who.owner)
+    own = who.may("admin") or (who.may("write") and bool(who.owner) and record.owner == who.owner)
+    return own and is_shown(record)
 
 
 def passage_of(chunk_id: str) -> Chunk:

@@ -118,3 +118,12 @@ def test_where_access_is_open_everybody_is_asked(opened: Flask) -> None:
     for client in (other, nobody):
         error_of(send(client, "Two."), 409, "document_exists")
     assert of(nobody, send(nobody, "Two.", on_conflict="replace")) == ("replaced", first)
+
+
+@pytest.mark.parametrize("role", ["write", "admin"])
+def test_a_limited_key_is_not_told_of_a_name_that_it_may_not_see(app: Flask, role: KeyRole) -> None:
+    other = holder(app)
+    _, first = of(other, send(other, "One.", country_name="Mali"))
+    client = holder(app, role, filters={"country_name": ["Kenya"]})
+    outcome, second = of(client, send(client, "Two.", on_conflict="replace"))
+    assert (outcome, second != first, titles(client)) == ("added", True, 1)
