@@ -64,7 +64,8 @@ class MiniLMEmbedder:
         self._ids = lru_cache(maxsize=TEXTS_KEPT)(self._tokenized)
 
     def _tokenized(self, text: str) -> Sequence[int]:
-        ids: Sequence[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        # As a batch of one: for a megabyte `encode` would keep all other threads waiting, a second long.
+        ids: Sequence[int] = self._tokenizer.encode_batch([text], add_special_tokens=False)[0].ids
         return ids
 
     def count_tokens(self, text: str) -> int:

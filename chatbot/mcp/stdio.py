@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import mcp_types as types
+from mcp import MCPError
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
@@ -64,7 +65,11 @@ def server_of(services: Services) -> Server[Any]:
         return types.ListResourceTemplatesResult.model_validate({"resourceTemplates": TEMPLATES})
 
     async def read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return types.ReadResourceResult.model_validate(box(Cancellation()).read(str(params.uri)))
+        try:
+            found = box(Cancellation()).read(str(params.uri))
+        except ChatbotError as error:
+            raise MCPError(types.INVALID_PARAMS, error.message) from None
+        return types.ReadResourceResult.model_validate(found)
 
     return Server(
         NAME, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool,

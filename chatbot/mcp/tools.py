@@ -32,7 +32,7 @@ LONGEST_CURSOR = 9
 class Scoped(BaseModel):
     """The reports to look into; without any of these all of them."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
     country_name: list[str] = Field(default_factory=list, description="Countries, as facets names them.")
     year: list[int] = Field(default_factory=list, description="Editions: the year of a report, not of a figure.")
@@ -177,7 +177,10 @@ class Toolbox:
 
     def read_passage(self, asked: ReadPassage, progress: Progress) -> Json:
         """A passage with the text around it."""
-        found = self.library.passage(asked.chunk_id)
+        return self._around(asked.chunk_id)
+
+    def _around(self, chunk_id: str) -> Json:
+        found = self.library.passage(chunk_id)
         return {**hit_json(SearchHit(found)), "wider_text": self.library.wider_text(found)}
 
     def read_figures(self, asked: ReadFigures, progress: Progress) -> Json:
@@ -199,7 +202,7 @@ class Toolbox:
     def read(self, uri: str) -> Json:
         """The text of a report, or a passage. Raises NotFoundError."""
         if uri.startswith(PASSAGE):
-            text = self.read_passage(ReadPassage(chunk_id=uri.removeprefix(PASSAGE)), lambda *_: None)["wider_text"]
+            text = self._around(uri.removeprefix(PASSAGE))["wider_text"]
         else:
             text = self._report(uri.removeprefix(REPORT))
         return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}

@@ -65,9 +65,13 @@ class IngestionRepository:
         whose = {} if uploader is None else {"owner": uploader}
         return [self._with_files(job) for job in self._jobs.find(whose, sort=[("created_at", -1)], limit=limit)]
 
+    def unfinished(self) -> list[IngestionFile]:
+        """Files that are waiting or being read."""
+        return list(map(_from_json, self._files.find({"state": {"$nin": list(FINISHED)}}, sort=[("_id", 1)])))
+
     def active(self) -> int:
         """How many files are waiting or being read."""
-        return len(self._unfinished())
+        return len(self.unfinished())
 
     def cancel(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Ask for an end: what nobody works on is cancelled now, the rest by whoever works on it."""
@@ -131,14 +135,11 @@ class IngestionRepository:
         return Ingestion(job["_id"], job["created_at"], tuple(map(_from_json, rows)))
 
     def _free(self) -> list[IngestionFile]:
-        unfinished, now = self._unfinished(), time.time()
+        unfinished, now = self.unfinished(), time.time()
         # A lease that ends much later than one made now was made before the clock was set back: nobody waits for it.
         free = [file for file in unfinished if not now <= file.until <= now + 2 * LEASE_SECONDS]
         busy = Counter(file.ingestion_id for file in unfinished) - Counter(file.ingestion_id for file in free)
         return sorted(free, key=lambda file: (busy[file.ingestion_id], file.id.rpartition("-")[2], file.id))
-
-    def _unfinished(self) -> list[IngestionFile]:
-        return list(map(_from_json, self._files.find({"state": {"$nin": list(FINISHED)}}, sort=[("_id", 1)])))
 
 
 def _from_json(row: Json) -> IngestionFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -10,7 +11,7 @@ from ..database.core import Collection, Json
 
 CALL_AGAIN = (10.0, 60.0, 600.0)
 """Seconds after a call that failed, or whose process died."""
-AGAIN = {"call_at": 0.0, "calls": 0}
+AGAIN = {"call_at": 0.0, "calls": 0, "call": ""}
 """Of a row that is to be told of, from now on."""
 T = TypeVar("T")
 
@@ -28,21 +29,22 @@ class Told(Generic[T]):
         self._read = read
         self._ended = ended
 
-    def due(self) -> tuple[T, str] | None:
-        """A job that has ended, and the address, at most once at a time and 1 + len(CALL_AGAIN) times."""
+    def due(self) -> tuple[T, str, str] | None:
+        """A job that has ended, the address, the call's id: one at a time, 1 + len(CALL_AGAIN) of them at most."""
         for row in self._rows.find({"call_at": {"$lte": time.time()}}):
             job, calls = self._read(row), int(row["calls"])
             if not self._ended(job):
                 continue
             again = time.time() + CALL_AGAIN[calls] if calls < len(CALL_AGAIN) else None
             held = {"_id": row["_id"], "call_at": row["call_at"]}
-            if self._rows.update_one(held, {"$set": {"call_at": again, "calls": calls + 1}}) == 1:
-                return job, row["callback_url"]
+            mine = {"call_at": again, "calls": calls + 1, "call": secrets.token_hex(8)}
+            if self._rows.update_one(held, {"$set": mine}) == 1:
+                return job, row["callback_url"], str(mine["call"])
         return None
 
-    def done(self, job_id: str) -> None:
-        """Note that the end of this job was told."""
-        self._rows.update_one({"_id": job_id}, {"$set": {"call_at": None}})
+    def done(self, job_id: str, call: str) -> None:
+        """Note that this call was heard; where the job was tried again meanwhile, its new end is still to be told."""
+        self._rows.update_one({"_id": job_id, "call": call}, {"$set": {"call_at": None}})
 
     def pending(self) -> bool:
         """Whether a job waits to be told of."""

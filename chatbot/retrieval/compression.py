@@ -50,7 +50,7 @@ class Compressor:
         chunks = self._chunks(documents, request)
         started = time.perf_counter()
         texts = [chunk.search_text for chunk in chunks]
-        vectors = self._embed(texts, request)
+        vectors = embedded(self._embedder, texts, request)
         cosines = vectors @ self._embedder.embed_query(query, request=request)
         scores = (1 + np.clip(cosines, -1, 1)) / 2
         about_all = asks_of_all(query)
@@ -80,15 +80,20 @@ class Compressor:
             chunks += self._chunker.chunk(document, version="", collection=ATTACHMENTS, check=check)
         return chunks
 
-    def _embed(self, texts: Sequence[str], request: RequestContext) -> Matrix:
-        place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        different, parts = list(place), [np.empty((0, self._embedder.dimensions), np.float32)]
-        step = LOCAL_BATCH if self._embedder.local else BATCH
-        for start in range(0, len(different), step):
-            if request.cancelled:
-                raise CancelledError("Cancelled.")
-            parts.append(self._embedder.embed_documents(different[start : start + step], request=request))
-        return np.vstack(parts)[[place[text] for text in texts]]
+
+def embedded(embedder: Embedder, texts: Sequence[str], request: RequestContext) -> Matrix:
+    """A row for each text, the same one embedded once.
+
+    Raises CancelledError: ``request`` was cancelled, between two batches.
+    """
+    place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    different, parts = list(place), [np.empty((0, embedder.dimensions), np.float32)]
+    step = LOCAL_BATCH if embedder.local else BATCH
+    for start in range(0, len(different), step):
+        if request.cancelled:
+            raise CancelledError("Cancelled.")
+        parts.append(embedder.embed_documents(different[start : start + step], request=request))
+    return np.vstack(parts)[[place[text] for text in texts]]
 
 
 class Neighbours:

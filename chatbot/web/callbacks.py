@@ -11,7 +11,6 @@ import hmac
 import json
 import logging
 import time
-from collections.abc import Callable
 from typing import Any
 
 from ..cancellation import Cancellation
@@ -55,21 +54,22 @@ class Callbacks:
         """Tell of one job; False where there is none. Raises DependencyError: the database does not answer."""
         storage = self._services.storage
         if (due := storage.ingestions.told.due()) is not None:
-            job, url = due
-            self._tell(job.id, ingestion_json(job), url, storage.ingestions.told.done)
+            job, url, call = due
+            if self._tell(job.id, ingestion_json(job), url):
+                storage.ingestions.told.done(job.id, call)
             return True
         if (ended := storage.batches.told.due()) is not None:
-            batch, url = ended
-            self._tell(batch.id, batch_json(batch), url, storage.batches.told.done)
+            batch, url, call = ended
+            if self._tell(batch.id, batch_json(batch), url):
+                storage.batches.told.done(batch.id, call)
             return True
         return False
 
-    def _tell(self, job_id: str, about: dict[str, Any], url: str, done: Callable[[str], None]) -> None:
+    def _tell(self, job_id: str, about: dict[str, Any], url: str) -> bool:
         problem = self._problem(job_id, about, url)
         if problem and not self.loop.stopping:
             log.warning("The end of job %s was not told: %s", job_id, problem)
-        if not problem:
-            done(job_id)
+        return not problem
 
     def _problem(self, job_id: str, about: dict[str, Any], url: str) -> str:
         settings = self._services.settings

@@ -24,9 +24,9 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-QUESTIONS = frozenset({"/query", "/api/chat", "/v1/chat/completions", "/mcp"})
+QUESTIONS = frozenset({"/query", "/api/chat", "/v1/chat/completions", "/v1/embeddings", "/mcp"})
 RESUMED = "/stream"
-"""Paths whose requests may wait for a model; the last one's for one that another request has asked."""
+"""Paths whose requests may take a model's time; the last one's that of one that another request has asked."""
 ALIVE, ALIVE_BODY = "/health", b'{"status":"ok"}\n'
 """As the application answers it, but neither logged nor counted: it is asked every few seconds."""
 ALIVE_HEADERS = [

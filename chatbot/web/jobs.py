@@ -18,8 +18,10 @@ from flask import Blueprint, Response, jsonify, request, url_for
 from ..errors import DocumentExistsError, ForbiddenError, InvalidRequestError, NotFoundError
 from ..ingestion.originals import UPLOADS, uploaded_name
 from ..ingestion.overrides import Overrides
-from ..ingestion.sources import document_id
+from ..ingestion.sources import METADATA, document_id
+from ..ingestion.watch import Watch, lease
 from ..repositories.documents import DocumentRepository
+from ..repositories.ingestions import IngestionRepository
 from ..schema import DocumentRecord
 from ..schema.ingestions import Ingestion, IngestionFile
 from ..serialization import ingestion_json
@@ -27,7 +29,7 @@ from ..validation import parse
 from .access import caller, whose
 from .bodies import Conflict, Pages, Reading, UploadFields
 from .callbacks import callback_of
-from .library import inside_limit, may_change, own_record
+from .library import inside_limit, is_shown, may_change, own_record
 from .request import (
     FILES,
     MOST_FILES,
@@ -50,26 +52,31 @@ NOTHING_SENT = (
     f"Send files in the field `{FILES}` of a form (multipart/form-data), or web addresses as a JSON object "
     '(application/json): {"urls": ["https://..."]}.'
 )
+LONGEST_WAIT = 60.0
+"""Seconds that an upload waits for another one of its sender to be stored."""
 
 
 @jobs.post("/api/documents")
 def add_documents() -> tuple[Response, int, dict[str, str]]:
     """Files (multipart) or web addresses (JSON) as one background job; nothing is stored where one is refused."""
-    naming = Naming(services().storage.documents, caller().owner, may_change)
+    storage, owner = services().storage, caller().owner
+    naming = Naming(storage.documents, storage.ingestions, owner, is_shown, may_change)
     if is_form(most=MOST_FILES):
         files, sent = accept_files(), parse(UploadFields, form_fields())
         callback, about = callback_of(sent), inside_limit(_overrides(sent, single=len(files) == 1), new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
-        services().storage.room.require(sum(map(size_of, files)), caller().owner)
-        queued = []
-        for file, (name, _), identity in zip(files, named, naming.identities(named, sent.on_conflict), strict=True):
-            with on_disk(file) as path:
-                file_id = services().storage.files.put(path, caller().owner)
-            queued.append(IngestionFile("", "", PurePosixPath(name).name, identity, file_id=file_id, overrides=about))
-        return _started(queued, callback)
+        storage.room.require(sum(map(size_of, files)), owner)
+        with lease(storage.facts, f"names:{owner}", Watch(), longest=LONGEST_WAIT):  # who comes next sees these
+            queued = []
+            for file, (name, _), identity in zip(files, named, naming.identities(named, sent.on_conflict), strict=True):
+                with on_disk(file) as path:
+                    stored = storage.files.put(path, owner)
+                base = PurePosixPath(name).name
+                queued.append(IngestionFile("", "", base, identity, file_id=stored, overrides=about))
+            return _started(queued, callback)
     asked = parse(Pages, json_object(NOTHING_SENT))
     callback, pages = callback_of(asked), web_pages(asked.url, asked.urls)
-    services().storage.room.require(0)
+    storage.room.require(0)
     about = inside_limit(_overrides(asked, single=len(pages) == 1), new=True)
     return _started(
         [IngestionFile("", "", url, naming.page(page), url=url, overrides=about) for page, url in pages.items()],
@@ -141,11 +148,14 @@ def _job_id(ingestion_id: str) -> str:
 class Naming:
     """Which report an upload becomes: a new one, or one that is there and its sender may replace.
 
-    For one sender. ``may_change`` says of a report whether it is the sender's to change.
+    For one sender; what is on its way is as good as there. ``is_shown`` says of a report whether the sender may know of
+    it, ``may_change`` whether it is the sender's to change.
     """
 
     documents: DocumentRepository
+    jobs: IngestionRepository
     owner: str
+    is_shown: Callable[[DocumentRecord], bool]
     may_change: Callable[[DocumentRecord], bool]
 
     def identities(self, files: Sequence[tuple[str, str]], choice: Conflict | None) -> list[str]:
@@ -158,7 +168,7 @@ class Naming:
         """
         wanted = {name for name, _ in files}
         same: dict[str, list[DocumentRecord]] = {}
-        for record in self.documents.all():
+        for record in (*self.documents.all(), *map(_record_of, self.jobs.unfinished())):
             if (name := uploaded_name(record.source)) in wanted:
                 same.setdefault(name, []).append(record)
         found = [self._identity(name, digest, same.get(name, []), choice) for name, digest in files]
@@ -183,7 +193,7 @@ class Naming:
         self, name: str, digest: str, same: Sequence[DocumentRecord], choice: Conflict | None
     ) -> str | dict[str, Any]:
         mine = [record for record in same if self.may_change(record)]
-        if not mine and same and choice == "replace":
+        if not mine and choice == "replace" and any(map(self.is_shown, same)):
             raise ForbiddenError(f"{name} is somebody else's; send on_conflict=keep_both to add yours beside it.")
         # The same again changes nothing; what failed has nothing to lose.
         for record in mine:
@@ -203,3 +213,14 @@ class Naming:
         while (identity := f"{UPLOADS}{whose}:{number}/{name}") in taken:
             number += 1
         return f"{UPLOADS}{name}" if not whose and number == 1 and f"{UPLOADS}{name}" not in taken else identity
+
+
+def _record_of(file: IngestionFile) -> DocumentRecord:
+    """As far as it is known, of a file that is still to be read."""
+    said = file.overrides
+    metadata = {name: said[name] for name in METADATA if said.get(name) is not None}
+    title = said.get("title") or file.name
+    return DocumentRecord(
+        document_id(file.identity), title, title, file.identity, said.get("collection", ""), "pending", "", metadata,
+        file_id=file.file_id, owner=file.uploader,
+    )  # fmt: skip

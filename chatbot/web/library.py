@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ..errors import ForbiddenError
+from ..repositories.report_index import is_inside
 from ..schema import DocumentRecord, Scope, Values
 from ..services.library import Library
 from .access import caller
@@ -26,10 +27,16 @@ def own_record(document_id: str) -> DocumentRecord:
     return found
 
 
+def is_shown(record: DocumentRecord) -> bool:
+    """Whether it is inside of what the caller's key may see."""
+    return is_inside(record, caller().limit)
+
+
 def may_change(record: DocumentRecord) -> bool:
-    """Whether the caller added this report, or is an administrator, as everybody is where access is open."""
+    """Whether the caller may see this report, and added it or is an administrator, as all are where access is open."""
     who = caller()
-    return who.may("admin") or (who.may("write") and bool(who.owner) and record.owner == who.owner)
+    own = who.may("admin") or (who.may("write") and bool(who.owner) and record.owner == who.owner)
+    return own and is_shown(record)
 
 
 def query_scope(*, leave_out: Collection[str] = ()) -> Scope:

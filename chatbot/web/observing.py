@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from http import HTTPMethod
 
 from flask import Response, current_app, request
 
@@ -23,7 +24,8 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 OWNER_DIGITS = 12
 """Of its SHA-256: a log can tell owners apart, and not who they are."""
 NOWHERE = "(none)"
-"""The route of a request that has none: its path is a stranger's text, and each would be a series of its own."""
+"""The route of a request that has none: its path is a stranger's text, and each would be a series of its own. So is a
+method that HTTP does not know."""
 
 
 class Watched:
@@ -42,7 +44,7 @@ class Watched:
 
     def _end(self, status: int, owner: str) -> None:
         seconds = time.perf_counter() - self._began
-        metrics.REQUESTS.labels(self._method, self._route, status).inc()
+        metrics.REQUESTS.labels(_known(self._method), self._route, status).inc()
         metrics.SECONDS.labels(self._route).observe(seconds)
         if self.span is not None:
             self.span.end(status=status)
@@ -61,8 +63,12 @@ class Watched:
 def watch_request(request_id: str) -> Watched:
     """Begin to watch the current request."""
     tracing: Tracing | None = current_app.extensions["tracing"]
-    name = f"{request.method} {_route()}"
+    name = f"{_known(request.method)} {_route()}"
     return Watched(request_id, tracing.begin(name, dict(request.headers), request_id=request_id) if tracing else None)
+
+
+def _known(method: str) -> str:
+    return method if method in HTTPMethod.__members__ else NOWHERE
 
 
 def _route() -> str:

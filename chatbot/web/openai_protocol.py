@@ -24,6 +24,7 @@ from ..errors import InvalidRequestError, NotFoundError
 from ..questions.mentions import COUNTRY, YEAR
 from ..repositories.held import held
 from ..request import RequestContext
+from ..retrieval.compression import embedded
 from ..schema import Answer, Event, Message, SearchHit, SourcesEvent, TokenEvent
 from ..schema.chat import QUERY_CHARACTERS
 from ..schema.costs import Usage
@@ -34,6 +35,7 @@ from .asking import event_stream, refuse_more, stream_response
 from .payloads import ChatRequest
 from .request import json_body
 from .services import require_samples, services
+from .streaming import client_of
 
 openai_protocol = Blueprint("openai", __name__)
 NAME = "report-chat"
@@ -171,6 +173,7 @@ def completions() -> Response:
 @held()
 def embeddings() -> Response:
     """Vectors of the model that the passages are embedded with. Raises NotFoundError: another model."""
+    refuse_more()
     body, embedder = parse(EmbeddingRequest, json_body()), services().vectors.embedder
     if body.model != embedder.model_id:
         raise NotFoundError(f"There is no embedding model {body.model[:100]!r} here. Valid: {embedder.model_id}.")
@@ -180,7 +183,7 @@ def embeddings() -> Response:
     counts = [embedder.count_tokens(text) for text in texts]
     if not all(text.strip() for text in texts) or max(counts) > embedder.max_tokens:
         raise InvalidRequestError.for_field("input", f"each text must have 1 to {embedder.max_tokens} tokens.")
-    vectors = embedder.embed_documents(texts, request=RequestContext(caller=caller()))
+    vectors = embedded(embedder, texts, RequestContext(cancel=client_of(request.environ), caller=caller()))
     data = [
         {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
         for index, vector in enumerate(vectors)

@@ -45,6 +45,8 @@ class Resumable:
         self.heard = 0
         self.alone_since: float | None = None
         self.saved = False
+        self.writing = threading.Lock()
+        """Held while its events are written, or removed for good."""
         self._under_way = under_way
         self._lock = threading.Lock()
         self._said = 0
@@ -130,7 +132,9 @@ class UnderWay:
             self._answers.pop(answer.begun.message_id, None)
         state: State = "" if answer.saved else "stopped" if answer.cancel.cancelled else "failed"
         try:
-            self._unfinished.end(answer.begun.message_id, state, answer.text)
+            with answer.writing:
+                answer.take()  # what is not written yet: the message itself has it
+                self._unfinished.end(answer.begun.message_id, state, answer.text)
         except DependencyError as error:  # the client has its answer; who comes back is told that it was lost
             log.warning("The end of an answer was not kept: %s", error.message)
 
@@ -166,9 +170,10 @@ class UnderWay:
                 log.warning("Answers under way are not kept: %s", error.message)
 
     def _write(self, answer: Resumable) -> None:
-        first, events = answer.take()
-        if events and not answer.cancel.cancelled:
-            self._unfinished.keep(answer.begun, first, events)
+        with answer.writing:
+            first, events = answer.take()
+            if events and not answer.cancel.cancelled:
+                self._unfinished.keep(answer.begun, first, events)
 
     def _ask_others(self, answers: dict[str, Resumable]) -> None:
         now, told = time.monotonic(), self._unfinished.beat(answers)

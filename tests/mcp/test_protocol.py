@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 
 from chatbot.cancellation import Cancellation
 from chatbot.factory import close_app, create_app
@@ -96,17 +96,30 @@ def test_what_is_wrong_is_said_so_that_an_agent_can_mend_it(server: Any) -> None
             ("ask", {"question": "How fast?", "country_name": ["Atlantis"]}),
             ("search", {"query": "growth", "country": ["Kenya"]}),
             ("read_passage", {"chunk_id": "none"}),
+            ("ask", {"question": "  "}),
         ):
             found = await client.call_tool(name, arguments)
             assert found.is_error
             said.append(found.content[0].text)  # type: ignore[union-attr]
         return said
 
-    unknown, misspelt, missing = talk(server, work)
+    unknown, misspelt, missing, blank = talk(server, work)
     assert "Valid: Kenya, Somalia" in unknown
     assert "country" in misspelt
     assert "country_name" in misspelt
     assert "There is no passage 'none'" in missing
+    assert blank.startswith("question: ")
+
+
+@pytest.mark.parametrize("uri", ["passage://", "passage://" + "a" * 300, "report://", "none"])
+def test_a_resource_that_there_is_not_is_the_clients_error(server: Any, uri: str) -> None:
+    """A name that no passage can have was a bug of ours (500)."""
+
+    async def work(client: Client) -> None:
+        with pytest.raises(MCPError, match="There is no"):
+            await client.read_resource(uri)
+
+    talk(server, work)
 
 
 def test_steps_are_told(server: Any) -> None:

@@ -194,6 +194,15 @@ def test_a_report_that_waits_is_the_lag(client: FlaskClient, services: Services,
     assert 300 <= counted(client)["report_chat_index_lag_seconds"] < 400
 
 
+def test_a_method_that_there_is_not_is_no_series_of_its_own(client: FlaskClient) -> None:
+    """A stranger could have made any number of them, each of any length, in every process for good."""
+    with client.open("/query", method="STRANGE") as response:
+        assert response.status_code == 405
+    told = client.get("/metrics").text
+    assert 'method="(none)",route="(none)",status="405"' in told
+    assert "STRANGE" not in told
+
+
 def test_each_request_is_one_line_of_json(client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "chatbot.requests")
     with client.get("/health?secret=1") as response:

@@ -12,6 +12,7 @@ from werkzeug.test import TestResponse
 from chatbot.factory import close_app, create_app
 from chatbot.schema.access import KeyRole
 from chatbot.settings import Settings
+from chatbot.web import jobs
 from tests.fakes.web_server import Page, WebServer
 from tests.web.conftest import error_of, fields_of
 from tests.web.knowledge import ended, upload
@@ -118,3 +119,29 @@ def test_where_access_is_open_everybody_is_asked(opened: Flask) -> None:
     for client in (other, nobody):
         error_of(send(client, "Two."), 409, "document_exists")
     assert of(nobody, send(nobody, "Two.", on_conflict="replace")) == ("replaced", first)
+
+
+@pytest.mark.parametrize("role", ["write", "admin"])
+def test_a_limited_key_is_not_told_of_a_name_that_it_may_not_see(app: Flask, role: KeyRole) -> None:
+    other = holder(app)
+    _, first = of(other, send(other, "One.", country_name="Mali"))
+    client = holder(app, role, filters={"country_name": ["Kenya"]})
+    outcome, second = of(client, send(client, "Two.", on_conflict="replace"))
+    assert (outcome, second != first, titles(client)) == ("added", True, 1)
+
+
+def test_what_is_still_to_be_read_has_its_name_already(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second of two files of a name was neither asked about nor kept beside the first: it took its place."""
+    client = holder(app)
+    with monkeypatch.context() as idle:
+        idle.setattr(jobs, "wake_worker", lambda: None)
+        first = send(client, "One.")
+        assert send(client, "One.").status_code == 202
+        (detail,) = error_of(send(client, "Two."), 409, "document_exists")["details"]
+        second = send(client, "Two.", on_conflict="keep_both")
+        third = send(client, "Three.", on_conflict="keep_both")
+    client.application.extensions["run_worker"]()
+    outcomes = [of(client, response) for response in (first, second, third)]
+    assert detail["document_id"] == outcomes[0][1]
+    assert [outcome for outcome, _ in outcomes] == ["added"] * 3
+    assert len(set(outcomes)) == titles(client) == 3

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import base64
+import http.client
+import json
 import struct
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from threading import Event
+from typing import Any
 
 import openai
 import pytest
@@ -129,6 +134,45 @@ def test_embeddings(client: openai.OpenAI, app: Flask, encoding: str) -> None:
     assert (len(found.data), found.data[1].index) == (2, 1)
     with pytest.raises(openai.NotFoundError):
         client.embeddings.create(model="text-embedding-3-small", input="growth")
+
+
+def test_embedding_ends_with_its_client(port: int, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It held a thread of the other requests until its last text, also where nobody waited any more."""
+    embedder, begun, gone, made = app.extensions["services"].vectors.embedder, Event(), Event(), list[int]()
+    embed = embedder.embed_documents
+
+    def slowly(texts: Sequence[str], **about: Any) -> Any:
+        made.append(len(texts))
+        begun.set()
+        assert gone.wait(30.0)
+        time.sleep(0.3)  # until the server has noticed
+        return embed(texts, **about)
+
+    monkeypatch.setattr(embedder, "embed_documents", slowly)
+    wanted = {"model": embedder.model_id, "input": [f"text {number}" for number in range(256)]}
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("POST", "/v1/embeddings", json.dumps(wanted), {"Content-Type": "application/json"})
+    assert begun.wait(30.0)
+    connection.close()
+    gone.set()
+    time.sleep(1.5)
+    assert sum(made) < 256
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("embeddings", {"model": "m", "input": "\ud800"}),
+        ("chat/completions", {"model": "report-chat", "messages": [{"role": "user", "content": "\ud800"}, *QUESTION]}),
+    ],
+)
+def test_half_a_character_is_no_text(app: Flask, path: str, sent: dict[str, Any]) -> None:
+    """It was a bug of ours (500) when it came to a model."""
+    embedder = app.extensions["services"].vectors.embedder
+    model = embedder.model_id if path == "embeddings" else "report-chat"
+    response = app.test_client().post(f"/v1/{path}", json={**sent, "model": model})
+    assert response.status_code == 400
+    assert "half a character" in response.get_json()["error"]["message"]
 
 
 def test_errors_have_openais_form(client: openai.OpenAI, server: FakeOpenAI) -> None:

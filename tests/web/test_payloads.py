@@ -15,6 +15,7 @@ from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
 from chatbot.retrieval import RETRIEVAL_METHODS
 from chatbot.settings import Settings
+from chatbot.validation import MOST_PROBLEMS
 from tests.agents.conftest import MALI_2021
 from tests.conftest import KENYA_2023, write_report
 from tests.web.conftest import QUESTION, Post, error_of, fields_of
@@ -173,6 +174,13 @@ def test_what_is_wrong_is_said_in_a_plain_sentence(
     assert detail["message"] == message
 
 
+def test_of_very_many_mistakes_some_are_told(client: FlaskClient) -> None:
+    """60,000 of them made an error of 34 MB, which took six seconds."""
+    wrong = {f"field{number}": 1 for number in range(60)}
+    response = client.post("/api/batches", json={"questions": [wrong] * 100})
+    assert len(error_of(response, 400)["details"]) == MOST_PROBLEMS
+
+
 def test_every_wrong_field_is_named_at_once(client: FlaskClient) -> None:
     response = client.post("/query", json={"limit": 0, "filters": {"year": 2.5}, "colour": "red"})
     assert sorted(fields_of(response)) == ["colour", "filters.year", "limit", "query"]
@@ -275,7 +283,9 @@ class TestBodies:
 
     def test_a_lone_surrogate_is_no_text(self, client: FlaskClient, path: str) -> None:
         data = b'{"query": "\\ud800"}'
-        assert fields_of(client.post(path, data=data, content_type="application/json")) == ["query"]
+        response = client.post(path, data=data, content_type="application/json")
+        assert fields_of(response) == ["query"]
+        assert "half a character" in error_of(response, 400)["message"]
 
     def test_the_wrong_method_says_which_one_is_right(self, client: FlaskClient, path: str) -> None:
         response = client.get(path)

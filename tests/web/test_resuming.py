@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from flask import Flask
 
 from chatbot.factory import close_app, create_app
+from chatbot.schema import TokenEvent
+from chatbot.services import Services
 from chatbot.settings import Settings
 from chatbot.web import resuming
 from tests.fakes.openai_server import FakeOpenAI, Reply
@@ -178,3 +181,25 @@ def test_who_is_nobody_or_attaches_something_has_no_answer_to_come_back_to(
     error_of(client.post("/query", json={"query": QUESTION, "resume": True}), 400)
     attached = {"attachments": [{"text": "A note."}]}
     error_of(client.post("/api/chat", json={"query": QUESTION, "resume": True, **attached}), 400)
+
+
+def test_what_is_being_written_at_its_end_is_removed_too(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stayed for good, and who resumed the answer was told its second half as the whole."""
+    unfinished = services.storage.unfinished
+    kept = services.storage.conversations.begin(None, {"role": "user", "content": QUESTION}, "visitor:a")
+    answer = resuming.UnderWay(services).take(kept)
+    keep, ending = unfinished.keep, threading.Thread(target=answer.end)
+
+    def late(*events: Any) -> None:
+        ending.start()
+        ending.join(0.5)
+        keep(*events)
+
+    monkeypatch.setattr(unfinished, "keep", late)
+    answer.note(TokenEvent("It "), "event: token\n\n")
+    patience = time.monotonic() + 10.0
+    while ending.ident is None and time.monotonic() < patience:
+        time.sleep(0.02)
+    ending.join(10.0)
+    time.sleep(0.1)  # until the late ones would be there
+    assert unfinished.events(kept.message_id, 0) == []
