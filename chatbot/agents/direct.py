@@ -8,7 +8,7 @@ from functools import partial
 
 from ..grounding.answer import prompt_for
 from ..questions.mentions import find_mentions
-from ..questions.whole import asks_what_it_is_about
+from ..questions.overview import asks_what_it_is_about
 from ..request import RequestContext
 from ..retrieval.compression import Neighbours
 from ..retrieval.summaries import of_whole_report

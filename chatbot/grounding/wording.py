@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from ..invisible import visible
 from ..schema import Context
 from ..text import sentences
-from ..unseen import visible
 
 _STRAIGHT = r"\"([^\"\n]{3,})\""
 _SINGLE = r"(?<![\w'’])['‘]((?:[^'‘’\n]|(?<=\w)['’](?=\w)){3,}?)['’](?!\w)"

@@ -16,8 +16,8 @@ from lxml.html import HtmlElement, HTMLParser
 from ..errors import LoadError
 from ..schema import Loaded, lay_out
 from .formats import Fit, Sample
+from .html_hidden import drop_unseen
 from .html_outline import HtmlReader
-from .html_unseen import drop_unseen
 from .text import clean, decode, unreadable
 
 MAX_MARKUP = 2_000_000

@@ -16,7 +16,7 @@ from ..embedders import EMBEDDERS
 from ..errors import EmbedderMismatchError
 from ..protocols import Store
 from ..repositories.corpus import StoredEmbedder
-from ..repositories.held import look_again
+from ..repositories.request_cache import refresh
 from ..shipped import WARM_CACHE
 from ..stores import STORES
 from ..stores.atlas.definitions import SearchTarget, index_plans
@@ -152,7 +152,7 @@ class CurrentVectors:
         stored = self._storage.facts.embedder()
         with self._lock:
             if self._vectors is None or not self._vectors.serves(stored):
-                look_again(self._storage.database)  # another thread may have seen a later answer
+                refresh(self._storage.database)  # another thread may have seen a later answer
                 stored = self._storage.facts.embedder()
             if self._vectors is None or not self._vectors.serves(stored):
                 self._vectors = self._replace(stored)

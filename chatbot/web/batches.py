@@ -9,7 +9,7 @@ from flask import Blueprint, Response, current_app, jsonify, url_for
 
 from ..database.core import Json
 from ..errors import ChatbotError, InvalidRequestError, NotFoundError, TooManyRequestsError
-from ..repositories.held import held
+from ..repositories.request_cache import request_cache
 from ..schema.batches import Batch, BatchQuestion
 from ..serialization import answer_row, batch_json
 from ..validation import parse
@@ -30,7 +30,7 @@ RETRY_SECONDS = 60
 
 
 @batches.post("/api/batches")
-@held()
+@request_cache()
 def create() -> tuple[Response, int, dict[str, str]]:
     """Check every question now; they are answered later."""
     require_samples()

@@ -54,13 +54,13 @@ class Callbacks:
     def call_once(self) -> bool:
         """Tell of one job; False where there is none. Raises DependencyError: the database does not answer."""
         storage = self._services.storage
-        if (due := storage.ingestions.told.due()) is not None:
+        if (due := storage.ingestions.callbacks.due()) is not None:
             job, url = due
-            self._tell(job.id, ingestion_json(job), url, storage.ingestions.told.done)
+            self._tell(job.id, ingestion_json(job), url, storage.ingestions.callbacks.done)
             return True
-        if (ended := storage.batches.told.due()) is not None:
+        if (ended := storage.batches.callbacks.due()) is not None:
             batch, url = ended
-            self._tell(batch.id, batch_json(batch), url, storage.batches.told.done)
+            self._tell(batch.id, batch_json(batch), url, storage.batches.callbacks.done)
             return True
         return False
 

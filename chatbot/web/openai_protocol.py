@@ -22,7 +22,7 @@ from ..agents import AGENTS
 from ..conversation.service import Place, Saved
 from ..errors import InvalidRequestError, NotFoundError
 from ..questions.mentions import COUNTRY, YEAR
-from ..repositories.held import held
+from ..repositories.request_cache import request_cache
 from ..request import RequestContext
 from ..schema import Answer, Event, Message, SearchHit, SourcesEvent, TokenEvent
 from ..schema.chat import QUERY_CHARACTERS
@@ -128,7 +128,7 @@ class EmbeddingRequest(BaseModel):
 
 
 @openai_protocol.get("/v1/models")
-@held()
+@request_cache()
 def models() -> Response:
     """All models: one for each way of answering, and the embedding model."""
     return jsonify(
@@ -137,7 +137,7 @@ def models() -> Response:
 
 
 @openai_protocol.get("/v1/models/<path:name>")
-@held()
+@request_cache()
 def model(name: str) -> Response:
     """One model, as OpenAI's API describes models. Raises NotFoundError."""
     if name != services().vectors.embedder.model_id:
@@ -146,7 +146,7 @@ def model(name: str) -> Response:
 
 
 @openai_protocol.post("/v1/chat/completions")
-@held()
+@request_cache()
 def completions() -> Response:
     """An answer, whole or in pieces; its citations as annotations, and all that is known of them as ``report_chat``.
 
@@ -168,7 +168,7 @@ def completions() -> Response:
 
 
 @openai_protocol.post("/v1/embeddings")
-@held()
+@request_cache()
 def embeddings() -> Response:
     """Vectors of the model that the passages are embedded with. Raises NotFoundError: another model."""
     body, embedder = parse(EmbeddingRequest, json_body()), services().vectors.embedder

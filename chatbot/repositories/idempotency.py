@@ -1,4 +1,4 @@
-"""What was answered to a request that its sender may send again: a repetition is answered, and done, once only."""
+"""Idempotency keys: what was answered to a request, so that its repetition is answered alike and not done again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_KEPT = 1_000
 """Of each owner; the oldest go first."""
 
 
-class OnceRepository:
+class IdempotencyRepository:
     """Rows of the collection `counters`, which are of no use after a day and are removed with the others there."""
 
     def __init__(self, database: Database) -> None:
