@@ -1,4 +1,4 @@
-"""Characters that a reader does not see, and a model reads all the same: they hide words, and split what is sought."""
+"""Invisible characters, which a model reads all the same: they hide words, and split what is searched for."""
 
 from __future__ import annotations
 

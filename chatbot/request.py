@@ -1,4 +1,4 @@
-"""What goes with one question through all layers: who waits for it, until when, what it costs.
+"""The context of one request, handed through all layers: who asks, cancelling, deadlines, and what it costs.
 
 Handed on as an argument, so that each signature says what may be broken off and what is counted. Where nobody waits and
 nothing is counted (an ingestion, a command), None takes its place.

@@ -1,4 +1,4 @@
-"""What one question has cost so far, whether it may cost more, and the chat model within that (R-C7)."""
+"""The budget of one question: what was spent, whether more may be, and a chat model that keeps within it (R-C7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One question being worked on: what every agent may do, within the budget, and what it has done (R-C7, R-C10)."""
+"""The state of one question while an agent works on it, and the searches and calls that it may make (R-C7, R-C10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The searches of one question: what is searched for, several at once (R-C10), and what they have found."""
+"""The searches of one question: run in parallel (R-C10), with their findings collected and numbered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Before any agent runs: what the question is about, whether the data has it, and what scope would fit (R-D4).
+"""What a question is about, found out before any agent runs: its countries and years, whether the data has them, and
+the scope that follows (R-D4).
 
 One place for all modes. What it finds is answered here, or said above the agent's answer.
 """

@@ -1,4 +1,4 @@
-"""What passages state, line by line: each sentence with the heading and the label that it stands below."""
+"""Passages taken apart into statements: each sentence with its heading and label."""
 
 from __future__ import annotations
 

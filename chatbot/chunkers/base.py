@@ -1,4 +1,4 @@
-"""What all strategies share: the stretches of text that no passage leaves, how long a passage may be, and its chunk.
+"""The base class of all chunkers: stretches of text that no chunk crosses, size limits, ids and offsets.
 
 Strategies differ in the borders they cut at, and in what a passage may not leave.
 """

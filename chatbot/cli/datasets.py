@@ -1,4 +1,4 @@
-"""What `evaluate` and `calibrate` share: data sets, the databases they are asked of, throw-away ones too; files."""
+"""What `evaluate` and `calibrate` share: reading data sets, loading them into throw-away databases, writing files."""
 
 from __future__ import annotations
 

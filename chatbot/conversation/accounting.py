@@ -1,4 +1,6 @@
-"""What an answer took and cost, by stage, added to its trace, to the day and to the conversation (R-C7)."""
+"""Accounting: the usage and cost of an answer by stage, added to its trace, to the day and to the conversation
+(R-C7).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Do the database, its search engine and the models answer, and is what is stored in order and of these models?"""
+"""The doctor's checks: whether the database, its search engine and the models answer, and what is stored is in
+order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of each embedding provider that is asked over a network: one row each, and where it is asked.
+"""The table of embedding providers: models, dimensions, limits and addresses, one row each.
 
 Dimensions and lengths are those of the providers' documentation (November 2026), batches at or below what it allows.
 What is not known is left out: of a model that is not listed the dimensions are asked for at the start, and it is

@@ -1,4 +1,4 @@
-"""A passage as the citation check reads it, once: its statements, and where its amounts, words and dates stand."""
+"""A passage prepared for the citation check: its statements, and where its amounts, words and dates stand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in an answer's text the check found something: clauses are read without Markdown, answers shown with it."""
+"""The places in an answer's text of what the check found: clauses are read without Markdown, answers shown with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in an answer: what stands in a cell has a source, or does not stand there.
+"""Tables in an answer, checked cell by cell: one without a source is emptied.
 
 Markdown as the page shows it (GitHub's tables); what models get wrong of it is mended where it is plain what is meant.
 """

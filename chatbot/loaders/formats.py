@@ -1,4 +1,4 @@
-"""What a loader tells of its format, and what a file shows of itself before it is read."""
+"""The interface of loaders: what each says of its format, and the sample of a file that they judge by."""
 
 from __future__ import annotations
 

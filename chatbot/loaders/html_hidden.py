@@ -1,4 +1,4 @@
-"""What a browser does not show of a page: text of no size, in the colour of its ground, transparent, off the page.
+"""Text of a page that a browser does not show: of no size, in the colour of its ground, transparent, off the page.
 
 By the styles in the page itself. A sheet that is only linked to is not known: what it may colour is taken as seen.
 """

@@ -1,4 +1,4 @@
-"""What each caller has taken of its share, counted by all workers together: requests, open questions, tokens."""
+"""Counters of what each caller has used, for all workers together: requests, open questions, tokens."""
 
 from __future__ import annotations
 

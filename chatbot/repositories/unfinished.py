@@ -1,4 +1,4 @@
-"""Answers while they are written: what they say is kept as they grow, so that any process can go on telling it.
+"""Events of answers that are being written, kept so that any process can resume them.
 
 Nothing here compares clocks of machines: who writes counts ``beat`` up, who listens counts ``heard`` up, and each looks
 whether the other's number changes.

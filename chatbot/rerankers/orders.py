@@ -1,4 +1,4 @@
-"""Orders made of what the search says itself: its own, one report after the other, what is not yet said."""
+"""Rerankers that ask no model: none, diversity and MMR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several reports speak of alike: what a comparison can be about where it does not say of what."""
+"""The topics that several reports share: what a comparison can be about that does not name a topic."""
 
 from __future__ import annotations
 

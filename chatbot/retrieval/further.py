@@ -1,4 +1,4 @@
-"""Questions to go on with, each of which the reports in scope can answer: a search has found that before."""
+"""Suggested questions after an answer; each can be answered in the scope, as a search has shown."""
 
 from __future__ import annotations
 

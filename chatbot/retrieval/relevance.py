@@ -1,4 +1,4 @@
-"""Whether what was found answers the question: its best score against a bound that doubts raise.
+"""Whether the hits answer the question: the best score against a bound that doubts raise.
 
 The best score alone parts little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
 reports say of deaths is near to homicides. Three things speak against it: words of the question that no passage has,

@@ -1,4 +1,4 @@
-"""What a question is searched with: its words without the names that its scope says already, and the years asked."""
+"""The text that is searched for: a question without the names that its scope has already, and the years it asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question's countries and years against the data: what is missing, and what would make a scope."""
+"""A question's countries and years compared with the data: which are missing, and which make a scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports that say no country, in a scope that was taken from the question: only what they say of that country.
+"""Reports without a country, in a scope that was taken from the question: only what they say of that country.
 
 In the country's own reports its name is left out of the search, which would find every other country here. So these
 are searched apart, with the whole question, and what does not name the country is left out.

@@ -1,4 +1,4 @@
-"""From a request to an answer."""
+"""Answering questions: builds retrievers, agents and the chat service, and keeps them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a file to searchable passages."""
+"""Ingesting reports: builds chunkers, loaders and the worker, and keeps them."""
 
 from __future__ import annotations
 

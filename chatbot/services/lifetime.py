@@ -1,4 +1,4 @@
-"""What is built on first use and kept: one object for each name, or the last used ones of those for request values."""
+"""Objects that are built on first use and kept: a property, or a bounded number of them by request values."""
 
 from __future__ import annotations
 

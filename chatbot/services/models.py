@@ -1,4 +1,4 @@
-"""The chat model, and what of retrieval hangs on no embedding model."""
+"""The chat model, the rerankers and the retrieval methods, by settings or preset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database and what is kept in it."""
+"""The database and its repositories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vectors of a database: the embedding model as stored, as set, as a reembed has left it, and their store.
+"""The embedding model in use and the store of its vectors: as stored, as set, or as `reembed` has left it.
 
 `reembed` may change the model while other processes serve. `Vectors` never change with it: `CurrentVectors` makes
 new ones, and a request that is under way finishes with those it began with.

@@ -1,4 +1,4 @@
-"""The knowledge base: what is in it, what is said of it, and what goes out."""
+"""The library: its reports, facets, figures and passages; editing and deleting reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a question's request holds, field by field, and an error for each wrong one; it becomes a `Question`."""
+"""The bodies of questions, checked field by field; each becomes a `Question`."""
 
 from __future__ import annotations
 

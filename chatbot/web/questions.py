@@ -1,4 +1,4 @@
-"""Around a question: what it would add to the scope while it is written, and what to go on with after its answer."""
+"""Around a question: the scope it would add while it is written, and suggestions after its answer."""
 
 from __future__ import annotations
 
