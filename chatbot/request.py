@@ -57,7 +57,7 @@ class RequestContext:
 
     cancel: Cancellation = field(default_factory=Cancellation)
     deadline: float | None = None
-    """By `time.monotonic`: when this part is cancelled; None = it may take as long as the whole."""
+    """The time, of `time.monotonic`, when this part is cancelled; None = it may take as long as the whole."""
     meter: RequestMeter = field(default_factory=RequestMeter)
     may_call: Callable[[], bool] = lambda: True
     """Asked before each call of a model that is not the agents' own; a call that may be made counts as made."""

@@ -14,7 +14,7 @@ from .text import count_of
 
 Language = Literal["en", "es", "fr"]
 LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
-"""By code, each as its speakers call it."""
+"""The name of each language by its code, as its speakers call it."""
 ENGLISH: Language = "en"
 
 

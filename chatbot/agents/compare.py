@@ -29,7 +29,7 @@ QUOTES = 2
 LEAST_OF_CHAPTER = 3
 """Figures that differ, where a chapter is said to have changed: of fewer its text says more."""
 MOST_NAMED = 12
-"""Of what was left out."""
+"""Names that are listed one by one, of sides or of figures; of the others the number is said."""
 NOTHING_TO_COMPARE = (
     "There is nothing to compare: name at least two countries, years or reports in the question, or choose them as the "
     "scope."

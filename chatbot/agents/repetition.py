@@ -23,7 +23,7 @@ from ..text import Analyzer, sentences
 LEAST_COSINE = 0.5
 """Above it, a sentence is about the same as a section to come: seed 000's threshold for written content."""
 SAME_COSINE = 0.88
-"""From which two sentences may say the same."""
+"""The cosine from which two sentences may say the same."""
 MOST_SHOWN = 10
 SHORTEST = 4
 """Words of a sentence below which it cannot repeat anything: a lead-in, an item of a list."""

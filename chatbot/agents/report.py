@@ -63,7 +63,7 @@ LONGEST_TITLE = 120
 EVERYTHING = 1_000_000
 SEARCH_FAILED = "The search for this section failed or took too long."
 MOST_FAILURES = 2
-"""After so many sections in which the model failed, it is not asked for another."""
+"""Sections in which the model may fail before it is asked for no other."""
 NOTHING = "The reports say nothing about this."
 NOTHING_NEW = "The reports say nothing about this that the sections above do not say."
 

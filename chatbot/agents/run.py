@@ -50,7 +50,7 @@ class Resources:
     catalog: Catalog
     chat_models: ChatModels
     uncached_reranker: Callable[[], Reranker | None]
-    """For a question that wants a new answer; None: the retriever's own remembers nothing."""
+    """The reranker for a question that wants a new answer; None where the retriever's own caches nothing."""
     quoter: Quoter
     embedder: Embedder
     analyzer: Analyzer
@@ -59,7 +59,7 @@ class Resources:
     """Another agent, by its name."""
     judge: Judge
     settings: Settings
-    """With the query-time figures of the question's preset."""
+    """The settings, with the query-time figures of the question's preset."""
 
 
 class BaseAgent:

@@ -12,7 +12,7 @@ from ..text import sentences
 LONGEST = 300
 """Characters of a sentence that is quoted whole, where it has clauses to be cut at."""
 MOST_WORDS = 8
-"""Of a heading or a label."""
+"""Words of a heading or a label, at most."""
 _SOURCE_LINE = re.compile(
     r"\W*(?:(?:data |photo )?(?:sources?|quellen?|fuentes?|fonti?) ?:|copyright\b|©|\(c\)|all rights reserved"
     r"|page \d+$)[^.!?%]{0,200}\W*$",

@@ -40,7 +40,7 @@ class Stretch:
     sections: tuple[Section, ...]
     ends: tuple[int, ...]
     headings: frozenset[int] = frozenset()
-    """Where headings end."""
+    """The offsets at which headings end."""
 
     def section_at(self, position: int) -> int:
         """Which of the sections a passage that starts here belongs to."""

@@ -17,7 +17,7 @@ from ..schema.costs import ModelPrice, Sums
 
 MILLION = 1_000_000
 DECIMALS = 10
-"""Of a cost: a single token of a cheap model costs some 0.00000002."""
+"""Decimals of a cost: a single token of a cheap model costs some 0.00000002."""
 UNFINISHED = "unfinished"
 """The stage of what failed or was cancelled."""
 

@@ -48,7 +48,9 @@ def without_errors(messages: Sequence[Message]) -> list[Message]:
 
 
 MOST_MESSAGES = 40
-"""Of a conversation. What of them is shown to a model has bounds of its own (`grounding.answer.latest`)."""
+"""Messages of a conversation that are read. How much of them a model is shown is bounded in
+`grounding.answer.latest`.
+"""
 
 
 class Conversations(Protocol):

@@ -108,7 +108,7 @@ def _plain(value: Any) -> Any:
 
 OLDER_PREFIX = "legacy-"
 RETIRED_PREFIX = "retired-"
-"""Of the report's id in rows that wait to be deleted."""
+"""Put in front of the report's id in rows that wait to be deleted."""
 UNREGISTERED = {"document_id": {"$exists": False}}
 """The filter for rows that belong to no registered report."""
 KEY_FIELDS = ("document_name", "country_name", "year")

@@ -74,8 +74,9 @@ OPEN_MODELS: tuple[tuple[str, Facts], ...] = (
     ("qwen3-embedding", Facts(None, 8192, INSTRUCTION)),
     ("all-minilm", Facts(384, 256)),
 )
-"""By a part of the name; the first that fits. Their cards ask for the prefixes. 2048 of nomic-embed-text is what
-Ollama reads unless told otherwise; it cuts the rest without a word."""
+"""By a part of the model's name; the first that fits counts. Their cards ask for the prefixes. Ollama reads 2048
+tokens with nomic-embed-text unless told otherwise, and cuts the rest in silence.
+"""
 
 _OPENAI = {
     "text-embedding-ada-002": Model(1536, 8191),

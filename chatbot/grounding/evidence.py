@@ -29,7 +29,7 @@ MOST_PLACES = 500
 AROUND = 2
 """Lines before and behind one of a list."""
 MOST_TOKENS = 100
-"""Of a sentence that is laid beside another."""
+"""Tokens of a sentence that is compared with another, at most."""
 _CAPITAL = re.compile(r"(?<=[a-z,)] )[A-Z][^\W_]+")
 _ABBREVIATION = re.compile(r"[A-Z](?:\.?[A-Z])+\.?")
 _WRAPPED = re.compile(

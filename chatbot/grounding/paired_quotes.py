@@ -49,7 +49,7 @@ class _Line:
     quotation: Quotation
     thing: Thing
     year: int | None
-    """Of its figure."""
+    """The year of its figure."""
     edition: str
 
 

@@ -53,7 +53,7 @@ def own_or_nobodys(owner: str) -> Json:
 
 RUNNING: Literal["running"] = "running"
 State = Literal["", "running", "stopped", "failed"]
-"""Of an answer and its question; "" = complete. Only what is complete was said to a model."""
+"""The state of an answer and its question; "" = complete. Only what is complete is shown to a model later."""
 
 
 def question_id(message_id: str) -> str:

@@ -13,7 +13,7 @@ KEPT_SECONDS = 86_400.0
 RUNNING_SECONDS = 300.0
 """A request without an answer for so long has no process any more: its repetition is done."""
 MOST_KEPT = 1_000
-"""Of each owner; the oldest go first."""
+"""Answers kept for each owner; the oldest go first."""
 
 
 class IdempotencyRepository:

@@ -27,7 +27,7 @@ class NoReranker:
 
 
 FETCHED = 10
-"""For three kept, as in the seed; more are asked for where more are wanted."""
+"""Hits to choose three from, as in the seed; more are asked for where more are wanted."""
 FETCHED_PER_REPORT = 3
 
 

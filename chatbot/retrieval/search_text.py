@@ -33,7 +33,7 @@ class SearchText:
     figure_years: tuple[NamedYears, ...] = ()
     editions: tuple[NamedYears, ...] = ()
     foreign: bool = False
-    """Of another language than the rules, and the keywords of the reports."""
+    """Whether it is in another language than the rules and the keywords of the reports."""
 
 
 def search_text(query: str, scope: Scope, catalog: Catalog, *, language: str) -> SearchText:

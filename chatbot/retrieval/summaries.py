@@ -15,7 +15,7 @@ from .pipeline import with_rank
 SOURCES = 2
 """Passages in place of a summary."""
 SHARE = 0.5
-"""Of a sentence's words a passage has that it is said from: a model writes in words of its own."""
+"""The share of a sentence's words that a passage must have to be its source: a model writes in words of its own."""
 KEPT = 2_000
 """Summaries of a store whose sources are known: their whole report is read once to find them."""
 

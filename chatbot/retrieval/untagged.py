@@ -15,7 +15,9 @@ from ..schema import Chunk, Scope, SearchHit, Values
 from ..schema.scope import NO_VALUE
 
 PASSING = 0.1
-"""Of a score: it was searched for by the country's name, which its neighbours in the list were not."""
+"""Taken off the score of a passing mention: it was searched for by the country's name, unlike its neighbours in the
+list.
+"""
 
 
 def parted(scope: Scope, catalog: Catalog) -> tuple[Scope, Scope | None]:

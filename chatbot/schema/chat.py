@@ -227,7 +227,7 @@ class StepEvent:
 
 
 NUMBERS_SHOWN = 3
-"""Of a query vector."""
+"""Numbers of a query vector that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +312,7 @@ class Answer:
     unsupported: tuple[Unsupported, ...] = ()
     marks: tuple[Mark, ...] = ()
     figures: tuple[ReportedFigure, ...] = ()
-    """Those of the passages it cites."""
+    """The figures of the passages that it cites."""
 
 
 @dataclass(frozen=True, slots=True)

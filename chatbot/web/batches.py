@@ -24,7 +24,7 @@ from .services import require_samples, services
 batches = Blueprint("batches", __name__)
 PAGE, LISTED = 20, 100
 MOST_UNFINISHED = 10
-"""Of one account: the next is a 429."""
+"""Batches of one account that have not ended; the next one is a 429."""
 RETRY_SECONDS = 60
 
 

@@ -29,7 +29,7 @@ DELETE_PATIENCE = 2.0
 """Seconds that a request waits for the search engine; then the worker finishes it."""
 MOST_LISTED = 1_000
 MOST_VALUES = 300
-"""Of each field of the facets: all countries there are."""
+"""Values of each field of the facets: as many as there are countries."""
 STATUSES = get_args(Status)
 FORMATS = ("json", "csv")
 FIGURE_COLUMNS = (

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MOST_ATTACHMENTS = 5
 MOST_QUESTIONS = 1_000
-"""Of one batch."""
+"""Questions of one batch, at most."""
 
 
 def one_of(*names: str) -> dict[str, Any]:
