@@ -72,7 +72,7 @@ class BaseAgent:
 
 
 class AgentRun:
-    """One question, what it may use and what it has done.
+    """The state of one question while an agent works on it.
 
     ``spending`` and ``path`` grow while the agent works; ``stopped_by`` says what ended it early.
     ``closest_only``: what was found may only be near to what is asked.

@@ -145,7 +145,9 @@ def too_slow(seconds: float) -> SearchEngineError:
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
-    """Of the ``place``-th piece of work. ``result`` is None where it failed, or was too slow (no ``error``)."""
+    """The outcome of the ``place``-th piece of work. ``result`` is None where it failed, or was too slow (no
+    ``error``).
+    """
 
     place: int
     result: T | None

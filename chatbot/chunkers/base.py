@@ -200,7 +200,8 @@ class BaseChunker:
     def chunk(
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
     ) -> list[Chunk]:
-        """All passages in reading order; ids are a function of document, version and position.
+        """The document's passages in reading order; ids are a function of document, version and position. Page, section
+        and metadata are those of the place where a passage starts.
 
         Page, section and metadata are those of the place where a passage starts.
         """

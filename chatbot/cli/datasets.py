@@ -57,7 +57,7 @@ def open_dataset(services: Services, path: Path) -> Iterator[tuple[Services, Dat
 
 
 def ingest_anew(reports: Services, target: Services, data: Dataset) -> None:
-    """The same texts, cut as the settings of ``target`` say.
+    """Ingest the same texts into ``target``, cut as its settings say.
 
     Raises:
         InvalidRequestError: the original of a report is not kept.

@@ -75,7 +75,7 @@ class Conversations(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a question stands: in which conversation (None = it begins one), as which message.
+    """The place of a question: its conversation (None = it begins one) and its message.
 
     ``message_id``: of an answer that was begun in the database. ``replaces``: the answer whose place it takes, with all
     that came after; that goes with the first word of the new one. ``describe``: what is kept of the answer beside its

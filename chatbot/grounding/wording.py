@@ -125,7 +125,7 @@ def in_order_of_appearance(response: str, context: Context) -> tuple[str, Contex
 
 
 class NumberedStream:
-    """The same for a text that arrives in pieces. ``known``: the numbers of the passages."""
+    """`in_order_of_appearance` for a text that arrives in pieces. ``known``: the numbers of the passages."""
 
     def __init__(self) -> None:
         self.known: Collection[int] = ()

@@ -176,7 +176,7 @@ def main_part(page: HtmlElement) -> HtmlElement:
 
 
 def _furniture(page: HtmlElement) -> list[HtmlElement]:
-    """In one pass, however deep elements are nested: a page may be made to take time."""
+    """The elements that are no content, such as navigation; found in one pass, as a page may be made to take time."""
     found: list[HtmlElement] = []
     doubtful: list[tuple[HtmlElement, int]] = []
     open_elements = [_Measure()]

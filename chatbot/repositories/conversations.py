@@ -26,7 +26,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """Where messages were kept, the last of them, and what the conversation has taken in all."""
+    """What was stored of an exchange: the conversation, the last message, and the usage of the conversation in all."""
 
     conversation_id: str
     message_id: str

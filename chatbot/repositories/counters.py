@@ -50,7 +50,7 @@ class Counters:
 
     @contextmanager
     def question(self, account: str, *, most: int, seconds: float) -> Iterator[None]:
-        """One of ``most`` questions of this account at once; counted for ``seconds`` at most, in case its process dies.
+        """Count one of ``most`` questions of this account at once, for ``seconds`` at most, in case its process dies.
 
         Raises:
             TooManyRequestsError: there are as many already.

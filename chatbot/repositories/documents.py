@@ -98,7 +98,7 @@ class DocumentRepository:
         return deleted
 
     def unsettled(self) -> dict[str, str]:
-        """As of now, also inside a request that holds what it read: see `protocols.Catalog`."""
+        """See `protocols.Catalog`; read anew, also inside of `request_cache`."""
         refresh(self._database)
         return dict(self._index().unsettled)
 

@@ -75,7 +75,8 @@ class UnfinishedRepository:
         self._messages.update_one({"_id": message_id, "state": RUNNING}, {"$set": {"stop": True}})
 
     def end(self, message_id: str, state: State, text: str | None = None) -> None:
-        """Nothing more will come; with ``state`` "" it was completed. ``text``: what there is of it, None = not known.
+        """Note that an answer has ended; with ``state`` "" it was completed. ``text``: what there is of it, None = not
+        known.
 
         An answer that was to take another's place leaves that one where it was, and goes.
         """

@@ -34,7 +34,8 @@ _KNOWN: WeakKeyDictionary[Store, dict[str, list[Said]]] = WeakKeyDictionary()
 def without_summaries(
     hits: Sequence[SearchHit], query: str, store: Store, analyzer: Analyzer, *, top_k: int
 ) -> tuple[SearchHit, ...]:
-    """At most ``top_k`` hits, those in place of a summary with its scores, the sentences nearest to ``query`` first.
+    """At most ``top_k`` hits, with each summary replaced by the passages that it was made from; these have its scores,
+    and the sentences nearest to ``query`` come first.
 
     One stays whose sentences no passage has: that of a table counts its rows.
     """

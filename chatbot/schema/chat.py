@@ -242,7 +242,7 @@ class Aggregation:
 
     @classmethod
     def of(cls, collection: str, pipeline: Sequence[Mapping[str, Any]]) -> Aggregation:
-        """As it was sent; of query vectors the first numbers, and how many there are."""
+        """The aggregation as it was sent, with only the first numbers of query vectors, and how many there are."""
         return cls(collection, json.dumps(_without_vectors(list(pipeline))))
 
 
