@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from ..agents import CHOOSES, DEFAULT
 from ..agents.budget import PLANNING_SHARE, Spending
@@ -16,7 +15,7 @@ from ..database.core import Json
 from ..errors import DiskFullError, NotFoundError
 from ..grounding.wording import without_text_of
 from ..protocols import Agent
-from ..repositories.conversations import Added
+from ..repositories.conversations import ConversationRepository
 from ..request import RequestContext
 from ..schema import (
     Answer,
@@ -53,26 +52,6 @@ MOST_MESSAGES = 40
 """
 
 
-class Conversations(Protocol):
-    """Where conversations are kept."""
-
-    def exists(self, conversation_id: str, owner: str) -> bool: ...
-
-    def messages(self, conversation_id: str, owner: str, before: str | None) -> list[Message]:
-        """The messages of a conversation, oldest first; with ``before``, an answer's id, those before its question."""
-        ...
-
-    def add(
-        self, conversation_id: str | None, said: Sequence[Json], sums: Sums, owner: str, message_id: str | None
-    ) -> Added:
-        """Keep messages and what they took; None begins a conversation, or an answer."""
-        ...
-
-    def cut(self, conversation_id: str, at: str, *, keep: str | None) -> None:
-        """Remove an answer, its question and what came after."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """The place of a question: its conversation (None = it begins one) and its message.
@@ -106,7 +85,7 @@ class ChatService:
     def __init__(
         self,
         *,
-        conversations: Conversations,
+        conversations: ConversationRepository,
         agents: Callable[[str, str], Agent],
         condenser: Condenser,
         understanding: Understanding,
