@@ -1,4 +1,4 @@
-"""Telling a running answer that nobody waits for it any more."""
+"""Cancelling work that nobody waits for any more, also when its time is up."""
 
 from __future__ import annotations
 

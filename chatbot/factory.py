@@ -91,7 +91,7 @@ def _start(app: Flask, services: Services) -> None:
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
     services.ingesting.clear_up()
     jobs = services.storage.ingestions
-    if services.ingesting.finish_deletions() or jobs.active() or jobs.told.pending():
+    if services.ingesting.finish_deletions() or jobs.active() or jobs.callbacks.pending():
         _run_worker(app)
     if services.storage.batches.active():
         _run_batches(app)

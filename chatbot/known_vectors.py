@@ -1,4 +1,4 @@
-"""Vectors of short texts that come again, headings and sentences: kept in memory, each computed once."""
+"""Vectors of short texts that recur, headings and sentences: kept in memory, each computed once."""
 
 from __future__ import annotations
 

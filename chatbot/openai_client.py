@@ -141,7 +141,8 @@ class Abandoned(Exception):  # noqa: N818  # never leaves the adapter: it says t
 
 @contextmanager
 def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.OpenAI]:
-    """The same client for one call, whose requests end once ``cancel`` is set: in `Abandoned`, or a failed read.
+    """A copy of the client for one call, whose requests end once ``cancel`` is set: in `Abandoned`, or a failed read.
+    It has connections of its own, which are not kept.
 
     Over connections of its own, which are not kept: each belongs to one answer.
     """

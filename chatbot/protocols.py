@@ -109,7 +109,9 @@ class ChatModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """At most top_k of the hits, best first, and what it cost. Scores and ranks are as they came."""
+    """The hits after reranking, at most top_k, best first, and what it cost. Their scores and ranks stay as they
+    came.
+    """
 
     hits: tuple[SearchHit, ...]
     usage: Usage = field(default_factory=Usage)
@@ -155,7 +157,9 @@ class Store(Protocol):
         """The chunks that still exist, in the order asked for."""
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
-        """All chunks of a document, of any version, in no order, and their vectors; without a vector: left out."""
+        """All chunks of a document, of any version and in no order, with their vectors; those without a vector are
+        left out.
+        """
 
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
         """Each chunk with its neighbours in the document within ``margin`` characters, in reading order."""
@@ -221,7 +225,8 @@ class RerankingStore(Store, Protocol):
     """A store with a reranking model of its own."""
 
     def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
-        """Of chunks, by id; those that are gone are left out. No chunks: only whether it could be asked.
+        """The relevance of chunks to a query, by id; those that are gone are left out. Without chunks only whether the
+        server can be asked. Raises SearchEngineError.
 
         Raises SearchEngineError.
         """

@@ -1,4 +1,4 @@
-"""What goes with one question through all layers: who waits for it, until when, what it costs.
+"""The context of one request, handed through all layers: who asks, cancelling, deadlines, and what it costs.
 
 Handed on as an argument, so that each signature says what may be broken off and what is counted. Where nobody waits and
 nothing is counted (an ingestion, a command), None takes its place.
@@ -57,7 +57,7 @@ class RequestContext:
 
     cancel: Cancellation = field(default_factory=Cancellation)
     deadline: float | None = None
-    """By `time.monotonic`: when this part is cancelled; None = it may take as long as the whole."""
+    """The time, of `time.monotonic`, when this part is cancelled; None = it may take as long as the whole."""
     meter: RequestMeter = field(default_factory=RequestMeter)
     may_call: Callable[[], bool] = lambda: True
     """Asked before each call of a model that is not the agents' own; a call that may be made counts as made."""

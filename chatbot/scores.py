@@ -1,4 +1,4 @@
-"""What makes scores of different searches comparable. Their common scale is told in `chatbot.schema`."""
+"""Making scores of different searches comparable. Their common scale is described in `chatbot.schema`."""
 
 from __future__ import annotations
 

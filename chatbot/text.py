@@ -1,4 +1,4 @@
-"""Words and sentences: what the keyword search, the extractive answers and the citation check agree on."""
+"""Words and sentences, as the keyword search, the extractive answers and the citation check know them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes from outside, checked against a pydantic model: each wrong field is named, in this product's own words."""
+"""Checks input against a pydantic model, and names each wrong field in this product's own words."""
 
 from __future__ import annotations
 

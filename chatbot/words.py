@@ -1,5 +1,6 @@
-"""What the program says to people, in their language. A text's name is its English words; `static/words/<code>.json`
-has it in the others, for the page's scripts, too."""
+"""The program's fixed words in the reader's language. The English text is the key; `static/words/<code>.json` has it
+in the others, for the page's scripts, too.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from .text import count_of
 
 Language = Literal["en", "es", "fr"]
 LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français"}
-"""By code, each as its speakers call it."""
+"""The name of each language by its code, as its speakers call it."""
 ENGLISH: Language = "en"
 
 

@@ -27,7 +27,7 @@ LAYERS = (
         "shipped",
         "model_output",
         "known_vectors",
-        "unseen",
+        "invisible",
         "words",
     ),
     ("database", "openai_client"),

@@ -1,4 +1,6 @@
-"""From the scope to the answer, for every agent: what is there, context, text, citations; or "not found"."""
+"""The steps that all agents share: checking the scope, building the context, writing the answer, or saying "not
+found".
+"""
 
 from __future__ import annotations
 

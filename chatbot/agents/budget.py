@@ -1,4 +1,4 @@
-"""What one question has cost so far, whether it may cost more, and the chat model within that (R-C7)."""
+"""The budget of one question: what was spent, whether more may be, and a chat model that keeps within it (R-C7)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..schema import Budget, Delta, Prompt, StepTiming, Stopper, Usage
 from ..words import Say, counted, in_english
 
 PLANNING_SHARE = 0.4
-"""Of the seconds: what may be over before the first search begins."""
+"""The share of the budget's seconds that may have passed when the first search begins."""
 EXPLORING_SHARE = 0.7
-"""Of the seconds: what is left is for writing the answer."""
+"""The share of the budget's seconds after which no more is searched; the rest is for writing the answer."""
 
 
 @dataclass(frozen=True, slots=True)

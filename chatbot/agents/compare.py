@@ -29,7 +29,7 @@ QUOTES = 2
 LEAST_OF_CHAPTER = 3
 """Figures that differ, where a chapter is said to have changed: of fewer its text says more."""
 MOST_NAMED = 12
-"""Of what was left out."""
+"""Names that are listed one by one, of sides or of figures; of the others the number is said."""
 NOTHING_TO_COMPARE = (
     "There is nothing to compare: name at least two countries, years or reports in the question, or choose them as the "
     "scope."
@@ -68,7 +68,9 @@ class CompareAgent(BaseAgent):
     def _compared_whole(
         self, run: AgentRun, every: Sides, ready: Sequence[Side], scope: ScopeSummary
     ) -> Generator[Event, None, bool]:
-        """Where it is not said what is compared: the figures that changed, else what could be; False = neither.
+        """Answer a question that does not say what of the sides is compared: with the figures that changed, else with
+        what could be compared. False = neither is possible. Of a whole chapter, the figures of it that changed
+        between the reports of one country.
 
         Where a whole chapter is, the figures of it that changed between the reports of one country.
         """
@@ -93,7 +95,9 @@ class CompareAgent(BaseAgent):
         return bool(aspects)
 
     def _edition(self, side: Side) -> Scope:
-        """Of a year of figures the edition, where there is one: of a whole chapter no single figure is asked for."""
+        """A side that is a year of figures as the edition of that year, where there is one: of a whole chapter no
+        single figure is asked for.
+        """
         edition = side.scope.having(YEAR, [side.year] if side.year else [])
         return edition if self._resources.catalog.holdings(edition).ready else side.scope
 

@@ -17,7 +17,7 @@ from .run import AgentRun, BaseAgent, Resources
 from .searches import Findings, bullet_list, narrowed_search, new_questions, number_passages
 
 TERMS = 6
-"""That a model adds to a question, at most."""
+"""Terms that a model may add to a question."""
 JUDGED = 24
 """Passages that one call judges, and so the most that a round brings."""
 

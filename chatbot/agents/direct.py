@@ -8,7 +8,7 @@ from functools import partial
 
 from ..grounding.answer import prompt_for
 from ..questions.mentions import find_mentions
-from ..questions.whole import asks_what_it_is_about
+from ..questions.overview import asks_what_it_is_about
 from ..request import RequestContext
 from ..retrieval.compression import Neighbours
 from ..retrieval.summaries import of_whole_report
@@ -57,7 +57,9 @@ class DirectAgent(BaseAgent):
         yield from answer_from(run, scope, retrieval.hits, way)
 
     def _about_report(self, run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
-        """For what the one report in scope is about, to which no passage is near: what says most of it."""
+        """The passages that say most of the one report in scope, for the question what it is about, to which no
+        single passage is near; None for other questions.
+        """
         question, resources = run.question, self._resources
         names = find_mentions(question.search_text, resources.catalog, question.scope)
         if question.page or not asks_what_it_is_about(question.search_text, [*names.countries, *names.every_year]):

@@ -1,4 +1,4 @@
-"""What a report says already, so that its next section does not say it again (R-A6, seed 000).
+"""Keeps the sections of a report from saying what earlier ones said already (R-A6, seed 000).
 
 Taking out what is new does more harm than leaving in what is not: a sentence goes only where it has no word that an
 earlier one, near to it, has not. Measured with MiniLM on sentences of the sample reports: of 400 repeated in other
@@ -23,7 +23,7 @@ from ..text import Analyzer, sentences
 LEAST_COSINE = 0.5
 """Above it, a sentence is about the same as a section to come: seed 000's threshold for written content."""
 SAME_COSINE = 0.88
-"""From which two sentences may say the same."""
+"""The cosine from which two sentences may say the same."""
 MOST_SHOWN = 10
 SHORTEST = 4
 """Words of a sentence below which it cannot repeat anything: a lead-in, an item of a list."""

@@ -63,7 +63,7 @@ LONGEST_TITLE = 120
 EVERYTHING = 1_000_000
 SEARCH_FAILED = "The search for this section failed or took too long."
 MOST_FAILURES = 2
-"""After so many sections in which the model failed, it is not asked for another."""
+"""Sections in which the model may fail before it is asked for no other."""
 NOTHING = "The reports say nothing about this."
 NOTHING_NEW = "The reports say nothing about this that the sections above do not say."
 
@@ -72,7 +72,9 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Found:
-    """By title: what each section found, and those whose search ``failed``. ``closest``: hits of none of them."""
+    """What the searches of a report found: the hits by section title, the titles of sections whose search
+    ``failed``, and the ``closest`` hits where nothing was taken.
+    """
 
     evidence: Findings = field(default_factory=Findings)
     failed: set[str] = field(default_factory=set)
@@ -127,7 +129,7 @@ class ReportAgent(BaseAgent):
         return scouted, planned
 
     def _searched(self, run: AgentRun, plan: ReportOutline) -> Generator[StepEvent, None, _Found]:
-        """For all sections at once. A passage belongs to each section that found it, and has one number."""
+        """Search for all sections at once. A passage belongs to each section that found it, and has one number."""
         found_all = _Found()
         yield run.step("search", "Searching for each section")
         found_at_most = min(run.question.top_k, MOST_FOUND)

@@ -1,4 +1,4 @@
-"""One question being worked on: what every agent may do, within the budget, and what it has done (R-C7, R-C10)."""
+"""The state of one question while an agent works on it, and the searches and calls that it may make (R-C7, R-C10)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Resources:
     catalog: Catalog
     chat_models: ChatModels
     uncached_reranker: Callable[[], Reranker | None]
-    """For a question that wants a new answer; None: the retriever's own remembers nothing."""
+    """The reranker for a question that wants a new answer; None where the retriever's own caches nothing."""
     quoter: Quoter
     embedder: Embedder
     analyzer: Analyzer
@@ -59,7 +59,7 @@ class Resources:
     """Another agent, by its name."""
     judge: Judge
     settings: Settings
-    """With the query-time figures of the question's preset."""
+    """The settings, with the query-time figures of the question's preset."""
 
 
 class BaseAgent:
@@ -72,7 +72,7 @@ class BaseAgent:
 
 
 class AgentRun:
-    """One question, what it may use and what it has done.
+    """The state of one question while an agent works on it.
 
     ``spending`` and ``path`` grow while the agent works; ``stopped_by`` says what ended it early.
     ``closest_only``: what was found may only be near to what is asked.

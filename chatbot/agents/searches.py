@@ -1,4 +1,4 @@
-"""The searches of one question: what is searched for, several at once (R-C10), and what they have found."""
+"""The searches of one question: run in parallel (R-C10), with their findings collected and numbered."""
 
 from __future__ import annotations
 
@@ -145,7 +145,9 @@ def too_slow(seconds: float) -> SearchEngineError:
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
-    """Of the ``place``-th piece of work. ``result`` is None where it failed, or was too slow (no ``error``)."""
+    """The outcome of the ``place``-th piece of work. ``result`` is None where it failed, or was too slow (no
+    ``error``).
+    """
 
     place: int
     result: T | None

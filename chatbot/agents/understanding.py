@@ -1,4 +1,5 @@
-"""Before any agent runs: what the question is about, whether the data has it, and what scope would fit (R-D4).
+"""What a question is about, found out before any agent runs: its countries and years, whether the data has them, and
+the scope that follows (R-D4).
 
 One place for all modes. What it finds is answered here, or said above the agent's answer.
 """
@@ -287,7 +288,9 @@ def page_in(text: str, catalog: Catalog) -> int | None:
 
 
 def collection_topic(question: str, mentions: Mentions) -> Topic | None:
-    """What of the collection a question asks for. Strict: all of it has to be that and the names of a scope."""
+    """What a question asks of the collection itself, such as which reports there are. Strict: nothing else may stand
+    in it but the names of a scope.
+    """
     asked = question.strip().rstrip("?.! ").replace("’", "'")
     spans = [(country.start, country.end) for country in mentions.countries]
     named = sorted([*spans, *((years.start, years.end) for years in mentions.every_year)])

@@ -1,4 +1,4 @@
-"""What was answered before: a model's reply to the same prompt, and a whole question over the same reports (R-B10)."""
+"""Caches of a model's replies, by prompt, and of whole answers, by question and state of the reports (R-B10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors that need not be computed again: shipped with the sample reports, kept in the database (R-B3, R-B10).
+"""Caches of vectors: those that ship with the sample reports, and those kept in the database (R-B3, R-B10).
 
 What is shipped is one `.npz` file: text hashes (16 bytes each, sorted), vectors in float16 (half the size; the cosine
 to the exact vector stays above .9999), and the model that made them. So the first start embeds nothing.

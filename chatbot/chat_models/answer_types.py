@@ -1,4 +1,4 @@
-"""What kind of thing a question asks for, and whether a statement says one: a share, a country, somebody's name.
+"""The type of answer that a question asks for, and whether a statement has one: a share, a country, somebody's name.
 
 Known in question answering as the expected answer type (Li and Roth, "Learning Question Classifiers", 2002). Vectors
 hardly tell "the countries that supply its imports" from "the goods that it imports"; the form of what is said does.

@@ -1,4 +1,4 @@
-"""What passages state, line by line: each sentence with the heading and the label that it stands below."""
+"""Passages taken apart into statements: each sentence with its heading and label."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..text import sentences
 LONGEST = 300
 """Characters of a sentence that is quoted whole, where it has clauses to be cut at."""
 MOST_WORDS = 8
-"""Of a heading or a label."""
+"""Words of a heading or a label, at most."""
 _SOURCE_LINE = re.compile(
     r"\W*(?:(?:data |photo )?(?:sources?|quellen?|fuentes?|fonti?) ?:|copyright\b|©|\(c\)|all rights reserved"
     r"|page \d+$)[^.!?%]{0,200}\W*$",

@@ -1,4 +1,4 @@
-"""What all strategies share: the stretches of text that no passage leaves, how long a passage may be, and its chunk.
+"""The base class of all chunkers: stretches of text that no chunk crosses, size limits, ids and offsets.
 
 Strategies differ in the borders they cut at, and in what a passage may not leave.
 """
@@ -40,7 +40,7 @@ class Stretch:
     sections: tuple[Section, ...]
     ends: tuple[int, ...]
     headings: frozenset[int] = frozenset()
-    """Where headings end."""
+    """The offsets at which headings end."""
 
     def section_at(self, position: int) -> int:
         """Which of the sections a passage that starts here belongs to."""
@@ -200,7 +200,8 @@ class BaseChunker:
     def chunk(
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
     ) -> list[Chunk]:
-        """All passages in reading order; ids are a function of document, version and position.
+        """The document's passages in reading order; ids are a function of document, version and position. Page, section
+        and metadata are those of the place where a passage starts.
 
         Page, section and metadata are those of the place where a passage starts.
         """

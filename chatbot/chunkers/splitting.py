@@ -1,4 +1,5 @@
-"""Cutting a text: at the first kind of border, what is then too long at the next kind, and within a word at last.
+"""Splitting text recursively: at the first kind of border, what is still too long at the next kind, at last within a
+word.
 
 A border yields the pieces of ``text[start:end]`` between its places: spans (start, end) in order, stripped, not
 empty, with nothing but white space between them. As many pieces are packed into a passage as fit.

@@ -1,4 +1,4 @@
-"""The strategies: at which borders each cuts, the best first, and what else it does in its own way."""
+"""The chunk strategies: the borders that each cuts at, the best first, and what else sets it apart."""
 
 from __future__ import annotations
 

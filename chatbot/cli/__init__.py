@@ -40,7 +40,7 @@ COMMANDS = {
     "migrate": ("maintenance", "Bring the schema up to date and mend rows of an older system."),
     "usage": ("operation", "Show questions, calls, tokens and costs by day (UTC); runs,..."),
 }
-"""By name: the module, imported when the command is used, and as much of its help as the list of commands shows."""
+"""By name: the module, which is imported when the command is used, and its line in the list of commands."""
 
 
 class CommandLine(click.Group):

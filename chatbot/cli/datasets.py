@@ -1,4 +1,4 @@
-"""What `evaluate` and `calibrate` share: data sets, the databases they are asked of, throw-away ones too; files."""
+"""What `evaluate` and `calibrate` share: reading data sets, loading them into throw-away databases, writing files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def open_dataset(services: Services, path: Path) -> Iterator[tuple[Services, Dat
 
 
 def ingest_anew(reports: Services, target: Services, data: Dataset) -> None:
-    """The same texts, cut as the settings of ``target`` say.
+    """Ingest the same texts into ``target``, cut as its settings say.
 
     Raises:
         InvalidRequestError: the original of a report is not kept.

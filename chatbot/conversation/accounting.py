@@ -1,4 +1,6 @@
-"""What an answer took and cost, by stage, added to its trace, to the day and to the conversation (R-C7)."""
+"""Accounting: the usage and cost of an answer by stage, added to its trace, to the day and to the conversation
+(R-C7).
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Protocol
 
 from ..protocols import ChatModel, Embedder
+from ..repositories.conversations import ConversationRepository
+from ..repositories.usage import UsageRepository
 from ..request import RequestMeter
 from ..schema import AnswerEvent, LedgerRow, StepTiming, Usage
 from ..schema.costs import ModelPrice, Sums
 
 MILLION = 1_000_000
 DECIMALS = 10
-"""Of a cost: a single token of a cheap model costs some 0.00000002."""
+"""Decimals of a cost: a single token of a cheap model costs some 0.00000002."""
 UNFINISHED = "unfinished"
 """The stage of what failed or was cancelled."""
 
@@ -56,22 +59,6 @@ def ledger(steps: Sequence[StepTiming], prices: Prices, chat_model_id: str, embe
     return tuple(rows)
 
 
-class DayBook(Protocol):
-    """Keeps usage summed up by day, for all workers together."""
-
-    def book(self, rows: Sequence[LedgerRow], *, questions: int) -> None:
-        """Add the steps of answers to today's sums."""
-        ...
-
-
-class ConversationBook(Protocol):
-    """Keeps usage summed up by conversation."""
-
-    def book(self, conversation_id: str, sums: Sums) -> None:
-        """Add to the sums of a conversation."""
-        ...
-
-
 class Books:
     """``embedder`` is asked for where texts were embedded: the model may change while this process serves."""
 
@@ -81,8 +68,8 @@ class Books:
         prices: Iterable[ModelPrice],
         chat_model: ChatModel,
         embedder: Callable[[], Embedder],
-        days: DayBook,
-        conversations: ConversationBook,
+        days: UsageRepository,
+        conversations: ConversationRepository,
     ) -> None:
         self._prices = tuple(prices)
         self._chat_model = chat_model

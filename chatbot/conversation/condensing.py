@@ -1,4 +1,4 @@
-"""The question condensed with the conversation before it: by a model, or by rule."""
+"""Condensing a question and its conversation into one that stands alone: by a model, or by rule."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from ..agents import CHOOSES, DEFAULT
 from ..agents.budget import PLANNING_SHARE, Spending
@@ -16,7 +15,7 @@ from ..database.core import Json
 from ..errors import DiskFullError, NotFoundError
 from ..grounding.wording import without_text_of
 from ..protocols import Agent
-from ..repositories.conversations import Added
+from ..repositories.conversations import ConversationRepository
 from ..request import RequestContext
 from ..schema import (
     Answer,
@@ -48,32 +47,14 @@ def without_errors(messages: Sequence[Message]) -> list[Message]:
 
 
 MOST_MESSAGES = 40
-"""Of a conversation. What of them is shown to a model has bounds of its own (`grounding.answer.latest`)."""
-
-
-class Conversations(Protocol):
-    """Where conversations are kept."""
-
-    def exists(self, conversation_id: str, owner: str) -> bool: ...
-
-    def messages(self, conversation_id: str, owner: str, before: str | None) -> list[Message]:
-        """The messages of a conversation, oldest first; with ``before``, an answer's id, those before its question."""
-        ...
-
-    def add(
-        self, conversation_id: str | None, said: Sequence[Json], sums: Sums, owner: str, message_id: str | None
-    ) -> Added:
-        """Keep messages and what they took; None begins a conversation, or an answer."""
-        ...
-
-    def cut(self, conversation_id: str, at: str, *, keep: str | None) -> None:
-        """Remove an answer, its question and what came after."""
-        ...
+"""Messages of a conversation that are read. How much of them a model is shown is bounded in
+`grounding.answer.latest`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a question stands: in which conversation (None = it begins one), as which message.
+    """The place of a question: its conversation (None = it begins one) and its message.
 
     ``message_id``: of an answer that was begun in the database. ``replaces``: the answer whose place it takes, with all
     that came after; that goes with the first word of the new one. ``describe``: what is kept of the answer beside its
@@ -104,7 +85,7 @@ class ChatService:
     def __init__(
         self,
         *,
-        conversations: Conversations,
+        conversations: ConversationRepository,
         agents: Callable[[str, str], Agent],
         condenser: Condenser,
         understanding: Understanding,
@@ -134,11 +115,7 @@ class ChatService:
         conversation_id = place.conversation_id
         if conversation_id is not None and not self._conversations.exists(conversation_id, caller.owner):
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
-        changed: tuple[StepEvent, ...] = ()
-        if question.attachments and question.mode != DEFAULT:
-            if question.mode != CHOOSES:
-                changed = (StepEvent("mode", "What is attached to a question is answered from directly."),)
-            question = replace(question, mode=DEFAULT)
+        question, changed = _in_its_mode(question)
         yield from changed
         agent = self._agents(question.mode, question.preset)
         history = self._history(question, place, previous_messages, caller.owner)
@@ -147,12 +124,7 @@ class ChatService:
             yield StepEvent("condense", "Reading the conversation")
         request = RequestContext(cancel, caller=caller, private=bool(history))
         with self._books.open(conversation_id, request.meter) as settle:
-            spending = Spending(question.budget, reserve=0)
-            with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
-                ask_model = not spending.stops_exploring()
-                condensed = self._condenser.condense(question, limited, ask_model=ask_model)
-            spending.add(*condensed.steps)
-            question = replace(question, standalone=condensed.text, budget=spending.left())
+            question, condensed = self._condensed(question, request)
             understood = self._understanding.read(question, request=request)
             for event in understood.events(agent, request):
                 if cancel.cancelled:
@@ -170,6 +142,14 @@ class ChatService:
         """The answer alone, kept in no conversation; None where it is cancelled. Raises as `stream` does."""
         events = self.stream(question, place=Place(kept=False), cancel=cancel, caller=caller)
         return next((event for event in events if isinstance(event, Saved)), None)
+
+    def _condensed(self, question: Question, request: RequestContext) -> tuple[Question, Condensed]:
+        """The question as it stands without the conversation, with the budget that is left after finding that out."""
+        spending = Spending(question.budget, reserve=0)
+        with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
+            condensed = self._condenser.condense(question, limited, ask_model=not spending.stops_exploring())
+        spending.add(*condensed.steps)
+        return replace(question, standalone=condensed.text, budget=spending.left()), condensed
 
     def _cut(self, place: Place) -> Place:
         if place.conversation_id is not None and place.replaces is not None:
@@ -227,6 +207,14 @@ def asked_json(question: Question) -> Json:
         "auto_scope": question.auto_scope,
         "attached": [document.name for document in question.attachments],
     }
+
+
+def _in_its_mode(question: Question) -> tuple[Question, tuple[StepEvent, ...]]:
+    """The question in the mode that answers it: attachments are answered from directly, and a step says so."""
+    if not question.attachments or question.mode == DEFAULT:
+        return question, ()
+    said = StepEvent("mode", "What is attached to a question is answered from directly.")
+    return replace(question, mode=DEFAULT), () if question.mode == CHOOSES else (said,)
 
 
 def _kept(question: Question, answer: Answer) -> str:

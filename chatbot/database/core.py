@@ -299,7 +299,9 @@ class Database:
 
 BATCH = 500
 Place = tuple[str, str]
-"""Where an id stands: ids of different types may share a collection, and only those of one type can be compared."""
+"""The type and value of an id: a collection may have ids of several types, and only those of one type can be
+compared.
+"""
 
 
 def place(id: Any) -> Place:

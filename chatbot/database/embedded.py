@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 BUSY_SECONDS = 10.0
 """How long a writer waits for the writes of others before it fails."""
 LOG_PAGES = 128
-"""Of the write-ahead log, until it goes into the file: 2 MB of a new one. A thousand, as SQLite has it, are 16."""
+"""Pages of the write-ahead log before it goes into the file: 2 MB of a new one. SQLite's thousand would be 16 MB."""
 STATEMENTS = 256
 """Prepared statements that a connection keeps."""
 CLOSE_SECONDS = 5.0

@@ -1,4 +1,4 @@
-"""Rows in all the forms in which they are stored, and what they mean here: ids, vectors, fields of older systems.
+"""The stored forms of rows: ids, vectors, fields of older systems, and what they mean.
 
 Ids are strings here, ObjectIds in collections that an older system wrote. Vectors are BinData subtype 9, float32 (two
 header bytes, then little-endian floats), a third of the space of an array of doubles; arrays (older systems) and
@@ -108,7 +108,7 @@ def _plain(value: Any) -> Any:
 
 OLDER_PREFIX = "legacy-"
 RETIRED_PREFIX = "retired-"
-"""Of the report's id in rows that wait to be deleted."""
+"""Put in front of the report's id in rows that wait to be deleted."""
 UNREGISTERED = {"document_id": {"$exists": False}}
 """The filter for rows that belong to no registered report."""
 KEY_FIELDS = ("document_name", "country_name", "year")

@@ -40,7 +40,7 @@ class Call:
 
     seconds: float
     deadline: float
-    """As `time.monotonic` counts."""
+    """In the time of `time.monotonic`."""
     failures: int = 0
     refusal: dict[str, Any] | None = None
     """The server's last refusal, as it came."""

@@ -1,4 +1,6 @@
-"""Do the database, its search engine and the models answer, and is what is stored in order and of these models?"""
+"""The doctor's checks: whether the database, its search engine and the models answer, and what is stored is in
+order.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,8 @@ def check_data(services: Services) -> Iterator[Finding]:
         count = collection.estimated_count()
         yield Finding("ok", "data", "count", f"collection {name}: {count} passages")
         if count:
-            yield from _check_collection(services, collection)
+            yield from _check_values(services, collection)
+            yield from _check_vectors(services, collection)
     yield from _check_reports(services, services.storage.documents.all())
 
 
@@ -141,7 +144,8 @@ def _collection_names(services: Services) -> tuple[str, ...]:
     return tuple(dict.fromkeys(services.settings.chunk_collections))
 
 
-def _check_collection(services: Services, collection: Collection) -> Iterator[Finding]:
+def _check_values(services: Services, collection: Collection) -> Iterator[Finding]:
+    """Whether a scope finds what the passages say of country, year and the like."""
     years = [year for year in collection.distinct("year") if isinstance(year, str) and year != NO_VALUE]
     if years:
         yield _data(
@@ -161,6 +165,10 @@ def _check_collection(services: Services, collection: Collection) -> Iterator[Fi
             "have none; where a question names a country, they are not searched.",
             "Let them say so: python -m chatbot migrate",
         )
+
+
+def _check_vectors(services: Services, collection: Collection) -> Iterator[Finding]:
+    """Whether a sample of the vectors fits the embedder."""
     rows = list(collection.find({}, {EMBEDDING_FIELD: 1}, limit=SAMPLED))
     stored = [row[EMBEDDING_FIELD] for row in rows if row.get(EMBEDDING_FIELD) is not None]
     if any(isinstance(value, list) for value in stored):

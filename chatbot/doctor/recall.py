@@ -19,7 +19,7 @@ QUESTIONS = 30
 """The latest ones that people asked; headings of passages where nobody has asked anything."""
 LADDER = (100, 200, 500, 1000, 2000, 5000, 10_000)
 ENOUGH = 0.98
-"""Of the exact result: what is proposed finds so much."""
+"""The share of the exact result that the proposed number of candidates finds."""
 
 
 def check_recall(services: Services) -> Iterator[Finding]:

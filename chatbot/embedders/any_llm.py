@@ -24,7 +24,7 @@ NAMES = {"cohere": "cohere", "google_genai": "gemini", "google_vertexai": "verte
 """Ours to the library's."""
 INSTALL = "Install it: pip install -r requirements-providers.txt"
 _OF_THE_NETWORK = re.compile("Connect|Timeout|Transport|Protocol|Disconnect|Read|Network")
-"""In the names of the SDKs' errors."""
+"""Parts of the names of SDK errors that mean a failing network."""
 
 
 class AnyLLMEmbedder(RemoteEmbedder):

@@ -1,4 +1,4 @@
-"""What embedders share: windows for long text, the check of a model's file, and all of a request over a network."""
+"""What embedders share: windows for long text, the check of a model's file, and requests over a network."""
 
 from __future__ import annotations
 

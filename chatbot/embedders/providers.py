@@ -1,4 +1,4 @@
-"""What is known of each embedding provider that is asked over a network: one row each, and where it is asked.
+"""The table of embedding providers: models, dimensions, limits and addresses, one row each.
 
 Dimensions and lengths are those of the providers' documentation (November 2026), batches at or below what it allows.
 What is not known is left out: of a model that is not listed the dimensions are asked for at the start, and it is
@@ -74,8 +74,9 @@ OPEN_MODELS: tuple[tuple[str, Facts], ...] = (
     ("qwen3-embedding", Facts(None, 8192, INSTRUCTION)),
     ("all-minilm", Facts(384, 256)),
 )
-"""By a part of the name; the first that fits. Their cards ask for the prefixes. 2048 of nomic-embed-text is what
-Ollama reads unless told otherwise; it cuts the rest without a word."""
+"""By a part of the model's name; the first that fits counts. Their cards ask for the prefixes. Ollama reads 2048
+tokens with nomic-embed-text unless told otherwise, and cuts the rest in silence.
+"""
 
 _OPENAI = {
     "text-embedding-ada-002": Model(1536, 8191),

@@ -97,7 +97,7 @@ def table(rows: Sequence[Report]) -> Iterator[str]:
 
 
 def stage_times(row: Report) -> str:
-    """Where the time of one configuration goes: medians, in milliseconds."""
+    """The median milliseconds of each stage of one configuration, as text."""
     spent = ", ".join(f"{name} {ms:g}" for name, ms in row["ms"].items() if name != "total")
     return f"{row['name']}, median milliseconds: {spent}"
 
@@ -190,7 +190,7 @@ def track(uri: str, report: Mapping[str, Any], *, parameters: Mapping[str, Any],
 
 
 def _metrics(report: Mapping[str, Any]) -> dict[str, float]:
-    """By configuration and name, as MLflow can spell them: "hybrid as configured/recall_5"."""
+    """The figures by configuration and name, as MLflow can spell them: "hybrid as configured/recall_5"."""
     found: dict[str, float] = {}
     for row in report["configurations"]:
         figures = {name: value for name, value in row.items() if isinstance(value, (int, float))}

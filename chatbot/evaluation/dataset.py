@@ -77,7 +77,7 @@ class EvaluationQuery:
         return frozenset(target.key for target in self.targets)
 
     def ranking(self, chunks: Sequence[Chunk]) -> list[str]:
-        """For each passage the key of the target that it is the first to hold, else ""."""
+        """For each passage the key of the target that it is the first to contain, else ""."""
         left = list(self.targets)
         keys = []
         for chunk in chunks:

@@ -1,4 +1,4 @@
-"""How the scores of what belongs together and of what does not are distributed, for one embedding model."""
+"""The distribution of scores, for one embedding model, of questions with their answers and with anything else."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ SEND_SECONDS = 10.0
 MOST_ANSWERED = 64 * 1024
 """Bytes of the answer to a POST, of which only the status counts."""
 Headers = Mapping[str, str]
-"""By lower-case name."""
+"""HTTP headers by their names in lower case."""
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _SUFFIXES = {
     "text/html": ".html",

@@ -198,7 +198,7 @@ class Draft:
     reply: Reply | None = None
     steps: list[StepTiming] = field(default_factory=list)
     path: list[StepEvent] = field(default_factory=list)
-    """Where what is shown of the work is kept."""
+    """The steps so far, as the trace shows them."""
 
     @property
     def text(self) -> str:

@@ -278,7 +278,7 @@ def _stands(amount: Amount, evidence: Sequence[Evidence]) -> bool:
 
 
 def _foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
-    """Those whom the clause names as the source of what it says, and no passage names."""
+    """The sources that the clause attributes its words to, and that no passage names."""
     for form in _ATTRIBUTED:
         for match in form.finditer(words):
             named = [word for word in WORD.findall(match["whom"]) if word[0].isupper()]

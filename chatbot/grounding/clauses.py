@@ -51,7 +51,8 @@ class Clause:
 
 
 def clauses(response: str) -> Iterator[Clause]:
-    """In order, those of tables last. A quotation is never cut; numbers behind a full stop belong to what is before it.
+    """The clauses of an answer in text order, those of tables last. A quotation is never cut; numbers behind a full
+    stop belong to what is before it.
 
     What stands behind the last [n] of a sentence belongs to that; where nothing is said before the first, each [n] has
     what follows it ("Kenya [1] grows by 2 %").

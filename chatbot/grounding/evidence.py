@@ -1,4 +1,4 @@
-"""A passage as the citation check reads it, once: its statements, and where its amounts, words and dates stand."""
+"""A passage prepared for the citation check: its statements, and where its amounts, words and dates stand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_PLACES = 500
 AROUND = 2
 """Lines before and behind one of a list."""
 MOST_TOKENS = 100
-"""Of a sentence that is laid beside another."""
+"""Tokens of a sentence that is compared with another, at most."""
 _CAPITAL = re.compile(r"(?<=[a-z,)] )[A-Z][^\W_]+")
 _ABBREVIATION = re.compile(r"[A-Z](?:\.?[A-Z])+\.?")
 _WRAPPED = re.compile(
@@ -64,7 +64,7 @@ class Sentence:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """In order, the first of a long one; a bare number word is a word."""
+        """The tokens of the sentence in order, of a long one the first; a bare number word counts as a word."""
         label, found = _LABEL.match(self.text), list[Token]()
         place = label.end() if label else 0
         for amount in (
@@ -93,7 +93,9 @@ class Sentence:
 
 
 class Evidence:
-    """Of one passage. ``around``: numbers of its title, section, page and metadata: years and the like, no amounts."""
+    """A passage as evidence. ``around``: the numbers, years and the like, of its title, section, page and metadata,
+    which are no amounts.
+    """
 
     def __init__(self, where: str, text: str) -> None:
         self.full = f"{where}\n{text}"

@@ -13,7 +13,7 @@ from ..schema.figures import ReportedFigure
 from .reported_figures import stated
 
 MOST_CITED = 200
-"""Of one answer."""
+"""Figures of one answer, at most."""
 NEAR = 5
 _TOTAL = re.compile(r"(?:: |^)(?:total(?: population)?|overall)$", re.IGNORECASE)
 _ANY_COLUMN = re.compile(r"(?:: |^)(?:values?|figures?|amounts?)(?=: |$)", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Where in an answer's text the check found something: clauses are read without Markdown, answers shown with it."""
+"""The places in an answer's text of what the check found: clauses are read without Markdown, answers shown with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST, TRIES = 200, 50
 
 
 def marks_in(response: str, findings: Sequence[tuple[Clause, Finding]]) -> tuple[Mark, ...]:
-    """In text order. ``findings``: clauses in that order, each with what it lacks.
+    """The marks of an answer in text order. ``findings``: its clauses in that order, each with what it lacks.
 
     What cannot be told apart within its clause marks all of that; a clause that is not found again is not marked.
     """

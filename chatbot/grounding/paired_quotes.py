@@ -49,14 +49,15 @@ class _Line:
     quotation: Quotation
     thing: Thing
     year: int | None
-    """Of its figure."""
+    """The year of its figure."""
     edition: str
 
 
 def paired(
     sides: Mapping[str, Sources], asked: str, years: Sequence[Condition], *, most: int, terms: Terms
 ) -> dict[str, list[Quotation | None]]:
-    """For each side a line in each of at most ``most`` rows, None where it has none; more rows where it has no other.
+    """The lines of a table, by side: a quotation for each of at most ``most`` rows, None where a side has none; more
+    rows where a side would have no line.
 
     What all sides have comes before what some have, then what is ``asked`` by its name. Of countries the lines of the
     newest year that all have; of ``years``, those asked for, where all have one of them.

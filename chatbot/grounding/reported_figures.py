@@ -61,7 +61,7 @@ _NEXT_ITEM = re.compile(r"[,;] [A-ZÀ-ÞΑ-ΩА-Я][\w .&'-]{0,40}[ :]\$?")
 _MORE_YEARS = re.compile(r" ?(?:-|/|to|,|and|or|, and) ?")
 LONGEST_SPAN = 10
 MOST_WORDS = 8
-"""Of a label, a heading or a unit; where there are more it is prose."""
+"""Words of a label, a heading or a unit, at most; more of them are prose."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""An answer's clause beside the passage's sentence that it repeats: what of it is said otherwise there.
+"""Contradictions: an answer's clause compared with the sentence of the passage that it repeats.
 
 Only where most of the clause stands in the sentence in the same order is a difference held against it; a clause in
 other words is held to its figures, and to whether what they are of rises or falls.

@@ -1,4 +1,4 @@
-"""Tables in an answer: what stands in a cell has a source, or does not stand there.
+"""Tables in an answer, checked cell by cell: one without a source is emptied.
 
 Markdown as the page shows it (GitHub's tables); what models get wrong of it is mended where it is plain what is meant.
 """
@@ -51,7 +51,7 @@ class CheckedTables:
 
 
 def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTables:
-    """Each cell that says something of a side without citing one of the side's passages is emptied.
+    """The answer with each cell emptied that says something of a side without citing one of the side's passages.
 
     ``sides``: the numbers of the passages by name; the names head columns or rows, or a row and a column have a part
     of the name each. A cell of none of them (a difference) may cite any. A cell without a number has those of its
@@ -182,7 +182,7 @@ def _words(cell: str) -> Words:
 
 
 class _Table:
-    """One table, checked. ``gone``: what was emptied; ``sourced``: whether a cell is left that cites its side."""
+    """A table that was checked. ``gone``: what was emptied; ``sourced``: whether a cell is left that cites its side."""
 
     def __init__(self, head: list[str], rows: list[list[str]], sides: Mapping[str, Collection[int]]) -> None:
         self._head = head
@@ -253,7 +253,9 @@ def _head(lines: Sequence[str], place: int) -> list[str] | None:
 
 
 def _tables(lines: Sequence[str]) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
-    """Where each table begins and ends, its head and its rows; each other line by itself, without a head."""
+    """The tables among the lines: start, end, head and rows of each; every other line comes by itself, without a
+    head.
+    """
     place = 0
     while place < len(lines):
         head, end = _head(lines, place) or [], place + 1

@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from ..invisible import visible
 from ..schema import Context
 from ..text import sentences
-from ..unseen import visible
 
 _STRAIGHT = r"\"([^\"\n]{3,})\""
 _SINGLE = r"(?<![\w'’])['‘]((?:[^'‘’\n]|(?<=\w)['’](?=\w)){3,}?)['’](?!\w)"
@@ -125,7 +125,7 @@ def in_order_of_appearance(response: str, context: Context) -> tuple[str, Contex
 
 
 class NumberedStream:
-    """The same for a text that arrives in pieces. ``known``: the numbers of the passages."""
+    """`in_order_of_appearance` for a text that arrives in pieces. ``known``: the numbers of the passages."""
 
     def __init__(self) -> None:
         self.known: Collection[int] = ()

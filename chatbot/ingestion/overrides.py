@@ -1,4 +1,4 @@
-"""What a person says of a report, in a form, an edit or a flag: its types, for the check and for the API's description.
+"""What a person says of a report, in a form, an edit or a flag: the types that check it and describe it in the API.
 
 It has the last word over what the file, its name and its manifest say.
 """

@@ -23,7 +23,7 @@ from .overrides import FIRST_YEAR, LAST_YEAR, About, check_country, check_overri
 
 MANIFEST = "manifest.json"
 SAMPLES = "sample_data"
-"""In front of the identities of the sample reports, wherever their folder lies."""
+"""The folder in the identities of the sample reports, wherever it lies."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _WORD = re.compile(r"[^\W\d_]+")
 LONGEST_NAME = 5

@@ -1,4 +1,6 @@
-"""How long work is watched: progress, cancelling, waiting for what says "not now", one worker at a time."""
+"""Control over long work: progress, cancelling, retries, leases for one worker at a time, and loops of background
+work.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from .text import MAX_TEXT_BYTES, read_text
 DELIMITERS = "\t;|,"
 """The likelier ones to stand in text come last: the first wins a tie."""
 _NO_DELIMITER = "\x1f"
-"""For a table of one column: its text may hold any of the others."""
+"""The delimiter for a table of one column, whose text may hold any of the others."""
 _LOOK_AT = 50
 _LONGEST_PREFACE = 20
 

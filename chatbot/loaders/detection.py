@@ -1,4 +1,4 @@
-"""What a file is: told by its first and last bytes, and compared with its name. Reads a bounded part of it only."""
+"""The format of a file, by its first and last bytes and its name. Only a bounded part of it is read."""
 
 from __future__ import annotations
 

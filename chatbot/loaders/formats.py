@@ -1,4 +1,4 @@
-"""What a loader tells of its format, and what a file shows of itself before it is read."""
+"""The interface of loaders: what each says of its format, and the sample of a file that they judge by."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path, PurePath
 from typing import Protocol
 
 from ..errors import LoadError, ReaderFailedError
+from ..invisible import visible
 from ..protocols import Loader
 from ..schema import Loaded, Section, lay_out
-from ..unseen import visible
 from .sections import WidthError
 
 
@@ -21,17 +21,17 @@ class Fit(IntEnum):
 
     NO = 0
     ANY_TEXT = 1
-    """It is text, and any text can be read so."""
+    """The file is text, and any text can be read as this format."""
     LOOKS_SO = 2
     """Marks of the format, which other texts may have."""
     NAMED = 3
-    """It is called so, and nothing was checked."""
+    """The file's name says so, and nothing was checked."""
     WELL_FORMED = 4
-    """It follows the rules of the format."""
+    """The file follows the rules of the format."""
     DECLARED = 5
-    """It is called so, and whatever is called so is read so."""
+    """The file's name says so, and a file of that name is always read as this format."""
     CERTAIN = 6
-    """Its first bytes, or the parts of the archive, say so."""
+    """The file's first bytes, or the parts of the archive, say so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from lxml.html import HtmlElement, HTMLParser
 from ..errors import LoadError
 from ..schema import Loaded, lay_out
 from .formats import Fit, Sample
+from .html_hidden import drop_unseen
 from .html_outline import HtmlReader
-from .html_unseen import drop_unseen
 from .text import clean, decode, unreadable
 
 MAX_MARKUP = 2_000_000
@@ -176,7 +176,7 @@ def main_part(page: HtmlElement) -> HtmlElement:
 
 
 def _furniture(page: HtmlElement) -> list[HtmlElement]:
-    """In one pass, however deep elements are nested: a page may be made to take time."""
+    """The elements that are no content, such as navigation; found in one pass, as a page may be made to take time."""
     found: list[HtmlElement] = []
     doubtful: list[tuple[HtmlElement, int]] = []
     open_elements = [_Measure()]

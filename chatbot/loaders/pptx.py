@@ -163,7 +163,7 @@ class _Series:
 
 
 def _points(series: Any, where: str) -> dict[int, str]:
-    """Of categories in levels the lowest: it is first, the groups follow."""
+    """The labels of a chart's points; of categories in levels the lowest one, which comes first."""
     points: dict[int, str] = {}
     for point in _found(series, " | ".join(f"{part}//c:pt" for part in where.split("|"))):
         place = point.get("idx", "")

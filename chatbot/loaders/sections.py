@@ -39,7 +39,9 @@ class HeadingOutline:
         return top[0] if len(top) == 1 and self._names[0][0] == 1 else ""
 
     def sections(self, *, keep_title: bool = False) -> Iterator[Section]:
-        """In order. The paths leave the title out, unless ``keep_title``: the document has another one above it."""
+        """The sections in order. Their paths leave the title out, unless ``keep_title``: the document has another
+        one above it.
+        """
         lowest = 1 if self.title() and not keep_title else 0
         for headings, texts in self._parts:
             path = tuple(headings[level] for level in sorted(headings) if level > lowest)

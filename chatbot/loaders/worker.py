@@ -24,7 +24,7 @@ from .formats import read_file
 MAX_MEMORY = 2 * 1024**3
 """Bytes of address space, shared libraries included."""
 SECONDS, SECONDS_PER_MB = 20, 60
-"""Of processor time for one file: a page of a PDF of 20 kB takes up to .25."""
+"""Seconds of processor time for one file: a page of a PDF of 20 kB takes up to .25."""
 MAX_LOADED = 64 * 1024**2
 """What one file may come to: characters, and `SECTION_COST` for each section (what the server holds in memory)."""
 SECTION_COST = 250

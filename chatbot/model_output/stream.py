@@ -97,7 +97,7 @@ def completion(
 
 
 def complete(model: ChatModel, prompt: Prompt, request: RequestContext, reply: Reply | None = None) -> Completion:
-    """The same at once, for what nobody reads while it is written."""
+    """The whole reply at once, for what nobody reads while it is written."""
     writing = completion(model, prompt, request, reply)
     while True:
         try:
@@ -132,7 +132,7 @@ def readable(reply: str) -> str:
 
 
 class ThoughtFilter:
-    """The same while a reply is written: what of it may be shown already.
+    """`without_thoughts` while a reply is written: the part of it that may be shown already.
 
     What stands before a closing tag that was never opened has been shown by then; the finished text is without it.
     """

@@ -60,7 +60,8 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """At least two ``compared``, or none. ``left_out``: names of those that were too many.
+    """The sides of a comparison: at least two ``compared``, or none. ``left_out``: the names of those that were too
+    many.
 
     ``bare``: the question does not say what of them is compared.
     """
@@ -210,7 +211,9 @@ def _named_countries(text: str, mentions: Mentions, scope: Scope, catalog: Catal
 
 
 def _named_editions(spans: Sequence[NamedYears], scope: Scope, catalog: Catalog) -> list[Value]:
-    """The same; of a range only those that the scope's reports have. Of a scope's editions any year says which."""
+    """The editions that are compared; of a range only those that the scope's reports have. Where the scope has
+    editions, any year names one.
+    """
     condition = scope.get(YEAR)
     spans = [named for named in spans if named.of_report or condition is not None]
     for named in (spans, [named for named in spans if named.is_subject]):

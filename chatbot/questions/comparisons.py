@@ -103,7 +103,7 @@ def compared_countries(text: str, mentions: Mentions) -> list[NamedCountry]:
 
 
 def compared_years(text: str, mentions: Mentions | None = None) -> list[NamedYears]:
-    """The same for years. ``mentions``: those of "the latest report" too."""
+    """The years that are compared, those of "the latest report" among ``mentions`` too."""
     named = find_years(text)
     known = [(years.start, years.end) for years in named]
     others = [years for years in mentions.every_year if (years.start, years.end) not in known] if mentions else []
@@ -112,7 +112,7 @@ def compared_years(text: str, mentions: Mentions | None = None) -> list[NamedYea
 
 
 def names_beside(text: str, names: Sequence[N], said: Sequence[N]) -> list[N]:
-    """Of compared names those ``said``, and those they are compared with: "Germany" in "Germany and Kenya"."""
+    """Of compared names those in ``said``, and those they are compared with: "Germany" in "Germany and Kenya"."""
     if not said:
         return []
     found: list[N] = []

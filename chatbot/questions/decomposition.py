@@ -70,7 +70,7 @@ _BETWEEN_NOUNS = re.compile(r"(?:\s*,)?\s+(?:and|&)\s+|\s*,\s*")
 _ONE_THING = pattern("{one_thing}", any_case=False)
 _ARTICLE = re.compile(r"^the\s+")
 _List = tuple[int, int, list[str]]
-"""Where a list stands in a text, and what it lists."""
+"""Start and end of a list in a text, and what it lists."""
 
 
 @dataclass(frozen=True, slots=True)

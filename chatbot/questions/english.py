@@ -45,7 +45,7 @@ class RuleWords:
 _RULES = RuleWords(__package__, "english.toml")
 pattern, words = _RULES.pattern, _RULES.words
 SINGULAR: dict[str, str] = _RULES.tables["singular"]
-"""Of verbs for several the form for one."""
+"""The singular form of verbs, by the plural."""
 NUMBERS: dict[str, int] = _RULES.tables["numbers"]
 """Small numbers in words."""
 IMPLIED: dict[str, tuple[frozenset[str], frozenset[str]]] = {

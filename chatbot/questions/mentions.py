@@ -327,7 +327,7 @@ def _is_beside_the_question(sentence: str, place: int, offset: int, named: Seque
 
 @lru_cache(maxsize=4)
 def _parts(sentence: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Where the parts of a sentence begin and end, and those of them that ask."""
+    """The start and end of each part of a sentence, and of those parts that ask."""
     ends = [found.end() for found in _CLAUSE_END.finditer(sentence)]
     parts = list(zip([0, *ends], [*ends, len(sentence)], strict=True))
     return parts, [(start, end) for start, end in parts if _HEAD.match(sentence[start:end])]

@@ -13,9 +13,9 @@ from ..database.core import Database, Json
 from ..errors import NotFoundError
 from ..schema.access import Caller
 from ..schema.batches import ENDED, Batch, BatchQuestion
+from .callbacks import CallbackQueue, callback_fields
 from .conversations import now, own_or_nobodys
 from .ingestions import CANDIDATES, LEASE_SECONDS
-from .told import Told, to_tell
 
 
 class BatchRepository:
@@ -24,7 +24,7 @@ class BatchRepository:
     def __init__(self, database: Database) -> None:
         self._batches = database["batches"]
         self._items = database["batch_items"]
-        self.told = Told(self._batches, self._batch, lambda batch: batch.state in {"done", "cancelled"})
+        self.callbacks = CallbackQueue(self._batches, self._batch, lambda batch: batch.state in {"done", "cancelled"})
 
     def ensure_indexes(self) -> None:
         """Idempotent."""
@@ -43,7 +43,7 @@ class BatchRepository:
         # Last, so that a batch which is found has all its questions.
         about: Json = {"owner": caller.owner, "account": caller.account}
         about |= {"caller": json.dumps(_caller_json(caller)), "taken_at": 0.0, "active": True}
-        self._batches.replace_many([{"_id": batch, "created_at": now(), **about, **to_tell(callback_url)}])
+        self._batches.replace_many([{"_id": batch, "created_at": now(), **about, **callback_fields(callback_url)}])
         return self.get(batch, caller.owner)
 
     def get(self, batch_id: str, owner: str) -> Batch:
@@ -77,7 +77,7 @@ class BatchRepository:
 
     def active(self) -> bool:
         """Whether there is one that has not ended, or that is to be told."""
-        return self._batches.find_one({"active": True}, {"_id": 1}) is not None or self.told.pending()
+        return self._batches.find_one({"active": True}, {"_id": 1}) is not None or self.callbacks.pending()
 
     def claim(self, worker: str) -> tuple[BatchQuestion, Json] | None:
         """The next question that nobody has in hand, now this ``worker``'s, and who asks; None where there is none.

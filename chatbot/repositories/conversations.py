@@ -26,7 +26,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """Where messages were kept, the last of them, and what the conversation has taken in all."""
+    """What was stored of an exchange: the conversation, the last message, and the usage of the conversation in all."""
 
     conversation_id: str
     message_id: str
@@ -53,7 +53,7 @@ def own_or_nobodys(owner: str) -> Json:
 
 RUNNING: Literal["running"] = "running"
 State = Literal["", "running", "stopped", "failed"]
-"""Of an answer and its question; "" = complete. Only what is complete was said to a model."""
+"""The state of an answer and its question; "" = complete. Only what is complete is shown to a model later."""
 
 
 def question_id(message_id: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 
 from ..database.core import Database, Json
 from ..schema.documents import Calibration, ErrorRates
-from .held import look_again, once
+from .request_cache import cached, refresh
 
 KEPT_CHANGES = 500
 """Log entries kept; a reader further behind compares all ids."""
@@ -33,7 +33,7 @@ def _looked_at(database: Database) -> dict[str, Json]:
         found = database["meta"].find({"_id": {"$in": [CORPUS, CATALOG, EMBEDDER]}}, {"recent": 0})
         return {row["_id"]: row for row in found}
 
-    return once(database, "meta", read)
+    return cached(database, "meta", read)
 
 
 class CorpusChanges:
@@ -55,7 +55,7 @@ class CorpusChanges:
         return str(found["value"])
 
     def position(self) -> int:
-        """0 before the first write. Read once for each request (`held`)."""
+        """0 before the first write. Read once for each request (`request_cache`)."""
         found = _looked_at(self._database).get(self._log)
         return int(found["position"]) if found else 0
 
@@ -76,7 +76,7 @@ class CorpusChanges:
         update = {"$inc": {"position": 1, "epoch": int(in_place)}, **update}
         found = self._meta.find_one_and_update({"_id": self._log}, update, upsert=True)
         assert found is not None
-        look_again(self._database)
+        refresh(self._database)
         return int(found["position"])
 
     def epoch(self) -> int:
@@ -87,7 +87,7 @@ class CorpusChanges:
     def since(self, position: int) -> tuple[int, set[str] | None]:
         """The current position and the documents changed after ``position``; None = further back than the log."""
         found = self._meta.find_one({"_id": self._log})
-        look_again(self._database)  # all that follows in this request is of now, too
+        refresh(self._database)  # all that follows in this request is of now, too
         if found is None:
             return 0, set() if position == 0 else None
         current, recent = int(found["position"]), found.get("recent", [])
@@ -124,7 +124,7 @@ class CorpusFacts:
         self._meta.create_expiry_index()
 
     def embedder(self) -> StoredEmbedder | None:
-        """The embedder that the vectors are of, None before the first write. Read once for each request (`held`)."""
+        """The embedder that the vectors are of; None before the first write. Read once a request (`request_cache`)."""
         found = _looked_at(self._database).get(EMBEDDER)
         if found is None:
             return None
@@ -135,7 +135,7 @@ class CorpusFacts:
     def remember_embedder(self, embedder: StoredEmbedder) -> None:
         """Set once, by the first write; later calls do not change it."""
         self._meta.update_one({"_id": EMBEDDER}, {"$setOnInsert": asdict(embedder)}, upsert=True)
-        look_again(self._database)
+        refresh(self._database)
 
     def replace_embedder(self, old: StoredEmbedder | None, new: StoredEmbedder) -> bool:
         """Change the stored embedder in one step; False when it is not ``old`` any more."""
@@ -146,7 +146,7 @@ class CorpusFacts:
         if old.slot:
             known["slot"] = old.slot
         replaced = self._meta.update_one(known, {"$set": asdict(new)}) == 1
-        look_again(self._database)
+        refresh(self._database)
         return replaced
 
     def dismiss_sample(self, document_id: str) -> None:

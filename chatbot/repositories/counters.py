@@ -1,4 +1,4 @@
-"""What each caller has taken of its share, counted by all workers together: requests, open questions, tokens."""
+"""Counters of what each caller has used, for all workers together: requests, open questions, tokens."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Counters:
 
     @contextmanager
     def question(self, account: str, *, most: int, seconds: float) -> Iterator[None]:
-        """One of ``most`` questions of this account at once; counted for ``seconds`` at most, in case its process dies.
+        """Count one of ``most`` questions of this account at once, for ``seconds`` at most, in case its process dies.
 
         Raises:
             TooManyRequestsError: there are as many already.

@@ -13,8 +13,8 @@ from ..database.core import Database, Json
 from ..database.rows import KEY_FIELDS, OLDER_PREFIX, UNREGISTERED, document_id_of, row_metadata
 from ..schema import Chunking, DocumentRecord, Holdings, Part, Scope, Value
 from .corpus import CATALOG, CorpusChanges
-from .held import look_again, once
 from .report_index import NAME, SEVERAL, ReportIndex
+from .request_cache import cached, refresh
 
 Records = Mapping[str, DocumentRecord]
 RULES = ("country_name", "year", "type", NAME)
@@ -55,7 +55,7 @@ class DocumentRepository:
         return self._index().named(part, scope)
 
     def _index(self) -> ReportIndex:
-        return once(self._database, f"reports {id(self)}", self._current)
+        return cached(self._database, f"reports {id(self)}", self._current)
 
     def _current(self) -> ReportIndex:
         known, older = self._read, self._older.records() if self._older else _NONE
@@ -98,8 +98,8 @@ class DocumentRepository:
         return deleted
 
     def unsettled(self) -> dict[str, str]:
-        """As of now, also inside a request that holds what it read: see `protocols.Catalog`."""
-        look_again(self._database)
+        """See `protocols.Catalog`; read anew, also inside of `request_cache`."""
+        refresh(self._database)
         return dict(self._index().unsettled)
 
     def unready(self) -> list[DocumentRecord]:
@@ -167,7 +167,7 @@ class OlderReports:
 
     def records(self) -> Records:
         """The reports by id; empty where every row belongs to a registered report."""
-        position, markers = self._changes.position(), once(self._database, "markers", self._read_markers)
+        position, markers = self._changes.position(), cached(self._database, "markers", self._read_markers)
         with self._lock:
             if (position, markers) != (self._position, self._markers):
                 position, changed = self._changes.since(self._position)

@@ -64,7 +64,10 @@ class FeedbackRepository:
         self._messages.create_index([("answered", 1), ("created_at", -1)])
 
     def put(self, message_id: str, owner: str, rating: Rating, reason: str = "", comment: str = "") -> Feedback:
-        """In place of what this ``owner`` thought before. Raises NotFoundError: no such answer, or another's."""
+        """Store this owner's feedback, in place of an earlier one.
+
+        Raises NotFoundError: no such answer, or another's.
+        """
         row, question = self._found(message_id, owner)
         kept = {
             "_id": message_id,

@@ -34,7 +34,9 @@ class ConversationRecord:
 
 
 class HistoryRepository:
-    """What is deleted, or another ``owner``'s, is as if not there. Lists have none that is nobody's."""
+    """The stored conversations of an ``owner``. What is deleted, or another owner's, is as if it were not there;
+    lists leave out what is nobody's.
+    """
 
     def __init__(self, database: Database) -> None:
         self._conversations = database["conversations"]

@@ -13,8 +13,8 @@ from typing import Any
 from ..database.core import Database, Json
 from ..errors import NotFoundError
 from ..schema.ingestions import FINISHED, Ingestion, IngestionFile
+from .callbacks import AGAIN, CallbackQueue, callback_fields
 from .conversations import own_or_nobodys
-from .told import AGAIN, Told, to_tell
 
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200
@@ -30,7 +30,7 @@ class IngestionRepository:
     def __init__(self, database: Database) -> None:
         self._jobs = database["ingestions"]
         self._files = database["ingestion_items"]
-        self.told = Told(self._jobs, self._with_files, lambda job: job.state in FINISHED)
+        self.callbacks = CallbackQueue(self._jobs, self._with_files, lambda job: job.state in FINISHED)
 
     def ensure_indexes(self) -> None:
         """Idempotent."""
@@ -46,7 +46,7 @@ class IngestionRepository:
         created_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._files.replace_many([{"_id": (values := asdict(row)).pop("id"), **values} for row in rows])
         # Last, so that a job which is listed has all its files.
-        about = {"created_at": created_at, "files": len(rows), "owner": uploader, **to_tell(callback_url)}
+        about = {"created_at": created_at, "files": len(rows), "owner": uploader, **callback_fields(callback_url)}
         self._jobs.replace_many([{"_id": job, **about}])
         return Ingestion(job, created_at, rows)
 

@@ -20,7 +20,7 @@ PREFIX = "rck_"
 SHOWN = len(PREFIX) + 8
 """Characters of a key that are its id."""
 NOTE_USE = timedelta(minutes=1)
-"""Its last use is not noted more often."""
+"""The time between two notes of a key's last use."""
 SIGNING = "signing"
 
 

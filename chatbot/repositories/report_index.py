@@ -46,7 +46,7 @@ class ReportIndex:
     """Never changes: `changed` makes the next one. What was found for a scope is kept. Thread-safe."""
 
     def __init__(self, fields: Iterable[str] = ()) -> None:
-        """Without any report. ``fields`` are looked up; a condition on another one is held against each report."""
+        """An empty index. Values of ``fields`` are looked up; for any other field each report is compared."""
         self.records: dict[str, DocumentRecord] = {}
         self.unsettled: dict[str, str] = {}
         """Reports that are being written or removed, with the version questions may see ("" = none)."""

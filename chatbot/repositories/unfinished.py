@@ -1,4 +1,4 @@
-"""Answers while they are written: what they say is kept as they grow, so that any process can go on telling it.
+"""Events of answers that are being written, kept so that any process can resume them.
 
 Nothing here compares clocks of machines: who writes counts ``beat`` up, who listens counts ``heard`` up, and each looks
 whether the other's number changes.
@@ -75,7 +75,8 @@ class UnfinishedRepository:
         self._messages.update_one({"_id": message_id, "state": RUNNING}, {"$set": {"stop": True}})
 
     def end(self, message_id: str, state: State, text: str | None = None) -> None:
-        """Nothing more will come; with ``state`` "" it was completed. ``text``: what there is of it, None = not known.
+        """Note that an answer has ended; with ``state`` "" it was completed. ``text``: what there is of it, None = not
+        known.
 
         An answer that was to take another's place leaves that one where it was, and goes.
         """

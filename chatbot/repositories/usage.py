@@ -85,7 +85,9 @@ def _day(ago: int = 0) -> str:
 
 
 PREFIX = "stages:"
-"""Of a stage's counters. No dots: the embedded database takes them literally in an upsert, and beyond 64 fields."""
+"""In front of a stage's counters. No dots: the embedded database takes them literally in an upsert, and beyond 64
+fields.
+"""
 _USAGE = tuple(part.name for part in fields(Usage))
 _STAGE_FIELDS = tuple(part.name for part in fields(StageSums) if part.name != "stage")
 

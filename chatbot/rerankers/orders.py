@@ -1,4 +1,4 @@
-"""Orders made of what the search says itself: its own, one report after the other, what is not yet said."""
+"""Rerankers that ask no model: none, diversity and MMR."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NoReranker:
 
 
 FETCHED = 10
-"""For three kept, as in the seed; more are asked for where more are wanted."""
+"""Hits to choose three from, as in the seed; more are asked for where more are wanted."""
 FETCHED_PER_REPORT = 3
 
 

@@ -1,4 +1,4 @@
-"""What several reports speak of alike: what a comparison can be about where it does not say of what."""
+"""The topics that several reports share: what a comparison can be about that does not name a topic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST = 8
 SAME_STEM = 5
 """Letters that two words begin with, where they are of one thing."""
 MOST_PASSAGES = 1_000
-"""Of an edition that are read: five of the longest country reports. Their figures take .2 s."""
+"""Passages of an edition that are read: five of the longest country reports. Their figures take .2 s."""
 
 
 def newest_reports(scope: Scope, catalog: Catalog, store: Store) -> list[Chunk]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import CancelledError, LoadError
 from ..protocols import Chunker, Embedder
-from ..questions.whole import asks_of_all
+from ..questions.overview import asks_of_all
 from ..request import RequestContext
 from ..schema import ATTACHMENTS, Chunk, Document, Matrix, SearchHit, StepTiming, Threshold, Usage
 from .pipeline import Retrieval, with_rank

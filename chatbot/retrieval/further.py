@@ -1,4 +1,4 @@
-"""Questions to go on with, each of which the reports in scope can answer: a search has found that before."""
+"""Suggested questions after an answer; each can be answered in the scope, as a search has shown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Further:
 
 
 def further_questions(cited: Chunk, query: str, scope: Scope, catalog: Catalog, search: Search) -> list[Further]:
-    """At most three: the same in another edition, of another country, and what else was found for the question.
+    """At most three questions: the same of another edition, of another country, and what else was found.
 
     ``cited`` is the passage that the answer rests on; ``scope`` the one a person chose, which is never left. ``search``
     finds the best passages for words in a scope.

@@ -19,7 +19,9 @@ from ..scores import standard as standard  # noqa: PLC0414  # `ordering` takes i
 from ..settings import Settings
 
 RANK_CONSTANT = 60
-"""Of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009); MongoDB's `$rankFusion` has the same."""
+"""The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009), the same as in MongoDB's
+`$rankFusion`.
+"""
 Scores = Mapping[str, float]
 
 

@@ -1,4 +1,4 @@
-"""Whether what was found answers the question: its best score against a bound that doubts raise.
+"""Whether the hits answer the question: the best score against a bound that doubts raise.
 
 The best score alone parts little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
 reports say of deaths is near to homicides. Three things speak against it: words of the question that no passage has,
@@ -77,8 +77,9 @@ class Judge:
         return 0.5 if scores and max(scores) < self.bounds.threshold else 0.0
 
     def _doubts(self, question: str, hits: Sequence[SearchHit], scope: Scope) -> float:
-        """Of headings; of words that no hit says; and, where the reports are of countries, of a question about none
-        half a doubt. Headings are not asked where the first hit says all words of the question.
+        """How much to raise the bound: for headings that are far, for words that no hit says, and half a doubt for a
+        question about no country where the reports are of countries. Headings are not compared where the first hit
+        says all words of the question.
 
         With a model for many languages a question says it in its own, and only one in that of the reports is judged.
         """

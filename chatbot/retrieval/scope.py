@@ -183,7 +183,7 @@ def _listed(values: Sequence[Value]) -> str:
 
 
 def nearest_scope(catalog: Catalog, scope: Scope, say: Say = in_english) -> str:
-    """For a scope without reports: the widest part of it that has some, in a sentence that names what there is.
+    """A sentence that names the widest part of an empty scope that has reports, and what there is in it.
 
     Drops one condition at a time, keeping the country before the collections, and these before the year.
     """
@@ -276,7 +276,7 @@ def knowledge_collections(names: Sequence[str], descriptions: Mapping[str, str])
 def selectable_collections(
     collections: Sequence[KnowledgeCollection], allowed: Sequence[str] = ()
 ) -> list[KnowledgeCollection]:
-    """Those a model may choose among; empty = there is no choice, so no call is needed.
+    """The collections that a model may choose among; empty = there is no choice, so no call is needed.
 
     ``allowed``: the question's own (`Scope.collections`), none = all. One that is to choose alone is no choice.
     """

@@ -1,4 +1,4 @@
-"""What a question is searched with: its words without the names that its scope says already, and the years asked."""
+"""The text that is searched for: a question without the names that its scope has already, and the years it asks for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SearchText:
     figure_years: tuple[NamedYears, ...] = ()
     editions: tuple[NamedYears, ...] = ()
     foreign: bool = False
-    """Of another language than the rules, and the keywords of the reports."""
+    """Whether it is in another language than the rules and the keywords of the reports."""
 
 
 def search_text(query: str, scope: Scope, catalog: Catalog, *, language: str) -> SearchText:

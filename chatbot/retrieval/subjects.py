@@ -1,4 +1,4 @@
-"""A question's countries and years against the data: what is missing, and what would make a scope."""
+"""A question's countries and years compared with the data: which are missing, and which make a scope."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def missing_figures(
     analyzer: Analyzer,
     say: Say = in_english,
 ) -> str | None:
-    """That what was asked has no figure of the years asked, and which it has; None where nobody can say so.
+    """A sentence saying that what was asked has no figure of the years asked, and which years it has; None where nobody
+    can say so.
 
     ``hits`` are of a search for ``text`` inside ``scope``. An edition of such a year is quoted instead, with the year
     that its figures are of; what has no years at all is true in any.
@@ -112,7 +113,7 @@ def missing_figures(
 
 
 def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
-    """Of hits for something in a year those that say it of that year, or of no year; first those with a figure of it.
+    """Of hits for something in a year, those that say it of that year, or of no year; first those with a figure of it.
 
     Without any, those of the edition of that year: their figures say their own.
     """
@@ -124,8 +125,8 @@ def with_figures(year: int, hits: Sequence[SearchHit]) -> list[SearchHit]:
 
 
 def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer) -> tuple[list[SearchHit], bool]:
-    """Those whose heading has most of the words asked for, and True; where none has any, those under the heading of
-    the first.
+    """The hits whose heading has most of the words asked for, and True; where none has any, those under the first
+    hit's heading, and False.
     """
     asked = set(analyzer.terms(topic))
     shared = [len(asked.intersection(analyzer.terms(hit.chunk.heading))) for hit in hits]

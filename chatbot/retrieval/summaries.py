@@ -15,7 +15,7 @@ from .pipeline import with_rank
 SOURCES = 2
 """Passages in place of a summary."""
 SHARE = 0.5
-"""Of a sentence's words a passage has that it is said from: a model writes in words of its own."""
+"""The share of a sentence's words that a passage must have to be its source: a model writes in words of its own."""
 KEPT = 2_000
 """Summaries of a store whose sources are known: their whole report is read once to find them."""
 
@@ -34,7 +34,8 @@ _KNOWN: WeakKeyDictionary[Store, dict[str, list[Said]]] = WeakKeyDictionary()
 def without_summaries(
     hits: Sequence[SearchHit], query: str, store: Store, analyzer: Analyzer, *, top_k: int
 ) -> tuple[SearchHit, ...]:
-    """At most ``top_k`` hits, those in place of a summary with its scores, the sentences nearest to ``query`` first.
+    """At most ``top_k`` hits, with each summary replaced by the passages that it was made from; these have its scores,
+    and the sentences nearest to ``query`` come first.
 
     One stays whose sentences no passage has: that of a table counts its rows.
     """

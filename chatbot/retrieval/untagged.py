@@ -1,4 +1,4 @@
-"""Reports that say no country, in a scope that was taken from the question: only what they say of that country.
+"""Reports without a country, in a scope that was taken from the question: only what they say of that country.
 
 In the country's own reports its name is left out of the search, which would find every other country here. So these
 are searched apart, with the whole question, and what does not name the country is left out.
@@ -15,7 +15,9 @@ from ..schema import Chunk, Scope, SearchHit, Values
 from ..schema.scope import NO_VALUE
 
 PASSING = 0.1
-"""Of a score: it was searched for by the country's name, which its neighbours in the list were not."""
+"""Taken off the score of a passing mention: it was searched for by the country's name, unlike its neighbours in the
+list.
+"""
 
 
 def parted(scope: Scope, catalog: Catalog) -> tuple[Scope, Scope | None]:

@@ -9,7 +9,7 @@ from ..settings import Settings
 
 
 class SingleMethod:
-    """One of the two searches alone, in its own order."""
+    """Vector search or keyword search alone, in its own order."""
 
     refines = False
 

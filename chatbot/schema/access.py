@@ -17,7 +17,8 @@ NEEDS: tuple[Need, ...] = get_args(Need)
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """Without its secret, of which a digest is kept. ``id``: its first characters, which tell nothing of the rest.
+    """An API key without its secret, of which a digest is stored. ``id``: its first characters, which tell nothing of
+    the rest.
 
     ``filters`` (as a request writes them) and ``collections`` are all that it may see; empty = everything.
     """
@@ -50,7 +51,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Of one request; the one that nothing is known of is the command line.
+    """Whoever sends a request; without arguments, the command line.
 
     ``owner`` has what is made in it, "" = nobody: then whoever knows a thing's id has it. ``account`` is whom requests
     and tokens are counted to: the key, or the address of those without one, since a cookie costs nothing.

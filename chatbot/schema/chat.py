@@ -227,7 +227,7 @@ class StepEvent:
 
 
 NUMBERS_SHOWN = 3
-"""Of a query vector."""
+"""Numbers of a query vector that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ class Aggregation:
 
     @classmethod
     def of(cls, collection: str, pipeline: Sequence[Mapping[str, Any]]) -> Aggregation:
-        """As it was sent; of query vectors the first numbers, and how many there are."""
+        """The aggregation as it was sent, with only the first numbers of query vectors, and how many there are."""
         return cls(collection, json.dumps(_without_vectors(list(pipeline))))
 
 
@@ -312,7 +312,7 @@ class Answer:
     unsupported: tuple[Unsupported, ...] = ()
     marks: tuple[Mark, ...] = ()
     figures: tuple[ReportedFigure, ...] = ()
-    """Those of the passages it cites."""
+    """The figures of the passages that it cites."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ _FIGURES = attrgetter(*_NAMES)
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """All of an answer's steps of one name. ``cost`` is in the price table's currency, None without a price."""
+    """The sum of an answer's steps of one name. ``cost`` is in the price table's currency, None without a price."""
 
     stage: str
     runs: int
@@ -60,7 +60,7 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True)
 class ModelPrice:
-    """Of a million tokens, in the currency of the whole table."""
+    """The price of a million tokens of a model, in the currency of the whole table."""
 
     model_id: str
     prompt: float
@@ -172,7 +172,7 @@ def days_json(days: Sequence[DayUsage]) -> dict[str, Any]:
 
 
 def add_up_stages(stages: Iterable[StageSums]) -> tuple[StageSums, ...]:
-    """One of each name, in order of their time, the longest first."""
+    """One sum for each stage name, by time, the longest first."""
     found: dict[str, StageSums] = {}
     for stage in stages:
         found[stage.stage] = found[stage.stage] + stage if stage.stage in found else stage

@@ -153,7 +153,7 @@ class DocumentRecord:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """One of all passages, where they share their metadata."""
+        """The parts of the report that differ in their metadata; a single one for all passages where they do not."""
         return self.several or (Part(self.metadata, self.chunks),)
 
     @property

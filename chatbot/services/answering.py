@@ -1,4 +1,4 @@
-"""From a request to an answer."""
+"""Answering questions: builds retrievers, agents and the chat service, and keeps them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..retrieval.threshold import relevance_bounds
 from ..schema import Budget, Document
 from ..settings import Settings
 from ..text import analyzer
-from .lifetime import Kept, close_lazy, lazy
+from .lifetime import LruCache, close_lazy, lazy
 from .models import FOR_PRESETS, Models
 from .storage import Storage
 from .vectors import CurrentVectors, Vectors
@@ -48,9 +48,9 @@ class Answering:
         self._storage = storage
         self._models = models
         self._vectors = vectors
-        self._retrievers: Kept[tuple[Vectors, str], Retriever] = Kept(FOR_PRESETS)
-        self._agents: Kept[tuple[Vectors, str, str, Bounds], Agent] = Kept(FOR_PRESETS)
-        self._cached_agents: Kept[tuple[Vectors, str, str, Bounds], Agent] = Kept(FOR_PRESETS)
+        self._retrievers: LruCache[tuple[Vectors, str], Retriever] = LruCache(FOR_PRESETS)
+        self._agents: LruCache[tuple[Vectors, str, str, Bounds], Agent] = LruCache(FOR_PRESETS)
+        self._cached_agents: LruCache[tuple[Vectors, str, str, Bounds], Agent] = LruCache(FOR_PRESETS)
         vectors.when_closed(self._forget)
 
     def _forget(self, vectors: Vectors) -> None:

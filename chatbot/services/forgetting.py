@@ -12,9 +12,9 @@ from .storage import Storage
 log = logging.getLogger(__name__)
 EVERY_SECONDS = 3600.0
 UNDO_SECONDS = 3600.0
-"""For so long a conversation that its owner deleted can be taken back."""
+"""The time in which a deleted conversation can be taken back by its owner."""
 FIRST_SECONDS = 60.0
-"""After a start: not among what a start does anyway."""
+"""The wait after a start, which has enough to do."""
 
 
 class Forgetting:

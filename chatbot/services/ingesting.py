@@ -1,4 +1,4 @@
-"""From a file to searchable passages."""
+"""Ingesting reports: builds chunkers, loaders and the worker, and keeps them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..presets import CHUNKING
 from ..protocols import Chunker
 from ..schema import Chunking, DocumentRecord, Loaded, Scope
 from ..shipped import SAMPLE_DATA
-from .lifetime import Kept, close_lazy, lazy
+from .lifetime import LruCache, close_lazy, lazy
 from .models import Models
 from .storage import Storage
 from .vectors import CurrentVectors, Vectors
@@ -40,7 +40,7 @@ class Ingesting:
         self._storage = storage
         self._models = models
         self._vectors = vectors
-        self._ingestors: Kept[tuple[Vectors, Chunking], Ingestor] = Kept(FOR_CHUNKINGS)
+        self._ingestors: LruCache[tuple[Vectors, Chunking], Ingestor] = LruCache(FOR_CHUNKINGS)
         vectors.when_closed(lambda closed: self._ingestors.forget(lambda key: key[0] is closed))
 
     @property

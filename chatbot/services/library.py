@@ -1,4 +1,4 @@
-"""The library as one caller may see it: what is outside of their key's limit is not found, by no way in."""
+"""The library as one caller may see it: what is outside of the limit of their key is not found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is built on first use and kept: one object for each name, or a bounded number of them for each request value."""
+"""Objects that are built on first use and kept: a property, or a bounded number of them by request values."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def close_lazy(instance: object, *names: str) -> None:
             vars(instance).pop(name, None)
 
 
-class Kept(Generic[K, T]):
-    """Objects by the value they were built for, the ``most`` last used ones: request values are without number."""
+class LruCache(Generic[K, T]):
+    """Objects by the value they were built for, of which the ``most`` last used ones are kept."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -1,4 +1,4 @@
-"""The chat model, and what of retrieval hangs on no embedding model."""
+"""The chat model, the rerankers and the retrieval methods, by settings or preset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..repositories.usage import seconds_to_reset
 from ..rerankers import RERANKERS
 from ..retrieval import RETRIEVAL_METHODS, RetrievalMethod
 from ..settings import Settings
-from .lifetime import Kept, close_lazy, lazy
+from .lifetime import LruCache, close_lazy, lazy
 from .storage import Storage
 from .vectors import CurrentVectors
 
@@ -30,9 +30,9 @@ class Models:
         self.settings = storage.settings
         self._storage = storage
         self._vectors = vectors
-        self._methods: Kept[tuple[str, str], RetrievalMethod] = Kept(FOR_PRESETS)
-        self._rerankers: Kept[tuple[str, bool], Reranker] = Kept(FOR_PRESETS)
-        self._query_settings: Kept[str, Settings] = Kept(FOR_PRESETS)
+        self._methods: LruCache[tuple[str, str], RetrievalMethod] = LruCache(FOR_PRESETS)
+        self._rerankers: LruCache[tuple[str, bool], Reranker] = LruCache(FOR_PRESETS)
+        self._query_settings: LruCache[str, Settings] = LruCache(FOR_PRESETS)
 
     @lazy
     def chat_model(self) -> ChatModel:

@@ -1,4 +1,4 @@
-"""The database and what is kept in it."""
+"""The database and its repositories."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..repositories.feedback import FeedbackRepository
 from ..repositories.files import FileRepository, Room
 from ..repositories.foreign_changes import ForeignChanges
 from ..repositories.history import HistoryRepository
+from ..repositories.idempotency import IdempotencyRepository
 from ..repositories.ingestions import IngestionRepository
 from ..repositories.keys import KeyRepository
-from ..repositories.once import OnceRepository
 from ..repositories.unfinished import UnfinishedRepository
 from ..repositories.usage import UsageRepository
 from ..retrieval.scope import KnowledgeCollection, ScopeResolver, knowledge_collections
@@ -128,9 +128,9 @@ class Storage:
         return Counters(self.database)
 
     @lazy
-    def once(self) -> OnceRepository:
+    def idempotency(self) -> IdempotencyRepository:
         """What was answered to requests that may come again."""
-        return OnceRepository(self.database)
+        return IdempotencyRepository(self.database)
 
     @lazy
     def cookie_secret(self) -> bytes:

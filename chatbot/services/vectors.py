@@ -1,4 +1,4 @@
-"""The vectors of a database: the embedding model as stored, as set, as a reembed has left it, and their store.
+"""The embedding model in use and the store of its vectors: as stored, as set, or as `reembed` has left it.
 
 `reembed` may change the model while other processes serve. `Vectors` never change with it: `CurrentVectors` makes
 new ones, and a request that is under way finishes with those it began with.
@@ -16,7 +16,7 @@ from ..embedders import EMBEDDERS
 from ..errors import EmbedderMismatchError
 from ..protocols import Store
 from ..repositories.corpus import StoredEmbedder
-from ..repositories.held import look_again
+from ..repositories.request_cache import refresh
 from ..shipped import WARM_CACHE
 from ..stores import STORES
 from ..stores.atlas.definitions import SearchTarget, index_plans
@@ -152,7 +152,7 @@ class CurrentVectors:
         stored = self._storage.facts.embedder()
         with self._lock:
             if self._vectors is None or not self._vectors.serves(stored):
-                look_again(self._storage.database)  # another thread may have seen a later answer
+                refresh(self._storage.database)  # another thread may have seen a later answer
                 stored = self._storage.facts.embedder()
             if self._vectors is None or not self._vectors.serves(stored):
                 self._vectors = self._replace(stored)

@@ -28,7 +28,7 @@ class StoreTraits:
     """What others must know of a store before it is opened: the constant TRAITS of its module."""
 
     has_search_indexes: bool = False
-    """It searches by the MongoDB server's own engine, whose indexes are made beforehand, one for each slot."""
+    """Whether it searches by the MongoDB server's own engine, whose indexes are made beforehand, one for each slot."""
     in_database: bool = True
     """The passages are in the collections of the database, where `reembed` and `copy` reach them."""
 

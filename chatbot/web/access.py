@@ -50,7 +50,7 @@ RULES: Mapping[str, Need] = {
     "mcp.message": "read",
     "monitoring.usage": "admin", "monitoring.metrics": "admin",
 }  # fmt: skip
-"""By endpoint. Whose a thing is, is in the query that looks for it."""
+"""What each endpoint needs. Whether a thing is the caller's own is part of the query that looks for it."""
 KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
 COOKIE_SECONDS = 400 * 86_400
 """Browsers keep none for longer."""

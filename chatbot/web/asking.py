@@ -14,7 +14,7 @@ from werkzeug.exceptions import ServiceUnavailable
 from ..cancellation import Cancellation
 from ..conversation.service import Place, Saved, asked_json
 from ..errors import DiskFullError, InvalidRequestError
-from ..repositories.held import held
+from ..repositories.request_cache import request_cache
 from ..schema import Document, Event, Question, ScopeSummary, StepEvent
 from ..schema.access import Caller
 from ..serialization import answer_json, search_json
@@ -38,21 +38,21 @@ Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
 
 
 @asking.post("/query")
-@held()
+@request_cache()
 def query() -> Response:
     """Answer a question, all at once (seed 003's endpoint)."""
     return jsonify(answer_json(_answer(may_resume=False).whole()))
 
 
 @asking.post("/api/chat")
-@held()
+@request_cache()
 def chat() -> Response:
     """Answer a question as server-sent events."""
     return stream_response(_answer(may_resume=True))
 
 
 @asking.post("/api/search")
-@held()
+@request_cache()
 def search() -> Response:
     """Find passages, without an answer."""
     require_samples()

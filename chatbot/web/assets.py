@@ -17,7 +17,7 @@ assets = Blueprint("assets", __name__)
 YEAR_SECONDS = 365 * 86_400
 TEXTS = (".css", ".js", ".json", ".svg")
 COMPRESSED = frozenset({"text/html", "application/json", "text/csv", "text/markdown"})
-"""Of what is made anew each time."""
+"""Media types of responses that are made anew each time, and compressed then."""
 LEAST_BYTES = 1_000
 FAST, SMALL = 4, 9
 """gzip's levels: for what is packed for each request, and for what is packed once."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 from flask import Blueprint, Response, current_app, jsonify, url_for
 
 from ..database.core import Json
 from ..errors import ChatbotError, InvalidRequestError, NotFoundError, TooManyRequestsError
-from ..repositories.held import held
+from ..repositories.request_cache import request_cache
 from ..schema.batches import Batch, BatchQuestion
 from ..serialization import answer_row, batch_json
 from ..validation import parse
@@ -25,12 +24,12 @@ from .services import require_samples, services
 batches = Blueprint("batches", __name__)
 PAGE, LISTED = 20, 100
 MOST_UNFINISHED = 10
-"""Of one account: the next is a 429."""
+"""Batches of one account that have not ended; the next one is a 429."""
 RETRY_SECONDS = 60
 
 
 @batches.post("/api/batches")
-@held()
+@request_cache()
 def create() -> tuple[Response, int, dict[str, str]]:
     """Check every question now; they are answered later."""
     require_samples()
@@ -86,7 +85,7 @@ def result(batch_id: str, format: str) -> Response:
     """The answers that there are: a line for each question that has ended, in their order."""
     if format not in {"csv", "jsonl"}:
         raise NotFoundError("There is result.csv, and result.jsonl.")
-    found = list(_ended(_batch(batch_id).id))
+    found = _ended(_batch(batch_id).id)
     name = f"answers.{format}"
     if format == "csv":
         fields = services().settings.filter_fields
@@ -102,11 +101,11 @@ def columns(fields: tuple[str, ...]) -> tuple[str, ...]:
     return ("number", "question", *fields, "response", "answered", "citations", "unsupported", "error")
 
 
-def _ended(batch_id: str) -> Iterator[BatchQuestion]:
-    """With the words of the passages that are still there and may be seen."""
+def _ended(batch_id: str) -> list[BatchQuestion]:
+    """The questions that have ended; answers with the words of the passages that still exist and may be seen."""
     found = [one for one in services().storage.batches.questions(batch_id) if one.answer or one.error]
     with_snippets([one.answer for one in found if one.answer], library().passages)
-    return iter(found)
+    return found
 
 
 def _line(one: BatchQuestion) -> Json:

@@ -1,4 +1,4 @@
-"""What requests hold besides a question (`chatbot.web.payloads`): reports and jobs, conversations, a sign-in."""
+"""The bodies of requests that are no questions (`payloads`): reports and jobs, conversations, feedback, a sign-in."""
 
 from __future__ import annotations
 

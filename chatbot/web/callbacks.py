@@ -53,15 +53,15 @@ class Callbacks:
     def call_once(self) -> bool:
         """Tell of one job; False where there is none. Raises DependencyError: the database does not answer."""
         storage = self._services.storage
-        if (due := storage.ingestions.told.due()) is not None:
+        if (due := storage.ingestions.callbacks.due()) is not None:
             job, url, call = due
             if self._tell(job.id, ingestion_json(job), url):
-                storage.ingestions.told.done(job.id, call)
+                storage.ingestions.callbacks.done(job.id, call)
             return True
-        if (ended := storage.batches.told.due()) is not None:
+        if (ended := storage.batches.callbacks.due()) is not None:
             batch, url, call = ended
             if self._tell(batch.id, batch_json(batch), url):
-                storage.batches.told.done(batch.id, call)
+                storage.batches.callbacks.done(batch.id, call)
             return True
         return False
 

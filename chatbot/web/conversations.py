@@ -29,7 +29,7 @@ FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", "application/js
 LONGEST_SEARCH = 200
 LAST_EVENT = "Last-Event-ID"
 UNSHARED = ("trace", "suggested_scope", "conversation_id", "conversation_usage")
-"""Of an answer, what a shared link does not show."""
+"""Fields of an answer that a shared link does not show."""
 
 
 @conversations.get("/api/conversations")

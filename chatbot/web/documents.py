@@ -1,4 +1,4 @@
-"""The knowledge base: what is in it, what is said of it, and what goes out."""
+"""The library: its reports, facets, figures and passages; editing and deleting reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..ingestion.pipeline import passages
 from ..ingestion.watch import Watch
 from ..loaders import suffixes
 from ..questions.mentions import COUNTRY, YEAR
-from ..repositories.held import held
+from ..repositories.request_cache import request_cache
 from ..retrieval.scope import summarise
 from ..schema import DocumentRecord, Scope, SearchHit, Status
 from ..serialization import collection_json, document_json, figure_json, hit_json, report_json
@@ -29,7 +29,7 @@ DELETE_PATIENCE = 2.0
 """Seconds that a request waits for the search engine; then the worker finishes it."""
 MOST_LISTED = 1_000
 MOST_VALUES = 300
-"""Of each field of the facets: all countries there are."""
+"""Values of each field of the facets: as many as there are countries."""
 STATUSES = get_args(Status)
 FORMATS = ("json", "csv")
 FIGURE_COLUMNS = (
@@ -38,7 +38,7 @@ FIGURE_COLUMNS = (
 
 
 @documents.get("/api/reports")
-@held()
+@request_cache()
 def reports() -> Response:
     """The reports in scope, by title."""
     limit, offset = query_number("limit", MOST_LISTED, least=1, most=MOST_LISTED), query_number("offset", 0)
@@ -47,7 +47,7 @@ def reports() -> Response:
 
 
 @documents.get("/api/facets")
-@held()
+@request_cache()
 def facets() -> Response:
     """Values with counts, each field counted under the rest of the scope; of one ``field``, those that hold ``q``.
 
@@ -70,7 +70,7 @@ def _collections_in(scope: Scope) -> list[Json]:
 
 
 @documents.get("/api/coverage")
-@held()
+@request_cache()
 def coverage() -> Response:
     """How many reports there are of each country and edition; null where a report has none."""
     found = services().storage.documents.pairs(COUNTRY, YEAR, query_scope())
@@ -97,7 +97,7 @@ def figures() -> Response:
 
 
 @documents.get("/api/collections")
-@held()
+@request_cache()
 def collections() -> Response:
     """The knowledge collections, with what can be searched in each."""
     storage, limit = services().storage, caller().limit
@@ -117,7 +117,7 @@ def chunk(chunk_id: str) -> Response:
 
 
 @documents.get("/api/documents")
-@held()
+@request_cache()
 def list_documents() -> Response:
     """Reports in the scope whose title or name holds ``q``, by title."""
     limit, offset = query_number("limit", 50, least=1, most=200), query_number("offset", 0)

@@ -28,7 +28,7 @@ QUESTIONS = frozenset({"/query", "/api/chat", "/v1/chat/completions", "/v1/embed
 RESUMED = "/stream"
 """Paths whose requests may take a model's time; the last one's that of one that another request has asked."""
 ALIVE, ALIVE_BODY = "/health", b'{"status":"ok"}\n'
-"""As the application answers it, but neither logged nor counted: it is asked every few seconds."""
+"""Answered here, as the application would, but neither logged nor counted: it is asked every few seconds."""
 ALIVE_HEADERS = [
     (b"content-type", b"application/json"), (b"content-length", str(len(ALIVE_BODY)).encode()),
     (b"x-content-type-options", b"nosniff"),

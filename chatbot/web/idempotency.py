@@ -38,7 +38,7 @@ def replay() -> Response | None:
 
     Raises:
         InvalidRequestError: the key is none.
-        KeyReusedError, ConflictError: see `OnceRepository.begin`.
+        KeyReusedError, ConflictError: see `IdempotencyRepository.begin`.
     """
     key = request.headers.get(HEADER)
     if key is None or request.endpoint not in ONCE or request.method == "OPTIONS":
@@ -46,7 +46,7 @@ def replay() -> Response | None:
     if not re.fullmatch(HEADER_PATTERN, key):
         raise InvalidRequestError.for_field(HEADER, "send 1 to 255 visible ASCII characters.")
     owner = caller().owner or caller().account
-    kept = services().storage.once.begin(owner, key, _fingerprint())
+    kept = services().storage.idempotency.begin(owner, key, _fingerprint())
     if kept is None:
         g.once = (owner, key)
         return None
@@ -63,7 +63,7 @@ def keep(response: Response) -> None:
     headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
     answer = {"status": response.status_code, "body": response.get_data(as_text=True), "headers": headers}
     try:
-        services().storage.once.end(owner, key, answer if done else None)
+        services().storage.idempotency.end(owner, key, answer if done else None)
     except DatabaseError as error:  # what it speaks of is done
         log.error("The answer to %s %s is not kept: %s", request.method, request.path, error.message)
 

@@ -1,4 +1,4 @@
-"""What goes into the knowledge base: files and pages as background jobs, of whoever sent them.
+"""Adding to the library: files and web pages, as background jobs.
 
 An upload's identity holds its owner, so that nobody's file takes the place of another's of the same name, nor of a
 sample report. Where it might take the place of one that its sender may change, the sender is asked.

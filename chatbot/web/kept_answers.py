@@ -1,4 +1,4 @@
-"""Answers as conversations keep them: without the text of passages, which is looked up when they are read again.
+"""Answers as conversations store them: without the text of passages, which is looked up when they are read again.
 
 So what is deleted of the library is not left in everybody's conversations, and an answer takes little room.
 """

@@ -1,4 +1,4 @@
-"""What of the library the caller of the current request may see, change and add."""
+"""What the caller of the current request may see, change and add."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from flask import Blueprint, Response, jsonify, request
 from ..cancellation import Cancellation
 from ..errors import ChatbotError, InvalidRequestError
 from ..mcp.tools import INSTRUCTIONS, TEMPLATES, TOOLS, Json, Toolbox, error_of, result_of
-from ..repositories.held import held
+from ..repositories.request_cache import request_cache
 from ..validation import parse
 from .access import caller
 from .asking import refuse_more
@@ -35,7 +35,7 @@ SILENCE_SECONDS = 1.0
 
 
 @mcp.post("/mcp")
-@held()
+@request_cache()
 def message() -> Response:
     """A request is answered, a notification taken note of (202)."""
     sent = parse(JsonRpc, json_object())

@@ -1,4 +1,4 @@
-"""Around every request: its id and its log line, the headers that protect a page, who and whose pages may ask; errors.
+"""Around every request: request id, security headers, checks of host, origin and caller, and errors as JSON or a page.
 
 Errors become JSON for programs and a page for browsers, with the status of their kind, and never a stack trace.
 

@@ -1,4 +1,4 @@
-"""Whether the server lives and can answer, and what its answers took: for people, orchestrators and Prometheus."""
+"""Health, readiness, usage and metrics."""
 
 from __future__ import annotations
 

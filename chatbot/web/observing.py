@@ -22,7 +22,7 @@ from .tracing import Span, Tracing
 request_log = logging.getLogger("chatbot.requests")
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 OWNER_DIGITS = 12
-"""Of its SHA-256: a log can tell owners apart, and not who they are."""
+"""Digits of the owner's SHA-256 in the log, which tell owners apart and not who they are."""
 NOWHERE = "(none)"
 """The route of a request that has none: its path is a stranger's text, and each would be a series of its own. So is a
 method that HTTP does not know."""

@@ -22,7 +22,7 @@ from ..agents import AGENTS
 from ..conversation.service import Place, Saved
 from ..errors import InvalidRequestError, NotFoundError
 from ..questions.mentions import COUNTRY, YEAR
-from ..repositories.held import held
+from ..repositories.request_cache import request_cache
 from ..request import RequestContext
 from ..retrieval.compression import embedded
 from ..schema import Answer, Event, Message, SearchHit, SourcesEvent, TokenEvent
@@ -130,7 +130,7 @@ class EmbeddingRequest(BaseModel):
 
 
 @openai_protocol.get("/v1/models")
-@held()
+@request_cache()
 def models() -> Response:
     """All models: one for each way of answering, and the embedding model."""
     return jsonify(
@@ -139,7 +139,7 @@ def models() -> Response:
 
 
 @openai_protocol.get("/v1/models/<path:name>")
-@held()
+@request_cache()
 def model(name: str) -> Response:
     """One model, as OpenAI's API describes models. Raises NotFoundError."""
     if name != services().vectors.embedder.model_id:
@@ -148,7 +148,7 @@ def model(name: str) -> Response:
 
 
 @openai_protocol.post("/v1/chat/completions")
-@held()
+@request_cache()
 def completions() -> Response:
     """An answer, whole or in pieces; its citations as annotations, and all that is known of them as ``report_chat``.
 
@@ -170,7 +170,7 @@ def completions() -> Response:
 
 
 @openai_protocol.post("/v1/embeddings")
-@held()
+@request_cache()
 def embeddings() -> Response:
     """Vectors of the model that the passages are embedded with. Raises NotFoundError: another model."""
     refuse_more()

@@ -1,4 +1,4 @@
-"""What a report was read from: its file, and the text that was read of it."""
+"""The file that a report was read from, and the text that was read of it."""
 
 from __future__ import annotations
 

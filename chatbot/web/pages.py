@@ -33,10 +33,7 @@ MODES = {
     "compare": ("Compare", "One search for each country, year or report, side by side in a table."),
     "report": ("Write a report", "An outline first, then section by section, with the sources at the end."),
 }
-"""In the order offered, what people read instead of a mode's name: label and description.
-
-A mode that is not here comes last and goes by its name.
-"""
+"""Label and description of each mode, in the order offered. A mode that is not here comes last and goes by its name."""
 
 PRESET_WORDS = {
     "adaptive": ("Adaptive threshold", "Vectors alone; the threshold descends from .7 until something passes."),

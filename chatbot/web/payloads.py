@@ -1,4 +1,4 @@
-"""What a question's request holds, field by field, and an error for each wrong one; it becomes a `Question`."""
+"""The bodies of questions, checked field by field; each becomes a `Question`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MOST_ATTACHMENTS = 5
 MOST_QUESTIONS = 1_000
-"""Of one batch."""
+"""Questions of one batch, at most."""
 
 
 def one_of(*names: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From where, by which scheme and below which path a request comes through proxies: told by TRUSTED_PROXIES only."""
+"""The client's address, scheme and path behind proxies, which are believed only if TRUSTED_PROXIES names them."""
 
 from __future__ import annotations
 

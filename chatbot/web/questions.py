@@ -1,4 +1,4 @@
-"""Around a question: what it would add to the scope while it is written, and what to go on with after its answer."""
+"""Around a question: the scope it would add while it is written, and suggestions after its answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from flask import Blueprint, Response, jsonify, request
 
 from ..errors import InvalidRequestError
-from ..repositories.held import held
+from ..repositories.request_cache import request_cache
 from ..retrieval.further import further_questions
 from ..retrieval.scope import summarise
 from ..schema import Scope, SearchHit
@@ -24,7 +24,7 @@ LOOKED_AT = 8
 
 
 @questions.get("/api/scope")
-@held()
+@request_cache()
 def scope() -> Response:
     """How much is in the scope, and what of it the question ``q`` would add: what its answer would take from it."""
     chosen, asked, found = query_scope(leave_out=("q",)), _asked(), services()
@@ -34,7 +34,7 @@ def scope() -> Response:
 
 
 @questions.get("/api/chunks/<path:chunk_id>/further")
-@held()
+@request_cache()
 def further(chunk_id: str) -> Response:
     """What to ask after the answer to ``q`` that rests on this passage. Raises NotFoundError."""
     require_samples()

@@ -38,7 +38,7 @@ LONGEST_NAME = 200
 COLLECTIONS = "collections"
 RANGE_ENDS = ("gte", "lte")
 DIGITS = 9
-"""Of a number; Python refuses to read thousands of them."""
+"""Digits of a number, at most: Python refuses to read thousands of them."""
 Choice = TypeVar("Choice")
 Default = TypeVar("Default")
 

@@ -1,4 +1,4 @@
-"""What the application that serves the current request holds."""
+"""The services of the application that serves the current request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a start needs from the database: at once where it answers, else again in the background until it does."""
+"""The start's work on the database, repeated in the background until it answers; and threads beside the requests."""
 
 from __future__ import annotations
 

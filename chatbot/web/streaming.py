@@ -1,4 +1,4 @@
-"""An answer as server-sent events, written by a thread of its own, or whole; and what both do when the client goes."""
+"""An answer as server-sent events or whole, written in a thread of its own; both end when the client goes."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import pytest
 
 from chatbot.database.core import Database
 from chatbot.errors import NotFoundError
+from chatbot.repositories import callbacks
 from chatbot.repositories import ingestions as module
-from chatbot.repositories import told
 from chatbot.repositories.ingestions import IngestionRepository
 from chatbot.schema.ingestions import Ingestion, IngestionFile
 from tests.ingestion.helpers import running
@@ -244,32 +244,32 @@ def test_a_job_whose_rows_have_more_fields_than_this_program_knows_is_read(
 def test_the_end_of_a_job_is_told_a_few_times_at_most(
     jobs: IngestionRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(told, "CALL_AGAIN", (0.0,))
+    monkeypatch.setattr(callbacks, "CALL_AGAIN", (0.0,))
     silent, job = jobs.create(files("a")), jobs.create(files("b"), "", "http://there/")
-    assert jobs.told.due() is None  # it is not done
+    assert jobs.callbacks.due() is None  # it is not done
     for made in (silent, job):
         jobs.cancel(made.id)
     for _ in range(2):
-        due = jobs.told.due()
+        due = jobs.callbacks.due()
         assert due is not None
         assert due[:2] == (jobs.get(job.id), "http://there/")
-    assert (jobs.told.due(), jobs.told.pending()) == (None, False)
+    assert (jobs.callbacks.due(), jobs.callbacks.pending()) == (None, False)
     jobs.retry(job.id)
     jobs.cancel(job.id)
-    due = jobs.told.due()
+    due = jobs.callbacks.due()
     assert due is not None
-    jobs.told.done(job.id, due[2])
-    assert (jobs.told.due(), jobs.told.pending()) == (None, False)
+    jobs.callbacks.done(job.id, due[2])
+    assert (jobs.callbacks.due(), jobs.callbacks.pending()) == (None, False)
 
 
 def test_who_is_told_may_try_the_job_again_and_is_told_of_that(jobs: IngestionRepository) -> None:
     """Its answer came after it had asked for that: the second end was told to nobody."""
     job = jobs.create(files("a"), "", "http://there/")
     jobs.cancel(job.id)
-    due = jobs.told.due()
+    due = jobs.callbacks.due()
     assert due is not None
     jobs.retry(job.id)  # by whoever is being told, before it answers
-    jobs.told.done(job.id, due[2])
-    assert jobs.told.pending()
+    jobs.callbacks.done(job.id, due[2])
+    assert jobs.callbacks.pending()
     jobs.cancel(job.id)
-    assert jobs.told.due() is not None
+    assert jobs.callbacks.due() is not None

@@ -10,7 +10,7 @@ import pytest
 from chatbot.errors import InvalidRequestError
 from chatbot.services import Services
 from chatbot.services.ingesting import FOR_CHUNKINGS
-from chatbot.services.lifetime import Kept, close_lazy, lazy
+from chatbot.services.lifetime import LruCache, close_lazy, lazy
 
 
 class Closable:
@@ -83,7 +83,7 @@ class TestLazy:
 
 class TestKept:
     def test_the_last_used_stay(self) -> None:
-        kept: Kept[int, object] = Kept(2)
+        kept: LruCache[int, object] = LruCache(2)
         first, second = kept.get(1, object), kept.get(2, object)
         assert kept.get(1, object) is first
         kept.get(3, object)
@@ -91,7 +91,7 @@ class TestKept:
         assert kept.get(2, object) is not second
 
     def test_what_is_let_go_of_is_built_anew(self) -> None:
-        kept: Kept[int, object] = Kept(4)
+        kept: LruCache[int, object] = LruCache(4)
         first, second = kept.get(1, object), kept.get(2, object)
         kept.forget(lambda key: key == 1)
         assert kept.get(1, object) is not first

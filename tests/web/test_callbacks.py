@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from chatbot.factory import close_app, create_app
-from chatbot.repositories import told
+from chatbot.repositories import callbacks as callback_queue
 from chatbot.settings import Settings
 from chatbot.web import callbacks
 from tests.conftest import KENYA_2023
@@ -36,7 +36,7 @@ def receiver() -> Iterator[WebServer]:
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Flask]:
     monkeypatch.setattr(callbacks, "IDLE_SECONDS", 0.02)
-    monkeypatch.setattr(told, "CALL_AGAIN", (0.0, 0.0))
+    monkeypatch.setattr(callback_queue, "CALL_AGAIN", (0.0, 0.0))
     made = create_app(
         Settings(
             data_dir=tmp_path, embedding_provider="hashing", chat_model="echo", sample_data="off", summaries="off",
@@ -52,7 +52,7 @@ def test_the_end_of_a_job_is_told_once_and_signed(client: FlaskClient, receiver:
     job = ended(client, upload(client, *files, callback_url=receiver.url("/hook")))
     until(lambda: bool(receiver.requests))
     storage = client.application.extensions["services"].storage
-    until(lambda: not storage.ingestions.told.pending())
+    until(lambda: not storage.ingestions.callbacks.pending())
     (request,) = receiver.requests
     assert json.loads(request.body) == job
     signed = f"{request.headers['webhook-id']}.{request.headers['webhook-timestamp']}.".encode() + request.body
@@ -64,7 +64,7 @@ def test_what_is_not_taken_is_sent_again_and_given_up(client: FlaskClient, recei
     receiver.pages["/hook"] = Page(b"", status=500)
     ended(client, upload(client, ("kenya.md", KENYA_2023), callback_url=receiver.url("/hook")))
     storage = client.application.extensions["services"].storage
-    until(lambda: len(receiver.requests) >= 3 and not storage.ingestions.told.pending())
+    until(lambda: len(receiver.requests) >= 3 and not storage.ingestions.callbacks.pending())
     assert len(receiver.requests) == 3
     assert len({request.headers["webhook-id"] for request in receiver.requests}) == 1
 

@@ -47,7 +47,7 @@ class ContentInterpreter(PDFPageInterpreter):
     """pdfminer's interpreter; raises `UnusualError` for a page that it did not read to its end."""
 
     def execute(self, streams: Sequence[object]) -> None:
-        """As in pdfminer, a form that contains itself is not drawn again."""
+        """Run the drawing operators; as in pdfminer, a form that contains itself is not drawn again."""
         known = [stream for stream in map(stream_value, streams) if stream.objid is not None]
         wanted = [stream for stream in known if stream.objid not in self.parent_stream_ids]
         self.stream_ids = {stream.objid for stream in wanted if stream.objid is not None}

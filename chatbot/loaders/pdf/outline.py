@@ -68,7 +68,9 @@ def is_note(paragraph: Paragraph, styles: Styles) -> bool:
 
 
 def _footnotes(column: Sequence[Block], styles: Styles) -> int:
-    """Where the small print at the column's foot begins; its end where all of it is small, or below a table."""
+    """The index at which the small print at the column's foot begins; the end where all of it is small, or stands
+    below a table.
+    """
     start = len(column)
     while start and isinstance(line := column[start - 1], Line) and line.size <= _FOOTNOTE * styles.body:
         start -= 1

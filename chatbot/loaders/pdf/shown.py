@@ -74,7 +74,7 @@ def _within(box: Box, chars: list[Char]) -> list[Char]:
 
 
 class _Painted:
-    """Where there is anything else than white paper."""
+    """The places of a page that are not plain white paper."""
 
     def __init__(self, shapes: Iterable[LTComponent], page: Box) -> None:
         import numpy as np  # few pages need it

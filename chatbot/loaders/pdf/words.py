@@ -29,7 +29,7 @@ _MOST_MARKS = 5_000  # on a page; a page of vowelled text has some 2,000
 
 
 Span = tuple[float, float]
-"""From left to right, in points."""
+"""Left and right end, in points."""
 
 
 @dataclass(slots=True)

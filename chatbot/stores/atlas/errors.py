@@ -1,4 +1,4 @@
-"""What MongoDB's search engine says when it refuses, and what that means for the person who has to mend it."""
+"""Errors of MongoDB's search engine, translated: what each means, and how to mend it."""
 
 from __future__ import annotations
 

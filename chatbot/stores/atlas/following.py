@@ -1,4 +1,4 @@
-"""How far the search indexes have followed what was written: they do it on their own, a moment or half a minute late.
+"""How far MongoDB's search indexes have caught up with writes: they follow on their own, up to half a minute late.
 
 The engine answers with ids, and the server drops those whose rows are gone: a search right after a deletion gives
 fewer rows than there are, without a word. So a row is first *retired*, which takes it out of the indexes, and goes

@@ -167,7 +167,7 @@ REMEMBERED_SECONDS = 30.0
 """A count only chooses between two right answers, so an old one does no harm."""
 REMEMBERED_COUNTS = 500
 SETTLING_SECONDS = 60.0
-"""After which an engine has followed a deletion."""
+"""The time after which an engine has followed a deletion."""
 
 
 class ShapeChooser:

@@ -43,7 +43,7 @@ Hybrid = tuple[list[Match], list[Match]]
 Sent = tuple[str, list[Json]]
 """An aggregation with its collection."""
 WIDER = 4
-"""By how much more is asked for where the server dropped rows."""
+"""The factor by which more is asked for where the server dropped rows."""
 
 
 class AtlasStore(MongoChunks):

@@ -1,4 +1,4 @@
-"""What was answered to a request that its sender may send again: a repetition is answered, and done, once only."""
+"""Idempotency keys: what was answered to a request, so that its repetition is answered alike and not done again."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ KEPT_SECONDS = 86_400.0
 RUNNING_SECONDS = 300.0
 """A request without an answer for so long has no process any more: its repetition is done."""
 MOST_KEPT = 1_000
-"""Of each owner; the oldest go first."""
+"""Answers kept for each owner; the oldest go first."""
 
 
-class OnceRepository:
+class IdempotencyRepository:
     """Rows of the collection `counters`, which are of no use after a day and are removed with the others there."""
 
     def __init__(self, database: Database) -> None:

@@ -1,4 +1,4 @@
-"""Whom to tell when a job has ended: kept in the job's own row, so that any process does it, and only one at a time."""
+"""Web hooks to call when a job has ended, kept in the job's own row: any process calls them, only one at a time."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from ..database.core import Collection, Json
 CALL_AGAIN = (10.0, 60.0, 600.0)
 """Seconds after a call that failed, or whose process died."""
 AGAIN = {"call_at": 0.0, "calls": 0, "call": ""}
-"""Of a row that is to be told of, from now on."""
+"""Fields of a row whose end is to be told from now on."""
 T = TypeVar("T")
 
 
-def to_tell(callback_url: str) -> Json:
-    """What a row has for it; nothing where nobody wants to be told."""
+def callback_fields(callback_url: str) -> Json:
+    """The fields of a row whose end is to be told to this address; none for ""."""
     return {"callback_url": callback_url, **AGAIN} if callback_url else {}
 
 
-class Told(Generic[T]):
-    """Of one collection. ``read`` makes a job of its row, ``ended`` says whether it is to be told."""
+class CallbackQueue(Generic[T]):
+    """The jobs of one collection whose end is to be told. ``read`` makes a job of its row, ``ended`` says whether it
+    has ended.
+    """
 
     def __init__(self, rows: Collection, read: Callable[[Json], T], ended: Callable[[T], bool]) -> None:
         self._rows = rows
@@ -47,5 +49,5 @@ class Told(Generic[T]):
         self._rows.update_one({"_id": job_id, "call": call}, {"$set": {"call_at": None}})
 
     def pending(self) -> bool:
-        """Whether a job waits to be told of."""
+        """Whether the end of any job is still to be told."""
         return self._rows.find_one({"call_at": {"$gte": 0}}, {"_id": 1}) is not None

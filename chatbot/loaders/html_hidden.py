@@ -1,4 +1,4 @@
-"""What a browser does not show of a page: text of no size, in the colour of its ground, transparent, off the page.
+"""Text of a page that a browser does not show: of no size, in the colour of its ground, transparent, off the page.
 
 By the styles in the page itself. A sheet that is only linked to is not known: what it may colour is taken as seen.
 """
@@ -21,7 +21,7 @@ _NAMED = {
     "whitesmoke": (245, 245, 245), "floralwhite": (255, 250, 240), "azure": (240, 255, 255), "black": _BLACK,
 }  # fmt: skip
 _NEAR = 12
-"""Of 255: colours that differ less in each part are the same to an eye."""
+"""A difference, of 255, in each part of two colours that an eye does not see."""
 _COLOR = re.compile(r"#[0-9a-f]{3,8}\b|rgba?\([^()]{1,60}\)|\b[a-z]+\b")
 _NUMBER = re.compile(r"[\d.]+%?")
 _LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))\s*(px|pt|em|rem|ex|ch|vw|vh|%|)")
@@ -52,7 +52,7 @@ class _Look:
     tiny: bool = False
     invisible: bool = False
     gone: bool = False
-    """With all that is in it, whatever that declares."""
+    """Hidden with all that is in it, whatever that declares."""
 
     @property
     def unseen(self) -> bool:

@@ -30,7 +30,7 @@ _LEFT_OVER = re.compile(
     r"\s['’]s\b|\b(?:country|yearly|annual)\s+(?=reports?\b)|\b(?:of|on|for|from|in)\s+(?=(?:about|say|cover)\b|\W*$)",
     re.IGNORECASE,
 )
-"""Of a question whose names are taken out."""
+"""What is left over of a question when names are taken out of it."""
 _WORD = re.compile(r"[^\W\d_]+")
 _LENGTH = re.compile(
     r"\b(?:in|within|en|dans)\s+(?:\w+\s+){1,4}(?:words?|sentences?|lines?|paragraphs?|points?|bullets?)\b"
