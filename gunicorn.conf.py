@@ -10,10 +10,10 @@ import tempfile
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
-from chatbot.settings import Settings, is_loopback
+from chatbot.settings import Settings, in_url, is_loopback
 
 _settings = Settings.from_env()
-bind = f"{_settings.host}:{_settings.port}"
+bind = f"{in_url(_settings.host)}:{_settings.port}"
 if "WEB_CONCURRENCY" not in os.environ:
     # Python computes on one core for each process; another one takes 150 MB, as all map the same index.
     _cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

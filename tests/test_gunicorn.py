@@ -20,9 +20,21 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
     ids=["a worker for each core", "as set", "as said"],
 )
 def test_workers(tmp_path: Path, said: dict[str, str], arguments: list[str], workers: int) -> None:
+    assert configured(tmp_path, said, *arguments)["workers"] == str(workers)
+
+
+@pytest.mark.parametrize(
+    ("host", "bind"), [("::1", "[::1]:8000"), ("[::]", "[::]:8000"), ("127.0.0.1", "127.0.0.1:8000")]
+)
+def test_addresses_of_either_kind(tmp_path: Path, host: str, bind: str) -> None:
+    assert configured(tmp_path, {"HOST": host})["bind"] == f"['{bind}']"
+
+
+def configured(folder: Path, said: dict[str, str], *arguments: str) -> dict[str, str]:
+    """The configuration as gunicorn prints it."""
     environment = {name: value for name, value in os.environ.items() if name != "WEB_CONCURRENCY"}
-    environment |= {"TMPDIR": str(tmp_path), "DATA_DIR": str(tmp_path), **said}
+    environment |= {"TMPDIR": str(folder), "DATA_DIR": str(folder), **said}
     command = [sys.executable, "-m", "gunicorn", "--print-config", *arguments, "app:app"]
     shown = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=True).stdout
     values = dict(line.split("=", 1) for line in shown.splitlines() if " = " in line)
-    assert {name.strip(): value.strip() for name, value in values.items()}["workers"] == str(workers)
+    return {name.strip(): value.strip() for name, value in values.items()}
