@@ -50,8 +50,8 @@ class Services:
         STORES.check(settings.vector_search, field="VECTOR_SEARCH", also=("auto",))
         if settings.embedding_provider is not None:
             EMBEDDERS.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")
-        self.ingesting.check()
         self.answering.agent(self.answering.check_mode(None))
+        self.ingesting.check()
         if (verify := getattr(self.vectors.embedder.uncached, "verify", None)) is not None:
             verify()
 

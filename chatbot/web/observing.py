@@ -25,6 +25,10 @@ OWNER_DIGITS = 12
 NOWHERE = "(none)"
 """The route of a request that has none: its path is a stranger's text, and each would be a series of its own."""
 
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+OTHER = "(other)"
+"""Any other method, which is a stranger's text, too."""
+
 
 class Watched:
     """One request. Nothing of its content is told: no query string, no body."""
@@ -42,7 +46,7 @@ class Watched:
 
     def _end(self, status: int, owner: str) -> None:
         seconds = time.perf_counter() - self._began
-        metrics.REQUESTS.labels(self._method, self._route, status).inc()
+        metrics.REQUESTS.labels(self._method if self._method in METHODS else OTHER, self._route, status).inc()
         metrics.SECONDS.labels(self._route).observe(seconds)
         if self.span is not None:
             self.span.end(status=status)

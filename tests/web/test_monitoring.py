@@ -141,6 +141,16 @@ def test_an_answer_is_counted_with_all_that_it_tells(client: FlaskClient, query:
     assert after["report_chat_questions_open"] == after["report_chat_questions_waiting"] == 0
 
 
+def test_what_strangers_call_a_method_or_a_path_makes_no_series(client: FlaskClient) -> None:
+    before = counted(client)
+    for number in range(3):
+        for path in ("/query", f"/nothing-{number}"):
+            client.open(path, method=f"ODD{number}").close()
+    added = {name for name in counted(client) if name not in before and "seconds" not in name}
+    assert not [name for name in added if "ODD" in name or "nothing" in name]
+    assert counted(client)["report_chat_requests_total (none) (other) 405"] >= 3
+
+
 def test_marks_lookups_and_a_lowered_threshold_are_counted(client: FlaskClient) -> None:
     marks = (Unsupported("It is 3 %.", (1,), figures=("3 %",), names=("Mali",)), Unsupported("So.", (), no_source=True))
     trace = Trace(
