@@ -26,6 +26,7 @@ LAYERS = (
         "model_output",
         "known_vectors",
         "unseen",
+        "logs",
         "words",
     ),
     ("database", "openai_client"),

@@ -14,12 +14,12 @@ from flask import Response, current_app, request
 
 from ..conversation.service import Saved
 from ..errors import ChatbotError
+from ..logs import begin_log
 from ..schema import Event, StepEvent
 from . import metrics
 from .tracing import Span, Tracing
 
 request_log = logging.getLogger("chatbot.requests")
-FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 OWNER_DIGITS = 12
 """Of its SHA-256: a log can tell owners apart, and not who they are."""
 NOWHERE = "(none)"
@@ -96,8 +96,7 @@ def observed(events: Iterator[Event | Saved], watched: Watched) -> Iterator[Even
 
 def configure_logging(level: str) -> None:
     """For a server: all goes to the error stream, of which the lines of requests are JSON, one each."""
-    logging.basicConfig(level=level, format=FORMAT)
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    begin_log(level)
     if not request_log.handlers:
         lines = logging.StreamHandler(sys.stderr)
         lines.setFormatter(logging.Formatter("%(message)s"))
