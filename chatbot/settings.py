@@ -80,6 +80,13 @@ def _address(value: str) -> str:
     return value
 
 
+def _database_name(name: str) -> str:
+    """Raises ValueError: MongoDB takes no such name."""
+    if not re.fullmatch(r'[^\s./\\"$]{1,63}', name):
+        raise ValueError("a database's name has 1 to 63 characters, and no space and none of . / \\ \" $ in it")
+    return name
+
+
 def _sendable(key: SecretStr) -> SecretStr:
     """Raises ValueError: no HTTP header takes it."""
     if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
@@ -102,6 +109,7 @@ FilterFields = Annotated[
         "a metadata field: letters, digits, space, '_', '.', '-' only, and none of the program's own",
     ),
 ]
+DatabaseName = Annotated[str, AfterValidator(_database_name)]
 Key = Annotated[SecretStr, AfterValidator(_sendable)]
 Url = Annotated[str, AfterValidator(_address)]
 Proxies = Annotated[tuple[str, ...], BeforeValidator(_networks)]
@@ -193,7 +201,7 @@ class Settings(BaseModel):
     mongodb_uri: SecretStr | None = Field(
         None, description="MongoDB connection string. Not set: one SQLite file in DATA_DIR."
     )
-    mongodb_db: str = Field("report_chat", pattern=r'^[^\s./\\"$]{1,63}$', description="Name of the MongoDB database.")
+    mongodb_db: DatabaseName = Field("report_chat", description="Name of the MongoDB database.")
     mongodb_collection: str = Field("chatbot_data", min_length=1, description="Collection of general documents.")
     report_collection: str = Field(
         "report_chatting", min_length=1, description="Collection of what has a country or a year."

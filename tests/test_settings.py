@@ -123,7 +123,7 @@ WRONG = {
     "FILTER_FIELDS": ("year,data_embedding", ["FILTER_FIELDS='year,data_embedding'", "none of the program's own"]),
     "OPENAI_BASE_URL": ("localhost:8000/v1", ["OPENAI_BASE_URL='localhost:8000/v1'", "http://localhost:11434/v1"]),
     "OPENAI_API_KEY": ("sk-\u00e9", ["OPENAI_API_KEY: ", "beyond ASCII"]),
-    "MONGODB_DB": ("report.chat", ["MONGODB_DB='report.chat'"]),
+    "MONGODB_DB": ("report.chat", ["MONGODB_DB='report.chat'", "1 to 63 characters"]),
     "MONGODB_COLLECTION": ("a..b", ["MONGODB_COLLECTION", "'a..b'", "two dots"]),
     "KEEP_CONVERSATIONS_DAYS": ("3000000", ["KEEP_CONVERSATIONS_DAYS='3000000'", "less than or equal to 36500"]),
     "CHUNK_OVERLAP": ("900", ["CHUNK_OVERLAP=900 must be below CHUNK_SIZE=900"]),
