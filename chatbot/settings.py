@@ -10,13 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from dotenv import find_dotenv, load_dotenv
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -56,6 +59,59 @@ def _networks(value: object) -> object:
     return parts
 
 
+def _each(form: str, wanted: str) -> AfterValidator:
+    """Each part of a list has this form, as what never equals anything would be passed over; none is there twice."""
+
+    def check(parts: tuple[str, ...]) -> tuple[str, ...]:
+        if wrong := next((part for part in parts if not re.fullmatch(form, part)), None):
+            raise ValueError(f"{wrong!r} should be {wanted}")
+        if len(set(parts)) < len(parts):
+            raise ValueError("one of them is there twice")
+        return parts
+
+    return AfterValidator(check)
+
+
+def _address(value: str) -> str:
+    """Raises ValueError: nobody could call it."""
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0 or re.search(r"\s", value):
+        raise ValueError("it should begin with http:// or https:// and a host, e.g. http://localhost:11434/v1")
+    return value
+
+
+def _database_name(name: str) -> str:
+    """Raises ValueError: MongoDB takes no such name."""
+    if not re.fullmatch(r'[^\s./\\"$]{1,63}', name):
+        raise ValueError("a database's name has 1 to 63 characters, and no space and none of . / \\ \" $ in it")
+    return name
+
+
+def _sendable(key: SecretStr) -> SecretStr:
+    """Raises ValueError: no HTTP header takes it."""
+    if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
+        raise ValueError("a key has no spaces and no letters beyond ASCII: copy it again")
+    return key
+
+
+HostNames = Annotated[
+    CommaSeparated,
+    _each(r"(\*\.)?[^\s/:*@]+|[\da-fA-F:.]+", "a name without scheme, port and path, as reports.example.org"),
+]
+Origins = Annotated[
+    CommaSeparated,
+    _each(r"\*|[a-z][a-z\d+.-]*://[^A-Z\s/*?#@\\^$()[\]]+", "*, or an origin as browsers send it: https://example.org"),
+]
+FilterFields = Annotated[
+    CommaSeparated,
+    _each(
+        r"(?!(_id|data|data_embedding(_b)?|document_id)$)[\w .-]{1,50}",
+        "a metadata field: letters, digits, space, '_', '.', '-' only, and none of the program's own",
+    ),
+]
+DatabaseName = Annotated[str, AfterValidator(_database_name)]
+Key = Annotated[SecretStr, AfterValidator(_sendable)]
+Url = Annotated[str, AfterValidator(_address)]
 Proxies = Annotated[tuple[str, ...], BeforeValidator(_networks)]
 Prices = Annotated[tuple[ModelPrice, ...], BeforeValidator(read_prices)]
 
@@ -66,7 +122,9 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     # Server
-    host: str = Field("127.0.0.1", description="Address the server listens on.")
+    host: Annotated[str, BeforeValidator(lambda host: host.strip("[]"))] = Field(
+        "127.0.0.1", description="Address the server listens on."
+    )
     port: int = Field(8000, ge=0, le=65535, description="Port the server listens on.")
     threads: int = Field(
         8, ge=1, le=256, description="Requests served at the same time, per worker, besides questions."
@@ -81,7 +139,7 @@ class Settings(BaseModel):
     traces: Literal["off", "otlp"] = Field(
         "off", description="Send OpenTelemetry traces, to OTEL_EXPORTER_OTLP_ENDPOINT; needs the extra `tracing`."
     )
-    cors_origins: CommaSeparated = Field(
+    cors_origins: Origins = Field(
         (), description="Web origins that may call the API from a browser, comma separated. Empty: none."
     )
 
@@ -91,7 +149,7 @@ class Settings(BaseModel):
         description="What those without an API key may do: open (everything), read (ask and look), keys (nothing). "
         "auto: open where only this machine can reach it (HOST, ALLOWED_HOSTS, TRUSTED_PROXIES), else read.",
     )
-    allowed_hosts: CommaSeparated = Field(
+    allowed_hosts: HostNames = Field(
         (),
         description="Names that the server answers to, comma separated, *.example.org with all below it. "
         "localhost, HOST and bare addresses always are.",
@@ -126,9 +184,14 @@ class Settings(BaseModel):
         description="How long an answer in the page goes on without its connection, to be resumed. 0: it ends.",
     )
     keep_conversations_days: int | None = Field(
-        None, ge=1, description="Conversations without a message for so many days are deleted. Not set: kept."
+        None,
+        ge=1,
+        le=36_500,
+        description="Conversations without a message for so many days are deleted. Not set: kept.",
     )
-    keep_audit_days: int = Field(365, ge=1, description="How long the log of administrative actions is kept.")
+    keep_audit_days: int = Field(
+        365, ge=1, le=36_500, description="How long the log of administrative actions is kept."
+    )
 
     # Data
     data_dir: Path = Field(Path("data"), description="Folder of the embedded database.")
@@ -138,7 +201,7 @@ class Settings(BaseModel):
     mongodb_uri: SecretStr | None = Field(
         None, description="MongoDB connection string. Not set: one SQLite file in DATA_DIR."
     )
-    mongodb_db: str = Field("report_chat", min_length=1, description="Name of the MongoDB database.")
+    mongodb_db: DatabaseName = Field("report_chat", description="Name of the MongoDB database.")
     mongodb_collection: str = Field("chatbot_data", min_length=1, description="Collection of general documents.")
     report_collection: str = Field(
         "report_chatting", min_length=1, description="Collection of what has a country or a year."
@@ -157,14 +220,14 @@ class Settings(BaseModel):
     postgres_uri: SecretStr | None = Field(
         None, description="PostgreSQL connection string: where VECTOR_SEARCH=pgvector keeps the passages."
     )
-    filter_fields: CommaSeparated = Field(
+    filter_fields: FilterFields = Field(
         ("country_name", "year", "document_name", "type"),
         description="Metadata fields that a scope can name. Index definition, facets and validation follow it.",
     )
 
     # Models
-    openai_api_key: SecretStr | None = Field(None, description="Key for OpenAI, or for a server that speaks its API.")
-    openai_base_url: str | None = Field(None, description="Base URL of an OpenAI-compatible server.")
+    openai_api_key: Key | None = Field(None, description="Key for OpenAI, or for a server that speaks its API.")
+    openai_base_url: Url | None = Field(None, description="Base URL of an OpenAI-compatible server.")
     chat_model: str | None = Field(
         None,
         description="provider:model, e.g. openai:gpt-4o; or extractive (quotes), echo (tests). "
@@ -179,10 +242,10 @@ class Settings(BaseModel):
     embedding_model: str | None = Field(
         None, description="Model of that provider. Not set: its default (openai: text-embedding-ada-002)."
     )
-    embedding_api_key: SecretStr | None = Field(
+    embedding_api_key: Key | None = Field(
         None, description="Key for the embedding provider. Not set: OPENAI_API_KEY, for openai only."
     )
-    embedding_base_url: str | None = Field(
+    embedding_base_url: Url | None = Field(
         None,
         description="Base URL of the embedding provider: custom, azure_openai, huggingface; or another than its own.",
     )
@@ -399,11 +462,22 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _overlap_below_size(self) -> Settings:
+        for name in ("CHUNK", "ATTACHMENT_CHUNK"):
+            size, overlap = (getattr(self, f"{name}_{what}".lower()) for what in ("size", "overlap"))
+            if overlap >= size:
+                raise ValueError(f"{name}_OVERLAP={overlap} must be below {name}_SIZE={size}")
+        return self
+
+    @model_validator(mode="after")
     def _usable_collections(self) -> Settings:
         names = [name for name, _ in self.collections]
         if len(set(names)) < len(names):
             raise ValueError("COLLECTIONS names one of them twice")
-        check_names(self.chunk_collections)
+        try:
+            check_names(self.chunk_collections)
+        except ValueError as error:
+            raise ValueError(f"MONGODB_COLLECTION, REPORT_COLLECTION, COLLECTIONS: {error}") from error
         for name, _ in self.collection_prompts:
             if name not in self.chunk_collections:
                 valid = ", ".join(self.chunk_collections)
@@ -493,6 +567,11 @@ ACCESS_FIELDS = (
 )  # fmt: skip
 
 
+def in_url(host: str) -> str:
+    """As it stands before a port."""
+    return f"[{host}]" if ":" in host else host
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine can be meant by it."""
     try:
@@ -505,6 +584,7 @@ def _describe(error: ValidationError) -> str:
     lines = []
     for problem in error.errors(include_url=False):
         name = str(problem["loc"][0]).upper() if problem["loc"] else ""
-        shown = "" if not name or name.endswith(("KEY", "URI")) else f"={problem['input']!r}"
+        hidden = name.endswith(("KEY", "URI")) or (name.endswith("URL") and "@" in str(problem["input"]))
+        shown = "" if hidden or not name else f"={problem['input']!r}"
         lines.append(f"{name}{shown}: {problem['msg'].removeprefix('Value error, ')}".removeprefix(": "))
     return "; ".join(dict.fromkeys(lines))

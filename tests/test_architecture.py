@@ -28,6 +28,7 @@ LAYERS = (
         "model_output",
         "known_vectors",
         "invisible",
+        "logs",
         "words",
     ),
     ("database", "openai_client"),

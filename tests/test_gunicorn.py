@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+
+from tests.cli.processes import address
+from tests.fakes.nx_server import wait_until
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="gunicorn does not run on Windows")
@@ -20,9 +26,62 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
     ids=["a worker for each core", "as set", "as said"],
 )
 def test_workers(tmp_path: Path, said: dict[str, str], arguments: list[str], workers: int) -> None:
+    assert configured(tmp_path, said, *arguments)["workers"] == str(workers)
+
+
+@pytest.mark.parametrize(
+    ("host", "bind"), [("::1", "[::1]:8000"), ("[::]", "[::]:8000"), ("127.0.0.1", "127.0.0.1:8000")]
+)
+def test_addresses_of_either_kind(tmp_path: Path, host: str, bind: str) -> None:
+    assert configured(tmp_path, {"HOST": host})["bind"] == f"['{bind}']"
+
+
+def test_a_reload_reads_the_settings_anew(tmp_path: Path) -> None:
+    """What an administrator does after changing `.env`, WEB_CONCURRENCY in it too."""
+    said = "EMBEDDING_PROVIDER=hashing\nCHAT_MODEL=echo\nSAMPLE_DATA=off\nWEB_CONCURRENCY=2\nALLOWED_HOSTS="
+    (tmp_path / ".env").write_text(f"{said}before.example")
+    unwanted = ("WEB_CONCURRENCY", "PYTHON_DOTENV_DISABLED")
+    environment = {name: value for name, value in os.environ.items() if name not in unwanted}
+    environment |= {"TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "gunicorn", "-c", str(ROOT / "gunicorn.conf.py"), "--bind", "127.0.0.1:0"]
+    with subprocess.Popen(
+        [*command, "chatbot.factory:create_app()"], cwd=tmp_path, env=environment, text=True, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            port = int(address(process.stderr).rpartition(":")[2])
+            threading.Thread(target=process.stderr.read, daemon=True).start()  # type: ignore[union-attr]
+            wait_until(lambda: status(port, "before.example") == 200, "it does not answer", 60)
+            assert status(port, "after.example") == 403
+            (tmp_path / ".env").write_text(f"{said}after.example")
+            process.send_signal(signal.SIGHUP)
+            wait_until(lambda: status(port, "before.example") == 403, "it goes by the old settings", 60)
+            assert status(port, "after.example") == 200
+            children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+            if children.exists():
+                wait_until(lambda: len(children.read_text().split()) == 2, "there are not two workers", 60)
+            assert len(list(tmp_path.glob("report-chat-metrics-*"))) == 1
+        finally:
+            process.terminate()
+    assert not list(tmp_path.glob("report-chat-metrics-*"))
+
+
+def status(port: int, host: str) -> int:
+    """Of a request that names this host; 0 where nobody answers."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("GET", "/api/facets", headers={"Host": host})
+        return connection.getresponse().status
+    except OSError:
+        return 0
+    finally:
+        connection.close()
+
+
+def configured(folder: Path, said: dict[str, str], *arguments: str) -> dict[str, str]:
+    """The configuration as gunicorn prints it."""
     environment = {name: value for name, value in os.environ.items() if name != "WEB_CONCURRENCY"}
-    environment |= {"TMPDIR": str(tmp_path), "DATA_DIR": str(tmp_path), **said}
+    environment |= {"TMPDIR": str(folder), "DATA_DIR": str(folder), **said}
     command = [sys.executable, "-m", "gunicorn", "--print-config", *arguments, "app:app"]
     shown = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=True).stdout
     values = dict(line.split("=", 1) for line in shown.splitlines() if " = " in line)
-    assert {name.strip(): value.strip() for name, value in values.items()}["workers"] == str(workers)
+    return {name.strip(): value.strip() for name, value in values.items()}

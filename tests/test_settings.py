@@ -118,6 +118,17 @@ WRONG = {
     "LOG_LEVEL": ("TRACE", ["LOG_LEVEL='TRACE'", "'DEBUG'", "'ERROR'"]),
     "THRESHOLD_STEP": ("0", ["THRESHOLD_STEP='0'", "greater than 0"]),
     "RELEVANCE_FLOOR": ("high", ["RELEVANCE_FLOOR='high'", "'auto'"]),
+    "ALLOWED_HOSTS": ("https://reports.example.org", ["ALLOWED_HOSTS='https://", "without scheme"]),
+    "CORS_ORIGINS": ("https://app.example.org/", ["CORS_ORIGINS='https://", "as browsers send it"]),
+    "FILTER_FIELDS": ("year,data_embedding", ["FILTER_FIELDS='year,data_embedding'", "none of the program's own"]),
+    "OPENAI_BASE_URL": ("localhost:8000/v1", ["OPENAI_BASE_URL='localhost:8000/v1'", "http://localhost:11434/v1"]),
+    "OPENAI_API_KEY": ("sk-\u00e9", ["OPENAI_API_KEY: ", "beyond ASCII"]),
+    "MONGODB_DB": ("report.chat", ["MONGODB_DB='report.chat'", "1 to 63 characters"]),
+    "MONGODB_COLLECTION": ("a..b", ["MONGODB_COLLECTION", "'a..b'", "two dots"]),
+    "KEEP_CONVERSATIONS_DAYS": ("3000000", ["KEEP_CONVERSATIONS_DAYS='3000000'", "less than or equal to 36500"]),
+    "CHUNK_OVERLAP": ("900", ["CHUNK_OVERLAP=900 must be below CHUNK_SIZE=900"]),
+    "ATTACHMENT_CHUNK_OVERLAP": ("2000", ["ATTACHMENT_CHUNK_OVERLAP=2000 must be below ATTACHMENT_CHUNK_SIZE=1000"]),
+    "MODEL_PRICES": ("openai:a=1/2,openai:b=2", ["MODEL_PRICES=", "must be provider:model="]),
 }
 
 
@@ -126,6 +137,36 @@ def test_a_wrong_value_is_named_with_its_setting_and_the_valid_ones(name: str, v
     with pytest.raises(SettingsError) as raised:
         Settings.from_env({name: value})
     assert all(part in raised.value.message for part in parts), raised.value.message
+
+
+@pytest.mark.parametrize("name", ["a'b", "a%b", "a;b", "x" * 51, "$where", "year,year", "_id", "document_id"])
+def test_a_filter_field_that_no_index_can_have_stops_the_start(name: str) -> None:
+    with pytest.raises(SettingsError, match="FILTER_FIELDS"):
+        Settings.from_env({"FILTER_FIELDS": name})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ALLOWED_HOSTS", "*.example.org,localhost,127.0.0.1,::1"),
+        ("CORS_ORIGINS", "*"),
+        ("CORS_ORIGINS", "http://localhost:3000,https://app.example.org,app://reports"),
+        ("FILTER_FIELDS", "country_name,edition no.,data-type"),
+        ("OPENAI_BASE_URL", "http://[::1]:11434/v1"),
+    ],
+)
+def test_what_can_be_used_is_taken(name: str, value: str) -> None:
+    Settings.from_env({name: value})
+
+
+def test_an_address_of_ipv6_is_known_with_and_without_brackets() -> None:
+    assert Settings.from_env({"HOST": "[::1]"}).host == Settings.from_env({"HOST": "::1"}).host == "::1"
+
+
+def test_a_password_in_a_wrong_address_is_not_shown() -> None:
+    with pytest.raises(SettingsError, match="OPENAI_BASE_URL: ") as raised:
+        Settings.from_env({"OPENAI_BASE_URL": f"user:{SECRET}@host/v1"})
+    assert SECRET not in str(raised.value)
 
 
 def test_every_wrong_value_is_named_not_only_the_first() -> None:

@@ -6,7 +6,6 @@ Results go to the output, progress and all else to the error stream: what is pip
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -16,6 +15,7 @@ import click
 
 from .. import __version__
 from ..errors import ChatbotError, InvalidRequestError
+from ..logs import begin_log
 from ..settings import Settings
 
 USAGE, FAILED = 2, 1
@@ -75,9 +75,7 @@ def cli(context: click.Context) -> None:
     from ..services import Services  # not before a command runs: help and version need nothing of it
 
     settings = Settings.from_env()
-    logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for noisy in ("httpx", "httpx2", "openai", "uvicorn.error", "faiss.loader"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+    begin_log(settings.log_level)
     context.obj = context.with_resource(Services(settings))
 
 

@@ -11,6 +11,7 @@ from ..doctor import Finding, diagnose
 from ..errors import SettingsError
 from ..factory import close_app, create_app
 from ..schema.costs import Sums, add_up_stages, days_json
+from ..settings import in_url
 from ..web.observing import configure_logging
 from ..web.server import Server, listen
 from . import print_json
@@ -41,9 +42,9 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
         listening = listen(*address)
     except OSError as error:
         raise SettingsError(
-            f"Cannot listen on {address[0]}:{address[1]}: {error.strerror}. Set HOST or PORT to a free address."
+            f"Cannot listen on {in_url(address[0])}:{address[1]}: {error.strerror}. Set HOST or PORT to a free address."
         ) from error
-    click.echo(f"Ask your reports: http://{address[0]}:{listening.getsockname()[1]}  (Ctrl-C stops)")
+    click.echo(f"Ask your reports: http://{in_url(address[0])}:{listening.getsockname()[1]}  (Ctrl-C stops)")
     if settings.rule != "open":
         click.echo(f"Strangers may {STRANGERS_MAY[settings.rule]}; the rest needs a key: keys create NAME --role admin")
     configure_logging(settings.log_level)

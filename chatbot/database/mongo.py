@@ -91,7 +91,11 @@ class MongoBackend:
                 event_listeners=[RetryPauses()],
             )
         except (ValueError, PyMongoError) as error:
-            raise SettingsError(f"MONGODB_URI cannot be used: {type(error).__name__}.") from None
+            # Not PyMongo's own words, which repeat parts of the URI.
+            raise SettingsError(
+                f"MONGODB_URI cannot be used: {type(error).__name__}. It should be mongodb://user:password@host:27017 "
+                "or mongodb+srv://user:password@host, with : / ? # [ ] @ % in a password percent-encoded (@ is %40)."
+            ) from None
         return cls(client, settings.mongodb_db, seconds=settings.mongodb_timeout)
 
     def raw(self, name: str) -> Any:

@@ -21,7 +21,7 @@ OTHERS = (
 )  # fmt: skip
 """What is copied besides the collections of passages, after them: a registered report has its passages."""
 DERIVED = ("meta", "cache", "counters", "message_events")
-"""What is not: the facts are written anew, cached answers are given again when asked for; nor what is being written."""
+"""What is not: of the facts the decisions alone, cached answers (given again when asked for), what is being written."""
 DIGESTS = 2**128
 SHOWN = 5
 Report = Callable[[int], None]
@@ -88,6 +88,7 @@ class Copier:
                 remedy="Run on each: python -m chatbot migrate.",
             )
         self._agree_on_embedder()
+        self._facts[1].adopt(self._facts[0].decisions())
         set_version(self._target, version)
         self._progress.begin(CorpusChanges(self._source).position(), merge=self._merge)
         return resumed

@@ -123,6 +123,10 @@ class BatchRepository:
         said["error"] = json.dumps(error, ensure_ascii=False) if error else ""
         self._items.update_one(mine, {"$set": {"state": state, "worker": "", "until": 0.0, **said}})
 
+    def tell(self, question: BatchQuestion, detail: str) -> None:
+        """What it waits for, until its next question is taken."""
+        self._batches.update_one({"_id": question.batch_id}, {"$set": {"detail": detail}})
+
     def put_back(self, question: BatchQuestion, *, detail: str = "", seconds: float = 0.0) -> None:
         """Put a question off: its batch goes on in so many seconds."""
         mine = {"_id": question.id, "worker": question.worker, "state": "running"}
@@ -145,7 +149,8 @@ class BatchRepository:
 
     def _batch(self, row: Json) -> Batch:
         states = Counter(item["state"] for item in self._items.find({"batch_id": row["_id"]}, {"state": 1}))
-        cancelled, detail = bool(row.get("cancelled")), row.get("detail", "")
+        cancelled = bool(row.get("cancelled"))
+        detail = row.get("detail", "") if states.keys() - set(ENDED) else ""
         if cancelled:
             states["cancelled"] += states.pop("queued", 0)
         return Batch(row["_id"], row["created_at"], dict(states), cancelled, detail)

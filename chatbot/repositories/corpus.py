@@ -24,6 +24,7 @@ FORGOTTEN_SECONDS = 3600.0
 
 
 CORPUS, CATALOG, EMBEDDER = "corpus", "catalog", "embedder"
+DISMISSED, CALIBRATION = "dismissed:", "calibration:"
 
 
 def _looked_at(database: Database) -> dict[str, Json]:
@@ -151,11 +152,19 @@ class CorpusFacts:
 
     def dismiss_sample(self, document_id: str) -> None:
         """A sample report was deleted: it does not come back."""
-        self._meta.update_one({"_id": f"dismissed:{document_id}"}, {"$set": {"sample": document_id}}, upsert=True)
+        self._meta.update_one({"_id": f"{DISMISSED}{document_id}"}, {"$set": {"sample": document_id}}, upsert=True)
 
     def dismissed_samples(self) -> set[str]:
         """Ids of the sample reports that were deleted."""
         return {row["sample"] for row in self._meta.find({"sample": {"$exists": True}})}
+
+    def decisions(self) -> list[Json]:
+        """The rows that nothing else tells: which samples were deleted, what was measured of a model's scores."""
+        return [row for row in self._meta.find({}) if str(row["_id"]).startswith((DISMISSED, CALIBRATION))]
+
+    def adopt(self, decisions: list[Json]) -> None:
+        """Write those of another database; equal ids are replaced."""
+        self._meta.replace_many(decisions)
 
     def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
         """True when ``owner`` holds the lease now: it was free, expired, or already its own."""
@@ -198,4 +207,4 @@ class CalibrationRepository:
 
 
 def _id(model_id: str) -> str:
-    return f"calibration:{model_id}"
+    return f"{CALIBRATION}{model_id}"

@@ -55,7 +55,9 @@ def _check_name(name: str) -> None:
         raise ValueError(f"{what}: the program keeps its own {name.casefold()} there. Taken: {', '.join(sorted(OWN))}")
     if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > LONGEST:
         raise ValueError(f"{what}: it must have 1 to {LONGEST} characters, without spaces around them")
-    if "$" in name or name.startswith("system."):
-        raise ValueError(f"{what}: MongoDB takes none with a $ or with system. in front")
+    if "$" in name or ".." in name or name.startswith(("system.", ".")) or name.endswith("."):
+        raise ValueError(
+            f"{what}: MongoDB takes none with a $, with two dots or one at an end, or with system. in front"
+        )
     if name.casefold().startswith("sqlite_"):
         raise ValueError(f"{what}: SQLite takes none with sqlite_ in front")

@@ -89,7 +89,11 @@ def _price(entry: str) -> ModelPrice:
         price = ModelPrice(name.strip(), float(prompt), float(completion if divided else prompt))
     except ValueError:
         raise ValueError(f"{entry!r} {FORM}.") from None
-    if not price.model_id or not all(math.isfinite(each) and each >= 0 for each in (price.prompt, price.completion)):
+    if (
+        not price.model_id
+        or "," in price.model_id
+        or not all(math.isfinite(each) and each >= 0 for each in (price.prompt, price.completion))
+    ):
         raise ValueError(f"{entry!r} {FORM}.")
     return price
 

@@ -51,6 +51,7 @@ class Services:
         if settings.embedding_provider is not None:
             EMBEDDERS.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")
         self.answering.agent(self.answering.check_mode(None))
+        self.ingesting.check()
         if (verify := getattr(self.vectors.embedder.uncached, "verify", None)) is not None:
             verify()
 

@@ -169,13 +169,13 @@ class Answering:
         Raises:
             UnknownNameError: no such mode, or no language model for it.
         """
-        mode = AGENTS.check(mode or self.default_mode(preset), field="mode")
+        mode = AGENTS.check(mode or self.default_mode(preset), field=(field := "mode" if mode or preset else "MODE"))
         if mode not in (valid := self._usable_modes()):
             message = (
                 f"{mode!r} needs a language model: set OPENAI_API_KEY, or CHAT_MODEL and OPENAI_BASE_URL. "
                 f"Without one: {', '.join(valid)}."
             )
-            raise UnknownNameError.for_field("mode", message, valid)
+            raise UnknownNameError.for_field(field, message, valid)
         return mode
 
     def default_mode(self, preset: str = "") -> str:

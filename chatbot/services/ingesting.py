@@ -87,6 +87,11 @@ class Ingesting:
         overlap = overrides.get("chunk_overlap", settings.chunk_overlap if same else 0)
         return Chunking(strategy, size, overlap, settings.chunk_unit)
 
+    def check(self) -> None:
+        """Raises UnknownNameError, InvalidRequestError: as the settings say no report can be cut."""
+        CHUNKERS.check(self.settings.chunk_strategy, field="CHUNK_STRATEGY")
+        self._chunker(self._vectors.current(), self._chunking({}))
+
     def _chunker(self, vectors: Vectors, chunking: Chunking) -> Chunker:
         known = vectors.warm_cache if vectors.warm_cache.model_id == vectors.embedder.model_id else ()
         build = CHUNKERS.builder(chunking.strategy)

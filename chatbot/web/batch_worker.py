@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
 from ..errors import BudgetExhaustedError, ChatbotError
-from ..ingestion.watch import WorkLoop, heartbeat
+from ..ingestion.watch import Retries, Watch, WorkLoop, heartbeat
 from ..schema.access import Caller
 from ..schema.batches import BatchQuestion
 from ..services import Services
@@ -18,6 +19,8 @@ from .batches import error_json
 from .kept_answers import without_passages
 from .payloads import ChatRequest
 
+log = logging.getLogger(__name__)
+RETRIES = Retries()
 IDLE_SECONDS = 2.0
 BEAT_SECONDS = 2.0
 MOST_TRIES = 3
@@ -29,8 +32,9 @@ LONGEST_WAIT = 3_600.0
 class BatchWorker:
     """Answers the questions of batches, one after the other, in a thread that `loop` keeps going."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, retries: Retries = RETRIES) -> None:
         self._services = services
+        self._retries = retries
         self.loop = WorkLoop(self.work_once, idle_seconds=IDLE_SECONDS, waits="The batches wait")
         self._current: Cancellation | None = None
 
@@ -77,8 +81,14 @@ class BatchWorker:
 
     def _answer(self, question: BatchQuestion, who: Caller, cancel: Cancellation) -> None:
         batches = self._services.storage.batches
+
+        def waiting(reason: str) -> None:
+            log.warning("The batch %s waits: %s", question.batch_id, reason)
+            batches.tell(question, reason)
+
         try:
-            saved = self._ask(question, who, cancel)
+            # A model that is away for minutes would fail hundreds of questions meanwhile.
+            saved = self._retries.run(lambda: self._ask(question, who, cancel), Watch(waiting=waiting, cancel=cancel))
         except BudgetExhaustedError as error:
             batches.put_back(question, detail=error.message, seconds=min(error.retry_after or 0, LONGEST_WAIT))
             return

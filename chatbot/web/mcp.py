@@ -22,7 +22,7 @@ from .access import caller
 from .asking import refuse_more
 from .bodies import JsonRpc
 from .limits import one_at_a_time
-from .middleware import unexpected
+from .middleware import log_failure, unexpected
 from .request import json_object
 from .services import require_samples, services
 from .streaming import THREADS, client_of
@@ -111,6 +111,7 @@ def _call(id: Any, params: Mapping[str, Any]) -> Response:
         try:
             (result,) = one_at_a_time(found, who, once)
         except ChatbotError as error:
+            log_failure(error)
             result = error_of(error.message)
         return {"jsonrpc": "2.0", "id": id, "result": result}
 

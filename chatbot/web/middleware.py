@@ -182,7 +182,14 @@ def status_of(error: ChatbotError) -> int:
 
 def error_body(error: ChatbotError) -> dict[str, Any]:
     """``{"error": {"code", "message", "details", "request_id"}}``, also the data of an `error` event."""
+    log_failure(error)
     return _body(error.code, error.message, error.details)
+
+
+def log_failure(error: ChatbotError) -> None:
+    """What this process depends on failed: by the request's id it is found, also where it is told within a stream."""
+    if status_of(error) > 500:
+        log.warning("Request %s: %s", _request_id(), error.message)
 
 
 def unexpected(error: BaseException) -> ChatbotError:
@@ -196,10 +203,7 @@ def register_error_handlers(app: Flask) -> None:
 
     @app.errorhandler(ChatbotError)
     def known(error: ChatbotError) -> Response:
-        status = status_of(error)
-        if status >= 500:
-            log.warning("Request %s: %s", _request_id(), error.message)
-        response = _respond(error_body(error), status)
+        response = _respond(error_body(error), status := status_of(error))
         if error.retry_after is not None:
             response.headers["Retry-After"] = str(error.retry_after)
         if status == 401:

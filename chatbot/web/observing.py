@@ -15,17 +15,18 @@ from flask import Response, current_app, request
 
 from ..conversation.service import Saved
 from ..errors import ChatbotError
+from ..logs import begin_log
 from ..schema import Event, StepEvent
 from . import metrics
 from .tracing import Span, Tracing
 
 request_log = logging.getLogger("chatbot.requests")
-FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 OWNER_DIGITS = 12
 """Digits of the owner's SHA-256 in the log, which tell owners apart and not who they are."""
 NOWHERE = "(none)"
-"""The route of a request that has none: its path is a stranger's text, and each would be a series of its own. So is a
-method that HTTP does not know."""
+"""The route of a request that has none: its path is a stranger's text, and each would be a series of its own."""
+OTHER = "(other)"
+"""A method that HTTP does not know, which is a stranger's text, too."""
 
 
 class Watched:
@@ -68,7 +69,7 @@ def watch_request(request_id: str) -> Watched:
 
 
 def _known(method: str) -> str:
-    return method if method in HTTPMethod.__members__ else NOWHERE
+    return method if method in HTTPMethod.__members__ else OTHER
 
 
 def _route() -> str:
@@ -98,8 +99,7 @@ def observed(events: Iterator[Event | Saved], watched: Watched) -> Iterator[Even
 
 def configure_logging(level: str) -> None:
     """For a server: all goes to the error stream, of which the lines of requests are JSON, one each."""
-    logging.basicConfig(level=level, format=FORMAT)
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    begin_log(level)
     if not request_log.handlers:
         lines = logging.StreamHandler(sys.stderr)
         lines.setFormatter(logging.Formatter("%(message)s"))

@@ -18,8 +18,9 @@ from chatbot.database.core import Database
 from chatbot.errors import DatabaseError, EmbedderMismatchError, InvalidRequestError, SettingsError
 from chatbot.migration.copy import DERIVED, OTHERS, Copier
 from chatbot.migration.schema import set_version
-from chatbot.repositories.corpus import CorpusChanges, CorpusFacts, StoredEmbedder
+from chatbot.repositories.corpus import CalibrationRepository, CorpusChanges, CorpusFacts, StoredEmbedder
 from chatbot.schema import Scope
+from chatbot.schema.documents import Calibration
 from chatbot.settings import Settings
 from chatbot.stores.faiss.store import FaissStore
 from tests.fakes.nx_server import NxThread
@@ -66,6 +67,16 @@ def copy(source: Database, target: Database, *, merge: bool = False) -> int:
     copied = work.copy(lambda done: None)
     work.verify(lambda done: None)
     return copied
+
+
+def test_samples_that_were_deleted_and_what_was_measured_go_along(embedded: Database, other: Database) -> None:
+    write_corpus(embedded, 3)
+    CorpusFacts(embedded).dismiss_sample("peru-2021")
+    measured = Calibration("hashing:8", 0.5, 0.7, "measured", "questions.csv", "2026-11-24")
+    CalibrationRepository(embedded).put(measured)
+    copy(embedded, other)
+    assert CorpusFacts(other).dismissed_samples() == {"peru-2021"}
+    assert CalibrationRepository(other).get("hashing:8") == measured
 
 
 class KilledError(Exception):

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from chatbot.cancellation import Cancellation
-from chatbot.errors import EmbedderMismatchError, SettingsError, UnknownNameError
+from chatbot.errors import EmbedderMismatchError, InvalidRequestError, SettingsError, UnknownNameError
 from chatbot.schema import Message
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -143,16 +143,23 @@ class TestChatModel:
         ("embedding_provider", ["hashing", "minilm", "openai"]),
         ("vector_search", ["atlas", "faiss"]),
         ("retrieval_method", ["bm25", "hybrid", "vector"]),
+        ("chunk_strategy", ["paragraph", "sections"]),
+        ("mode", ["auto", "deep", "direct"]),
     ],
 )
 def test_an_unknown_name_names_the_setting_and_the_valid_ones(settings, setting: str, valid: list[str]) -> None:
     with Services(settings.override(**{setting: "clairvoyant"})) as services, pytest.raises(UnknownNameError) as raised:
         services.check()
     message = raised.value.message
-    assert setting in message.lower()
+    assert message.startswith(setting.upper())
     assert "'clairvoyant'" in message
     assert all(name in message for name in valid)
     assert set(valid) <= set(raised.value.details[0]["valid_values"])
+
+
+def test_an_overlap_that_the_strategy_cannot_have_stops_the_start_not_each_upload(settings) -> None:
+    with Services(settings.override(chunk_overlap=50)) as services, pytest.raises(InvalidRequestError, match="overlap"):
+        services.check()
 
 
 def test_an_unknown_language_names_the_setting_and_the_valid_ones(settings) -> None:

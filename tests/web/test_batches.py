@@ -14,10 +14,12 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from chatbot.errors import BudgetExhaustedError
+from chatbot.errors import BudgetExhaustedError, ChatModelError
 from chatbot.factory import close_app, create_app
+from chatbot.ingestion.watch import Retries
 from chatbot.settings import Settings
 from chatbot.web import callbacks
+from chatbot.web.batch_worker import BatchWorker
 from chatbot.web.batches import MOST_UNFINISHED
 from tests.conftest import KENYA_2023
 from tests.fakes.web_server import Page, WebServer
@@ -191,6 +193,25 @@ def test_what_fails_is_said_beside_the_others(client: FlaskClient, app: Flask) -
     assert line["answer"] is None
     assert line["error"]["code"] == "invalid_request"
     assert client.get(f"{API}/{batch_id}").get_json()["questions"]["failed"] == 1
+
+
+def test_a_model_that_is_away_is_waited_for(client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    app.extensions["batch_worker"].close()
+    worker = BatchWorker(app.extensions["services"], Retries(first_seconds=0.01, longest_seconds=0.01))
+    batch_id = begun(client, "What is the growth rate?")
+    ask, seen = worker._ask, list[Any]()
+
+    def refuse_twice(*arguments: Any) -> Any:
+        seen.append(client.get(f"{API}/{batch_id}").get_json()["detail"])
+        if len(seen) < 3:
+            raise ChatModelError("It limits the rate.", retry_after=0)
+        return ask(*arguments)
+
+    monkeypatch.setattr(worker, "_ask", refuse_twice)
+    assert worker.work_once()
+    assert seen == ["", "It limits the rate. Trying again in 0 s.", "It limits the rate. Trying again in 0 s."]
+    about = client.get(f"{API}/{batch_id}").get_json()
+    assert (about["state"], about["questions"]["done"], about["detail"]) == ("done", 1, "")
 
 
 def test_a_used_up_budget_is_waited_for(client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from chatbot.errors import SettingsError, UnknownNameError
+from chatbot.errors import DatabaseError, SettingsError, UnknownNameError
 from chatbot.factory import create_app
 from chatbot.schema import Answer, LedgerRow, Scope, ScopeSummary, Threshold, Trace, Unsupported, Usage
 from chatbot.services import Services
@@ -141,6 +141,32 @@ def test_an_answer_is_counted_with_all_that_it_tells(client: FlaskClient, query:
     assert after["report_chat_questions_open"] == after["report_chat_questions_waiting"] == 0
 
 
+def test_the_counts_are_there_while_the_database_is_not(
+    client: FlaskClient, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert counted(client)["report_chat_database_up"] == 1
+    with monkeypatch.context() as patched:
+        patched.setattr(services.storage.documents, "holdings", away)
+        found = counted(client)
+    assert found["report_chat_database_up"] == 0
+    assert found["report_chat_requests_total /metrics 200 GET"] >= 1
+    assert "report_chat_passages" not in found
+
+
+def away(*_: object) -> None:
+    raise DatabaseError("It does not answer.", retry_after=5)
+
+
+def test_what_strangers_call_a_method_or_a_path_makes_no_series(client: FlaskClient) -> None:
+    before = counted(client)
+    for number in range(3):
+        for path in ("/query", f"/nothing-{number}"):
+            client.open(path, method=f"ODD{number}").close()
+    added = {name for name in counted(client) if name not in before and "seconds" not in name}
+    assert not [name for name in added if "ODD" in name or "nothing" in name]
+    assert counted(client)["report_chat_requests_total (none) (other) 405"] >= 3
+
+
 def test_marks_lookups_and_a_lowered_threshold_are_counted(client: FlaskClient) -> None:
     marks = (Unsupported("It is 3 %.", (1,), figures=("3 %",), names=("Mali",)), Unsupported("So.", (), no_source=True))
     trace = Trace(
@@ -192,15 +218,6 @@ def test_a_report_that_waits_is_the_lag(client: FlaskClient, services: Services,
         {}, {"$set": {"status": "pending", "updated_at": (datetime.now(UTC) - timedelta(minutes=5)).isoformat()}}
     )
     assert 300 <= counted(client)["report_chat_index_lag_seconds"] < 400
-
-
-def test_a_method_that_there_is_not_is_no_series_of_its_own(client: FlaskClient) -> None:
-    """A stranger could have made any number of them, each of any length, in every process for good."""
-    with client.open("/query", method="STRANGE") as response:
-        assert response.status_code == 405
-    told = client.get("/metrics").text
-    assert 'method="(none)",route="(none)",status="405"' in told
-    assert "STRANGE" not in told
 
 
 def test_each_request_is_one_line_of_json(client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:

@@ -191,7 +191,7 @@ class TestLateFailures:
         ],
         ids=["401", "too long", "drop", "error event"],
     )
-    def test_a_late_one_is_the_last_event(self, port, server, services, reply, code) -> None:
+    def test_a_late_one_is_the_last_event_and_in_the_log(self, port, server, services, caplog, reply, code) -> None:
         server.always(CHAT, replace(reply, silent_before=0.5))  # the stream has begun by then
         events = ask(port, query=QUESTION)
         assert names(events)[:3] == ["step", "sources", "step"]
@@ -200,7 +200,8 @@ class TestLateFailures:
         error = events[-1].data["error"]
         assert set(error) == ERROR
         assert error["code"] == code
-        assert error["request_id"]
+        told = [each.getMessage() for each in caplog.records if each.name == "chatbot.web.middleware"]
+        assert told == [f"Request {error['request_id']}: {error['message']}"]
         assert stored(services) == (0, 0)
 
     def test_an_answer_that_is_no_json_is_an_error_without_its_trace(self, port, server, services) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from ...errors import SettingsError
 from ...schema import Chunk, Range, Scope, Vector
 
 _RESERVED = {"start": "start_offset", "end": "end_offset"}
@@ -64,17 +63,7 @@ def to_chunk(row: Sequence[Any]) -> Chunk:
     return Chunk(**{**values, **lists, "start": start, "end": end, "metadata": metadata})
 
 
-_NAME = re.compile(r"[\w .-]{1,50}")
 _FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
-
-
-def check_fields(filter_fields: Iterable[str]) -> tuple[str, ...]:
-    """The filter fields. Raises SettingsError: one of them has a name that cannot be indexed."""
-    names = tuple(filter_fields)
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise SettingsError(f"FILTER_FIELDS: {name!r} cannot be used: letters, digits, space, '_', '.', '-' only.")
-    return names
 
 
 def field_sql(name: str) -> sql.Composable:

@@ -23,7 +23,7 @@ from .. import StoreTraits
 from ..chunks import check_query, read_surroundings, to_score
 from ..keywords import POOL, Bm25
 from .connections import Connection, Connections, Statement, failure, know_vectors
-from .rows import check_fields, clean, scope_sql, to_chunk, to_row
+from .rows import clean, scope_sql, to_chunk, to_row
 from .search import Statistics, nearest, refine, scan_settings
 from .table import ChunkTable, Statements
 
@@ -50,7 +50,7 @@ class PgvectorStore:
         self._timeout = settings.mongodb_timeout
         uri, threads = settings.postgres_uri.get_secret_value(), settings.threads
         self._connections = Connections(uri, size=CONNECTIONS_PER_THREAD * threads, timeout=self._timeout)
-        self._schema = ChunkTable(TABLE, embedding_field(slot), dimensions, check_fields(settings.filter_fields))
+        self._schema = ChunkTable(TABLE, embedding_field(slot), dimensions, settings.filter_fields)
         self._statements = Statements(self._schema)
         self._expected = (
             f"the table is set up for {dimensions}: use the model it was written with, or ingest the reports into "
