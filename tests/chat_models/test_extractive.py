@@ -145,6 +145,7 @@ def test_every_citation_of_a_quoting_answer_is_supported() -> None:
         "KENYA 2023",
         "page 7",
         "Copyright 2023 Kenya people",
+        "(2023 est.)",
     ],
 )
 def test_a_source_line_or_a_bare_heading_is_no_evidence(text: str) -> None:
@@ -152,6 +153,11 @@ def test_a_source_line_or_a_bare_heading_is_no_evidence(text: str) -> None:
     assert quotes(answer(prompt("population of Kenya: people?", boilerplate, telling))) == [
         ("52,428,290 people (2023 est.)", 2)
     ]
+
+
+def test_a_label_does_not_begin_in_a_sentence_before() -> None:
+    minutes = passage(1, "Held in Maputo on 3 March 2025. Chair: Ana.", section="")
+    assert "- **Kenya 2023:** “Chair: Ana.” [1]" in answer(prompt("Who was the chair?", minutes))
 
 
 def test_a_source_line_below_the_facts_is_not_quoted_with_them() -> None:
