@@ -240,7 +240,8 @@ def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say)
     if not absent:
         return None
     named = [
-        years.text if country is None else f"{with_article(str(country), say)}, {years.text}" for country, years in absent
+        years.text if country is None else f"{with_article(str(country), say)}, {years.text}"
+        for country, years in absent
     ]
     text = say("There is no report for {names}.", names=_joined(named, say("or")))
     if len(absent) < len(_wanted_years(mentions, catalog)):
