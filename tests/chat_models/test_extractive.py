@@ -66,11 +66,24 @@ def test_the_sentence_that_answers_is_quoted_first_and_alone() -> None:
 
 @pytest.mark.parametrize(
     ("question", "first"),
-    [("What is the median age?", "total: 24.4 years"), ("What is the median age of female people?", "female: 24.9")],
+    [
+        ("What is the median age?", "total: 24.4 years"),
+        ("What is the median age of female people?", "female: 24.9"),
+        ("How old are women?", "female: 24.9"),
+        ("How old are boys?", "male: median 23.9 age"),
+    ],
 )
 def test_a_total_comes_before_its_parts_unless_one_of_them_is_asked(question: str, first: str) -> None:
     ages = passage(1, "total: 24.4 years\nmale: median 23.9 age\nfemale: 24.9", section="Median age")
     assert quotes(answer(prompt(question, ages)))[0][0] == first
+
+
+def test_a_total_is_compared_where_one_of_its_parts_is() -> None:
+    """It is longer, and of several passages most lines are not compared by vectors."""
+    name, lines = "electrification -", "{0} total population: 60.5% (2022 est.)\n{0} urban: 89%\n{0} rural: 27%"
+    some = [passage(number, lines.format(name), section="Electricity access") for number in range(1, 7)]
+    assert quotes(answer(prompt("What share of people have rural electrification?", *some)))[0][0].endswith("27%")
+    assert "total" in quotes(answer(prompt("What share of people have electricity?", *some)))[0][0]
 
 
 def test_few_statements_of_many_are_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
