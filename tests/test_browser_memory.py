@@ -135,6 +135,29 @@ def test_reload_back_and_forward_lose_nothing(browser: Page, address: str) -> No
     questions(browser, CAPITAL)
 
 
+def test_what_did_not_reach_the_server_is_there_after_a_reload(launched: Browser, address: str) -> None:
+    with watched(launched) as (browser, _):
+        browser.goto(address)
+        ask(browser, GROWTH)
+        browser.context.set_offline(True)
+        send(browser, RATE)
+        expect(browser.get_by_role("button", name="Ask again")).to_be_visible()
+        browser.context.set_offline(False)
+        browser.reload()
+        questions(browser, GROWTH)
+        expect(composer(browser)).to_have_value(RATE)
+        browser.context.set_offline(True)
+        composer(browser).press("Enter")
+        again = browser.get_by_role("button", name="Ask again")
+        expect(again).to_be_visible()
+        browser.context.set_offline(False)
+        again.click()
+        complete(browser)
+        browser.reload()
+        questions(browser, GROWTH, RATE)
+        expect(composer(browser)).to_have_value("")
+
+
 def test_a_reload_in_mid_answer_goes_on_with_it(browser: Page, server: FakeOpenAI) -> None:
     server.chat(Reply(["It is ", "2.09% [1]."], silent_after=2.0))
     send(browser, GROWTH)

@@ -70,6 +70,11 @@ SENTENCES = {
     "question and exclamation": ("Why? Look! Here.", ["Why?", "Look!", "Here."]),
     "decimals": ("It grew by 2.09% in 2023. Then 1.9%.", ["It grew by 2.09% in 2023.", "Then 1.9%."]),
     "abbreviation": ("Dr. Ruto won. He took office.", ["Dr. Ruto won.", "He took office."]),
+    "the years of a reign": (
+        "King HUSSEIN (r. 1953-99) ruled. He died.",
+        ["King HUSSEIN (r. 1953-99) ruled.", "He died."],
+    ),
+    "a month": ("Polls open on Dec. 12 (see p. 3). Go.", ["Polls open on Dec. 12 (see p. 3).", "Go."]),
     "initials": ("J. F. Kennedy spoke. All heard.", ["J. F. Kennedy spoke.", "All heard."]),
     "lower case after a full stop": ("The est. value holds.", ["The est. value holds."]),
     "closing quote": ("He said “no.” She left.", ["He said “no.”", "She left."]),

@@ -16,7 +16,7 @@ from ..questions.wording import list_in_words
 from ..request import RequestContext
 from ..retrieval.aspects import newest_reports, of_chapter, shared_aspects
 from ..retrieval.pipeline import Retrieval
-from ..retrieval.subjects import names_missing, with_figures
+from ..retrieval.subjects import names_missing, with_article, with_figures
 from ..schema import Chunk, Context, Event, Passage, Prompt, Question, Quotation, Scope, ScopeSummary, SearchHit
 from ..text import count_of, escape_markdown
 from ..words import Say
@@ -238,7 +238,7 @@ def _offer(asked: Sequence[Side], aspects: Sequence[str], say: Say) -> str:
 
 
 def _no_report(sides: Sequence[Side], say: Say) -> str:
-    absent = [side.name for side in sides if not side.ready]
+    absent = [with_article(side.name, say) for side in sides if not side.ready]
     return say("There is no report for {names}.", names=_listed(absent, say)) if absent else ""
 
 

@@ -20,7 +20,9 @@ from ..model_output.stream import Reply, completion
 from ..protocols import Agent, Catalog
 from ..questions.english import pattern
 from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
+from ..questions.overview import asks_nothing
 from ..questions.sentences import is_small_talk
+from ..questions.wording import list_in_words, name_in_words
 from ..request import RequestContext
 from ..retrieval.scope import describe, summarise, values_inside
 from ..retrieval.subjects import Missing, everything_asked, missing_subject, suggest_scope
@@ -193,6 +195,10 @@ class Understanding:
             text = collection_answer(topic, scope, self._catalog, say)
             text = f"{missing.text}\n\n{text}" if missing else text
             return Understood(question, self._said(question, text, scope, answered=True), subjects=subjects)
+        if not mentions.every_year and asks_nothing(question.search_text, mentions.countries):
+            # A name alone is nearest to what a country is called; nobody asks that.
+            names = [name_in_words(question.search_text, country) for country in mentions.countries]
+            question = replace(question, standalone=f"Tell me about {list_in_words(names)}")
         page = question.page or page_in(question.search_text, self._catalog)
         suggestion, taken = suggest_scope(asked, question.scope, self._catalog), Scope()
         if question.auto_scope:

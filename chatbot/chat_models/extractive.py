@@ -50,10 +50,15 @@ PARTS, AHEAD = 2, 0.001
 REPEATED = 0.75
 """How far a line comes behind each one of its series that is quoted before it: another year of the same."""
 _TOTALS = (
-    (re.compile(r"\W*total\b", re.IGNORECASE), re.compile(r"\W*([^\W\d][\w -]{1,30}):")),
+    (re.compile(r"\W*(?:[\w ]{1,30} - )?total\b", re.IGNORECASE), re.compile(r"\W*([^\W\d][\w -]{1,30}):")),
     (re.compile(r"\W*\d"), re.compile(r"\W*((?:from|of which)\b[^:]{1,60}):", re.IGNORECASE)),
 )
 """A total, or a figure that needs no name, and its parts below."""
+_SEXES = (
+    (re.compile(r"\b(?:wom[ae]n|girls?)\b", re.IGNORECASE), " female"),
+    (re.compile(r"\b(?:m[ae]n|boys?)\b", re.IGNORECASE), " male"),
+)
+"""Who is asked about, and what their figures are called."""
 _FIGURE = re.compile(r"\d[\d,.]*(?: est\b\.?)?")
 _NOTE = re.compile(r"\W*note\b", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
@@ -101,7 +106,9 @@ class ExtractiveChatModel:
         embedder = self._embedder()
         by_vectors = embedder.local and embedder.multilingual and is_foreign(question)
         words = np.zeros(len(found)) if by_vectors else self._by_words(question, found)
-        chosen = _promising(question, found, words, CONSIDERED if by_vectors else int(SHARE * len(found)))
+        first = _scores(question, found, standard(words) + TYPE * _of_type(question, found), FIRST_PLACE)
+        first = self._totals_first(question, found, first)
+        chosen = _promising(first, CONSIDERED if by_vectors else int(SHARE * len(found)))
         found, words = [found[place] for place in chosen], words[chosen]
         similar = standard(self._similar(embedder, question, found, request)) + WORDS * standard(words)
         if not by_vectors:
@@ -112,7 +119,7 @@ class ExtractiveChatModel:
 
     def _totals_first(self, question: str, found: Sequence[Statement], scores: _Scores) -> _Scores:
         """A total before the parts below it ("total: 24.4 years", "male: 24.3 years"), unless one of these is asked."""
-        asked = set(self._analyzer.terms(question))
+        asked = self._asked(question)
         for place, total in enumerate(found):
             parts = next((parts for form, parts in _TOTALS if form.match(total.text)), None)
             if parts is None:
@@ -125,10 +132,14 @@ class ExtractiveChatModel:
                     scores[place] = max(scores[place], scores[below] + AHEAD)
         return scores
 
+    def _asked(self, question: str) -> set[str]:
+        """The terms that it asks for."""
+        return set(self._analyzer.terms(question + "".join(name for words, name in _SEXES if words.search(question))))
+
     def _by_words(self, question: str, found: Sequence[Statement]) -> _Scores:
         """The question's words in each, rare ones more; not those that only name the country of the passage."""
         about = {str(one.passage.hit.chunk.metadata.get("country_name", "")) for one in found}
-        asked = set(self._analyzer.terms(question)).difference(*map(self._analyzer.terms, about))
+        asked = self._asked(question).difference(*map(self._analyzer.terms, about))
         terms = [asked.intersection(self._analyzer.terms(one.whole)) for one in found]
         counts = Counter(term for own in terms for term in own)
         weights = {term: log(1 + len(found) / count) for term, count in counts.items()}
@@ -154,9 +165,8 @@ class ExtractiveChatModel:
         return np.array([float(asked @ vectors[text]) for text in texts])
 
 
-def _promising(question: str, found: Sequence[Statement], words: _Scores, count: int) -> list[int]:
+def _promising(scores: _Scores, count: int) -> list[int]:
     """The places of those whose vectors are compared, in text order."""
-    scores = _scores(question, found, standard(words) + TYPE * _of_type(question, found), FIRST_PLACE)
     return sorted(np.argsort(-scores, kind="stable")[: min(CONSIDERED, max(LEAST, count))].tolist())
 
 

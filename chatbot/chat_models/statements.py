@@ -19,6 +19,8 @@ _SOURCE_LINE = re.compile(
     re.IGNORECASE,
 )
 """Says where something comes from, and nothing itself."""
+_YEAR_ALONE = re.compile(r"\((?:\d{4}|est|[\W_])+\)")
+"""Of a figure or a text that stands elsewhere: "(2021 est.)" on a line of its own."""
 _NAME = re.compile(r"[^,;:.!?\d]+")
 _LABEL = re.compile(r"([^\W\d_a-z][^:]{0,79}?): ")
 BULLET = re.compile(r"^[-*•]\s+")
@@ -47,10 +49,9 @@ class Statement:
 
 
 def statements(passages: Sequence[Passage]) -> list[Statement]:
-    """The statements of passages, in text order; source lines and headings only where there is nothing else."""
+    """The statements of passages, in text order; source lines, headings and years only where there is nothing else."""
     found = [one for passage in passages for one in _statements(passage)]
-    telling = [one for one in found if not _SOURCE_LINE.match(one.text) and not _is_heading(one)]
-    return telling or found
+    return list(filter(_is_telling, found)) or found
 
 
 def _statements(passage: Passage) -> Iterator[Statement]:
@@ -64,10 +65,11 @@ def _statements(passage: Passage) -> Iterator[Statement]:
             if line.endswith(":") and len(line.split()) <= MOST_WORDS:
                 label = line[:-1]
                 continue
-            own = _LABEL.match(line)
+            parts = sentences(line)
+            own = _LABEL.match(parts[0]) if parts else None
             if own and len(own[1].split()) <= MOST_WORDS:
                 label = own[1]
-            for place, sentence in enumerate(sentences(line)):
+            for place, sentence in enumerate(parts):
                 about = label if place or sentence[:1].islower() else ""
                 pieces = _pieces(sentence)
                 for piece in pieces:
@@ -90,6 +92,10 @@ def _pieces(sentence: str) -> list[str]:
 
 def _is_name(line: str) -> bool:
     return len(line.split()) <= MOST_WORDS and _NAME.fullmatch(line) is not None
+
+
+def _is_telling(one: Statement) -> bool:
+    return not (_SOURCE_LINE.match(one.text) or _YEAR_ALONE.fullmatch(one.text) or _is_heading(one))
 
 
 def _is_heading(one: Statement) -> bool:

@@ -127,18 +127,19 @@ class _Judge:
         return found if found.lacking or unknown else None
 
     def _held(self, found: Unsupported, clause: Clause, cited: Sequence[Evidence]) -> Unsupported:
-        said = amounts(clause.words, comma=self._comma)
-        missing, borne = self._missing(clause, said, cited)
-        lacking = [one.text for one in missing]
         quoted = quotations(clause.words)
         foreign = [q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, self._asked)]
+        is_quotation = not foreign and (
+            2 * sum(map(len, quoted)) > len(clause.words) or _is_labelled(clause.words, cited)
+        )
+        # A quotation has the decimal mark of its passage, whichever the rest of the answer has.
+        said = amounts(clause.words, comma=cited[0].comma if is_quotation else self._comma)
+        missing, borne = self._missing(clause, said, cited)
+        lacking = [one.text for one in missing]
         names, turned = list[Finding](), list[Finding]()
         if not _ABSTAINS.search(clause.words):
             names = [Finding("name", text) for text in self._foreign_countries(clause)]
             names += [Finding("attribution", text) for text in _foreign_speakers(clause.words, cited)]
-            is_quotation = not foreign and (
-                2 * sum(map(len, quoted)) > len(clause.words) or _is_labelled(clause.words, cited)
-            )
             turned = [] if is_quotation else contradicted(Sentence(clause.words, said), cited, borne=borne)
             turned = [one for one in turned if one.text not in lacking]
         self._note(clause, [*missing, *(Finding("quotation", text) for text in foreign), *names, *turned])

@@ -94,7 +94,7 @@ class Sentence:
 
 class Evidence:
     """A passage as evidence. ``around``: the numbers, years and the like, of its title, section, page and metadata,
-    which are no amounts.
+    which are no amounts. ``comma``: its decimals have one (`comma_decimals`).
     """
 
     def __init__(self, where: str, text: str) -> None:
@@ -104,7 +104,8 @@ class Evidence:
         self.dates = list({(one.year, one.month, one.day): one for one in dates(where) + dates(text)}.values())
         named = figures(where)
         self.around = frozenset(value for figure in named for value in (*figure.values, *figure.parts))
-        self.statements = list(_statements(text, scales_named(where, named)))
+        self.comma = comma_decimals(text)
+        self.statements = list(_statements(text, scales_named(where, named), comma=self.comma))
         self._places = _places(self.statements, text)
         self._sorted = sorted(self._places)
         self._sentences = defaultdict[str, list[int]](list)
@@ -201,8 +202,7 @@ def _factors(amount: Amount) -> set[Decimal]:
     return {Decimal(1), *(amount.size / size for size in sizes if size)}
 
 
-def _statements(text: str, headed: set[Decimal]) -> Iterator[Sentence]:
-    comma = comma_decimals(text)
+def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sentence]:
     for sentence in sentences(_WRAPPED.sub(" ", text)):
         found = amounts(sentence, comma=comma)
         factors = headed | scales_named(sentence, [one.figure for one in found])

@@ -51,3 +51,8 @@ def asks_what_it_is_about(question: str, names: Sequence[Named]) -> bool:
         return False
     rest = _LENGTH.sub(" ", _ABOUT_ALL.sub(" ", plain.lower()))
     return _OF_FORM.issuperset(_WORD.findall(rest))
+
+
+def asks_nothing(question: str, names: Sequence[Named]) -> bool:
+    """Whether it says names and nothing else: "Kenya", "Peru, please"."""
+    return bool(names) and _OF_FORM.issuperset(_WORD.findall(remove_names(question, names).lower()))

@@ -187,11 +187,11 @@ def _missing_countries(mentions: Mentions, scope: Scope, catalog: Catalog, say: 
         return None
     texts = []
     if absent:
-        names = _joined([_named(_shown(country), say) for country in absent], say("or"))
+        names = _joined([with_article(_shown(country), say) for country in absent], say("or"))
         texts.append(say("There is no report on {names}.", names=names))
     if left_out:
         shown = escape_markdown(describe(scope, say))
-        names = _joined([_named(str(name), say) for name in left_out], say("and"))
+        names = _joined([with_article(str(name), say) for name in left_out], say("and"))
         texts.append(say("The scope chosen ({scope}) leaves out {names}.", scope=shown, names=names))
     if any(_admits(scope, COUNTRY, value, catalog) for value in values_of(mentions.countries, catalog)):
         return Missing(" ".join(texts), everything=False)
@@ -213,7 +213,7 @@ def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
 def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
     if scope.get(COUNTRY) != scope.widest().get(COUNTRY):
         return say("Change the scope to ask about another country.")
-    names = [_named(str(name), say) for name in catalog.values(COUNTRY, scope)]
+    names = [with_article(str(name), say) for name in catalog.values(COUNTRY, scope)]
     if not names:
         return escape_markdown(nearest_scope(catalog, scope, say))
     shown = ", ".join(names[:MOST_NAMED])
@@ -222,7 +222,7 @@ def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
     return say("There are reports on {names}.", names=shown)
 
 
-def _named(country: str, say: Say) -> str:
+def with_article(country: str, say: Say) -> str:
     """A country with its article, where the language of ``say`` has one for an English name."""
     return say("the {name}", name=country) if takes_article(country) else country
 
@@ -241,7 +241,8 @@ def _missing_years(mentions: Mentions, scope: Scope, catalog: Catalog, say: Say)
     if not absent:
         return None
     named = [
-        years.text if country is None else f"{_named(str(country), say)}, {years.text}" for country, years in absent
+        years.text if country is None else f"{with_article(str(country), say)}, {years.text}"
+        for country, years in absent
     ]
     text = say("There is no report for {names}.", names=_joined(named, say("or")))
     if len(absent) < len(_wanted_years(mentions, catalog)):

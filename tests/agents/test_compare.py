@@ -285,6 +285,7 @@ class TestKeyless:
         [
             ("Kenya vs Tanzania population", "There is no report on Tanzania."),
             ("Is the population of Kenya larger than that of Tanzania?", "There is no report for Tanzania."),
+            ("How big is Kenya compared to the US?", "There is no report for the United States."),
         ],
     )
     def test_a_country_without_a_report_is_named_and_the_other_answered_for(

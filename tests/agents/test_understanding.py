@@ -173,6 +173,19 @@ class TestScope:
         understood = answer(run(services, agent, asked)).trace.understood
         assert understood == Subjects(countries=("Kenya", "France"), figure_years=(Values((2022,)),))
 
+    @pytest.mark.parametrize(
+        ("query", "asked"),
+        [
+            ("Kenya", "Tell me about Kenya"),
+            ("Kenya and Mali, please!", "Tell me about Kenya and Mali"),
+            ("Kenya 2021", "Kenya 2021"),
+            ("Kenya exports", "Kenya exports"),
+        ],
+    )
+    def test_a_country_alone_is_asked_about(self, services, server, agent, query: str, asked: str) -> None:
+        run(services, agent, question(query))
+        assert [one.search_text for one in agent.asked] == [asked]
+
     def test_the_condensed_question_counts(self, services, server, agent) -> None:
         asked = replace(question("and there?"), standalone="What is the growth rate of Mali?")
         assert answer(run(services, agent, asked)).suggested_scope == ScopeSummary(

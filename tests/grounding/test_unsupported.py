@@ -142,6 +142,13 @@ def test_numbers_with_a_decimal_comma_are_read_as_their_language_does() -> None:
     assert unsupported("Das Wachstum betr\u00e4gt 20,9 % [1].", german)
 
 
+def test_a_quotation_has_the_decimal_mark_of_its_passage_not_of_the_answer() -> None:
+    comma, point = "Schulen: 187; Kinder: 80.410; Anteil: 51,2 %", "Pupils: 80410; Share: 51.2%; Rest: 1.5%"
+    answer = f"- **Report:** “{comma}” [1]\n- **Report:** “{point}” [2]"
+    assert unsupported(answer, comma, point, title="Report") == ()
+    assert unsupported(answer.replace("80.410", "80.420"), comma, point, title="Report")
+
+
 def test_a_quotation_stands_there_word_for_word() -> None:
     text = "The country\u2019s \u201cBig Four\u201d agenda \u2013 health, housing \u2013 costs 25% (2017 est.)."
     for right in (

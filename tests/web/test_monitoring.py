@@ -113,9 +113,9 @@ def test_a_wrong_setting_stops_the_start_and_is_named(settings: Settings, wrong,
 
 def counted(client: FlaskClient) -> dict[str, float]:
     """The exposition, as Prometheus' own parser reads it: values by name and labels."""
-    response = client.get("/metrics")
-    assert response.content_type == "text/plain; version=0.0.4; charset=utf-8"
-    families = list(text_string_to_metric_families(response.text))
+    with client.get("/metrics") as response:
+        assert response.content_type == "text/plain; version=0.0.4; charset=utf-8"
+        families = list(text_string_to_metric_families(response.text))
     assert len({family.name for family in families}) == len(families)
     return {
         " ".join([sample.name, *sorted(sample.labels.values())]): sample.value

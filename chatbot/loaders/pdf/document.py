@@ -37,7 +37,7 @@ _TAIL = 4096  # bytes in which a complete file has its end mark
 _FEW_LETTERS = 25  # a page with fewer has no text layer worth the name
 _PICTURE = 0.3  # of a page: with a picture so large and few letters it is a scan
 _NO_TITLE = re.compile(
-    r"(?:untitled|microsoft|powerpoint|document|slide|title|\(?unspecified|\(?anonymous|https?:|file:)"
+    r"(?:untitled|microsoft|powerpoint|document|slide|title|\(?unspecified|\(?anonymous|https?:|file:|about:\S)"
     r"|.*\.(?:docx?|pdf|xlsx?|pptx?|indd|qxd|tex|dvi|ps|rtf|odt|wpd|txt|html?|fm|pub|ai|eps)$",
     re.IGNORECASE,
 )

@@ -1,4 +1,4 @@
-import { goTo, draftOf } from "./address.js";
+import { goTo, draftOf, keepDraft } from "./address.js";
 import { attachments, attachmentsTaken, bringBack, completed, setAttachments, whatIsMissing } from "./attachments.js";
 import {
   cancelEditing, editQuestion, endEditing, focusComposer, offerAgain, returnToComposer, setStreaming, showDraft, showReason,
@@ -99,6 +99,7 @@ const on = { retry: again, edit, narrow: askNarrowed, widen: askWidened, further
 
 function begun(turn, { conversation_id: id }) {
   if (turns.at(-1) !== turn) return;
+  if (draftOf(conversationId) === turn.question) keepDraft(conversationId, "");
   source = `/api/conversations/${id}`;
   goTo(id);
   if (conversationId !== id) setConversation(id, turn.question);
@@ -106,6 +107,8 @@ function begun(turn, { conversation_id: id }) {
 }
 
 function remember({ response, error }, turn) {
+  // What has not reached the server is there after a reload.
+  if (!turn.messageId && !draftOf(conversationId)) keepDraft(conversationId, turn.question);
   if (response?.conversation_id) begun(turn, response);
   // The conversation is gone on the server; a retry starts a new one.
   else if (error?.status === 404 || error?.code === "not_found") setConversation(null);

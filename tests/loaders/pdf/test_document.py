@@ -73,6 +73,7 @@ TITLES = {
     "untitled": "The Heading",
     "Microsoft Word - draft.doc": "The Heading",
     "annual_report_v3": "The Heading",
+    "about:blank": "The Heading",
     "final.indd": "The Heading",
     "kenya-2024": "The Heading",
     "06AUP1": "The Heading",
