@@ -47,11 +47,16 @@ class lazy(Generic[T]):  # noqa: N801  # used like `property`
 def close_lazy(instance: object, *names: str) -> None:
     """Close these of its lazy properties, in order, where they were built and can be closed; forget all of them."""
     for name in names:
-        if close := getattr(vars(instance).get(name), "close", None):
-            close()
+        close(vars(instance).get(name))
     for name, value in list(vars(type(instance)).items()):
         if isinstance(value, lazy):
             vars(instance).pop(name, None)
+
+
+def close(one: object) -> None:
+    """Close an object where it can be closed: most adapters hold nothing open."""
+    if close_it := getattr(one, "close", None):
+        close_it()
 
 
 class LruCache(Generic[K, T]):

@@ -13,14 +13,14 @@ from collections.abc import Callable
 
 from ..caches.vectors import CachedEmbedder, StoredVectors, WarmCache
 from ..embedders import EMBEDDERS
-from ..errors import EmbedderMismatchError
-from ..protocols import Store
+from ..errors import ChatbotError, EmbedderMismatchError
+from ..protocols import Embedder, Store
 from ..repositories.corpus import StoredEmbedder
 from ..repositories.request_cache import refresh
 from ..shipped import WARM_CACHE
 from ..stores import STORES
 from ..stores.atlas.definitions import SearchTarget, index_plans
-from .lifetime import close_lazy, lazy
+from .lifetime import close, close_lazy, lazy
 from .storage import Storage
 
 log = logging.getLogger(__name__)
@@ -78,6 +78,15 @@ class Vectors:
         """
         provider, model = self._embedder_name()
         embedder = EMBEDDERS.builder(provider)(self._storage.settings, model=model)
+        try:
+            self._require_stored(embedder)
+            return CachedEmbedder(embedder, self.warm_cache, kept=StoredVectors(self._storage.cache))
+        except ChatbotError:
+            close(embedder)  # its connection is open where the endpoint was asked for the dimensions
+            raise
+
+    def _require_stored(self, embedder: Embedder) -> None:
+        """Raises EmbedderMismatchError: this is not the model that the database was written with."""
         stored = self._stored
         if stored is not None and not stored.same_vectors(embedder.model_id, embedder.dimensions, slot=stored.slot):
             raise EmbedderMismatchError(
@@ -85,8 +94,6 @@ class Vectors:
                 f"{embedder.model_id} ({embedder.dimensions}) is configured. Unset EMBEDDING_PROVIDER and "
                 "EMBEDDING_MODEL to keep the database's model; to change it, run: python -m chatbot reembed."
             )
-        kept = StoredVectors(self._storage.cache)
-        return CachedEmbedder(embedder, self.warm_cache, kept=kept)
 
     @lazy
     def warm_cache(self) -> WarmCache:
