@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain, islice
+from tempfile import SpooledTemporaryFile
 
 from flask import Blueprint, Response, current_app, jsonify, url_for
 
@@ -12,6 +14,7 @@ from ..errors import ChatbotError, InvalidRequestError, NotFoundError, TooManyRe
 from ..repositories.held import held
 from ..schema.batches import Batch, BatchQuestion
 from ..serialization import answer_row, batch_json
+from ..settings import MEGABYTE
 from .access import caller
 from .callbacks import callback_of
 from .kept_answers import with_snippets
@@ -25,6 +28,8 @@ PAGE, LISTED = 20, 100
 MOST_UNFINISHED = 10
 """Of one account: the next is a 429."""
 RETRY_SECONDS = 60
+PORTION = 20
+"""Answers of a result that are in hand at once."""
 
 
 @batches.post("/api/batches")
@@ -82,15 +87,24 @@ def result(batch_id: str, format: str) -> Response:
     """What is there so far: a line for each question that has an end, in their order."""
     if format not in {"csv", "jsonl"}:
         raise NotFoundError("There is result.csv, and result.jsonl.")
-    found = list(_ended(_batch(batch_id).id))
+    found = _ended(_batch(batch_id).id)
     name = f"answers.{format}"
     if format == "csv":
         fields = services().settings.filter_fields
-        rows = [answer_row(one.number, one.request, one.answer, one.error, fields) for one in found]
+        rows = (answer_row(one.number, one.request, one.answer, one.error, fields) for one in found)
         return csv_response(rows, columns(fields), name)
-    lines = [json.dumps(_line(one), ensure_ascii=False) + "\n" for one in found]
+    pieces = _pieces(f"{json.dumps(_line(one), ensure_ascii=False)}\n".encode() for one in found)
     headers = {"Content-Disposition": f"attachment; filename={name}"}
-    return Response("".join(lines), mimetype="application/jsonl", headers=headers)
+    return Response(chain([next(pieces, b"")], pieces), mimetype="application/jsonl", headers=headers)
+
+
+def _pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """All of them are made for the first piece, and wait on disk: whoever takes them may do so slowly."""
+    with SpooledTemporaryFile(max_size=MEGABYTE) as text:
+        text.writelines(lines)
+        text.seek(0)
+        while piece := text.read(MEGABYTE):
+            yield piece
 
 
 def columns(fields: tuple[str, ...]) -> tuple[str, ...]:
@@ -99,11 +113,15 @@ def columns(fields: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _ended(batch_id: str) -> Iterator[BatchQuestion]:
-    """With the words of the passages that are still there and may be seen."""
-    found = [one for one in services().storage.batches.questions(batch_id) if one.answer or one.error]
+    """With the words of the passages that are still there and may be seen.
+
+    In portions: all answers of a batch may take half a gigabyte.
+    """
     get = services().vectors.store.get
-    with_snippets([one.answer for one in found if one.answer], lambda ids: [c for c in get(ids) if may_see(c)])
-    return iter(found)
+    ended = (one for one in services().storage.batches.questions(batch_id) if one.answer or one.error)
+    while portion := list(islice(ended, PORTION)):
+        with_snippets([one.answer for one in portion if one.answer], lambda ids: [c for c in get(ids) if may_see(c)])
+        yield from portion
 
 
 def _line(one: BatchQuestion) -> Json:
