@@ -29,6 +29,7 @@ from ..errors import InvalidRequestError
 from ..repositories.feedback import Rating, Reason
 from ..schema import Message, Question, Scope
 from ..schema.chat import QUERY_CHARACTERS, question_problem
+from ..text import evenly_spaced
 from ..words import ENGLISH, Language
 from .request import HALF, NO_OBJECT, require_whole
 
@@ -52,7 +53,7 @@ def one_of(*names: str) -> dict[str, Any]:
 def _question_text(text: str) -> str:
     if problem := question_problem(text):
         raise PydanticCustomError("question_text", "{problem}", {"problem": problem})
-    return text
+    return evenly_spaced(text)
 
 
 Query = Annotated[
