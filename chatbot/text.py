@@ -25,6 +25,7 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|est|approx|incl|No|Gen|Lt|Col|Maj|Capt|Gov|Sen|Rep|Fig|Vol|ca|pp?|e\.g|i\.e"
     r"|Jan|Feb|Aug|Sept?|Oct|Nov|Dec)|\b[A-Z]|\([a-z])\.$"
 )
+_GAP = re.compile(r"\s{2,}")
 LONGEST_ABBREVIATION = 12
 """Characters to look back for one: over the whole sentence, a page of initials took minutes."""
 
@@ -144,6 +145,15 @@ def quotation_markdown(quotation: Quotation) -> str:
 def quotation_item(quotation: Quotation) -> str:
     """A quotation as an item of a list, with the place it comes from."""
     return f"- **{escape_markdown(quotation.where)}:** {quotation_markdown(quotation)}"
+
+
+def evenly_spaced(text: str) -> str:
+    """Each run of white space as one: a space, or the end of a line or a paragraph, where it holds that.
+
+    For what people type, before the rules read it: on a run of 1,600 spaces one of their regular expressions took 50 s,
+    and no other thread runs meanwhile.
+    """
+    return _GAP.sub(lambda gap: "\n\n"[: gap[0].count("\n")] or " ", text)
 
 
 def escape_markdown(text: str) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot.errors import SettingsError
-from chatbot.text import LANGUAGES, Analyzer, analyzer, estimate_tokens, is_foreign, sentences
+from chatbot.text import LANGUAGES, Analyzer, analyzer, estimate_tokens, evenly_spaced, is_foreign, sentences
 
 
 def test_terms_are_lower_case_stemmed_and_without_stop_words() -> None:
@@ -155,3 +155,17 @@ def test_more_text_never_has_fewer_tokens(text: str, more: str) -> None:
 )
 def test_another_language_is_known_by_its_small_words(text: str, foreign: bool) -> None:
     assert is_foreign(text) is foreign
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("a b\nc", "a b\nc"),
+        ("a  \t b", "a b"),
+        ("a \n b", "a\nb"),
+        ("a\r\n \r\n\nb", "a\n\nb"),
+        ("a" + " " * 10**6 + "b", "a b"),
+    ],
+)
+def test_runs_of_space_are_one(text: str, read: str) -> None:
+    assert evenly_spaced(text) == read

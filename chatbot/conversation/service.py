@@ -28,7 +28,7 @@ from ..schema import (
 )
 from ..schema.access import ANYBODY, Caller
 from ..schema.costs import Sums
-from ..text import escape_markdown
+from ..text import escape_markdown, evenly_spaced
 from .accounting import Books
 from .condensing import Condensed, Condenser
 
@@ -164,9 +164,10 @@ class ChatService:
         if place.conversation_id is not None and (place.replaces is not None or not previous):
             kept = self._conversations.messages(place.conversation_id, owner, place.replaces)
             history = history if previous else kept
-        if history and history[-1].role == "user" and history[-1].content.strip() == question.query:
-            history.pop()
-        return tuple(history[-MOST_MESSAGES:])
+        said = [_spaced(message) for message in history[-MOST_MESSAGES - 1 :]]
+        if said and said[-1].role == "user" and said[-1].content.strip() == question.query:
+            said.pop()
+        return tuple(said[-MOST_MESSAGES:])
 
     def _save(self, question: Question, event: AnswerEvent, place: Place, owner: str) -> Saved:
         answer, conversation_id = event.answer, place.conversation_id
@@ -192,6 +193,11 @@ class ChatService:
             told = AnswerEvent(replace(answer, trace=replace(answer.trace, path=(*answer.trace.path, note))))
             return Saved(told, conversation_id, None, sums)
         return Saved(event, added.conversation_id, added.message_id, added.sums)
+
+
+def _spaced(message: Message) -> Message:
+    """As questions are when they come in; those that were kept before have any space."""
+    return replace(message, content=evenly_spaced(message.content)) if message.role == "user" else message
 
 
 def asked_json(question: Question) -> Json:

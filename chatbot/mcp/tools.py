@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from ..cancellation import Cancellation
 from ..conversation.service import Place, Saved
@@ -19,11 +19,13 @@ from ..schema.access import Caller
 from ..serialization import citation_json, figure_json, hit_json, report_json, scope_json
 from ..services import Services
 from ..services.library import Library
+from ..text import evenly_spaced
 from ..validation import parse
 
 Json = dict[str, Any]
 Progress = Callable[[int, str], None]
 """Told how many steps are done, and what the last one does."""
+Words = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(evenly_spaced)]
 REPORT, PASSAGE = "report://", "passage://"
 PAGE = 100
 LONGEST_CURSOR = 9
@@ -49,14 +51,14 @@ class Scoped(BaseModel):
 class Search(Scoped):
     """Passages, without an answer."""
 
-    query: str = Field(min_length=1, max_length=2_000)
+    query: Words
     limit: int = Field(5, ge=1, le=20)
 
 
 class Ask(Scoped):
     """An answer whose claims cite passages."""
 
-    question: str = Field(min_length=1, max_length=2_000)
+    question: Words
     mode: Literal["direct", "auto", "deep", "chain", "compare", "report"] = "direct"
 
 

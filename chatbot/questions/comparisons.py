@@ -85,7 +85,7 @@ _REMOVED = tuple(
             r"(?:{reason}\s+)*(?:differences?|gap|they differ)\b",
             "",
         ),
-        (r"\s*,?\s*\b{compared_to}{other_end}{any_name}(?:['’]s)?", ""),
+        (r"(?:\s*,)?\s*\b{compared_to}{other_end}{any_name}(?:['’]s)?", ""),
         (r"\s*\bthan{other_end}{any_name}(?:['’]s)?", ""),
         (r"^\W*{be}\s+(.+?)\s+{higher}(?=\s+in\b|\W*$)", r"\1 "),
         (r"\b(?:the\s+)?(?:higher|lower|greater|highest|lowest|fewer)\b(?!\s+{higher_thing})", ""),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import chain, islice
+from tempfile import SpooledTemporaryFile
 
 from flask import Blueprint, Response, current_app, jsonify, url_for
 
@@ -11,6 +14,7 @@ from ..errors import ChatbotError, InvalidRequestError, NotFoundError, TooManyRe
 from ..repositories.request_cache import request_cache
 from ..schema.batches import Batch, BatchQuestion
 from ..serialization import answer_row, batch_json
+from ..settings import MEGABYTE
 from ..validation import parse
 from .access import caller
 from .bodies import ManyQuestions
@@ -26,6 +30,8 @@ PAGE, LISTED = 20, 100
 MOST_UNFINISHED = 10
 """Batches of one account that have not ended; the next one is a 429."""
 RETRY_SECONDS = 60
+PORTION = 20
+"""Answers of a result that are in hand at once."""
 
 
 @batches.post("/api/batches")
@@ -89,11 +95,20 @@ def result(batch_id: str, format: str) -> Response:
     name = f"answers.{format}"
     if format == "csv":
         fields = services().settings.filter_fields
-        rows = [answer_row(one.number, one.request, one.answer, one.error, fields) for one in found]
+        rows = (answer_row(one.number, one.request, one.answer, one.error, fields) for one in found)
         return csv_response(rows, columns(fields), name)
-    lines = [json.dumps(_line(one), ensure_ascii=False) + "\n" for one in found]
+    pieces = _pieces(f"{json.dumps(_line(one), ensure_ascii=False)}\n".encode() for one in found)
     headers = {"Content-Disposition": f"attachment; filename={name}"}
-    return Response("".join(lines), mimetype="application/jsonl", headers=headers)
+    return Response(chain([next(pieces, b"")], pieces), mimetype="application/jsonl", headers=headers)
+
+
+def _pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """All of them are made for the first piece, and wait on disk: whoever takes them may do so slowly."""
+    with SpooledTemporaryFile(max_size=MEGABYTE) as text:
+        text.writelines(lines)
+        text.seek(0)
+        while piece := text.read(MEGABYTE):
+            yield piece
 
 
 def columns(fields: tuple[str, ...]) -> tuple[str, ...]:
@@ -101,11 +116,15 @@ def columns(fields: tuple[str, ...]) -> tuple[str, ...]:
     return ("number", "question", *fields, "response", "answered", "citations", "unsupported", "error")
 
 
-def _ended(batch_id: str) -> list[BatchQuestion]:
-    """The questions that have ended; answers with the words of the passages that still exist and may be seen."""
-    found = [one for one in services().storage.batches.questions(batch_id) if one.answer or one.error]
-    with_snippets([one.answer for one in found if one.answer], library().passages)
-    return found
+def _ended(batch_id: str) -> Iterator[BatchQuestion]:
+    """The questions that have ended; answers with the words of the passages that still exist and may be seen.
+
+    In portions: all answers of a batch may take half a gigabyte.
+    """
+    ended = (one for one in services().storage.batches.questions(batch_id) if one.answer or one.error)
+    while portion := list(islice(ended, PORTION)):
+        with_snippets([one.answer for one in portion if one.answer], library().passages)
+        yield from portion
 
 
 def _line(one: BatchQuestion) -> Json:

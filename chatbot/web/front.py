@@ -249,7 +249,9 @@ def start(app: Application, environ: dict[str, Any]) -> Started:
     said: list[Any] = []
     response = app(environ, lambda *given: said.extend(given[:2]))
     close = getattr(response, "close", lambda: None)
-    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in said[1]]
+    given = ((name.lower(), value) for name, value in said[1])
+    # The server says the date itself, and a file's would be a second one.
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given if name != "date"]
     status, length = int(said[0].split()[0]), int(dict(headers).get(b"content-length", IN_MEMORY))
     if length >= IN_MEMORY:
         return Started(status, headers, b"", iter(response), close)

@@ -25,6 +25,7 @@ from ..agents import CHOOSES
 from ..errors import InvalidRequestError
 from ..schema import Message, Question, Scope
 from ..schema.chat import QUERY_CHARACTERS, question_problem
+from ..text import evenly_spaced
 from ..validation import ADDRESS, IDENTIFIER
 from ..words import ENGLISH, Language
 
@@ -45,7 +46,7 @@ def one_of(*names: str) -> dict[str, Any]:
 def _question_text(text: str) -> str:
     if problem := question_problem(text):
         raise PydanticCustomError("question_text", "{problem}", {"problem": problem})
-    return text
+    return evenly_spaced(text)
 
 
 Query = Annotated[

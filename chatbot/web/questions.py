@@ -13,6 +13,7 @@ from ..retrieval.further import further_questions
 from ..retrieval.scope import summarise
 from ..schema import Scope, SearchHit
 from ..serialization import scope_json
+from ..text import evenly_spaced
 from .library import library, query_scope
 from .services import require_samples, services
 
@@ -52,4 +53,4 @@ def _asked() -> str:
     text = request.args.get("q", "")
     if len(text) > LONGEST:
         raise InvalidRequestError.for_field("q", f"must have at most {LONGEST} characters.")
-    return text.strip()
+    return evenly_spaced(text.strip())

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -141,7 +141,7 @@ def disposition(way: str, name: str) -> str:
     return f'{way}; filename="{plain}"{full}'
 
 
-def csv_response(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], name: str) -> Response:
+def csv_response(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str) -> Response:
     """Rows as a file to download, with these columns; what is not there stays empty."""
     headers = {"Content-Disposition": disposition("attachment", name)}
     return Response(csv_text(rows, columns), mimetype="text/csv", headers=headers)

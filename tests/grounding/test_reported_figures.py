@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from decimal import Decimal
 
 import pytest
@@ -92,3 +93,11 @@ def test_a_line_of_words_is_the_heading_of_what_follows() -> None:
         ("Population", ""),
         ("Exchange rates", "shillings per US dollar"),
     ]
+
+
+def test_a_run_of_space_beside_a_figure_is_read_once() -> None:
+    """It took its square: a list of the figures of 2,000 such passages half a minute."""
+    began = time.process_time()
+    found = stated(f"1% (2018{' ' * 40_000}est.)")
+    assert [one.value for one in found] == [1, 2018]
+    assert time.process_time() - began < 2.0

@@ -18,7 +18,7 @@ from chatbot.errors import BudgetExhaustedError, ChatModelError
 from chatbot.factory import close_app, create_app
 from chatbot.ingestion.watch import Retries
 from chatbot.settings import Settings
-from chatbot.web import callbacks
+from chatbot.web import batches, callbacks
 from chatbot.web.batch_worker import BatchWorker
 from chatbot.web.batches import MOST_UNFINISHED
 from tests.conftest import KENYA_2023
@@ -89,6 +89,16 @@ def test_every_question_is_answered_as_a_query_is(client: FlaskClient) -> None:
     assert rows[0]["citations"].startswith("[1] Kenya")
     assert [one["batch_id"] for one in client.get(API).get_json()["batches"]] == [batch_id]
     assert client.delete(f"{API}/{batch_id}").get_json()["state"] == "done"  # what has ended is not cancelled
+
+
+def test_a_result_is_made_of_a_few_answers_at_a_time(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight readers of one of 17 MB took 600 MB."""
+    batch_id, with_snippets, taken = begun(client, *QUESTIONS, QUESTIONS[0]), batches.with_snippets, list[int]()
+    finished(client, batch_id)
+    monkeypatch.setattr(batches, "PORTION", 2)
+    monkeypatch.setattr(batches, "with_snippets", lambda kept, get: taken.append(len(kept)) or with_snippets(kept, get))
+    assert [line["number"] for line in lines(client, batch_id)] == [1, 2, 3]
+    assert taken == [2, 1]
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,11 @@ def test_who_goes_within_a_body_is_gone() -> None:
         asyncio.run(read_body(SCOPE, receive, BODY, most=10))
 
 
+def test_a_file_has_one_date(app: Flask) -> None:
+    with served(app) as port, Connection(port, "/static/img/favicon.svg", None) as found:
+        assert len(found.response.headers.get_all("date")) == 1
+
+
 def test_a_response_is_closed_once() -> None:
     class Body(io.BytesIO):
         closings = 0
