@@ -18,6 +18,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from prometheus_client.values import MutexValue, ValueClass
 
+from ..errors import DependencyError
 from ..schema import Answer, Scope, Unsupported
 from ..schema.costs import DayUsage, Sums, Usage
 
@@ -90,6 +91,15 @@ class _Database(Collector):
         self._storage = services.storage
 
     def collect(self) -> Iterator[Metric]:
+        """While it does not answer, that alone: what the processes count is looked at most just then."""
+        try:
+            found = list(self._gauges())
+        except DependencyError:
+            found = []
+        yield _gauge("database_up", "Whether the database answers.", {"": float(bool(found))})
+        yield from found
+
+    def _gauges(self) -> Iterator[Metric]:
         held, unready = self._storage.documents.holdings(Scope()), self._storage.documents.unready()
         by_status: dict[str, float] = {"ready": held.ready, **Tally(record.status for record in unready)}
         yield _gauge("documents", "Reports by status.", by_status, "status")

@@ -13,7 +13,7 @@ import pytest
 from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from chatbot.errors import SettingsError, UnknownNameError
+from chatbot.errors import DatabaseError, SettingsError, UnknownNameError
 from chatbot.factory import create_app
 from chatbot.schema import Answer, LedgerRow, Scope, ScopeSummary, Threshold, Trace, Unsupported, Usage
 from chatbot.services import Services
@@ -139,6 +139,23 @@ def test_an_answer_is_counted_with_all_that_it_tells(client: FlaskClient, query:
     assert added["report_chat_model_calls_total ok"] == 2 * answer["trace"]["usage"]["calls"]
     assert {f"report_chat_stage_seconds_count {step['name']}" for step in answer["trace"]["steps"]} <= added.keys()
     assert after["report_chat_questions_open"] == after["report_chat_questions_waiting"] == 0
+
+
+def test_the_counts_are_there_while_the_database_is_not(
+    client: FlaskClient, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.get("/api/facets").close()
+    assert counted(client)["report_chat_database_up"] == 1
+    with monkeypatch.context() as patched:
+        patched.setattr(services.storage.documents, "holdings", away)
+        found = counted(client)
+    assert found["report_chat_database_up"] == 0
+    assert found["report_chat_requests_total /api/facets 200 GET"] >= 1
+    assert "report_chat_passages" not in found
+
+
+def away(*_: object) -> None:
+    raise DatabaseError("It does not answer.", retry_after=5)
 
 
 def test_what_strangers_call_a_method_or_a_path_makes_no_series(client: FlaskClient) -> None:
