@@ -48,6 +48,8 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 MEGABYTE = 1024 * 1024
 """What settings that end in `_mb` count."""
 INDEX_OPTIONS = {"hnswOptions", "numPartitions", "storedSource"}
+GETTEXT = re.compile(r"[a-z]{2,3}[_:.@]\S*")
+"""What desktops have in the variable LANGUAGE, as `en_US:en`: in which languages programs speak, no setting of ours."""
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
 
 
@@ -349,7 +351,11 @@ class Settings(BaseModel):
     on_empty: Literal["abstain", "relax", "general"] = Field(
         "abstain", description="When nothing is found: abstain, relax (use the closest), general (no sources)."
     )
-    language: str = Field("english", description="Language of stemming and stop words in the keyword search.")
+    language: str = Field(
+        "english",
+        description="Language of stemming and stop words in the keyword search; a desktop's own en_US:en is passed "
+        "over.",
+    )
     context_tokens: int = Field(3000, ge=200, description="Tokens of passages in one prompt.")
     context_margin: int = Field(300, ge=0, description="Characters shown around a passage.")
 
@@ -518,8 +524,7 @@ class Settings(BaseModel):
             SettingsError: a value is wrong; all wrong ones are named.
         """
         if environ is None:
-            load_dotenv(find_dotenv(usecwd=True))
-            load_dotenv()  # beside the code, for who starts it from another folder
+            _read_files()
             environ = os.environ
         values: dict[str, Any] = {
             name: environ[name.upper()].strip() for name in cls.model_fields if environ.get(name.upper(), "").strip()
@@ -565,6 +570,17 @@ ACCESS_FIELDS = (
     "access", "allowed_hosts", "trusted_proxies", "secret_key", "requests_per_minute", "questions_per_caller",
     "daily_tokens_per_caller", "keep_conversations_days", "keep_audit_days",
 )  # fmt: skip
+
+
+def _read_files() -> None:
+    """`.env` into the environment, where that does not say otherwise. Raises SettingsError: one is no text."""
+    if GETTEXT.fullmatch(os.environ.get("LANGUAGE", "")):
+        del os.environ["LANGUAGE"]
+    try:
+        load_dotenv(find_dotenv(usecwd=True))
+        load_dotenv(find_dotenv())  # beside the code, for who starts it from another folder
+    except UnicodeDecodeError as error:
+        raise SettingsError(f".env is not UTF-8 (at byte {error.start}): save it as that.") from None  # it has secrets
 
 
 def in_url(host: str) -> str:

@@ -159,6 +159,26 @@ def test_what_can_be_used_is_taken(name: str, value: str) -> None:
     Settings.from_env({name: value})
 
 
+def test_what_a_desktop_says_to_gettext_is_no_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatbot.settings.find_dotenv", lambda **_: str(tmp_path / ".env"))
+    monkeypatch.setenv("LANGUAGE", "en_US:en")
+    assert Settings.from_env().language == "english"
+    monkeypatch.setenv("LANGUAGE", "en_US:en")
+    monkeypatch.setenv("PYTHON_DOTENV_DISABLED", "0")
+    (tmp_path / ".env").write_text("LANGUAGE=french", encoding="utf-8")
+    assert Settings.from_env().language == "french"
+
+
+def test_a_file_that_is_no_text_is_named_and_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatbot.settings.find_dotenv", lambda **_: str(tmp_path / ".env"))
+    monkeypatch.setenv("PYTHON_DOTENV_DISABLED", "0")
+    (tmp_path / ".env").write_text(f"OPENAI_API_KEY={SECRET}", encoding="utf-16")
+    with pytest.raises(SettingsError, match=r"\.env is not UTF-8") as raised:
+        Settings.from_env()
+    assert SECRET not in str(raised.value)
+    assert raised.value.__cause__ is None
+
+
 def test_an_address_of_ipv6_is_known_with_and_without_brackets() -> None:
     assert Settings.from_env({"HOST": "[::1]"}).host == Settings.from_env({"HOST": "::1"}).host == "::1"
 
