@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -566,10 +567,21 @@ class Settings(BaseModel):
             raise SettingsError(_describe(error)) from None
 
 
+FIELDS = frozenset(Settings.model_fields)
+NEARLY = 0.83
+"""How alike: MONGODB_URL and MONGODB_URI are .91, OPENAI_KEY and OPENAI_API_KEY .83, HOSTNAME and HOST .67."""
 ACCESS_FIELDS = (
     "access", "allowed_hosts", "trusted_proxies", "secret_key", "requests_per_minute", "questions_per_caller",
     "daily_tokens_per_caller", "keep_conversations_days", "keep_audit_days",
 )  # fmt: skip
+
+
+def misspelt(environ: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+    """Variables that are no setting but nearly one that is not set: the name, and the setting that may be meant."""
+    environ = os.environ if environ is None else environ
+    unset = [name.upper() for name in Settings.model_fields if not environ.get(name.upper())]
+    near = ((name, get_close_matches(name, unset, 1, NEARLY)) for name in environ if name.lower() not in FIELDS)
+    return [(name, found[0]) for name, found in near if found]
 
 
 def _read_files() -> None:

@@ -10,7 +10,7 @@ from dotenv import dotenv_values
 
 from chatbot.database import open_database
 from chatbot.errors import SettingsError
-from chatbot.settings import Settings
+from chatbot.settings import Settings, misspelt
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / ".env.example"
@@ -157,6 +157,12 @@ def test_a_filter_field_that_no_index_can_have_stops_the_start(name: str) -> Non
 )
 def test_what_can_be_used_is_taken(name: str, value: str) -> None:
     Settings.from_env({name: value})
+
+
+def test_a_name_that_is_nearly_a_setting_is_found() -> None:
+    """What is set right is not asked for again; what others read is passed over."""
+    said = {"MONGODB_URL": "x", "TOPK": "7", "HOSTNAME": "h", "LANG": "C", "PATH": "/bin", "POSTGRES_URL": "x"}
+    assert misspelt({**said, "POSTGRES_URI": "x"}) == [("MONGODB_URL", "MONGODB_URI"), ("TOPK", "TOP_K")]
 
 
 def test_what_a_desktop_says_to_gettext_is_no_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
