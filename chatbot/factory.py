@@ -120,12 +120,18 @@ def _run_batches(app: Flask) -> None:
     app.extensions["batch_worker"].loop.wake()
 
 
-def close_app(app: Flask) -> None:
-    """Stop what runs beside the requests, and close what was opened."""
+def stop_work(app: Flask) -> None:
+    """Have what runs beside the requests put back what it has in hand, for another process; does not wait for it."""
     services: Services = app.extensions["services"]
     services.ingesting.worker.close()
     app.extensions["callbacks"].close()
     app.extensions["batch_worker"].close()
+
+
+def close_app(app: Flask) -> None:
+    """Stop what runs beside the requests, and close what was opened."""
+    stop_work(app)
+    services: Services = app.extensions["services"]
     app.extensions["under_way"].close()
     app.extensions["startup"].close()
     if samples := app.extensions.get("samples"):

@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -48,6 +49,8 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 MEGABYTE = 1024 * 1024
 """What settings that end in `_mb` count."""
 INDEX_OPTIONS = {"hnswOptions", "numPartitions", "storedSource"}
+GETTEXT = re.compile(r"[a-z]{2,3}[_:.@]\S*")
+"""What desktops have in the variable LANGUAGE, as `en_US:en`: in which languages programs speak, no setting of ours."""
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
 
 
@@ -349,7 +352,11 @@ class Settings(BaseModel):
     on_empty: Literal["abstain", "relax", "general"] = Field(
         "abstain", description="When nothing is found: abstain, relax (use the closest), general (no sources)."
     )
-    language: str = Field("english", description="Language of stemming and stop words in the keyword search.")
+    language: str = Field(
+        "english",
+        description="Language of stemming and stop words in the keyword search; a desktop's own en_US:en is passed "
+        "over.",
+    )
     context_tokens: int = Field(3000, ge=200, description="Tokens of passages in one prompt.")
     context_margin: int = Field(300, ge=0, description="Characters shown around a passage.")
 
@@ -518,8 +525,7 @@ class Settings(BaseModel):
             SettingsError: a value is wrong; all wrong ones are named.
         """
         if environ is None:
-            load_dotenv(find_dotenv(usecwd=True))
-            load_dotenv()  # beside the code, for who starts it from another folder
+            _read_files()
             environ = os.environ
         values: dict[str, Any] = {
             name: environ[name.upper()].strip() for name in cls.model_fields if environ.get(name.upper(), "").strip()
@@ -561,10 +567,32 @@ class Settings(BaseModel):
             raise SettingsError(_describe(error)) from None
 
 
+FIELDS = frozenset(Settings.model_fields)
+NEARLY = 0.83
+"""How alike: MONGODB_URL and MONGODB_URI are .91, OPENAI_KEY and OPENAI_API_KEY .83, HOSTNAME and HOST .67."""
 ACCESS_FIELDS = (
     "access", "allowed_hosts", "trusted_proxies", "secret_key", "requests_per_minute", "questions_per_caller",
     "daily_tokens_per_caller", "keep_conversations_days", "keep_audit_days",
 )  # fmt: skip
+
+
+def misspelt(environ: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+    """Variables that are no setting but nearly one that is not set: the name, and the setting that may be meant."""
+    environ = os.environ if environ is None else environ
+    unset = [name.upper() for name in Settings.model_fields if not environ.get(name.upper())]
+    near = ((name, get_close_matches(name, unset, 1, NEARLY)) for name in environ if name.lower() not in FIELDS)
+    return [(name, found[0]) for name, found in near if found]
+
+
+def _read_files() -> None:
+    """`.env` into the environment, where that does not say otherwise. Raises SettingsError: one is no text."""
+    if GETTEXT.fullmatch(os.environ.get("LANGUAGE", "")):
+        del os.environ["LANGUAGE"]
+    try:
+        load_dotenv(find_dotenv(usecwd=True))
+        load_dotenv(find_dotenv())  # beside the code, for who starts it from another folder
+    except UnicodeDecodeError as error:
+        raise SettingsError(f".env is not UTF-8 (at byte {error.start}): save it as that.") from None  # it has secrets
 
 
 def in_url(host: str) -> str:

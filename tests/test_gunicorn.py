@@ -7,13 +7,18 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
-from tests.cli.processes import address
+from chatbot.services import Services
+from chatbot.settings import Settings
+from tests.cli.processes import address, call
 from tests.fakes.nx_server import wait_until
+from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="gunicorn does not run on Windows")
@@ -40,29 +45,54 @@ def test_a_reload_reads_the_settings_anew(tmp_path: Path) -> None:
     """What an administrator does after changing `.env`, WEB_CONCURRENCY in it too."""
     said = "EMBEDDING_PROVIDER=hashing\nCHAT_MODEL=echo\nSAMPLE_DATA=off\nWEB_CONCURRENCY=2\nALLOWED_HOSTS="
     (tmp_path / ".env").write_text(f"{said}before.example")
+    with served(tmp_path) as (process, port):
+        wait_until(lambda: status(port, "before.example") == 200, "it does not answer", 60)
+        assert status(port, "after.example") == 403
+        (tmp_path / ".env").write_text(f"{said}after.example")
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: status(port, "before.example") == 403, "it goes by the old settings", 60)
+        assert status(port, "after.example") == 200
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        if children.exists():
+            wait_until(lambda: len(children.read_text().split()) == 2, "there are not two workers", 60)
+        assert len(list(tmp_path.glob("report-chat-metrics-*"))) == 1
+    assert not list(tmp_path.glob("report-chat-metrics-*"))
+
+
+def test_a_stop_puts_back_what_is_being_read(tmp_path: Path) -> None:
+    """Left as it is it would count as a crash, of which three fail the file, and wait for its lease to end."""
+    with FakeOpenAI() as server:
+        server.always(EMBEDDINGS, Reply(status=500))
+        said = {**server.as_environment, "EMBEDDING_PROVIDER": "openai", "EMBEDDING_MODEL": "text-embedding-3-small"}
+        said |= {"SAMPLE_DATA": "off", "WEB_CONCURRENCY": "1", "MODEL_RETRIES": "0", "DATA_DIR": str(tmp_path)}
+        with served(tmp_path, **said) as (_, port):
+            url = f"http://127.0.0.1:{port}"
+            form = (
+                '--x\r\nContent-Disposition: form-data; name="files"; filename="a.md"\r\n\r\n# A\n\nTea.\r\n--x--\r\n'
+            )
+            call(url, "POST", "/api/documents", form, "multipart/form-data; boundary=x")
+            server.wait_for(EMBEDDINGS)
+    with Services(Settings(data_dir=tmp_path, embedding_provider="hashing")) as services:
+        [[file]] = [job.files for job in services.storage.ingestions.latest(1)]
+        assert (file.state, file.detail, file.tries) == ("waiting", "The server was stopped.", 0)
+
+
+@contextmanager
+def served(folder: Path, **said: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """gunicorn, started in this folder, and its port; stopped at the end as an init system does."""
     unwanted = ("WEB_CONCURRENCY", "PYTHON_DOTENV_DISABLED")
     environment = {name: value for name, value in os.environ.items() if name not in unwanted}
-    environment |= {"TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environment |= {"TMPDIR": str(folder), "PYTHONPATH": str(ROOT), **said}
     command = [sys.executable, "-m", "gunicorn", "-c", str(ROOT / "gunicorn.conf.py"), "--bind", "127.0.0.1:0"]
     with subprocess.Popen(
-        [*command, "chatbot.factory:create_app()"], cwd=tmp_path, env=environment, text=True, stderr=subprocess.PIPE
+        [*command, "chatbot.factory:create_app()"], cwd=folder, env=environment, text=True, stderr=subprocess.PIPE
     ) as process:
         try:
             port = int(address(process.stderr).rpartition(":")[2])
             threading.Thread(target=process.stderr.read, daemon=True).start()  # type: ignore[union-attr]
-            wait_until(lambda: status(port, "before.example") == 200, "it does not answer", 60)
-            assert status(port, "after.example") == 403
-            (tmp_path / ".env").write_text(f"{said}after.example")
-            process.send_signal(signal.SIGHUP)
-            wait_until(lambda: status(port, "before.example") == 403, "it goes by the old settings", 60)
-            assert status(port, "after.example") == 200
-            children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-            if children.exists():
-                wait_until(lambda: len(children.read_text().split()) == 2, "there are not two workers", 60)
-            assert len(list(tmp_path.glob("report-chat-metrics-*"))) == 1
+            yield process, port
         finally:
             process.terminate()
-    assert not list(tmp_path.glob("report-chat-metrics-*"))
 
 
 def status(port: int, host: str) -> int:

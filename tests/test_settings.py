@@ -10,7 +10,7 @@ from dotenv import dotenv_values
 
 from chatbot.database import open_database
 from chatbot.errors import SettingsError
-from chatbot.settings import Settings
+from chatbot.settings import Settings, misspelt
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / ".env.example"
@@ -157,6 +157,32 @@ def test_a_filter_field_that_no_index_can_have_stops_the_start(name: str) -> Non
 )
 def test_what_can_be_used_is_taken(name: str, value: str) -> None:
     Settings.from_env({name: value})
+
+
+def test_a_name_that_is_nearly_a_setting_is_found() -> None:
+    """What is set right is not asked for again; what others read is passed over."""
+    said = {"MONGODB_URL": "x", "TOPK": "7", "HOSTNAME": "h", "LANG": "C", "PATH": "/bin", "POSTGRES_URL": "x"}
+    assert misspelt({**said, "POSTGRES_URI": "x"}) == [("MONGODB_URL", "MONGODB_URI"), ("TOPK", "TOP_K")]
+
+
+def test_what_a_desktop_says_to_gettext_is_no_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatbot.settings.find_dotenv", lambda **_: str(tmp_path / ".env"))
+    monkeypatch.setenv("LANGUAGE", "en_US:en")
+    assert Settings.from_env().language == "english"
+    monkeypatch.setenv("LANGUAGE", "en_US:en")
+    monkeypatch.setenv("PYTHON_DOTENV_DISABLED", "0")
+    (tmp_path / ".env").write_text("LANGUAGE=french", encoding="utf-8")
+    assert Settings.from_env().language == "french"
+
+
+def test_a_file_that_is_no_text_is_named_and_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatbot.settings.find_dotenv", lambda **_: str(tmp_path / ".env"))
+    monkeypatch.setenv("PYTHON_DOTENV_DISABLED", "0")
+    (tmp_path / ".env").write_text(f"OPENAI_API_KEY={SECRET}", encoding="utf-16")
+    with pytest.raises(SettingsError, match=r"\.env is not UTF-8") as raised:
+        Settings.from_env()
+    assert SECRET not in str(raised.value)
+    assert raised.value.__cause__ is None
 
 
 def test_an_address_of_ipv6_is_known_with_and_without_brackets() -> None:

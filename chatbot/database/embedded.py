@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import sqlite3
 import threading
@@ -168,9 +169,13 @@ class EmbeddedBackend:
         return encode_payload(vector)
 
     def ping(self) -> str:
-        """Reads from the file. Where it lies nobody is told."""
+        """Reads from the file, and asks whether it may be written: no answer is possible on a disk that the system has
+        made read-only. Where it lies nobody is told.
+        """
         with self.translate_errors():
             self.raw("meta").find_one({"_id": "ping"})
+            if not all(os.access(path, os.W_OK) for path in (self._path, self._path.parent)):
+                raise sqlite3.OperationalError("it cannot be written")
         return f"embedded database {self._path.name}"
 
     def free_bytes(self, *, tidy: bool = False) -> int:

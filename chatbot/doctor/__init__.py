@@ -15,6 +15,7 @@ from .checks import (
     check_embedder,
     check_engine,
     check_indexes,
+    check_settings,
 )
 from .recall import check_recall
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CHECKS", "Finding", "diagnose"]
 
 CHECKS: tuple[tuple[str, Callable[[Services], Iterator[Finding]]], ...] = (
+    ("settings", check_settings),
     ("database", check_database),
     ("embedder", check_embedder),
     ("chat_model", check_chat_model),

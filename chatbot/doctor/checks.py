@@ -15,7 +15,7 @@ from ..protocols import Quoter, RerankingStore
 from ..repositories.report_index import SEVERAL
 from ..request import RequestContext
 from ..schema import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
-from ..settings import is_loopback
+from ..settings import is_loopback, misspelt
 from ..stores.atlas.definitions import LEFT_OVER, SearchTarget
 from ..stores.atlas.indexes import IndexStatus, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search
@@ -81,6 +81,18 @@ def check_database(services: Services) -> Iterator[Finding]:
     database = services.storage.database
     where = f" in {services.settings.data_dir.resolve()}" if database.embedded else ""
     yield Finding("ok", "database", "answers", f"{database.ping()}{where}")
+
+
+def check_settings(services: Services) -> Iterator[Finding]:
+    """What is set under a name that nothing reads."""
+    for name, meant in misspelt():
+        yield Finding(
+            "warning",
+            "settings",
+            "unknown_setting",
+            f"{name} is no setting, and {meant} is not set.",
+            f"If that is what is meant, call it {meant}.",
+        )
 
 
 def check_access(services: Services) -> Iterator[Finding]:

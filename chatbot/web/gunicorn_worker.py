@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from typing import Any
 
 from gunicorn.workers.base import Worker
 
+from ..factory import close_app, stop_work
 from ..settings import Settings
 from .observing import configure_logging
 from .server import Server
@@ -27,15 +29,22 @@ class LoopWorker(Worker):  # type: ignore[misc]
         """Serve until gunicorn says otherwise, or has gone."""
         settings = Settings.from_env()
         configure_logging(settings.log_level)
-        _Beating(self, self.wsgi, settings, stop_seconds=self.cfg.graceful_timeout).run(
-            [listener.sock for listener in self.sockets]
-        )
+        server = _Beating(self, self.wsgi, settings, stop_seconds=self.cfg.graceful_timeout)
+        try:
+            server.run([listener.sock for listener in self.sockets])
+        finally:
+            close_app(self.wsgi)
 
 
 class _Beating(Server):
     def __init__(self, worker: Worker, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._worker = worker
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Work and requests come to their end at the same time: gunicorn waits no longer for both than for one."""
+        stop_work(self._worker.wsgi)
+        await super().shutdown(sockets)
 
     async def on_tick(self, counter: int) -> bool:
         if counter % 10 == 0:

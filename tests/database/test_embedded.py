@@ -205,6 +205,17 @@ def test_a_read_only_folder_is_a_clear_error(settings: Settings) -> None:
     database.close()
 
 
+def test_a_file_that_became_read_only_does_not_answer_well(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = open_database(settings)
+    assert database.ping()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", lambda path, mode: Path(path).suffix != ".sqlite" or mode != os.W_OK)
+        with pytest.raises(DatabaseError, match=r"it cannot be written.*Check the disk and the file's rights"):
+            database.ping()
+    assert database.ping()
+    database.close()
+
+
 OPERATIONS: dict[str, Callable[[Database], object]] = {
     "find": lambda db: list(db["rows"].find({})),
     "insert": lambda db: db["rows"].insert_one({"_id": "a"}),

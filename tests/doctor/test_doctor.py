@@ -71,6 +71,15 @@ def problems(findings: list[Finding]) -> set[str]:
     return {finding.name for finding in findings if finding.severity != "ok"}
 
 
+def test_a_misspelt_setting_is_named_without_its_value(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    deployment.index()
+    monkeypatch.setenv("MONGODB_URL", f"mongodb://user:{KEY}@host")
+    [found] = [finding for finding in deployment.findings() if finding.severity != "ok"]
+    assert (found.name, found.severity) == ("unknown_setting", "warning")
+    assert "MONGODB_URI" in found.remedy
+    assert KEY not in str(found)
+
+
 def test_a_sound_deployment_has_no_findings(deployment: Deployment) -> None:
     deployment.index()
 
