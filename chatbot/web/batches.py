@@ -7,7 +7,7 @@ import json
 from flask import Blueprint, Response, current_app, jsonify, url_for
 
 from ..database.core import Json
-from ..errors import ChatbotError, InvalidRequestError, NotFoundError, TooManyRequestsError
+from ..errors import InvalidRequestError, NotFoundError, TooManyRequestsError
 from ..repositories.request_cache import request_cache
 from ..schema.batches import Batch, BatchQuestion
 from ..serialization import answer_row, batch_json
@@ -114,8 +114,3 @@ def _line(one: BatchQuestion) -> Json:
 
 def _batch(batch_id: str) -> Batch:
     return services().storage.batches.get(batch_id, caller().owner)
-
-
-def error_json(error: ChatbotError) -> Json:
-    """The error of a question that could not be answered, as it is kept."""
-    return {"code": error.code, "message": error.message}
