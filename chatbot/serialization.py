@@ -24,9 +24,8 @@ from .schema import (
     Trace,
     Values,
 )
-from .schema.batches import ENDED, Batch
 from .schema.figures import ReportedFigure
-from .schema.ingestions import Ingestion
+from .schema.jobs import ENDED, Batch, Ingestion
 
 if TYPE_CHECKING:
     from .conversation.service import Saved

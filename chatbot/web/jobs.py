@@ -21,7 +21,7 @@ from ..ingestion.overrides import Overrides
 from ..ingestion.sources import document_id
 from ..repositories.documents import DocumentRepository
 from ..schema import DocumentRecord
-from ..schema.ingestions import Ingestion, IngestionFile
+from ..schema.jobs import Ingestion, IngestionFile
 from ..serialization import ingestion_json
 from ..validation import parse
 from .access import caller, whose

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from ...schema.access import KeyRole
 from ...schema.costs import StageSums
 from ...schema.documents import Chunking, Status
-from ...schema.ingestions import FileState
+from ...schema.jobs import FileState
 from ...schema.scope import Value
 from .answers import Conditions, ConversationUsage, Figure, Hit, Source
 
