@@ -13,7 +13,7 @@ from .services import Services
 from .settings import Settings
 from .shipped import STATIC, TEMPLATES
 from .stores.atlas.indexes import Polling, ensure_indexes
-from .web.access import check_rules
+from .web.access import check_rules, sessions
 from .web.asking import asking
 from .web.assets import assets, compress_texts
 from .web.batches import BatchWorker, batches
@@ -32,7 +32,6 @@ from .web.pages import languages, pages
 from .web.proxies import BehindProxies
 from .web.questions import questions
 from .web.resuming import UnderWay
-from .web.sessions import sessions
 from .web.startup import Startup
 from .web.tracing import tracing_of
 
