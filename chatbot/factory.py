@@ -13,7 +13,7 @@ from .services import Services
 from .settings import Settings
 from .shipped import STATIC, TEMPLATES
 from .stores.atlas.indexes import Polling, ensure_indexes
-from .web.access import check_rules
+from .web.access import check_rules, sessions
 from .web.asking import asking
 from .web.assets import assets, compress_texts
 from .web.batch_worker import BatchWorker
@@ -23,18 +23,16 @@ from .web.conversations import conversations
 from .web.documents import documents
 from .web.feedback import feedback
 from .web.jobs import jobs
-from .web.languages import languages
 from .web.mcp import mcp
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
 from .web.openai_protocol import openai_protocol
 from .web.openapi.document import check_described, described
 from .web.originals import originals
-from .web.pages import pages
+from .web.pages import languages, pages
 from .web.proxies import BehindProxies
 from .web.questions import questions
 from .web.resuming import UnderWay
-from .web.sessions import sessions
 from .web.startup import Startup
 from .web.tracing import tracing_of
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:  # every adapter imports this page, which names these in annot
         Vector,
     )
 
+Unit = Literal["characters", "tokens"]
+"""Of a chunk size: tokens are those of the embedder."""
+
 
 class Embedder(Protocol):
     """Text to unit vectors. A vector is a function of its text and of ``model_id``, nothing else."""
@@ -296,23 +299,24 @@ class Loader(Protocol):
         """
 
 
-class Limits(Protocol):
-    """The longest passage: what was asked for, and what the embedder leaves of it."""
+@dataclass(frozen=True, slots=True)
+class ChunkLimits:
+    """The longest passage, in ``unit``. ``used`` is below ``asked`` where the embedder reads less.
 
-    @property
-    def asked(self) -> int:
-        """The size that a request or a setting wishes for."""
+    For characters what the embedder reads is an estimate (four a token). Denser text is cut shorter still: tokens are
+    counted before a passage is made.
+    """
 
-    @property
-    def used(self) -> int:
-        """The size that is cut to: the one wished for, but at most what the embedder reads."""
+    asked: int
+    used: int
+    unit: Unit
 
 
 class Chunker(Protocol):
     """A document to passages. ``count_tokens``/``max_tokens`` are the embedder's, so that nothing is lost."""
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ChunkLimits:
         """The sizes of its chunks, in its own unit."""
 
     @property

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from .errors import ChatbotError
 from .ingestion.originals import shown_source
 from .schema import (
     Aggregation,
@@ -23,9 +24,8 @@ from .schema import (
     Trace,
     Values,
 )
-from .schema.batches import ENDED, Batch
 from .schema.figures import ReportedFigure
-from .schema.ingestions import Ingestion
+from .schema.jobs import ENDED, Batch, Ingestion
 
 if TYPE_CHECKING:
     from .conversation.service import Saved
@@ -265,6 +265,11 @@ def batch_json(batch: Batch) -> Json:
         "progress": round(batch.ended / batch.total, 4) if batch.total else 1.0,
         "questions": counts,
     }
+
+
+def error_json(error: ChatbotError) -> Json:
+    """The error of a question that could not be answered."""
+    return {"code": error.code, "message": error.message}
 
 
 def answer_row(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -19,12 +19,12 @@ from ..grounding.answer import OnEmpty, assemble, general_prompt
 from ..model_output.stream import Reply, completion
 from ..protocols import Agent, Catalog
 from ..questions.english import pattern
-from ..questions.mentions import COUNTRY, YEAR, Mentions, find_mentions, values_of
+from ..questions.mentions import COUNTRY, Mentions, find_mentions, values_of
 from ..questions.overview import asks_nothing
 from ..questions.sentences import is_small_talk
 from ..questions.wording import list_in_words, name_in_words
 from ..request import RequestContext
-from ..retrieval.scope import describe, summarise, values_inside
+from ..retrieval.scope import summarise
 from ..retrieval.subjects import Missing, everything_asked, missing_subject, suggest_scope
 from ..schema import (
     AnswerEvent,
@@ -37,11 +37,11 @@ from ..schema import (
     StepTiming,
     Subjects,
     TokenEvent,
-    Value,
 )
 from ..text import escape_markdown
 from ..words import Say, counted, in_english, speaking
 from .budget import Spending
+from .library import library_answer, topic_of
 
 NOTHING_ASKED = "Ask what the reports say: about a country, a topic or a year."
 _PAGE = re.compile(r"\b(?:page|p\.) ?(\d{1,4})\b", re.IGNORECASE)
@@ -68,41 +68,11 @@ _LISTING = re.compile(
     r"|^\W*(?:countries|nations|states)\s+(?:that|which|with|without|where|in)\b",
     re.IGNORECASE,
 )
-MOST_LISTED = 20
 Wanted = Literal["", "list", "ranking", "average", "total"]
 """What a question asks for of all countries."""
 NOT_OF_ALL = (
     "No {wanted} of all countries: the passages found come from {found} of {reports}. To compare countries, name them."
 )
-Topic = Literal["reports", "countries", "years"]
-
-_REPORTS = r"(?:(?:country|yearly|annual)\s+)?(?:reports?|documents?|files|editions?)"
-_PLACE = r"(?:the|your|this) (?:data|database|collection|knowledge base|index)"
-_THERE = (
-    r"(?:do you (?:have|know|hold|cover)|have you got|are there|exist"
-    r"|are (?:available|covered|included|indexed|loaded|searched)"
-    r"|(?:can|may|could) (?:i|you|we) (?:ask(?: you)? about|search|use)|do (?:the|your|these) reports cover"
-    rf"|are in (?:{_PLACE}|the reports))"
-)
-_LIST = r"(?:list|show(?: me)?|give me)\s+(?:(?:a list of|all|the|your|of)\s+)*"
-_MINE = r"(?:\s+(?:that )?you have)?"
-_WORDINGS: tuple[tuple[Topic, str], ...] = (
-    ("reports", rf"(?:which|what|how many)\s+{_REPORTS}\s+{_THERE}"),
-    ("reports", rf"(?:do you have|have you got|are there)\s+(?:any\s+|an?\s+)?{_REPORTS}"),
-    ("reports", rf"{_LIST}{_REPORTS}{_MINE}"),
-    ("reports", r"what (?:data |information )?do you (?:have|cover)|what can i ask(?: you)?(?: about)?"),
-    ("reports", rf"what(?:'s| is) in {_PLACE}"),
-    ("countries", rf"(?:which|what|how many)\s+countries\s+(?!are there$|exist){_THERE}"),
-    ("countries", rf"{_LIST}countries{_MINE}"),
-    ("years", rf"(?:which|what|how many)\s+years\s+{_THERE}"),
-    ("years", rf"{_LIST}years{_MINE}"),
-)
-_ASKED = [
-    (topic, re.compile(rf"^(?:please\s+)?(?:{wording})(?:\s+(?:available|here|in {_PLACE}))?$", re.IGNORECASE))
-    for topic, wording in _WORDINGS
-]
-_LINK = re.compile(r"\b(?:on|about|for|from|of|in|and|or|the|year|years)\b|[,?.!&]", re.IGNORECASE)
-_AT_THE_END = re.compile(r"(?:\s*(?:\b(?:on|about|for|from|of|in|and|or|the|year|years)\b|[,&]))+$", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -182,7 +152,7 @@ class Understanding:
             return Understood(question, self._said(question, say(NOTHING_ASKED)))
         mentions = find_mentions(question.search_text, self._catalog, question.scope)
         asked = everything_asked(question.search_text, question.scope, self._catalog)
-        if topic := collection_topic(question.search_text, mentions):
+        if topic := topic_of(question.search_text, mentions):
             mentions, asked = mentions.of_reports(), asked.of_reports()
         subjects = self._subjects(asked, mentions)
         missing = missing_subject(mentions, question.scope, self._catalog, say)
@@ -192,7 +162,7 @@ class Understanding:
             return Understood(question, nothing, subjects=subjects)
         if topic:
             scope = (suggest_scope(asked, question.scope, self._catalog) or question.scope).strict()
-            text = collection_answer(topic, scope, self._catalog, say)
+            text = library_answer(topic, scope, self._catalog, say)
             text = f"{missing.text}\n\n{text}" if missing else text
             return Understood(question, self._said(question, text, scope, answered=True), subjects=subjects)
         if not mentions.every_year and asks_nothing(question.search_text, mentions.countries):
@@ -291,53 +261,3 @@ def page_in(text: str, catalog: Catalog) -> int | None:
     page = pages.pop()
     longest = max((record.pages or 0 for record in catalog.all()), default=0)
     return page if 1 <= page <= longest else None
-
-
-def collection_topic(question: str, mentions: Mentions) -> Topic | None:
-    """What a question asks of the collection itself, such as which reports there are. Strict: nothing else may stand
-    in it but the names of a scope.
-    """
-    asked = question.strip().rstrip("?.! ").replace("’", "'")
-    spans = [(country.start, country.end) for country in mentions.countries]
-    named = sorted([*spans, *((years.start, years.end) for years in mentions.every_year)])
-    if named:
-        head, tail = asked[: named[0][0]], asked[named[0][0] :]
-        for start, end in reversed(named):
-            shift = named[0][0]
-            tail = tail[: start - shift] + tail[end - shift :]
-        if _LINK.sub("", tail).strip():
-            return None
-        asked = _AT_THE_END.sub("", head.rstrip())
-    return next((topic for topic, pattern in _ASKED if pattern.match(asked)), None)
-
-
-def collection_answer(topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_english) -> str:
-    """Markdown: counts, and the first of what was asked for."""
-    records = [record for record in catalog.all(scope) if record.status == "ready"]
-    reports = counted(say, len(records), "report")
-    if scope:
-        shown = escape_markdown(describe(scope, say))
-        reports = say("{reports} for {scope}", reports=reports, scope=shown)
-    if topic == "reports":
-        years = values_inside(records, scope, YEAR)
-        text = say("There is {reports}" if len(records) == 1 else "There are {reports}", reports=reports)
-        if years and len(records) > 1:
-            text = say("{reports}, of {years}", reports=text, years=_range(years, say))
-        return _list(text, [r.title for r in records], say)
-    values = values_inside(records, scope, COUNTRY if topic == "countries" else YEAR)
-    covered = counted(say, len(values), "country" if topic == "countries" else "year")
-    return _list(say("The {reports} cover {values}", reports=reports, values=covered), list(map(str, values)), say)
-
-
-def _range(years: Sequence[Value], say: Say) -> str:
-    if len(years) <= MOST_LISTED:
-        return ", ".join(map(str, years))
-    return say("{first} to {last}", first=years[0], last=years[-1])
-
-
-def _list(heading: str, items: Sequence[str], say: Say) -> str:
-    if not items:
-        return f"{heading}."
-    lines = [f"- {escape_markdown(item)}" for item in items[:MOST_LISTED]]
-    more = ["\n" + say("… and {number} more.", number=len(items) - MOST_LISTED)] if len(items) > MOST_LISTED else []
-    return "\n".join([f"{heading}:", "", *lines, *more])

@@ -10,14 +10,12 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from ..errors import InvalidRequestError
-from ..protocols import Embedder
+from ..protocols import ChunkLimits, Embedder, Unit
 from ..schema import SECTION_SEPARATOR, Chunk, Document, Section, document_text
 from .splitting import Border, Span, Splitter
-
-Unit = Literal["characters", "tokens"]
 
 CHARACTERS_PER_TOKEN = 4
 """An estimate for English, as in `text.estimate_tokens`; the sample reports have 3.8 (MiniLM)."""
@@ -69,19 +67,6 @@ def page_stretches(document: Document) -> Iterator[Stretch]:
                 headings.add(before + len(heading))
         yield Stretch(text[start : start + ends[-1]], start, sections, ends, frozenset(headings))
         start += ends[-1]
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkLimits:
-    """The longest passage, in ``unit``. ``used`` is below ``asked`` where the embedder reads less.
-
-    For characters what the embedder reads is an estimate (four a token). Denser text is cut shorter still: tokens are
-    counted before a passage is made.
-    """
-
-    asked: int
-    used: int
-    unit: Unit
 
 
 def chunk_limits(embedder: Embedder, *, size: int, unit: Unit) -> ChunkLimits:

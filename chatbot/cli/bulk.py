@@ -19,7 +19,7 @@ from ..loaders.csv import choose_delimiter
 from ..loaders.text import read_text
 from ..schema import Scope
 from ..schema.access import ANYBODY
-from ..serialization import answer_json, answer_row, csv_text
+from ..serialization import answer_json, answer_row, csv_text, error_json
 from ..services import Services
 from ..validation import parse
 from ..web.payloads import ChatRequest
@@ -84,7 +84,7 @@ def _answered(services: Services, fields: dict[str, Any], row: Row, number: int)
     except BudgetExhaustedError:
         raise  # for all that are left
     except ChatbotError as problem:
-        error = {"code": problem.code, "message": problem.message}
+        error = error_json(problem)
     told = answer_row(number, asked, answer, error, ())
     return {**row, **{name: told.get(name) for name in ANSWER}, "answer": answer}
 

@@ -2,7 +2,7 @@
 
 A deterministic check of each clause against the passages of its own [n]: figures with their units and years, dates,
 quotations, the countries it names and whom it quotes; and where a clause repeats a sentence of them, every difference
-that turns what is said (`side_by_side`). What is rounded, converted or reckoned from cited figures is borne. In doubt
+that turns what is said (`contradictions`). What is rounded, converted or reckoned from cited figures is borne. In doubt
 nothing is marked.
 """
 
@@ -19,11 +19,11 @@ from ..schema import Citation, Context, Mark, MarkKind, Passage, Question, Range
 from .amounts import MOST_TERMS, Amount, amounts, is_reckoned
 from .claim_words import pattern, stem, stems
 from .clauses import Clause, clauses, section_of
+from .contradictions import Finding, contradicted
 from .dates import Date, date_stands, dates
 from .evidence import WORD, Evidence, Sentence, evidence_of
 from .figures import comma_decimals, figures, unify_signs
 from .marks import marks_in
-from .side_by_side import Finding, contradicted
 from .wording import QUOTATION, cited_numbers, is_quoted, normalise, quotations, unify_brackets
 
 _NAME = re.compile(r"[^\W\d_]-$")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..schema import Mark
 from .clauses import Clause
-from .side_by_side import Finding
+from .contradictions import Finding
 from .wording import NUMBERS, cited_numbers
 
 MOST, TRIES = 200, 50

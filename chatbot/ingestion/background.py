@@ -20,7 +20,7 @@ from ..protocols import Loader
 from ..repositories.corpus import CorpusFacts
 from ..repositories.ingestions import IngestionRepository
 from ..schema import Document
-from ..schema.ingestions import IngestionFile
+from ..schema.jobs import IngestionFile
 from .pipeline import Ingestor, Registration
 from .service import IngestionService
 from .sources import SAMPLES, Source, document_id, folder_sources, make_document

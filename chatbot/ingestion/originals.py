@@ -14,7 +14,7 @@ from ..repositories.documents import DocumentRepository
 from ..repositories.files import PIECE_BYTES, FileRepository
 from ..repositories.ingestions import IngestionRepository
 from ..schema import DocumentRecord
-from ..schema.ingestions import IngestionFile
+from ..schema.jobs import IngestionFile
 from ..settings import Settings
 from ..shipped import SAMPLE_DATA
 from .sources import SAMPLES

@@ -12,7 +12,7 @@ from typing import Any
 from ..database.core import Database, Json
 from ..errors import NotFoundError
 from ..schema.access import Caller
-from ..schema.batches import ENDED, Batch, BatchQuestion
+from ..schema.jobs import ENDED, Batch, BatchQuestion
 from .callbacks import CallbackQueue, callback_fields
 from .conversations import now, own_or_nobodys
 from .ingestions import CANDIDATES, LEASE_SECONDS

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..database.core import Database, Json
 from ..errors import NotFoundError
-from ..schema.ingestions import FINISHED, Ingestion, IngestionFile
+from ..schema.jobs import FINISHED, Ingestion, IngestionFile
 from .callbacks import AGAIN, CallbackQueue, callback_fields
 from .conversations import own_or_nobodys
 

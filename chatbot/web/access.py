@@ -1,4 +1,4 @@
-"""Who sends a request, and whether it may: one table of what each route asks for, read before every request.
+"""Who sends a request, and whether they may: one table of what each route needs, read before every request; signing in.
 
 A caller is told by `Authorization: Bearer KEY`, by the cookie of a sign-in with a key, or by the signed cookie that a
 page sets for whoever has neither. What strangers may do says ACCESS.
@@ -12,15 +12,20 @@ import ipaddress
 import logging
 import secrets
 from collections.abc import Mapping
+from typing import Any
 
-from flask import Flask, Response, g, request
+from flask import Blueprint, Flask, Response, g, jsonify, request
 
 from ..errors import DatabaseError, ForbiddenError, SettingsError, UnauthorizedError
 from ..repositories.keys import PREFIX
 from ..schema.access import NEEDS, ApiKey, Caller, Need
+from ..validation import parse
+from .bodies import SignIn
+from .request import json_object
 from .services import services
 
 log = logging.getLogger(__name__)
+sessions = Blueprint("sessions", __name__)
 STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
 """What ACCESS lets those without a key do."""
 RULES: Mapping[str, Need] = {
@@ -191,3 +196,42 @@ def set_cookie(response: Response, name: str, value: str, seconds: int = COOKIE_
     response.set_cookie(
         name, value, max_age=seconds, path=path, httponly=True, samesite="Lax", secure=request.is_secure
     )
+
+
+@sessions.get("/api/session")
+def show() -> Response:
+    """Who sends the request, and what they may do. A key that was revoked is forgotten."""
+    try:
+        return jsonify(_session(caller()))
+    except UnauthorizedError:
+        return _without_key(_session(stranger()))
+
+
+@sessions.post("/api/session")
+def sign_in() -> Response:
+    """Sign in with a key, which goes into a cookie. Raises UnauthorizedError: there is no such key."""
+    secret = parse(SignIn, json_object()).key
+    found = services().storage.keys.find(secret)
+    if found is None:
+        raise UnauthorizedError(UNKNOWN_KEY)
+    response = jsonify(_session(caller_with(found)))
+    set_cookie(response, KEY_COOKIE, secret)
+    return response
+
+
+@sessions.delete("/api/session")
+def sign_out() -> Response:
+    """Forget the key in this browser; it stays good."""
+    return _without_key(_session(stranger()))
+
+
+def _without_key(session: dict[str, Any]) -> Response:
+    response = jsonify(session)
+    set_cookie(response, KEY_COOKIE, "", seconds=0)
+    return response
+
+
+def _session(who: Caller) -> dict[str, Any]:
+    key = {"id": who.key.id, "name": who.key.name, "role": who.key.role} if who.key else None
+    may = [need for need in NEEDS[1:] if who.may(need)]
+    return {"access": services().settings.rule, "may": may, "owner": who.owner, "key": key}

@@ -12,10 +12,10 @@ from ..conversation.service import Saved
 from ..errors import BudgetExhaustedError, ChatbotError
 from ..ingestion.watch import Retries, Watch, WorkLoop, heartbeat
 from ..schema.access import Caller
-from ..schema.batches import BatchQuestion
+from ..schema.jobs import BatchQuestion
+from ..serialization import error_json
 from ..services import Services
 from ..validation import parse
-from .batches import error_json
 from .kept_answers import without_passages
 from .payloads import ChatRequest
 

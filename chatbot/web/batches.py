@@ -10,9 +10,9 @@ from tempfile import SpooledTemporaryFile
 from flask import Blueprint, Response, current_app, jsonify, url_for
 
 from ..database.core import Json
-from ..errors import ChatbotError, InvalidRequestError, NotFoundError, TooManyRequestsError
+from ..errors import InvalidRequestError, NotFoundError, TooManyRequestsError
 from ..repositories.request_cache import request_cache
-from ..schema.batches import Batch, BatchQuestion
+from ..schema.jobs import Batch, BatchQuestion
 from ..serialization import answer_row, batch_json
 from ..settings import MEGABYTE
 from ..validation import parse
@@ -133,8 +133,3 @@ def _line(one: BatchQuestion) -> Json:
 
 def _batch(batch_id: str) -> Batch:
     return services().storage.batches.get(batch_id, caller().owner)
-
-
-def error_json(error: ChatbotError) -> Json:
-    """The error of a question that could not be answered, as it is kept."""
-    return {"code": error.code, "message": error.message}

@@ -26,7 +26,7 @@ class Job(BaseModel):
 
 
 class Reading(Cutting, Job):
-    """How a report is cut; null: as the settings have it."""
+    """How to cut a report anew; null: as the settings have it."""
 
 
 class Edit(About):
@@ -43,7 +43,7 @@ class Pages(Overrides, Job):
 
 
 class UploadFields(Overrides, Job):
-    """The fields of a form that are there: one that is blank counts as not given."""
+    """The fields of an upload's form that are not blank."""
 
     on_conflict: Conflict | None = None
 
@@ -81,7 +81,7 @@ class ManyQuestions(AnswerOptions, Job):
 
 
 class Rename(BaseModel):
-    """A title, or taken back from being deleted, or both."""
+    """Another title, taking the conversation back from being deleted, or both."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"minProperties": 1})
 

@@ -23,7 +23,7 @@ from ..ingestion.watch import Watch, lease
 from ..repositories.documents import DocumentRepository
 from ..repositories.ingestions import IngestionRepository
 from ..schema import DocumentRecord
-from ..schema.ingestions import Ingestion, IngestionFile
+from ..schema.jobs import Ingestion, IngestionFile
 from ..serialization import ingestion_json
 from ..validation import parse
 from .access import caller, whose

@@ -48,7 +48,7 @@ OPEN = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": Tru
 
 
 class Part(BaseModel):
-    """Of a message: text; pictures and sounds are not read."""
+    """A part of a message: text; pictures and sounds are not read."""
 
     model_config = OPEN
 
@@ -57,7 +57,7 @@ class Part(BaseModel):
 
 
 class ChatMessage(BaseModel):
-    """Instructions of a system are left out: the product has its own."""
+    """A message. Those of a system are left out: the product has its own."""
 
     model_config = OPEN
 
@@ -81,7 +81,7 @@ class StreamOptions(BaseModel):
 
 
 class CompletionRequest(BaseModel):
-    """What of OpenAI's request is heeded. What steers a model's writing (temperature, ...) is not."""
+    """The fields of OpenAI's request that have an effect. What steers a model's writing (temperature, ...) has none."""
 
     model_config = OPEN
 

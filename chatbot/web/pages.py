@@ -1,19 +1,25 @@
-"""The HTML pages."""
+"""The HTML pages, in the language chosen with the switch, else the first of the browser's that there is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from flask import Blueprint, Response, make_response, render_template
+from flask import Blueprint, Response, make_response, render_template, request
 
 from ..loaders import suffixes
 from ..presets import PRESETS
 from ..schema.chat import QUERY_CHARACTERS
 from ..services.answering import NO_MODEL
+from ..words import ENGLISH, LANGUAGES, speaking
 from .access import with_owner
 from .services import services
 
 pages = Blueprint("pages", __name__)
+languages = Blueprint("languages", __name__)
+"""Has no route: gives templates their words, in the language of the request."""
+CHOSEN = "language"
+"""The cookie of the switch (static/js/common/choices.js)."""
 
 EXAMPLES = (
     {"question": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}},
@@ -109,3 +115,29 @@ def presets() -> list[dict[str, str | bool]]:
 def _offered(name: str, words: Mapping[str, tuple[str, str]], available: bool, reason: str) -> dict[str, str | bool]:
     label, description = words.get(name, (name.replace("_", " ").capitalize(), ""))
     return {"name": name, "label": label, "description": description, "reason": reason, "available": available}
+
+
+def language() -> str:
+    """The language of the current request, one of `LANGUAGES`."""
+    chosen = request.cookies.get(CHOSEN, "")
+    return chosen if chosen in LANGUAGES else request.accept_languages.best_match(LANGUAGES, default=ENGLISH)
+
+
+@languages.app_template_global("_")
+def text(english: str, **values: object) -> str:
+    """A template's words in that language, which the template escapes."""
+    return speaking(language())(english, **values)
+
+
+@languages.app_context_processor
+def chosen() -> dict[str, Any]:
+    """The languages that there are, and the one chosen, for templates."""
+    return {"language": language(), "languages": LANGUAGES}
+
+
+@languages.after_app_request
+def vary(response: Response) -> Response:
+    """A page is kept by browsers and proxies for this language only."""
+    if response.mimetype == "text/html":
+        response.vary.update(("Accept-Language", "Cookie"))
+    return response

@@ -97,7 +97,7 @@ class Attachment(BaseModel):
 
 
 class BudgetLimits(BaseModel):
-    """Less than the settings allow one question."""
+    """What this question may cost: no more than the settings allow."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -107,7 +107,7 @@ class BudgetLimits(BaseModel):
 
 
 class SearchOptions(BaseModel):
-    """Where and how is searched. An unknown key is an error: a misspelt filter must not widen the search."""
+    """Where is searched, and how. An unknown key is an error: a misspelt filter must not widen the search."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -121,7 +121,7 @@ class SearchOptions(BaseModel):
 
 
 class AnswerOptions(SearchOptions):
-    """How is answered. ``language``: of what is fixed words in the answer ("Quoted from the reports:")."""
+    """How a question is answered. ``language``: that of the fixed words in the answer ("Quoted from the reports:")."""
 
     mode: StrictStr | None = None
     budget: BudgetLimits | None = None
@@ -132,7 +132,7 @@ class AnswerOptions(SearchOptions):
 
 
 class SearchRequest(SearchOptions):
-    """What every question has."""
+    """`POST /api/search`; every question has these fields."""
 
     query: Query
 
@@ -194,6 +194,6 @@ class ChatRequest(AnswerOptions, SearchRequest):
 
 
 class QuestionOfBatch(AnswerOptions):
-    """What it does not say is as for all of them."""
+    """One question of a batch; options that it does not have are those of the batch."""
 
     query: Query

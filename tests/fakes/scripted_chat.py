@@ -14,9 +14,8 @@ from flask import Flask, Response, jsonify, request
 
 from chatbot.settings import MEGABYTE, Settings
 from chatbot.web.assets import assets
-from chatbot.web.languages import languages
 from chatbot.web.middleware import SECURITY_HEADERS
-from chatbot.web.pages import pages
+from chatbot.web.pages import languages, pages
 from tests.web.live import served
 
 Json = dict[str, Any]

@@ -20,7 +20,7 @@ from chatbot.loaders.isolation import LoaderPool
 from chatbot.repositories import files as file_repository
 from chatbot.repositories import ingestions as repository
 from chatbot.schema import DocumentRecord
-from chatbot.schema.ingestions import Ingestion, IngestionFile
+from chatbot.schema.jobs import Ingestion, IngestionFile
 from chatbot.services import Services
 from chatbot.settings import Settings
 from tests.ingestion.helpers import (

@@ -12,7 +12,7 @@ from chatbot.errors import NotFoundError
 from chatbot.repositories import callbacks
 from chatbot.repositories import ingestions as module
 from chatbot.repositories.ingestions import IngestionRepository
-from chatbot.schema.ingestions import Ingestion, IngestionFile
+from chatbot.schema.jobs import Ingestion, IngestionFile
 from tests.ingestion.helpers import running
 
 

@@ -32,13 +32,13 @@ class ErrorBody(TypedDict):
 
 
 class Error(TypedDict):
-    """Every answer with a status from 400 on."""
+    """The body of every answer with a status from 400 on."""
 
     error: ErrorBody
 
 
 class Source(TypedDict):
-    """Where a passage stands."""
+    """The report, section and page of a passage."""
 
     chunk_id: str
     document_id: str
@@ -119,7 +119,7 @@ class Step(TypedDict):
 
 
 class Usage(TypedDict):
-    """What was taken of the models."""
+    """Calls and tokens of the models."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -130,7 +130,7 @@ class Usage(TypedDict):
 
 
 class LedgerRow(Usage):
-    """All steps of one name; ``cost`` is null without a price."""
+    """The sum of all steps of one name; ``cost`` is null without a price."""
 
     stage: str
     runs: int
@@ -139,7 +139,7 @@ class LedgerRow(Usage):
 
 
 class Understood(TypedDict):
-    """What a question was understood to be about."""
+    """The countries and years that a question was understood to be about."""
 
     countries: list[str]
     figure_years: list[Value | Range]
@@ -147,21 +147,21 @@ class Understood(TypedDict):
 
 
 class Timing(TypedDict):
-    """Of one step."""
+    """How long a step took, in milliseconds."""
 
     name: str
     ms: float
 
 
 class Aggregation(TypedDict):
-    """What MongoDB's search engine was asked."""
+    """A pipeline that was sent to MongoDB's search engine."""
 
     collection: str
     pipeline: list[Json]
 
 
 class SearchTrace(TypedDict):
-    """How hits came about, and what they took."""
+    """How the hits were found: the query, the threshold, the steps and their usage."""
 
     mode: str
     retrieval_method: str
@@ -182,7 +182,7 @@ class SearchTrace(TypedDict):
 
 
 class Trace(SearchTrace):
-    """How an answer came about."""
+    """How an answer came about: `SearchTrace`, and the hits."""
 
     hits: list[Hit]
 
@@ -202,7 +202,7 @@ class SharedAnswer(TypedDict):
 
 
 class ConversationUsage(Usage):
-    """Of all answers of a conversation; ``cost`` is null where a price is missing."""
+    """The usage of all answers of a conversation; ``cost`` is null where a price is missing."""
 
     questions: int
     cost: float | None
@@ -219,7 +219,7 @@ class Answer(SharedAnswer):
 
 
 class SearchResult(TypedDict):
-    """The passages without an answer."""
+    """The passages found, without an answer."""
 
     hits: list[Hit]
     scope: Scope
@@ -257,7 +257,7 @@ class Conversation(TypedDict):
 
 
 class Conversations(TypedDict):
-    """``next``: the ``after`` of the next page."""
+    """A page of conversations; ``next``: the ``after`` of the next page."""
 
     conversations: list[Conversation]
     next: str | None
@@ -286,7 +286,7 @@ class AskedMessage(Message):
 
 
 class BatchCounts(TypedDict):
-    """Questions by state."""
+    """The number of a batch's questions in each state."""
 
     queued: int
     running: int
@@ -308,7 +308,7 @@ class Batch(TypedDict):
 
 
 class Batches(TypedDict):
-    """The newest first."""
+    """One's own batches, the newest first."""
 
     batches: list[Batch]
 
@@ -322,7 +322,7 @@ class Feedback(TypedDict):
 
 
 class RatedMessage(TypedDict):
-    """Null, where it was taken back."""
+    """The feedback on an answer; null where it was taken back."""
 
     message_id: str
     rating: Literal["up", "down"] | None
@@ -344,7 +344,7 @@ class AskedQuestion(TypedDict):
 
 
 class RatedQuestion(AskedQuestion):
-    """With what somebody thinks of its answer."""
+    """A question with the feedback on its answer."""
 
     rating: Literal["up", "down"]
     reason: Reason | None
@@ -352,19 +352,21 @@ class RatedQuestion(AskedQuestion):
 
 
 class AllFeedback(TypedDict):
-    """The newest first."""
+    """Feedback on answers, the newest first."""
 
     feedback: list[RatedQuestion]
 
 
 class Unanswered(TypedDict):
-    """The newest first."""
+    """Questions that the reports did not answer, the newest first."""
 
     questions: list[AskedQuestion]
 
 
 class AnsweringMessage(Message):
-    """``answer`` is null where something was attached, or nothing was kept but the text."""
+    """An answer in a conversation; ``answer`` is null where something was attached, or nothing was kept but the
+    text.
+    """
 
     message_id: str
     answered: bool | None
@@ -381,14 +383,14 @@ class SharedMessage(Message):
 
 
 class OpenedConversation(Conversation):
-    """``earlier``: there are messages before these."""
+    """A conversation with its last messages; ``earlier``: there are messages before these."""
 
     messages: list[AskedMessage | AnsweringMessage]
     earlier: bool
 
 
 class SharedConversation(TypedDict):
-    """What a link shows."""
+    """A conversation as its link shows it."""
 
     title: str
     messages: list[AskedMessage | SharedMessage]
@@ -396,6 +398,6 @@ class SharedConversation(TypedDict):
 
 
 class ExportedConversation(Conversation):
-    """All of it."""
+    """A whole conversation."""
 
     messages: list[AskedMessage | AnsweringMessage]

@@ -9,13 +9,13 @@ from typing_extensions import TypedDict
 from ...schema.access import KeyRole
 from ...schema.costs import StageSums
 from ...schema.documents import Chunking, Status
-from ...schema.ingestions import FileState
+from ...schema.jobs import FileState
 from ...schema.scope import Value
 from .answers import Conditions, ConversationUsage, Figure, Hit, Source
 
 
 class Report(TypedDict):
-    """A report."""
+    """A report and its metadata."""
 
     document_id: str
     document_name: str
@@ -46,14 +46,14 @@ class Document(Report):
 
 
 class Reports(TypedDict):
-    """A page of them; ``total``: how many there are."""
+    """A page of reports; ``total``: how many there are."""
 
     reports: list[Report]
     total: int
 
 
 class Documents(TypedDict):
-    """A page of them; ``total``: how many there are."""
+    """A page of reports as the knowledge base shows them; ``total``: how many there are."""
 
     documents: list[Document]
     total: int
@@ -81,7 +81,7 @@ class ReadText(TypedDict):
 
 
 class CoverageCell(TypedDict):
-    """Reports of a country and an edition; null where they have none."""
+    """The number of reports of a country and an edition; null where they have none."""
 
     country_name: Value | None
     year: Value | None
@@ -89,20 +89,20 @@ class CoverageCell(TypedDict):
 
 
 class Coverage(TypedDict):
-    """What there is."""
+    """The number of reports of each country and edition."""
 
     cells: list[CoverageCell]
 
 
 class FurtherQuestion(TypedDict):
-    """``filters``: the scope that answers it."""
+    """A suggested question; ``filters``: the scope that answers it."""
 
     question: str
     filters: Conditions
 
 
 class FurtherQuestions(TypedDict):
-    """At most three."""
+    """At most three suggested questions."""
 
     questions: list[FurtherQuestion]
 
@@ -125,7 +125,7 @@ class Collection(TypedDict):
 
 
 class Collections(TypedDict):
-    """All that the caller may see."""
+    """All knowledge collections that the caller may see."""
 
     collections: list[Collection]
 
@@ -166,7 +166,7 @@ class Ingestion(TypedDict):
 
 
 class Ingestions(TypedDict):
-    """The latest jobs."""
+    """The latest jobs of the caller."""
 
     ingestions: list[Ingestion]
 
@@ -179,13 +179,13 @@ class UsageTotal(ConversationUsage):
 
 
 class UsageOfDay(UsageTotal):
-    """One day, UTC."""
+    """The usage of one day (UTC)."""
 
     day: str
 
 
 class UsageReport(TypedDict):
-    """Newest day first; days without use are left out."""
+    """Usage by day, the newest first; days without use are left out."""
 
     days: list[UsageOfDay]
     total: UsageTotal
@@ -200,7 +200,7 @@ class Key(TypedDict):
 
 
 class Session(TypedDict):
-    """Who one is here, and what one may do."""
+    """Who sends the request, and what they may do."""
 
     access: Literal["open", "read", "keys"]
     may: list[KeyRole]
@@ -209,7 +209,7 @@ class Session(TypedDict):
 
 
 class Alive(TypedDict):
-    """The process lives."""
+    """The process lives; nothing else is checked."""
 
     status: Literal["ok"]
 
@@ -223,14 +223,14 @@ class Dependency(TypedDict):
 
 
 class SampleReports(TypedDict):
-    """How far they are."""
+    """How many sample reports are searchable, and how many there are."""
 
     ready: int
     total: int
 
 
 class Readiness(TypedDict):
-    """Every dependency."""
+    """Whether everything works that the server depends on."""
 
     ready: bool
     dependencies: list[Dependency]
