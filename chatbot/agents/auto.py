@@ -70,10 +70,12 @@ class AutoAgent(BaseAgent):
     def _by_rule(self, question: Question) -> tuple[str, str]:
         """The mode that fits the question's wording, and the reason, in words for the trace."""
         text, scope, catalog = question.search_text, question.scope, self._resources.catalog
-        compared = self._compared(question)
-        between = any(len({side.scope.get(field) for side in compared}) > 1 for field in (COUNTRY, YEAR))
-        if (compared and COMPARES.search(text)) or (between and MAY_COMPARE.search(text)):
-            return "compare", "it compares"
+        compares = COMPARES.search(text)
+        if compares or MAY_COMPARE.search(text):
+            compared = self._compared(question)
+            between = any(len({side.scope.get(field) for side in compared}) > 1 for field in (COUNTRY, YEAR))
+            if (compared and compares) or between:
+                return "compare", "it compares"
         if len(sub_questions(text, scope, catalog)) > 1:
             return "deep", "it has several parts"
         return DEFAULT, "it is one question"

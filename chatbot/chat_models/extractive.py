@@ -106,13 +106,15 @@ class ExtractiveChatModel:
         embedder = self._embedder()
         by_vectors = embedder.local and embedder.multilingual and is_foreign(question)
         words = np.zeros(len(found)) if by_vectors else self._by_words(question, found)
-        first = _scores(question, found, standard(words) + TYPE * _of_type(question, found), FIRST_PLACE)
-        first = self._totals_first(question, found, first)
+        typed = _of_type(question, found)
+        first = self._totals_first(
+            question, found, _scores(question, found, standard(words) + TYPE * typed, FIRST_PLACE)
+        )
         chosen = _promising(first, CONSIDERED if by_vectors else int(SHARE * len(found)))
-        found, words = [found[place] for place in chosen], words[chosen]
+        found, words, typed = [found[place] for place in chosen], words[chosen], typed[chosen]
         similar = standard(self._similar(embedder, question, found, request)) + WORDS * standard(words)
         if not by_vectors:
-            similar = similar + HEADING * _by_heading(found) + TYPE * _of_type(question, found)
+            similar = similar + HEADING * _by_heading(found) + TYPE * typed
         scores = _scores(question, found, similar, FOREIGN_PLACE if by_vectors else PLACE)
         scores = self._totals_first(question, found, scores)
         return [_quotation(one) for one in _best(found, scores)]

@@ -15,6 +15,7 @@ from ..retrieval.pipeline import Retriever
 from ..retrieval.relevance import best_score
 from ..schema import Chunk, Scope, Value, Vector
 from ..schema.documents import Calibration, ErrorRates
+from ..scores import to_score
 from .dataset import Dataset, EvaluationQuery
 from .runner import with_filters
 
@@ -151,7 +152,7 @@ class ScoreCollector:
     def _scores(self, document_id: str, vector: Vector, wanted: Callable[[Chunk], bool]) -> list[float]:
         chunks, vectors = self._store.stored(document_id)
         rows = [row for row, chunk in enumerate(chunks) if wanted(chunk)]
-        return [float(score) for score in (1 + vectors[rows] @ vector) / 2] if rows else []
+        return list(map(to_score, vectors[rows] @ vector)) if rows else []
 
 
 def _tolerance_factor(count: int) -> float:

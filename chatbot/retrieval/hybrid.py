@@ -14,8 +14,7 @@ import numpy as np
 
 from ..errors import UnknownNameError
 from ..schema import Match
-from ..scores import ScoreArray
-from ..scores import standard as standard  # noqa: PLC0414  # `ordering` takes it from here
+from ..scores import ScoreArray, standard
 from ..settings import Settings
 
 RANK_CONSTANT = 60

@@ -16,7 +16,7 @@ from ..questions.mentions import COUNTRY, YEAR
 from ..questions.names import NamedYears
 from ..request import RequestContext
 from ..schema import Chunk, Scope, SearchHit, Vector
-from .hybrid import standard
+from ..scores import standard, to_score
 from .search_text import SearchText, search_text
 
 DEPTH = 50
@@ -49,7 +49,7 @@ class HeadingOrder:
             return [*hits, *rest]
         vectors = self._known.of(headings, request)
         asked = vector if text.topic == text.question else self._embedder.embed_query(text.topic, request=request)
-        near = [(1 + float(asked @ vectors[name])) / 2 if name else None for name in headings]
+        near = [to_score(float(asked @ vectors[name])) if name else None for name in headings]
         hits = [replace(hit, heading_score=score) for hit, score in zip(hits, near, strict=True)]
         similar = np.array(near, np.float64)
         similar[np.isnan(similar)] = np.nanmean(similar)

@@ -218,11 +218,6 @@ def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable
     )
 
 
-def to_score(cosine: float) -> float:
-    """The Atlas `vectorSearchScore` for cosine; rounding never takes it outside [0, 1]."""
-    return min(1.0, max(0.0, (1.0 + float(cosine)) / 2.0))
-
-
 def check_query(vector: Vector, dimensions: int, expected: str) -> Vector:
     """A question's vector as float32; ``expected`` ends the message where it has not these ``dimensions``.
 

@@ -18,9 +18,10 @@ from ...database.rows import TEXT_FIELD, decode_vector, id_forms
 from ...errors import SearchEngineError
 from ...protocols import ChangeLog
 from ...schema import Chunk, Match, Scope, Vector
+from ...scores import to_score
 from ...settings import Settings
 from .. import StoreTraits
-from ..chunks import MongoChunks, check_query, is_retired, to_score
+from ..chunks import MongoChunks, check_query, is_retired
 from .definitions import SearchTarget, index_plans
 from .errors import NOT_QUERYABLE, OVERLOADED, explain, is_away, no_reranking, translate_refusals
 from .following import Following

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...schema import Scope, Vector
-from ..chunks import to_score
+from ...scores import to_score
 from ..keywords import Bm25, Floats, Ints, Postings, WeightedTerm, bm25_scores
 from .clusters import Clusters, Places, candidates, faiss, one_thread
 from .rows import COLLECTION, Mask, Rows

@@ -17,10 +17,11 @@ from ...database.rows import embedding_field
 from ...errors import EmbedderMismatchError, SearchEngineError, SettingsError
 from ...protocols import ChangeLog
 from ...schema import Chunk, Match, Matrix, Scope, Vector
+from ...scores import to_score
 from ...settings import Settings
 from ...text import analyzer
 from .. import StoreTraits
-from ..chunks import check_query, read_surroundings, to_score
+from ..chunks import check_query, read_surroundings
 from ..keywords import POOL, Bm25
 from .connections import Connection, Connections, Statement, failure, know_vectors
 from .rows import clean, scope_sql, to_chunk, to_row
