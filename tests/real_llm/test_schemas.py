@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from chatbot.cancellation import Cancellation
 from chatbot.model_output.asking import Shape, ask, choice, follow_up, numbers, outline, queries, shape_prompt
 from chatbot.model_output.stream import complete
 from chatbot.prompts import render
+from chatbot.request import RequestContext
 from chatbot.schema import Message
 from chatbot.services import Services
 from tests.real_llm.conftest import MARKS
@@ -45,7 +45,7 @@ def test_every_planning_call_is_read_at_the_first_try(services: Services, stage:
         Message("user", render(f"{stage}_user", **VALUES)),
     ]
     shape = SHAPES[stage]
-    asked = ask(services.models.chat_model, shape_prompt(messages, "", shape), shape, Cancellation(), stage=stage)
+    asked = ask(services.models.chat_model, shape_prompt(messages, "", shape), shape, RequestContext(), stage=stage)
     assert asked.value is not None, asked.why
     assert [step.name for step in asked.steps] == [stage]
     assert asked.steps[0].usage.calls == 1
@@ -55,7 +55,7 @@ def test_every_planning_call_is_read_at_the_first_try(services: Services, stage:
 def test_it_is_the_schema_that_makes_it_write_json(services: Services) -> None:
     shape = choice(["direct", "deep"])
     prompt = shape_prompt([Message("user", "Write a line about the sea.")], "", shape)
-    held = complete(services.models.chat_model, prompt, Cancellation())
-    free = complete(services.models.chat_model, replace(prompt, json_schema=None), Cancellation())
+    held = complete(services.models.chat_model, prompt, RequestContext())
+    free = complete(services.models.chat_model, replace(prompt, json_schema=None), RequestContext())
     assert json.loads(held.text)["choice"] in ("direct", "deep")
     assert "{" not in free.text
