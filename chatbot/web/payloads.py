@@ -314,7 +314,7 @@ def _said(problem: Any) -> dict[str, Any]:
     """What pydantic found, as this API says it."""
     type, about = problem["type"], problem.get("ctx", {})
     if type == "literal_error":
-        valid = _QUOTED.findall(about["expected"])
+        valid = _QUOTED.findall(about["expected"]) or [about["expected"]]  # a number is not quoted
         return {"message": f"unknown. Valid: {', '.join(valid)}.", "valid_values": valid}
     if type == "string_pattern_mismatch":
         return {"message": PATTERNS[about["pattern"]]}
