@@ -220,7 +220,8 @@ def query_filters(*, leave_out: Collection[str] = ()) -> dict[str, Any]:
 
 def query_number(name: str, default: int, *, least: int = 0, most: int = 10**6) -> int:
     """A whole number. Raises InvalidRequestError."""
-    text = request.args.get(name, str(default))
-    if not text.isdecimal() or len(text) > DIGITS or not least <= int(text) <= most:
-        raise InvalidRequestError.for_field(name, f"must be a whole number from {least} to {most}.")
+    given = request.args.getlist(name) or [str(default)]
+    text = given[0]
+    if len(given) > 1 or not text.isdecimal() or len(text) > DIGITS or not least <= int(text) <= most:
+        raise InvalidRequestError.for_field(name, f"must be one whole number from {least} to {most}.")
     return int(text)
