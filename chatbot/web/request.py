@@ -44,11 +44,28 @@ DIGITS = 9
 
 
 def json_body() -> Any:
-    """The current request's JSON; None where there is none, or it is nested too deeply to be read."""
+    """The current request's JSON; None where there is none, or it is nested too deeply to be read.
+
+    Raises InvalidRequestError: it has a name twice.
+    """
     try:
-        return request.get_json(silent=True)
-    except RecursionError:
+        return _json_of(request.get_data()) if request.is_json else None
+    except (ValueError, RecursionError):
         return None
+
+
+def _json_of(text: str | bytes) -> Any:
+    return json.loads(text, object_pairs_hook=_once_each)
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The last one would win: empty filters, and the search is wider than the first ones say."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InvalidRequestError.for_field(name[:100], "is there twice.")
+        found[name] = value
+    return found
 
 
 def json_object(instead: str = NO_OBJECT) -> dict[str, Any]:
@@ -190,7 +207,7 @@ def form_json(field: str) -> Any:
         if name != field:
             raise InvalidRequestError.for_field(name, f"unknown field. Valid: {field}, {FILES}.", [field, FILES])
     try:
-        return json.loads(request.form.get(field, ""))
+        return _json_of(request.form.get(field, ""))
     except (ValueError, RecursionError):
         message = "must be JSON: the text of the body that is sent as application/json where there are no files."
         raise InvalidRequestError.for_field(field, message) from None
