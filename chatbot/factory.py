@@ -107,14 +107,14 @@ def _run_worker(app: Flask) -> None:
     services: Services = app.extensions["services"]
     for number in range(services.settings.ingestion_workers):
         startup.supervise(f"ingestion-{number}", services.ingesting.worker.run)
-    startup.supervise("callbacks", app.extensions["callbacks"].loop.run)
+    startup.supervise("callbacks", app.extensions["callbacks"].run)
 
 
 def _run_batches(app: Flask) -> None:
     """Answer the questions of batches, from now on."""
     startup: Startup = app.extensions["startup"]
     startup.supervise("batches", app.extensions["batch_worker"].loop.run)
-    startup.supervise("callbacks", app.extensions["callbacks"].loop.run)
+    startup.supervise("callbacks", app.extensions["callbacks"].run)
     app.extensions["batch_worker"].loop.wake()
 
 

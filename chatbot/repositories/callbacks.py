@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Generic, TypeVar
 
 from ..database.core import Collection, Json
@@ -31,11 +31,14 @@ class CallbackQueue(Generic[T]):
         self._read = read
         self._ended = ended
 
-    def due(self) -> tuple[T, str, str] | None:
-        """A job that has ended, the address, the call's id: one at a time, 1 + len(CALL_AGAIN) of them at most."""
+    def due(self, in_hand: Container[str] = ()) -> tuple[T, str, str] | None:
+        """A job that has ended, the address, the call's id: one at a time, 1 + len(CALL_AGAIN) of them at most.
+
+        None of those that the caller has ``in_hand``.
+        """
         for row in self._rows.find({"call_at": {"$lte": time.time()}}):
             job, calls = self._read(row), int(row["calls"])
-            if not self._ended(job):
+            if row["_id"] in in_hand or not self._ended(job):
                 continue
             again = time.time() + CALL_AGAIN[calls] if calls < len(CALL_AGAIN) else None
             held = {"_id": row["_id"], "call_at": row["call_at"]}

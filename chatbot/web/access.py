@@ -181,7 +181,6 @@ def with_owner(response: Response) -> Response:
     except DatabaseError:
         return response  # it has the secret, and the page says itself that it does not answer
     set_cookie(response, OWNER_COOKIE, value)
-    response.headers["Cache-Control"] = "private, no-cache"
     return response
 
 

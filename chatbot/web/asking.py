@@ -27,7 +27,7 @@ from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest
 from .request import accept_files, form_json, is_form, json_body, safe_name
 from .resuming import Resumable, under_way
 from .services import require_samples, services
-from .streaming import BEGUN, FULL, HAND_OVER, EventStream, client_of
+from .streaming import BEGUN, FULL, HAND_OVER, STREAM_HEADERS, EventStream, client_of
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -68,11 +68,10 @@ def search() -> Response:
 
 def stream_response(stream: EventStream) -> Response:
     """Opened here; its events are sent by the server, where it does that itself. Raises what fails early."""
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     opened, hand_over = stream.open(), request.environ.get(HAND_OVER)
     if hand_over is not None:
         hand_over(opened)
-    return Response(opened if hand_over is None else iter(()), mimetype="text/event-stream", headers=headers)
+    return Response(opened if hand_over is None else iter(()), mimetype="text/event-stream", headers=STREAM_HEADERS)
 
 
 def refuse_more() -> None:

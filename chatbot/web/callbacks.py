@@ -11,10 +11,14 @@ import hmac
 import json
 import logging
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Semaphore
 from typing import Any
 
 from ..cancellation import Cancellation
-from ..errors import InvalidRequestError, LoadError
+from ..errors import DependencyError, InvalidRequestError, LoadError
 from ..fetching.fetch import check_url, send
 from ..ingestion.watch import WorkLoop
 from ..serialization import batch_json, ingestion_json
@@ -24,6 +28,7 @@ from .services import services
 
 log = logging.getLogger(__name__)
 IDLE_SECONDS = 2.0
+AT_ONCE = 16
 
 
 def callback_of(job: Job) -> str:
@@ -38,38 +43,68 @@ def callback_of(job: Job) -> str:
 
 
 class Callbacks:
-    """Tells of jobs that have ended, in a thread that `loop` keeps going."""
+    """Tells of jobs that have ended, in threads that `run` hands them to.
+
+    AT_ONCE are told at the same time: whoever takes the whole ten seconds to answer holds up nobody else.
+    """
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self.loop = WorkLoop(self.call_once, idle_seconds=IDLE_SECONDS, waits="Nobody is called back")
         self._cancel = Cancellation()
+        self._calls = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="callback")
+        self._free = Semaphore(AT_ONCE)
+        self._in_hand: set[str] = set()
+        """Jobs that are being told of, not to be told twice at a time."""
 
     def close(self) -> None:
         """Stop soon; what was not told is told after the next start."""
         self.loop.close()
         self._cancel.cancel()
 
-    def call_once(self) -> bool:
-        """Tell of one job; False where there is none. Raises DependencyError: the database does not answer."""
-        storage = self._services.storage
-        if (due := storage.ingestions.callbacks.due()) is not None:
-            job, url, call = due
-            if self._tell(job.id, ingestion_json(job), url):
-                storage.ingestions.callbacks.done(job.id, call)
-            return True
-        if (ended := storage.batches.callbacks.due()) is not None:
-            batch, url, call = ended
-            if self._tell(batch.id, batch_json(batch), url):
-                storage.batches.callbacks.done(batch.id, call)
-            return True
-        return False
+    def run(self) -> None:
+        """Until it is closed, and the calls in hand have ended."""
+        self.loop.run()
+        self._calls.shutdown()
 
-    def _tell(self, job_id: str, about: dict[str, Any], url: str) -> bool:
-        problem = self._problem(job_id, about, url)
+    def call_once(self) -> bool:
+        """Begin to tell of one job; False where there is none. Raises DependencyError: the database does not answer."""
+        if not self._free.acquire(timeout=IDLE_SECONDS):
+            return True
+        call: Callable[[], None] | None = None
+        try:
+            call = self._next()
+        finally:
+            if call is None:
+                self._free.release()
+        if call is not None:
+            self._calls.submit(call)
+        return call is not None
+
+    def _next(self) -> Callable[[], None] | None:
+        jobs, batches = self._services.storage.ingestions.callbacks, self._services.storage.batches.callbacks
+        if (due := jobs.due(self._in_hand)) is not None:
+            job, url, call = due
+            self._in_hand.add(job.id)
+            return partial(self._tell, job.id, ingestion_json(job), url, partial(jobs.done, job.id, call))
+        if (ended := batches.due(self._in_hand)) is not None:
+            batch, url, call = ended
+            self._in_hand.add(batch.id)
+            return partial(self._tell, batch.id, batch_json(batch), url, partial(batches.done, batch.id, call))
+        return None
+
+    def _tell(self, job_id: str, about: dict[str, Any], url: str, done: Callable[[], None]) -> None:
+        try:
+            problem = self._problem(job_id, about, url)
+            if not problem:
+                done()
+        except DependencyError as error:  # a thread has nobody to raise to; it is told once more
+            problem = error.message
+        finally:
+            self._in_hand.discard(job_id)
+            self._free.release()
         if problem and not self.loop.stopping:
             log.warning("The end of job %s was not told: %s", job_id, problem)
-        return not problem
 
     def _problem(self, job_id: str, about: dict[str, Any], url: str) -> str:
         settings = self._services.settings

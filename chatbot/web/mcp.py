@@ -25,7 +25,7 @@ from .limits import one_at_a_time
 from .middleware import log_failure, unexpected
 from .request import json_object
 from .services import require_samples, services
-from .streaming import THREADS, client_of
+from .streaming import STREAM_HEADERS, THREADS, client_of
 
 mcp = Blueprint("mcp", __name__)
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
@@ -118,7 +118,7 @@ def _call(id: Any, params: Mapping[str, Any]) -> Response:
     token = about.get("progressToken")
     if token is None:
         return jsonify(work(lambda step, detail: None))
-    return Response(_told(id, work, token, cancel), mimetype="text/event-stream", headers={"Cache-Control": "no-store"})
+    return Response(_told(id, work, token, cancel), mimetype="text/event-stream", headers=STREAM_HEADERS)
 
 
 def _told(

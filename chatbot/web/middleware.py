@@ -56,6 +56,7 @@ SECURITY_HEADERS = {
     "connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Cache-Control": "private, no-cache",
 }
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 OWN = frozenset({"same-origin", "none"})

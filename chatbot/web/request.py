@@ -44,11 +44,28 @@ Default = TypeVar("Default")
 
 
 def json_body() -> Any:
-    """The current request's JSON; None where there is none, or it is nested too deeply to be read."""
+    """The current request's JSON; None where there is none, or it is nested too deeply to be read.
+
+    Raises InvalidRequestError: it has a name twice.
+    """
     try:
-        return request.get_json(silent=True)
-    except RecursionError:
+        return _json_of(request.get_data()) if request.is_json else None
+    except (ValueError, RecursionError):
         return None
+
+
+def _json_of(text: str | bytes) -> Any:
+    return json.loads(text, object_pairs_hook=_once_each)
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The last one would win: empty filters, and the search is wider than the first ones say."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InvalidRequestError.for_field(name[:100], "is there twice.")
+        found[name] = value
+    return found
 
 
 def json_object(instead: str = NO_OBJECT) -> dict[str, Any]:
@@ -176,7 +193,7 @@ def form_json(field: str) -> Any:
         if name != field:
             raise InvalidRequestError.for_field(name, f"unknown field. Valid: {field}, {FILES}.", [field, FILES])
     try:
-        return json.loads(request.form.get(field, ""))
+        return _json_of(request.form.get(field, ""))
     except (ValueError, RecursionError):
         message = "must be JSON: the text of the body that is sent as application/json where there are no files."
         raise InvalidRequestError.for_field(field, message) from None
@@ -222,9 +239,10 @@ def query_choice(name: str, valid: Sequence[Choice], default: Default) -> Choice
 def query_number(name: str, default: int, *, least: int = 0, most: int = 10**6) -> int:
     """The whole number of that name in the query string.
 
-    Raises InvalidRequestError: it is none, or not from ``least`` to ``most``.
+    Raises InvalidRequestError: it is none, or not from ``least`` to ``most``, or there are two.
     """
-    text = request.args.get(name, str(default))
-    if not text.isdecimal() or len(text) > DIGITS or not least <= int(text) <= most:
-        raise InvalidRequestError.for_field(name, f"must be a whole number from {least} to {most}.")
+    given = request.args.getlist(name) or [str(default)]
+    text = given[0]
+    if len(given) > 1 or not text.isdecimal() or len(text) > DIGITS or not least <= int(text) <= most:
+        raise InvalidRequestError.for_field(name, f"must be one whole number from {least} to {most}.")
     return int(text)

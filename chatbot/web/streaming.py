@@ -27,6 +27,8 @@ FULL = "report_chat.full"
 """In the environ of a question: the server has QUESTIONS of them already, so that this one is to be refused."""
 BEGUN = "report_chat.begun"
 """In the environ of a question: called, in any thread, when its search is over; the rest is mostly waiting."""
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+"""Of a stream: nothing may keep it, nor hold it back."""
 SILENCE_SECONDS = 1.0
 HOLD_SECONDS = 2.0
 """How long the first steps are held back, all of them together, so that an early failure still has its status code."""

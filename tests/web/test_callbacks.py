@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +68,18 @@ def test_what_is_not_taken_is_sent_again_and_given_up(client: FlaskClient, recei
     until(lambda: len(receiver.requests) >= 3 and not storage.ingestions.callbacks.pending())
     assert len(receiver.requests) == 3
     assert len({request.headers["webhook-id"] for request in receiver.requests}) == 1
+
+
+def test_who_is_slow_to_answer_holds_up_nobody_else(client: FlaskClient, receiver: WebServer) -> None:
+    """Six of them kept another's call waiting for 53 s."""
+    with WebServer(silent=True) as slow:
+        for name in ("a.md", "b.md", "c.md"):
+            ended(client, upload(client, (name, KENYA_2023), callback_url=slow.url("/")))
+        until(lambda: slow.connections >= 3)
+        ended(client, upload(client, ("d.md", KENYA_2023), callback_url=receiver.url("/hook")))
+        began = time.monotonic()
+        until(lambda: bool(receiver.requests))
+        assert time.monotonic() - began < 4.0
 
 
 @pytest.mark.parametrize("address", ["ftp://b.example", "http://user:word@b.example/", 7])

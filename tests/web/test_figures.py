@@ -89,6 +89,7 @@ class TestFigures:
             ("country=Kenya", "country"),
             ("indicator=inflaton+rate", "indicator"),
             ("year=now", "year"),
+            ("year=2021&year=2023", "year"),
             ("limit=0", "limit"),
         ],
     )

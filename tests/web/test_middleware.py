@@ -90,6 +90,12 @@ NO_NAMES = ["[::1", "a@b"]
 ANY_ROUTE = [("GET", "/"), ("GET", "/api/documents"), ("POST", "/query"), ("GET", "/static/js/x.js"), ("GET", "/no")]
 
 
+def test_nothing_between_keeps_what_is_somebodys(client: FlaskClient) -> None:
+    """Also what is not there: caches keep a 404 for a while that nothing is said of, and a job is there soon after."""
+    for path in ("/api/conversations", "/api/ingestions/none", "/"):
+        assert client.get(path).headers["Cache-Control"] == "private, no-cache"
+
+
 def test_it_answers_to_its_own_names_and_to_addresses(client: FlaskClient) -> None:
     statuses = {host: client.get("/api/reports", headers={"Host": host}).status_code for host in OWN_NAMES}
     assert statuses == dict.fromkeys(OWN_NAMES, 200)

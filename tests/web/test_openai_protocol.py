@@ -180,6 +180,8 @@ def test_errors_have_openais_form(client: openai.OpenAI, server: FakeOpenAI) -> 
         client.chat.completions.create(model="report-chat:Atlantis", messages=QUESTION)  # type: ignore[call-overload]
     assert (wrong.value.type, wrong.value.param) == ("invalid_request_error", "filters.country_name")
     assert "Valid: Kenya, Mali" in wrong.value.message
+    with pytest.raises(openai.BadRequestError, match=r"n: unknown\. Valid: 1\."):
+        ask(client, n=2)
     with pytest.raises(openai.BadRequestError, match="the last one must be a question"):
         client.chat.completions.create(model="report-chat", messages=[{"role": "assistant", "content": "Hi."}])
     server.always(CHAT, Reply(status=500))

@@ -281,6 +281,10 @@ class TestBodies:
         data = json.dumps({"query": QUESTION, "padding": "x" * 1_000_000})
         error_of(client.post(path, data=data, content_type="application/json"), 413, "too_large")
 
+    def test_a_field_that_is_there_twice(self, client: FlaskClient, path: str) -> None:
+        data = json.dumps({"query": QUESTION, "filters": {"country_name": "Kenya"}})[:-1] + ', "filters": {}}'
+        assert fields_of(client.post(path, data=data, content_type="application/json")) == ["filters"]
+
     def test_a_lone_surrogate_is_no_text(self, client: FlaskClient, path: str) -> None:
         data = b'{"query": "\\ud800"}'
         response = client.post(path, data=data, content_type="application/json")
