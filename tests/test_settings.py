@@ -122,6 +122,7 @@ WRONG = {
     "CORS_ORIGINS": ("https://app.example.org/", ["CORS_ORIGINS='https://", "as browsers send it"]),
     "FILTER_FIELDS": ("year,data_embedding", ["FILTER_FIELDS='year,data_embedding'", "none of the program's own"]),
     "OPENAI_BASE_URL": ("localhost:8000/v1", ["OPENAI_BASE_URL='localhost:8000/v1'", "http://localhost:11434/v1"]),
+    "EMBEDDING_BASE_URL": ("localhost:11434", ["EMBEDDING_BASE_URL='localhost:11434'", "http:// or https://"]),
     "OPENAI_API_KEY": ("sk-\u00e9", ["OPENAI_API_KEY: ", "beyond ASCII"]),
     "MONGODB_DB": ("report.chat", ["MONGODB_DB='report.chat'", "1 to 63 characters"]),
     "MONGODB_COLLECTION": ("a..b", ["MONGODB_COLLECTION", "'a..b'", "two dots"]),
