@@ -108,9 +108,11 @@ def translated(
             f"The endpoint of {model} did not answer in time.", remedy="Try again.", retry_after=5, reason=TIMEOUT
         ) from error
     except openai.APIConnectionError as error:
+        why = _why(error)
+        what = "its authority's certificates (SSL_CERT_FILE)" if "certificate" in why else "the network"
         raise kind(
-            f"The endpoint of {model} cannot be reached.",
-            remedy=f"Check the network and {url_setting}.",
+            f"The endpoint of {model} cannot be reached{why}.",
+            remedy=f"Check {what} and {url_setting}.",
             retry_after=5,
         ) from error
     except openai.APIStatusError as error:
@@ -121,6 +123,15 @@ def translated(
         raise kind(
             f"The endpoint of {model} broke off: {type(error).__name__}.", remedy="Try again.", retry_after=5
         ) from error
+
+
+def _why(error: BaseException | None) -> str:
+    """What the system says at the end of the chain of causes: refused, unknown, not certified."""
+    while error is not None:
+        if said := getattr(error, "verify_message", None) or (isinstance(error, OSError) and error.strerror):
+            return f": {said}"
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def _reason(error: openai.BadRequestError) -> str:

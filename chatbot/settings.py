@@ -7,6 +7,7 @@ by that registry when the services are built, so that this list never has to fol
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -83,6 +84,23 @@ def _address(value: str) -> str:
     return value
 
 
+def _signing_key(secret: str) -> bytes:
+    """What Standard Webhooks' libraries make of the same text, where it has their form."""
+    coded = secret.removeprefix("whsec_")
+    return secret.encode() if coded == secret else base64.b64decode(coded, validate=True)
+
+
+def _usable_secret(secret: SecretStr) -> SecretStr:
+    """Raises ValueError: it has the form, and is not what it says."""
+    try:
+        usable = _signing_key(secret.get_secret_value())
+    except ValueError:
+        usable = b""
+    if not usable:
+        raise ValueError("after whsec_ there should be base64")
+    return secret
+
+
 def _database_name(name: str) -> str:
     """Raises ValueError: MongoDB takes no such name."""
     if not re.fullmatch(r'[^\s./\\"$]{1,63}', name):
@@ -112,6 +130,7 @@ FilterFields = Annotated[
         "a metadata field: letters, digits, space, '_', '.', '-' only, and none of the program's own",
     ),
 ]
+CallbackSecret = Annotated[SecretStr, AfterValidator(_usable_secret)]
 DatabaseName = Annotated[str, AfterValidator(_database_name)]
 Key = Annotated[SecretStr, AfterValidator(_sendable)]
 Url = Annotated[str, AfterValidator(_address)]
@@ -435,8 +454,10 @@ class Settings(BaseModel):
     fetch_private_urls: bool = Field(
         False, description="Allow web addresses in private networks. Only where all who may ask may see all of them."
     )
-    callback_secret: SecretStr | None = Field(
-        None, description="Signs what is sent to the `callback_url` of a job, as Standard Webhooks have it."
+    callback_secret: CallbackSecret | None = Field(
+        None,
+        description="Signs what is sent to the `callback_url` of a job, as Standard Webhooks have it: a text, or "
+        "whsec_ and base64.",
     )
     similarity_threshold: float = Field(
         0.35, ge=-1, le=1, description="Least cosine of a passage of an attached file or page to the question."
@@ -507,8 +528,8 @@ class Settings(BaseModel):
 
     @property
     def callback_key(self) -> bytes:
-        """The bytes of CALLBACK_SECRET; b"" where there is none."""
-        return self.callback_secret.get_secret_value().encode() if self.callback_secret else b""
+        """The bytes that CALLBACK_SECRET signs with; b"" where there is none."""
+        return _signing_key(self.callback_secret.get_secret_value()) if self.callback_secret else b""
 
     @property
     def request_limit(self) -> int | None:
@@ -612,7 +633,7 @@ def _describe(error: ValidationError) -> str:
     lines = []
     for problem in error.errors(include_url=False):
         name = str(problem["loc"][0]).upper() if problem["loc"] else ""
-        hidden = name.endswith(("KEY", "URI")) or (name.endswith("URL") and "@" in str(problem["input"]))
+        hidden = name.endswith(("KEY", "URI", "SECRET")) or (name.endswith("URL") and "@" in str(problem["input"]))
         shown = "" if hidden or not name else f"={problem['input']!r}"
         lines.append(f"{name}{shown}: {problem['msg'].removeprefix('Value error, ')}".removeprefix(": "))
     return "; ".join(dict.fromkeys(lines))

@@ -10,4 +10,5 @@ _ROOT = _PACKAGE / "_shipped" if (_PACKAGE / "_shipped").is_dir() else _PACKAGE.
 TEMPLATES = _ROOT / "templates"
 STATIC = _ROOT / "static"
 SAMPLE_DATA = _ROOT / "sample_data"
+GUNICORN = _ROOT / "gunicorn.conf.py"
 WARM_CACHE = SAMPLE_DATA / "embeddings.npz"

@@ -64,7 +64,7 @@ def test_the_checkout_has_what_ships_beside_the_package() -> None:
 def test_the_wheel_has_the_package_and_what_ships_with_it(wheel: Path) -> None:
     packed = files_below(wheel / "chatbot")
     beside = {f"_shipped/{name}/{file}" for name in SHIPPED for file in files_below(ROOT / name)}
-    assert packed == files_below(ROOT / "chatbot") | beside
+    assert packed == files_below(ROOT / "chatbot") | beside | {"_shipped/gunicorn.conf.py"}
 
 
 @pytest.mark.slow
@@ -90,6 +90,26 @@ def test_it_serves_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
     )
     assert run.returncode == 0, run.stderr
     assert (tmp_path / "data").is_dir()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="gunicorn does not run on Windows")
+def test_gunicorn_finds_its_configuration_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
+    """By the command that docs/deploy.md has."""
+    page = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
+    [command] = re.findall(r"^    (gunicorn 'chatbot\.factory.*)$", page, re.MULTILINE)
+    binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PYTHONPATH": str(wheel), "PATH": binaries, "PORT": "8765"}
+    shown = subprocess.run(
+        [*("sh", "-c"), f"{command} --print-config"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "LoopWorker" in shown
+    assert "8765" in shown
 
 
 def test_the_console_script_is_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

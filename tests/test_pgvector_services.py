@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from chatbot.cancellation import Cancellation
 from chatbot.conversation.service import Saved
+from chatbot.doctor import diagnose
 from chatbot.schema import Answer, Question, Scope
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -31,6 +34,17 @@ def ask(services: Services, query: str, method: str, **filters: list[str | int])
     *_, last = services.answering.chat.stream(asked, cancel=Cancellation())
     assert isinstance(last, Saved)
     return last.event.answer
+
+
+def test_passages_whose_database_was_lost_are_found(
+    services: Services, add_report: AddReport, settings: Settings, tmp_path: Path
+) -> None:
+    add_report(KENYA_2023, "kenya-2023", country_name="Kenya", year=2023)
+    assert "passages_of_another_database" not in {finding.name for finding in diagnose(services)}
+    with Services(settings.override(data_dir=tmp_path / "new")) as anew:
+        [found] = [finding for finding in diagnose(anew) if finding.severity == "error"]
+    assert found.name == "passages_of_another_database"
+    assert "restore its backup" in found.remedy
 
 
 def test_two_reports_are_ingested_asked_and_deleted(services: Services, add_report: AddReport) -> None:

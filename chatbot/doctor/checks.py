@@ -126,7 +126,17 @@ def _check_reports(services: Services, records: Sequence[DocumentRecord]) -> Ite
     yield Finding("ok", "data", "count", f"{len(records)} reports registered")
     searched = {SEVERAL, *_collection_names(services)}
     registered = sum(r.chunks for r in records if r.status == "ready" and r.collection in searched)
-    stored = services.vectors.store.count(Scope()) if registered else 0
+    elsewhere = not services.storage.engine.traits.in_database
+    stored = services.vectors.store.count(Scope()) if registered or elsewhere else 0
+    if elsewhere and stored > registered and all(r.status == "ready" and not r.replacing for r in records):
+        yield _data(
+            "error",
+            "passages_of_another_database",
+            f"{services.storage.engine.store} holds {stored} passages, reports of this database have {registered}: the "
+            "others are searched, but nobody can list, change or delete them.",
+            "Set the MONGODB_URI or DATA_DIR that they were written with, or restore its backup; else drop the table "
+            "'chunks' and ingest the reports again.",
+        )
     if stored < registered:
         yield _data(
             "error",

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from ..errors import SettingsError
 from ..settings import Settings
@@ -207,15 +206,11 @@ def endpoint(settings: Settings, provider: str) -> Endpoint:
     """Where a provider is reached, and with which key, as the settings have it.
 
     Raises:
-        SettingsError: a key or an address that this provider needs is not set, or the address is none.
+        SettingsError: a key or an address that this provider needs is not set.
     """
     found = _openai(settings) if provider == "openai" else _other(settings, provider)
     if found.key is None and PROVIDERS[provider].key == "required":
         raise SettingsError(f"EMBEDDING_API_KEY is not set: the embedding provider {provider} needs it.")
-    if found.base_url is not None:
-        parts = urlsplit(found.base_url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise SettingsError(f"{found.url_setting}={found.base_url!r} is no address: it begins with https://.")
     return found
 
 

@@ -18,6 +18,7 @@ from chatbot.schema import Delta, Usage
 from chatbot.settings import Settings
 from tests.chat_models.conftest import embedder, prompt
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Recorded, Reply
+from tests.fakes.web_server import WebServer, certificate_for
 
 KEY = "sk-secret-4711"
 AT_ONCE = 10.0
@@ -286,15 +287,22 @@ class TestFailures:
         server.chat(Reply(["half an", " answer"], ending="drop"))
         stream = model().stream(prompt(), request=RequestContext())
         assert [next(stream), next(stream)] == [Delta("half an"), Delta(" answer")]
-        with pytest.raises(ChatModelError, match=r"The endpoint of openai:gpt-test cannot be reached\."):
+        with pytest.raises(ChatModelError, match="openai:gpt-test cannot be reached"):
             next(stream)
 
     def test_an_error_event_in_the_stream_is_told(self, model, server) -> None:
         server.chat(Reply(["half"], ending="error", error={"message": f"overloaded {KEY}"}))
         assert "broke off" in failure(model()).message
 
+    def test_a_certificate_that_is_not_accepted_is_told(self, model, tmp_path) -> None:
+        with WebServer(certificate=certificate_for(tmp_path, "localhost", "127.0.0.1")) as server:
+            error = failure(model(openai_base_url=f"https://127.0.0.1:{server.port}/v1"))
+        assert "certificate" in error.finding
+        assert "SSL_CERT_FILE" in error.remedy
+
     def test_a_server_that_is_not_there_names_the_setting(self, model) -> None:
         error = failure(model(openai_base_url="http://127.0.0.1:9/v1"))
+        assert error.finding.endswith("cannot be reached: Connection refused.")
         assert error.remedy == "Check the network and OPENAI_BASE_URL."
         assert error.retry_after == 5
 

@@ -153,6 +153,3 @@ class TestOnTheWire:
         if not row.default_model:
             with pytest.raises(SettingsError, match=f"EMBEDDING_MODEL is not set.*{provider}"):
                 build_provider(provider, EMBEDDERS.default_model(provider))
-        if provider != "google_vertexai":
-            with pytest.raises(SettingsError, match="EMBEDDING_BASE_URL='localhost:11434'"):
-                build_provider(provider, embedding_base_url="localhost:11434")
