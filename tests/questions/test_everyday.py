@@ -35,6 +35,8 @@ def searched(question: str) -> str:
         ("How old do people get in Haiti?", "How old do people get in Haiti (life expectancy)?"),
         ("List the neighbours of Mali", "List the neighbours of Mali (border countries)?"),
         ("What are Mali's neighboring countries?", "What are Mali's neighboring countries (border countries)?"),
+        ("How long do women live in Mali?", "How long do women live in Mali (life expectancy)?"),
+        ("Who may vote in Lebanon?", "Who may vote in Lebanon (suffrage)?"),
         ("Who rules the Philippines?", "Who rules the Philippines (chief of state, head of government)?"),
         ("Who is Egypt's leader?", "Who is Egypt's leader (chief of state, head of government)?"),
     ],
