@@ -158,6 +158,17 @@ def test_what_did_not_reach_the_server_is_there_after_a_reload(launched: Browser
         expect(composer(browser)).to_have_value("")
 
 
+def test_a_passage_of_a_deleted_report_is_said_to_be_gone(launched: Browser, address: str) -> None:
+    with watched(launched) as (browser, _):
+        browser.goto(address)
+        ask(browser, GROWTH)
+        browser.route("**/api/chunks/*", lambda route: route.fulfill(status=404, json={"error": {"message": "No a-1"}}))
+        browser.locator(".answer .citation").last.click()
+        expect(browser.locator("#evidence-error")).to_have_text(
+            "This passage is no longer there: its report was deleted or replaced."
+        )
+
+
 def test_a_reload_in_mid_answer_goes_on_with_it(browser: Page, server: FakeOpenAI) -> None:
     server.chat(Reply(["It is ", "2.09% [1]."], silent_after=2.0))
     send(browser, GROWTH)

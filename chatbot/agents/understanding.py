@@ -19,6 +19,7 @@ from ..grounding.answer import OnEmpty, assemble, general_prompt
 from ..model_output.stream import Reply, completion
 from ..protocols import Agent, Catalog
 from ..questions.english import pattern
+from ..questions.everyday import with_term
 from ..questions.mentions import COUNTRY, Mentions, find_mentions, values_of
 from ..questions.overview import asks_nothing
 from ..questions.sentences import is_small_talk
@@ -165,10 +166,7 @@ class Understanding:
             text = library_answer(topic, scope, self._catalog, say)
             text = f"{missing.text}\n\n{text}" if missing else text
             return Understood(question, self._said(question, text, scope, answered=True), subjects=subjects)
-        if not mentions.every_year and asks_nothing(question.search_text, mentions.countries):
-            # A name alone is nearest to what a country is called; nobody asks that.
-            names = [name_in_words(question.search_text, country) for country in mentions.countries]
-            question = replace(question, standalone=f"Tell me about {list_in_words(names)}")
+        question = replace(question, standalone=_as_reports_say(question.search_text, mentions))
         page = question.page or page_in(question.search_text, self._catalog)
         suggestion, taken = suggest_scope(asked, question.scope, self._catalog), Scope()
         if question.auto_scope:
@@ -238,6 +236,13 @@ class Understanding:
         if _EVERY.search(text):
             return "average" if _AVERAGE.search(text) else "total" if _TOTAL.search(text) else "list"
         return "list" if _LISTING.search(text) else ""
+
+
+def _as_reports_say(text: str, mentions: Mentions) -> str:
+    """A name alone is nearest to what a country is called, everyday words to anything: nobody asks for that."""
+    if not mentions.every_year and asks_nothing(text, mentions.countries):
+        return f"Tell me about {list_in_words(name_in_words(text, country) for country in mentions.countries)}"
+    return with_term(text, [*mentions.countries, *mentions.every_year])
 
 
 def _wanted(of_all: Wanted, say: Say) -> str:

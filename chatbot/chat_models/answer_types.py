@@ -34,13 +34,16 @@ def _type(asks: str, says: str, *, brackets: bool = True) -> AnswerType:
 ANSWER_TYPES = (
     _type(r"\b(?:share|percent(?:age)?|proportion|fraction|how much of|what part of)\b", r"\d ?(?:%|percent)"),
     _type(
-        r"\b(?:which|what) (?:\w+ )?(?:countries|nations|states)\b|\bneighbou?rs\b",
+        r"\b(?:which|what) (?:\w+ )?(?:countries|nations|states)\b|\bneighbou?rs\b"
+        r"|\bwho (?:buys?|purchases?|suppl(?:y|ies)|sells?)\b"
+        r"|\b(?:(?:ex|im)port|trad(?:e|ing)) (?:partner|market|destination|supplier|source)s?\b",
         r"\b[A-Z][a-z]+[^a-zA-Z]+[A-Z][a-z]+",
     ),
     _type(r"\bwho(?:m|se)?\b", r"\b[A-Z][\w'’.-]{0,30} (?:[\w'’.-]{1,30} ){0,4}[A-Z]{2,}|\b[A-Z][a-z]+ [A-Z][a-z]+"),
     _type(r"\b(?:when|what year|which year)\b", r"\b(?:1[5-9]|20)\d\d\b"),
     _type(
-        r"\bwhat (?:goods|products|commodities|crops|minerals|resources|items|things)\b"
+        r"\b(?:what|which) (?:goods|products|commodities|crops|minerals|resources|items|things)\b"
+        r"|\b(?:main|major|chief|key|principal|top|biggest|largest|most important) (?:ex|im)ports?\b"
         r"|\bwhat (?:do|does|did) .*\b(?:export|import|produce|grow|make|sell|buy|mine)\b",
         r"^(?:[^,;\d$]+, ){2}",
         brackets=False,

@@ -19,8 +19,9 @@ _SOURCE_LINE = re.compile(
     re.IGNORECASE,
 )
 """Says where something comes from, and nothing itself."""
-_YEAR_ALONE = re.compile(r"\((?:\d{4}|est|[\W_])+\)")
-"""Of a figure or a text that stands elsewhere: "(2021 est.)" on a line of its own."""
+_WORD = r"(?:[^\s()\d]+|20\d\d|19\d\d)"
+_ASIDE = re.compile(rf"\({_WORD}(?: {_WORD}){{0,2}}\)")
+"""Of what stands elsewhere: "(2021 est.)" on a line of its own, "(Spanish)" behind an example; "(5.4)" is a figure."""
 _NAME = re.compile(r"[^,;:.!?\d]+")
 _LABEL = re.compile(r"([^\W\d_a-z][^:]{0,79}?): ")
 BULLET = re.compile(r"^[-*•]\s+")
@@ -49,7 +50,7 @@ class Statement:
 
 
 def statements(passages: Sequence[Passage]) -> list[Statement]:
-    """The statements of passages, in text order; source lines, headings and years only where there is nothing else."""
+    """The statements of passages, in text order; source lines, headings, asides only where there is nothing else."""
     found = [one for passage in passages for one in _statements(passage)]
     return list(filter(_is_telling, found)) or found
 
@@ -95,7 +96,7 @@ def _is_name(line: str) -> bool:
 
 
 def _is_telling(one: Statement) -> bool:
-    return not (_SOURCE_LINE.match(one.text) or _YEAR_ALONE.fullmatch(one.text) or _is_heading(one))
+    return not (_SOURCE_LINE.match(one.text) or _ASIDE.fullmatch(one.text) or _is_heading(one))
 
 
 def _is_heading(one: Statement) -> bool:

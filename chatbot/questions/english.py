@@ -53,6 +53,8 @@ IMPLIED: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     for thing, said in _RULES.tables["implied"].items()
 }
 """The thing that a word asks for which only compares ("bigger"): these words, and what may stand beside them."""
+EVERYDAY: dict[str, str] = _RULES.tables["everyday"]
+"""Terms of reports, each with a pattern for all that people say instead beside the name of a country."""
 NAME, PEOPLE, YEARS = (str(_RULES.tables["patterns"][mark]) for mark in ("name", "people", "years"))
 """Marks for a country by name, by what belongs to it, and for years: private characters, in no question."""
 

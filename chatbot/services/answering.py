@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .. import __version__
 from ..agents import AGENTS, CHOOSES, DEFAULT
 from ..agents.run import Resources
 from ..agents.understanding import Understanding
@@ -140,12 +141,13 @@ class Answering:
         )
 
     def _generation(self, vectors: Vectors, bounds: Bounds) -> str | None:
-        """Changes with the reports, the models and the settings; None while a report is written or removed."""
+        """Changes with the program, reports, models and settings; None while a report is written or removed."""
         storage, chat_model = self._storage, self._models.chat_model
         position = f"{storage.changes.position()}:{storage.documents.position()}"
         if storage.documents.unsettled():
             return None
-        return f"{position}:{vectors.embedder.model_id}:{chat_model.model_id}:{self.settings.fingerprint}:{bounds}"
+        models = f"{vectors.embedder.model_id}:{chat_model.model_id}"
+        return f"{__version__}:{position}:{models}:{self.settings.fingerprint}:{bounds}"
 
     @property
     def compressor(self) -> Compressor:

@@ -178,9 +178,10 @@ class TestScope:
             ("Kenya and Mali, please!", "Tell me about Kenya and Mali"),
             ("Kenya 2021", "Kenya 2021"),
             ("Kenya exports", "Kenya exports"),
+            ("Who rules Kenya?", "Who rules Kenya (chief of state, head of government)?"),
         ],
     )
-    def test_a_country_alone_is_asked_about(self, services, server, agent, query: str, asked: str) -> None:
+    def test_it_is_searched_for_as_reports_say_it(self, services, server, agent, query: str, asked: str) -> None:
         run(services, agent, question(query))
         assert [one.search_text for one in agent.asked] == [asked]
 

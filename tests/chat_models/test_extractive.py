@@ -159,6 +159,7 @@ def test_every_citation_of_a_quoting_answer_is_supported() -> None:
         "page 7",
         "Copyright 2023 Kenya people",
         "(2023 est.)",
+        "(Kenya people)",
     ],
 )
 def test_a_source_line_or_a_bare_heading_is_no_evidence(text: str) -> None:

@@ -126,6 +126,14 @@ class TestCaches:
         ]
         assert today(services).sums == first.conversation_usage + Sums(questions=1)
 
+    def test_an_upgrade_answers_anew(
+        self, services: Services, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        server.chat(ANSWER)
+        ask(services)
+        monkeypatch.setattr("chatbot.services.answering.__version__", "99.0")
+        assert not ask(services).event.answer.trace.cached
+
     def test_a_completion_from_the_cache_is_told_apart(self, services: Services, server: FakeOpenAI) -> None:
         server.chat(ANSWER)
         ask(services)

@@ -67,7 +67,9 @@ async function loadWiderText(source) {
     offerOriginal(chunk);
   } catch (error) {
     if (error.name === "AbortError") return;
-    byId("evidence-error").textContent = `${t("The text around this passage could not be loaded.")} ${error.message}`;
+    byId("evidence-error").textContent = error.status === 404
+      ? t("This passage is no longer there: its report was deleted or replaced.")
+      : `${t("The text around this passage could not be loaded.")} ${error.message}`;
   }
 }
 
