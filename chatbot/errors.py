@@ -42,6 +42,8 @@ TIMEOUT = "timeout"
 """A `DependencyError.reason`: no answer in time; what was asked may still have been done, and be paid for."""
 NOTHING_WRITTEN = "nothing_written"
 """A `DependencyError.reason`: the model reached its limit before the first word."""
+LONGEST_SHOWN = 100
+"""Characters of a wrong value that a message repeats."""
 
 
 class ChatbotError(Exception):
@@ -92,7 +94,9 @@ class UnknownNameError(InvalidRequestError):
     def among(cls, field: str, kind: str, name: str, valid: Iterable[str]) -> Self:
         """``name`` came in ``field``, and is none of the ``valid`` ones of its ``kind``."""
         valid = sorted(valid)
-        return cls.for_field(field, f"{name!r} is not a valid {kind}. Valid: {', '.join(valid)}.", valid)
+        return cls.for_field(
+            field, f"{name[:LONGEST_SHOWN]!r} is not a valid {kind}. Valid: {', '.join(valid)}.", valid
+        )
 
 
 class UnauthorizedError(ChatbotError):

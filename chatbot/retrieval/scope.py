@@ -12,7 +12,7 @@ from textwrap import shorten
 from typing import Any
 
 from ..countries import country_code
-from ..errors import InvalidRequestError
+from ..errors import LONGEST_SHOWN, InvalidRequestError
 from ..prompts import on_one_line
 from ..protocols import Catalog
 from ..schema import YEAR_IN_REVIEW, Condition, DocumentRecord, Range, Scope, ScopeSummary, Value, Values
@@ -100,7 +100,7 @@ class ScopeResolver:
             raise InvalidRequestError.for_field("collections", EMPTY)
         for name in names:
             if name not in self._collections:
-                message = f"unknown collection {name!r}. Valid: {', '.join(self._collections)}."
+                message = f"unknown collection {name[:LONGEST_SHOWN]!r}. Valid: {', '.join(self._collections)}."
                 raise InvalidRequestError.for_field("collections", message, self._collections)
         return names
 
@@ -108,7 +108,7 @@ class ScopeResolver:
         field = REPORT_CONTEXT_FIELDS.get(context_type)
         if field is None:
             valid = sorted(REPORT_CONTEXT_FIELDS)
-            message = f"{context_type!r} is not a report type. Valid: {', '.join(valid)}."
+            message = f"{context_type[:LONGEST_SHOWN]!r} is not a report type. Valid: {', '.join(valid)}."
             raise InvalidRequestError.for_field("report_context.type", message, valid)
         conditions = {field: self._condition("report_context.value", field, value)}
         # Country reports have years too: where the data tells the types apart, the year means the yearly review.
@@ -166,7 +166,7 @@ def _known_value(name: str, field: str, value: Value, known: Sequence[Value]) ->
         if country_code(str(candidate)) == code:
             return candidate
     what = "there is no report on" if code else f"unknown {field}:"
-    raise InvalidRequestError.for_field(name, f"{what} {wanted!r}. Valid: {_listed(known)}.", known)
+    raise InvalidRequestError.for_field(name, f"{what} {wanted[:LONGEST_SHOWN]!r}. Valid: {_listed(known)}.", known)
 
 
 def _year(name: str, value: object) -> int:
