@@ -9,7 +9,7 @@ from typing import Any
 
 from ..cancellation import Cancellation
 from ..conversation.service import Saved
-from ..errors import BudgetExhaustedError, ChatbotError
+from ..errors import BudgetExhaustedError, ChatbotError, IngestingError
 from ..ingestion.watch import Retries, Watch, WorkLoop, heartbeat
 from ..schema.access import Caller
 from ..schema.jobs import BatchQuestion
@@ -26,7 +26,7 @@ BEAT_SECONDS = 2.0
 MOST_TRIES = 3
 """How often a question may take its process with it before it is given up."""
 LONGEST_WAIT = 3_600.0
-"""Seconds until a used up budget is looked at again."""
+"""Seconds until a used up budget is looked at again, at most."""
 
 
 class BatchWorker:
@@ -89,7 +89,7 @@ class BatchWorker:
         try:
             # A model that is away for minutes would fail hundreds of questions meanwhile.
             saved = self._retries.run(lambda: self._ask(question, who, cancel), Watch(waiting=waiting, cancel=cancel))
-        except BudgetExhaustedError as error:
+        except (BudgetExhaustedError, IngestingError) as error:
             batches.put_back(question, detail=error.message, seconds=min(error.retry_after or 0, LONGEST_WAIT))
             return
         except ChatbotError as error:

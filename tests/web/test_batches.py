@@ -241,6 +241,19 @@ def test_a_used_up_budget_is_waited_for(client: FlaskClient, app: Flask, monkeyp
     assert not worker.work_once()
 
 
+def test_a_report_that_is_being_indexed_is_waited_for(client: FlaskClient, app: Flask) -> None:
+    worker, documents = app.extensions["batch_worker"], app.extensions["services"].storage.documents
+    worker.close()
+    batch_id = begun(client, "What is the growth rate?")
+    (ready,) = documents.all()
+    documents.put(replace(ready, status="pending"))
+    assert worker.work_once()
+    about = client.get(f"{API}/{batch_id}").get_json()
+    assert (about["state"], about["questions"]["queued"]) == ("queued", 1)
+    assert "still being indexed" in about["detail"]
+    assert not worker.work_once()  # not before the time that the error names
+
+
 def test_a_revoked_key_asks_nothing_more(client: FlaskClient, app: Flask) -> None:
     worker, keys = app.extensions["batch_worker"], app.extensions["services"].storage.keys
     worker.close()
