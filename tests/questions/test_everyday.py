@@ -36,6 +36,7 @@ def searched(question: str) -> str:
         ("List the neighbours of Mali", "List the neighbours of Mali (border countries)?"),
         ("What are Mali's neighboring countries?", "What are Mali's neighboring countries (border countries)?"),
         ("How long do women live in Mali?", "How long do women live in Mali (life expectancy)?"),
+        ("Who is the president of Kenya?", "Who is the president of Kenya (chief of state, head of government)?"),
         ("Who may vote in Lebanon?", "Who may vote in Lebanon (suffrage)?"),
         ("Who rules the Philippines?", "Who rules the Philippines (chief of state, head of government)?"),
         ("Who is Egypt's leader?", "Who is Egypt's leader (chief of state, head of government)?"),
@@ -53,6 +54,7 @@ def test_the_term_goes_along(question: str, expected: str) -> None:
         "How many refugees live in Jordan?",
         "Who is the leader of the opposition in Kenya?",
         "Where do most people in Peru live?",
+        "Who was the first president of Kenya?",
         "Does Mali trade with its neighbours?",
     ],
 )
