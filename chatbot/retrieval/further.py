@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +16,12 @@ MOST = 3
 DASH = " - "
 """What some headings put between a thing and one of its parts."""
 FEW_WORDS = 4
+_OF_A_REPORT = re.compile(
+    r"(?:executive )?summary|abstract|introduction|background|overview|fore ?word|preface|acknowledge?ments?"
+    r"|(?:table of )?contents|methodology|conclusions?|references|bibliography|notes?|(?:annex|appendix)\b.*",
+    re.IGNORECASE,
+)
+"""Headings that name a part of any report, and nothing one could ask about."""
 TRIED = 4
 """Editions, and countries, that are looked at for one that says something under the same heading."""
 Search = Callable[[str, Scope], Sequence[SearchHit]]
@@ -37,7 +44,7 @@ def further_questions(cited: Chunk, query: str, scope: Scope, catalog: Catalog, 
     about = cited.heading
     if not about:
         return []
-    kinds = (_other_editions, _other_countries)
+    kinds = () if _OF_A_REPORT.fullmatch(about) else (_other_editions, _other_countries)
     same = [further for kind in kinds for further in islice(kind(cited, about, scope, catalog, search), 1)]
     beside = islice(_beside(cited, about, query, scope, search), MOST - len(same))
     return [*same, *beside]
@@ -82,7 +89,7 @@ def _beside(cited: Chunk, about: str, query: str, scope: Scope, search: Search) 
     where = f"in {_named(country)}" if country is not None else f"in {cited.title}"
     headings = dict.fromkeys(hit.chunk.heading for hit in search(query, inside))
     for other in sorted(headings, key=_is_unwieldy):
-        if other and other.casefold() != about.casefold():
+        if other and other.casefold() != about.casefold() and not _OF_A_REPORT.fullmatch(other):
             yield Further(f"What do the reports say about {_in_a_sentence(other)} {where}?", inside)
 
 

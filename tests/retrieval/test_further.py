@@ -37,3 +37,9 @@ def test_the_country_has_its_article_and_a_part_stands_in_brackets() -> None:
         "What does the report of 2021 say about exports (partners) in the Philippines?",
         "Compare the Philippines and Qatar: exports (partners)",
     ]
+
+
+def test_what_any_report_has_is_not_asked_about() -> None:
+    """It was: "What do the reports say about summary in Rwanda?"."""
+    only = ["What do the reports say about elections in the Philippines?"]
+    assert asked("Background", "Executive Summary", "Elections", "Annex 2: Notes") == only
