@@ -40,7 +40,11 @@ def test_passages_whose_database_was_lost_are_found(
     services: Services, add_report: AddReport, settings: Settings, tmp_path: Path
 ) -> None:
     add_report(KENYA_2023, "kenya-2023", country_name="Kenya", year=2023)
-    assert "passages_of_another_database" not in {finding.name for finding in diagnose(services)}
+    findings = list(diagnose(services))
+    assert "passages_of_another_database" not in {finding.name for finding in findings}
+    said = [finding.message for finding in findings if finding.name == "count"]
+    assert f"pgvector: {services.vectors.store.count(Scope())} passages" in said
+    assert not [one for one in said if one.startswith("collection")]
     with Services(settings.override(data_dir=tmp_path / "new")) as anew:
         [found] = [finding for finding in diagnose(anew) if finding.severity == "error"]
     assert found.name == "passages_of_another_database"

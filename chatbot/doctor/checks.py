@@ -112,10 +112,12 @@ def check_access(services: Services) -> Iterator[Finding]:
 
 def check_data(services: Services) -> Iterator[Finding]:
     """Counts, unfinished reports, and what older systems leave behind."""
+    in_database = services.storage.engine.traits.in_database
     for name in _collection_names(services):
         collection = services.storage.database[name]
         count = collection.estimated_count()
-        yield Finding("ok", "data", "count", f"collection {name}: {count} passages")
+        if count or in_database:
+            yield Finding("ok", "data", "count", f"collection {name}: {count} passages")
         if count:
             yield from _check_values(services, collection)
             yield from _check_vectors(services, collection)
@@ -128,6 +130,8 @@ def _check_reports(services: Services, records: Sequence[DocumentRecord]) -> Ite
     registered = sum(r.chunks for r in records if r.status == "ready" and r.collection in searched)
     elsewhere = not services.storage.engine.traits.in_database
     stored = services.vectors.store.count(Scope()) if registered or elsewhere else 0
+    if elsewhere:
+        yield Finding("ok", "data", "count", f"{services.storage.engine.store}: {stored} passages")
     if elsewhere and stored > registered and all(r.status == "ready" and not r.replacing for r in records):
         yield _data(
             "error",
