@@ -37,6 +37,8 @@ def searched(question: str) -> str:
         ("What are Mali's neighboring countries?", "What are Mali's neighboring countries (border countries)?"),
         ("How long do women live in Mali?", "How long do women live in Mali (life expectancy)?"),
         ("Who is the president of Kenya?", "Who is the president of Kenya (chief of state, head of government)?"),
+        ("What money do they use in Nepal?", "What money do they use in Nepal (exchange rates)?"),
+        ("How rich is Qatar?", "How rich is Qatar (real GDP per capita)?"),
         ("Who may vote in Lebanon?", "Who may vote in Lebanon (suffrage)?"),
         ("Who rules the Philippines?", "Who rules the Philippines (chief of state, head of government)?"),
         ("Who is Egypt's leader?", "Who is Egypt's leader (chief of state, head of government)?"),
