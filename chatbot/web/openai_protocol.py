@@ -93,6 +93,7 @@ class CompletionRequest(BaseModel):
     n: Literal[1] | None = None
     tools: list[Any] | None = None
     functions: list[Any] | None = None
+    response_format: Mapping[str, Any] | None = None
 
     def to_request(self) -> ChatRequest:
         """This API's own request for the same question. Raises InvalidRequestError, NotFoundError."""
@@ -113,9 +114,13 @@ class CompletionRequest(BaseModel):
 
     @property
     def warning(self) -> str:
-        """A sentence that names the fields without effect; "" where all have one."""
-        given = [name for name in IGNORED if getattr(self, name)]
-        return f"{' and '.join(given)}: not called here, the reports are searched for every question." if given else ""
+        """What of the request has no effect, field by field; "" where all of it has one."""
+        said = []
+        if given := [name for name in IGNORED if getattr(self, name)]:
+            said.append(f"{' and '.join(given)}: not called here, the reports are searched for every question.")
+        if self.response_format and self.response_format.get("type") != "text":
+            said.append("response_format: an answer is Markdown that cites its passages, here.")
+        return " ".join(said)
 
 
 class EmbeddingRequest(BaseModel):

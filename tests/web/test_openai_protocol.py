@@ -115,6 +115,13 @@ def test_metadata_is_the_scope_and_tools_are_not_called(client: openai.OpenAI) -
     assert extension["warning"].startswith("tools: not called here")
 
 
+@pytest.mark.parametrize(("kind", "warns"), [("json_object", True), ("text", False)])
+def test_a_format_that_is_not_kept_to_is_named(client: openai.OpenAI, kind: str, warns: bool) -> None:
+    answer = ask(client, response_format={"type": kind})
+    extension = answer.model_extra["report_chat"]  # type: ignore[index]
+    assert extension.get("warning", "").startswith("response_format: ") == warns
+
+
 def test_models(client: openai.OpenAI) -> None:
     names = [model.id for model in client.models.list()]
     assert names[:2] == ["report-chat", "report-chat-auto"] or "report-chat-direct" in names
