@@ -108,13 +108,8 @@ def translated(
             f"The endpoint of {model} did not answer in time.", remedy="Try again.", retry_after=5, reason=TIMEOUT
         ) from error
     except openai.APIConnectionError as error:
-        why = _why(error)
-        what = "its authority's certificates (SSL_CERT_FILE)" if "certificate" in why else "the network"
-        raise kind(
-            f"The endpoint of {model} cannot be reached{why}.",
-            remedy=f"Check {what} and {url_setting}.",
-            retry_after=5,
-        ) from error
+        happened, remedy = _connection_problem(error, url_setting)
+        raise kind(f"The endpoint of {model} {happened}.", remedy=remedy, retry_after=5) from error
     except openai.APIStatusError as error:
         raise kind(
             f"The endpoint of {model} failed with status {error.status_code}.", remedy="Try again.", retry_after=5
@@ -123,6 +118,15 @@ def translated(
         raise kind(
             f"The endpoint of {model} broke off: {type(error).__name__}.", remedy="Try again.", retry_after=5
         ) from error
+
+
+def _connection_problem(error: openai.APIConnectionError, url_setting: str) -> tuple[str, str]:
+    """What happened to the connection, and what to do about it."""
+    if isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError):
+        return "closed the connection before its answer was whole", "Try again."
+    why = _why(error)
+    what = "its authority's certificates (SSL_CERT_FILE)" if "certificate" in why else "the network"
+    return f"cannot be reached{why}", f"Check {what} and {url_setting}."
 
 
 def _why(error: BaseException | None) -> str:
