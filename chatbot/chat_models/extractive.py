@@ -105,28 +105,27 @@ class ExtractiveChatModel:
             return []
         embedder = self._embedder()
         by_vectors = embedder.local and embedder.multilingual and is_foreign(question)
-        words = np.zeros(len(found)) if by_vectors else self._by_words(question, found)
+        asked = self._asked(question)
+        words = np.zeros(len(found)) if by_vectors else self._by_words(asked, found)
         typed = _of_type(question, found)
-        first = self._totals_first(
-            question, found, _scores(question, found, standard(words) + TYPE * typed, FIRST_PLACE)
-        )
+        first = _scores(question, found, standard(words) + TYPE * typed, FIRST_PLACE)
+        first = self._totals_first(asked, found, first)
         chosen = _promising(first, CONSIDERED if by_vectors else int(SHARE * len(found)))
         found, words, typed = [found[place] for place in chosen], words[chosen], typed[chosen]
         similar = standard(self._similar(embedder, question, found, request)) + WORDS * standard(words)
         if not by_vectors:
             similar = similar + HEADING * _by_heading(found) + TYPE * typed
         scores = _scores(question, found, similar, FOREIGN_PLACE if by_vectors else PLACE)
-        scores = self._totals_first(question, found, scores)
+        scores = self._totals_first(asked, found, scores)
         return [_quotation(one) for one in _best(found, scores)]
 
-    def _totals_first(self, question: str, found: Sequence[Statement], scores: _Scores) -> _Scores:
+    def _totals_first(self, asked: set[str], found: Sequence[Statement], scores: _Scores) -> _Scores:
         """A total before the parts below it ("total: 24.4 years", "male: 24.3 years"), unless one of these is asked."""
-        asked = self._asked(question)
         for place, total in enumerate(found):
             parts = next((parts for form, parts in _TOTALS if form.match(total.text)), None)
             if parts is None:
                 continue
-            for below, one in list(enumerate(found))[place + 1 : place + 1 + PARTS]:
+            for below, one in enumerate(found[place + 1 : place + 1 + PARTS], start=place + 1):
                 part = parts.match(one.text)
                 if part is None or (one.passage.number, one.heading) != (total.passage.number, total.heading):
                     break
@@ -135,13 +134,13 @@ class ExtractiveChatModel:
         return scores
 
     def _asked(self, question: str) -> set[str]:
-        """The terms that it asks for."""
+        """The terms that a question asks for."""
         return set(self._analyzer.terms(question + "".join(name for words, name in _SEXES if words.search(question))))
 
-    def _by_words(self, question: str, found: Sequence[Statement]) -> _Scores:
+    def _by_words(self, asked: set[str], found: Sequence[Statement]) -> _Scores:
         """The question's words in each, rare ones more; not those that only name the country of the passage."""
         about = {str(one.passage.hit.chunk.metadata.get("country_name", "")) for one in found}
-        asked = self._asked(question).difference(*map(self._analyzer.terms, about))
+        asked = asked.difference(*map(self._analyzer.terms, about))
         terms = [asked.intersection(self._analyzer.terms(one.whole)) for one in found]
         counts = Counter(term for own in terms for term in own)
         weights = {term: log(1 + len(found) / count) for term, count in counts.items()}

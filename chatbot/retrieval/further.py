@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from ..countries import takes_article
 from ..protocols import Catalog
 from ..questions.mentions import COUNTRY, YEAR
 from ..schema import Chunk, Scope, SearchHit, Value, Values
+from .subjects import with_article
 
 MOST = 3
 DASH = " - "
@@ -61,7 +61,7 @@ def _other_editions(cited: Chunk, about: str, scope: Scope, catalog: Catalog, se
     for other in sorted(years, key=lambda one: (abs(one - year), -one))[:TRIED]:
         inside = _within(of_country, YEAR, other)
         if inside is not None and _says(about, inside, search):
-            where = f"in {_named(country)}"
+            where = f"in {with_article(str(country))}"
             yield Further(f"What does the report of {other} say about {_in_a_sentence(about)} {where}?", inside)
 
 
@@ -77,7 +77,10 @@ def _other_countries(cited: Chunk, about: str, scope: Scope, catalog: Catalog, s
     for other in others[:TRIED]:
         inside = _within(of_year or scope, COUNTRY, other)
         if inside is not None and _says(about, inside, search):
-            yield Further(f"Compare {_named(country)} and {_named(other)}: {_in_a_sentence(about)}", of_year or scope)
+            yield Further(
+                f"Compare {with_article(str(country))} and {with_article(str(other))}: {_in_a_sentence(about)}",
+                of_year or scope,
+            )
 
 
 def _beside(cited: Chunk, about: str, query: str, scope: Scope, search: Search) -> Iterator[Further]:
@@ -86,16 +89,11 @@ def _beside(cited: Chunk, about: str, query: str, scope: Scope, search: Search) 
     for field in (COUNTRY, YEAR):
         if (value := cited.metadata.get(field)) is not None:
             inside = _within(inside, field, value) or inside
-    where = f"in {_named(country)}" if country is not None else f"in {cited.title}"
+    where = f"in {with_article(str(country))}" if country is not None else f"in {cited.title}"
     headings = dict.fromkeys(hit.chunk.heading for hit in search(query, inside))
     for other in sorted(headings, key=_is_unwieldy):
         if other and other.casefold() != about.casefold() and not _OF_A_REPORT.fullmatch(other):
             yield Further(f"What do the reports say about {_in_a_sentence(other)} {where}?", inside)
-
-
-def _named(country: Value) -> str:
-    name = str(country)
-    return f"the {name}" if takes_article(name) else name
 
 
 def _says(about: str, inside: Scope, search: Search) -> bool:

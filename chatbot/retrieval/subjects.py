@@ -222,7 +222,7 @@ def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
     return say("There are reports on {names}.", names=shown)
 
 
-def with_article(country: str, say: Say) -> str:
+def with_article(country: str, say: Say = in_english) -> str:
     """A country with its article, where the language of ``say`` has one for an English name."""
     return say("the {name}", name=country) if takes_article(country) else country
 

@@ -15,12 +15,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Semaphore
-from typing import Any
+from typing import Any, TypeVar
 
 from ..cancellation import Cancellation
 from ..errors import DependencyError, InvalidRequestError, LoadError
 from ..fetching.fetch import check_url, send
 from ..ingestion.watch import WorkLoop
+from ..repositories.callbacks import CallbackQueue
+from ..schema.jobs import Batch, Ingestion
 from ..serialization import batch_json, ingestion_json
 from ..services import Services
 from .bodies import Job
@@ -29,6 +31,7 @@ from .services import services
 log = logging.getLogger(__name__)
 IDLE_SECONDS = 2.0
 AT_ONCE = 16
+Ended = TypeVar("Ended", Ingestion, Batch)
 
 
 def callback_of(job: Job) -> str:
@@ -82,16 +85,16 @@ class Callbacks:
         return call is not None
 
     def _next(self) -> Callable[[], None] | None:
-        jobs, batches = self._services.storage.ingestions.callbacks, self._services.storage.batches.callbacks
-        if (due := jobs.due(self._in_hand)) is not None:
-            job, url, call = due
-            self._in_hand.add(job.id)
-            return partial(self._tell, job.id, ingestion_json(job), url, partial(jobs.done, job.id, call))
-        if (ended := batches.due(self._in_hand)) is not None:
-            batch, url, call = ended
-            self._in_hand.add(batch.id)
-            return partial(self._tell, batch.id, batch_json(batch), url, partial(batches.done, batch.id, call))
-        return None
+        storage = self._services.storage
+        ingestion = self._due(storage.ingestions.callbacks, ingestion_json)
+        return ingestion or self._due(storage.batches.callbacks, batch_json)
+
+    def _due(self, queue: CallbackQueue[Ended], about: Callable[[Ended], dict[str, Any]]) -> Callable[[], None] | None:
+        if (due := queue.due(self._in_hand)) is None:
+            return None
+        job, url, call = due
+        self._in_hand.add(job.id)
+        return partial(self._tell, job.id, about(job), url, partial(queue.done, job.id, call))
 
     def _tell(self, job_id: str, about: dict[str, Any], url: str, done: Callable[[], None]) -> None:
         try:

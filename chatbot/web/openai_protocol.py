@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
 from ..agents import AGENTS
 from ..conversation.service import Place, Saved
-from ..errors import InvalidRequestError, NotFoundError
+from ..errors import LONGEST_SHOWN, InvalidRequestError, NotFoundError
 from ..questions.mentions import COUNTRY, YEAR
 from ..repositories.request_cache import request_cache
 from ..request import RequestContext
@@ -181,7 +181,9 @@ def embeddings() -> Response:
     refuse_more()
     body, embedder = parse(EmbeddingRequest, json_body()), services().vectors.embedder
     if body.model != embedder.model_id:
-        raise NotFoundError(f"There is no embedding model {body.model[:100]!r} here. Valid: {embedder.model_id}.")
+        raise NotFoundError(
+            f"There is no embedding model {body.model[:LONGEST_SHOWN]!r} here. Valid: {embedder.model_id}."
+        )
     if body.dimensions not in {None, embedder.dimensions}:
         raise InvalidRequestError.for_field("dimensions", f"must be {embedder.dimensions}.", [embedder.dimensions])
     texts = [body.input] if isinstance(body.input, str) else body.input

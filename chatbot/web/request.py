@@ -20,7 +20,7 @@ from flask import Response, request
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from ..errors import InvalidRequestError
+from ..errors import LONGEST_SHOWN, InvalidRequestError
 from ..loaders import suffixes
 from ..serialization import csv_text
 from ..settings import MEGABYTE
@@ -63,7 +63,7 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise InvalidRequestError.for_field(name[:100], "is there twice.")
+            raise InvalidRequestError.for_field(name[:LONGEST_SHOWN], "is there twice.")
         found[name] = value
     return found
 
