@@ -94,7 +94,7 @@ def reports() -> Iterator[dict[str, Any]]:
                 }
 
 
-def reworded(right: str) -> Iterator[tuple[str, str]]:  # noqa: C901  # a list of cases
+def reworded(right: str) -> Iterator[tuple[str, str]]:  # a list of cases
     """True sentences, by kind, of one that stands in its passage."""
     if number := NUMBER.search(right):
         value = Decimal(number[0])
@@ -160,7 +160,7 @@ def of_lists(passage: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield "year of the next line", f"{heading} was {one} in {old}"
 
 
-def altered(  # noqa: C901  # a list of cases
+def altered(  # a list of cases
     right: str, passage: dict[str, Any], draw: random.Random
 ) -> Iterator[tuple[str, str]]:
     """False sentences of one that stands in its passage."""
