@@ -38,4 +38,4 @@ wheel:    ## dist/report_chat-*.whl
 	pip wheel --no-deps --wheel-dir dist .
 
 house:    ## files, lines, imports and the path of one question
-	python -m benchmarks.house
+	python -m benchmarks house

@@ -1,33 +1,41 @@
-"""`python -m benchmarks compare WHAT`: measurements beside peers, and those of this product alone that take long;
-`hostile`, `serving`, `campaign`, `contract`: what attacks cost, and whether they and the description are held; `page`:
-what the browser adds.
-"""
+"""`python -m benchmarks COMMAND [options]`: every measurement by its name; `COMMAND --help` says what it does."""
 
 from __future__ import annotations
 
 import runpy
 import sys
 
-ALONE = {"growth": "benchmarks.growth", "soak": "benchmarks.soak"}
-ATTACKS = {"hostile": "benchmarks.hostile", "serving": "benchmarks.serving", "campaign": "benchmarks.campaign",
-           "contract": "benchmarks.contract", "page": "benchmarks.page"}  # fmt: skip
+COMMANDS = {
+    "house": "how the package is built, and the limits of its size (`--check`)",
+    "recorded": "what a checkout answers to fixed requests, to be compared with another",
+    "questions": "what a person who types a question gets",
+    "abstention": "unrelated questions refused, answerable ones answered",
+    "follow_ups": "questions that need the conversation",
+    "citation_check": "wrong and right citations, found and left alone",
+    "citation_clauses": "the same for single clauses",
+    "table_structure": "tables of PDFs against ICDAR's",
+    "agents": "calls, tokens and milliseconds of each mode",
+    "inprocess_search": "the search of the embedded stores",
+    "approximate_search": "clusters against the exact scan",
+    "ingest_throughput": "ingestion against the bare embedder",
+    "growth": "100 and 10,000 reports",
+    "compare": "search, question, ingest and start beside other products",
+    "page": "what the browser adds",
+    "serving": "questions beside streams and slow clients",
+    "soak": "eight people and a librarian, for as long as wished",
+    "hostile": "what small inputs may cost",
+    "campaign": "kills, random requests and the like, as many as wished",
+    "contract": "the API against its description",
+}
 
 
 def main() -> None:
     command, *rest = sys.argv[1:] or [""]
-    if command == "compare":
-        command, *rest = rest or [""]
-        module = ALONE.get(command, "benchmarks.compare")
-    elif command in ATTACKS:
-        module = ATTACKS[command]
-    else:
-        sys.exit(
-            "Usage: python -m benchmarks compare search|question|ingest|start|growth|soak [options]\n"
-            f"       python -m benchmarks {'|'.join(ATTACKS)} [options]"
-        )
-    own = command in ALONE or command in ATTACKS
-    sys.argv = [f"python -m {module}", *([] if own or not command else [command]), *rest]
-    runpy.run_module(module, run_name="__main__")
+    if command not in COMMANDS:
+        rows = "\n".join(f"  {name:<20} {purpose}" for name, purpose in COMMANDS.items())
+        sys.exit(f"Usage: python -m benchmarks COMMAND [options]\n{rows}")
+    sys.argv = [f"python -m benchmarks {command}", *rest]
+    runpy.run_module(f"benchmarks.{command}", run_name="__main__")
 
 
 main()

@@ -1,7 +1,7 @@
 """Whether a question about what the reports do not have is refused, and no other is.
 
 The product's whole way from question to answer, quoting (no language model), over the passages of
-`factbook_scoped_dev`. Run: python -m benchmarks.abstention BENCH
+`factbook_scoped_dev`. Run: python -m benchmarks abstention BENCH
 """
 
 from __future__ import annotations

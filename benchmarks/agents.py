@@ -1,7 +1,7 @@
 """What each way to answer takes: ten questions over the sample reports, an ideal model that is asked over HTTP.
 
 The retrieval is the real one; the model's replies are made from its prompts (`benchmarks.agent_questions`), and
-tokens are estimated from what was really sent. Run: python -m benchmarks.agents
+tokens are estimated from what was really sent. Run: python -m benchmarks agents
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Clusters against exact search, at several sizes and scopes: time, recall, and what building costs. One thread.
 
 The vectors are those of the sample reports, repeated with noise; a question is a passage with more noise.
-Run: python -m benchmarks.approximate_search [rows ...]
+Run: python -m benchmarks approximate_search [rows ...]
 """
 
 from __future__ import annotations

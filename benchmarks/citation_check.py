@@ -2,7 +2,7 @@
 
 200 answers are made of the questions of factbook_scoped_dev, each from its true answer and its gold passage, in several
 spellings; in every second one a figure, or a word of the quotation, is changed. Then the extractive model's own answers
-to all questions, which quote word for word. Run: python -m benchmarks.citation_check BENCH [--runs 20]
+to all questions, which quote word for word. Run: python -m benchmarks citation_check BENCH [--runs 20]
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The false ones: those of a file as `quality_dev/citations.json`, and sentences of the sample reports, altered by script.
 The true ones: sentences of both, rounded, converted, reckoned with, in another order, with other names, translated.
-Run: python -m benchmarks.citation_clauses [FILE] [--show KIND]
+Run: python -m benchmarks citation_clauses [FILE] [--show KIND]
 """
 
 from __future__ import annotations

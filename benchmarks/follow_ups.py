@@ -1,7 +1,7 @@
 """What follow-up questions find: the last message alone, and condensed with its conversation by rule.
 
 Without a filter, over the passages of `mtragun_closed`, whose reports have no countries.
-Run: python -m benchmarks.follow_ups BENCH
+Run: python -m benchmarks follow_ups BENCH
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What growing costs: the same requests over 100 and over 10,000 reports, over HTTP, in turn.
 
-    python -m benchmarks.growth [--large 10000] [--rounds 30] [--keep FOLDER]
+    python -m benchmarks growth [--large 10000] [--rounds 30] [--keep FOLDER]
 
 Each report has ten passages and a conversation; 200 countries. The rows go in through the store and the repositories,
 as ingestion writes them (reading 10,000 files would measure the reader), with the hashing embedder: what is timed is
@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pycountry
 
-from benchmarks.kept import KeptConnection
+from benchmarks.compare import PersistentConnection
 from chatbot.factory import close_app, create_app
 from chatbot.schema import Chunk, DocumentRecord
 from chatbot.services import Services
@@ -120,7 +120,7 @@ class Library:
 
     count: int
     services: Services
-    client: KeptConnection
+    client: PersistentConnection
     seconds: float
 
     def request(self, path: str, body: object | None) -> tuple[float, float]:
@@ -152,7 +152,7 @@ def library(folder: Path, count: int) -> Iterator[Library]:
     server = Server(app, settings)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
-    with KeptConnection(f"http://127.0.0.1:{listening.getsockname()[1]}") as client:
+    with PersistentConnection(f"http://127.0.0.1:{listening.getsockname()[1]}") as client:
         yield Library(count, services, client, seconds)
     server.should_exit = server.force_exit = True
     thread.join()

@@ -1,6 +1,6 @@
 """`ingest` against the bare embedder: passages a second, the same passages, in turn, in one process.
 
-    python -m benchmarks.ingest_throughput [FOLDER...]
+    python -m benchmarks ingest_throughput [FOLDER...]
 
 Without folders: some of the sample reports. What is more than embedding (reading, cutting, writing, the change log)
 should cost little. Then the same folders again: nothing may be embedded.

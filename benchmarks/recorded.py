@@ -1,7 +1,7 @@
 """Records what a checkout answers to fixed requests over every endpoint and mode, and compares two such records.
 
-    python -m benchmarks.recorded record FILE [--root DIR]
-    python -m benchmarks.recorded compare BEFORE AFTER
+    python -m benchmarks recorded record FILE [--root DIR]
+    python -m benchmarks recorded compare BEFORE AFTER
 
 `record` starts the server of DIR as a person does (`python app.py`, an empty DATA_DIR, a free port of 127.0.0.1) twice:
 without a key, then with a chat model that is asked over HTTP and follows a script (`benchmarks.agent_questions`).

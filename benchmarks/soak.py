@@ -1,6 +1,6 @@
 """Mixed traffic for minutes against a server started as a person starts it: errors, latency, growth of memory.
 
-    python -m benchmarks compare soak [--minutes 30] [--server app.py|gunicorn] [--people 8]
+    python -m benchmarks soak [--minutes 30] [--server app.py|gunicorn] [--people 8]
 
 The sample reports, the built-in model and quotes instead of a language model. Each person asks with and without a
 scope, reads streams or closes them early, searches, looks at facets and lists; one uploads reports, changes and
@@ -26,8 +26,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compare import COUNTRIES, RESULTS, TOPICS, is_ready, keep
-from benchmarks.kept import KeptConnection
+from benchmarks.compare import COUNTRIES, RESULTS, TOPICS, PersistentConnection, is_ready, keep
 
 SERVERS = {"app.py": ["app.py"], "gunicorn": ["-m", "gunicorn", "app:app"]}
 LOOK_SECONDS, PATIENCE, GROWTH = 5.0, 60.0, 1.05
@@ -118,11 +117,11 @@ class Traffic:
                 self.errors.append(f"{kind}: {problem}")
         return b"" if problem else text
 
-    def _connection(self) -> KeptConnection:
+    def _connection(self) -> PersistentConnection:
         """The calling thread's own."""
         if not hasattr(self._own, "connection"):
-            self._own.connection = KeptConnection(self._url, timeout=PATIENCE)
-        found: KeptConnection = self._own.connection
+            self._own.connection = PersistentConnection(self._url, timeout=PATIENCE)
+        found: PersistentConnection = self._own.connection
         return found
 
 

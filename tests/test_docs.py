@@ -54,12 +54,9 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def tracked_files() -> list[Path]:
-    """Every file of the repository that is text of ours; also those that git does not know yet."""
-    names = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    ).stdout.splitlines()  # fmt: skip
-    return [ROOT / name for name in names if Path(name).suffix in TEXT]
+    """Return every text file that git tracks; a virtual environment within the checkout is none of them."""
+    names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    return [path for name in names.splitlines() if (path := ROOT / name).suffix in TEXT and path.is_file()]
 
 
 @pytest.fixture(scope="module")
