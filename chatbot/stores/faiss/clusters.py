@@ -4,7 +4,7 @@ The vectors' one-bit codes (RaBitQ, Gao and Long, SIGMOD 2024) in inverted lists
 of the vectors' size. The lists nearest to the question are scanned until they hold a share of the rows in scope, and
 the best by their codes are compared exactly by the caller. How large that share must be depends on the vectors:
 `Clusters.build` measures it. Vectors without any structure (random ones) cannot be searched so; they get no clusters.
-Figures: benchmarks/README.md, "Approximate search".
+Figures: benchmarks/README.md, "Search in process".
 """
 
 from __future__ import annotations
