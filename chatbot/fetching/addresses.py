@@ -1,7 +1,7 @@
-"""Where a fetch may go: which URLs, and which of the addresses that their host names resolve to.
+"""Permitted URLs, and the permitted addresses that their host names resolve to.
 
-A URL comes from outside, and so does every redirect: both could point into the network this server stands in
-(the database, a cloud's metadata service, the router). So the check is on the addresses, however they were written.
+A URL comes from outside, and so does every redirect. Both could point into the network this server runs in (the
+database, a cloud's metadata service, the router), so the resolved addresses are checked.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ MAX_URL = 2_000
 """Characters."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 WEB_PORTS = frozenset({80, 443, 8080, 8443})
-"""Reports are published here. Elsewhere mail servers and databases listen, which may take a request as commands, and
-an answer about any port would make this server a port scanner."""
+"""On other ports mail servers and databases listen, which may take a request as commands, and an answer about any port
+would make this server a port scanner."""
 _UNPRINTABLE = re.compile(r"[\s\x00-\x20\x7f-\xa0]")
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
 _IN_REQUEST = "!$%&'()*+,/:;=?@[]~"
 _USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*:[/\\]+)?[^/\\?#]*@", re.IGNORECASE)
-_SHOWN = 300
+_MAX_SHOWN_CHARACTERS = 300
 
 _IPV6_PUBLIC = ip_network("2000::/3")
 _IPV6_NAT64 = ip_network("64:ff9b::/96")
@@ -46,14 +46,14 @@ Resolve = Callable[[str, int], list[str]]
 """Host name and port to every address; raises OSError or UnicodeError."""
 
 
-class FetchProblem(Exception):  # noqa: N818  # never leaves this package: `fetch` makes a LoadError of it
-    """Why a page was not fetched and what to do, in plain words; the URL is added by `fetch`."""
+class FetchProblem(Exception):  # noqa: N818  # `fetch` makes a LoadError of it
+    """Why a page was not fetched, and what to do. `fetch` adds the URL."""
 
 
 def resolve_host(host: str, port: int) -> list[str]:
-    """What the operating system says, without repetitions. Understands every way to write an address."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    """Ask the operating system, which understands every way to write an address. Without repetitions."""
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 def is_public(address: str) -> bool:
@@ -71,32 +71,32 @@ def is_public(address: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Where a fetch may go. ``ports`` None = any."""
+    """The limits of a fetch. ``ports`` None = any."""
 
     resolve: Resolve = resolve_host
     permitted: Callable[[str], bool] = is_public
     ports: frozenset[int] | None = WEB_PORTS
 
     def addresses(self, target: Target) -> list[str]:
-        """Look the host up, once; every address it has must be permitted, not only the one that is used.
+        """Look the host up, once. Every address must be permitted, not only the one that is used.
 
         Raises:
-            FetchProblem: one is not, or there is none; OSError, UnicodeError: the lookup failed.
+            FetchProblem: one is not permitted, or there is none. OSError, UnicodeError: the lookup failed.
         """
-        found = self.resolve(target.host, target.port)
-        if not found:
+        addresses = self.resolve(target.host, target.port)
+        if not addresses:
             raise FetchProblem(f"the host {target.host} has no address. Check the spelling.")
         # An IPv6 address may carry the name of a network card.
-        if not all(self.permitted(address.partition("%")[0]) for address in found):
+        if not all(self.permitted(address.partition("%")[0]) for address in addresses):
             raise FetchProblem(
                 f"the host {target.host} is not on the public Internet. Only public pages are fetched: "
                 "download the file and add that."
             )
-        return found
+        return addresses
 
 
 def rules_for(allow_private: bool, resolve: Resolve) -> Rules:
-    """``allow_private`` lifts the limits on addresses and ports."""
+    """Return the usual rules; ``allow_private`` lifts the limits on addresses and ports."""
     return Rules(resolve, permitted=lambda address: True, ports=None) if allow_private else Rules(resolve)
 
 
@@ -122,7 +122,7 @@ class Target:
 
 
 def parse_url(url: str, ports: frozenset[int] | None) -> Target:
-    """The address taken apart. Raises FetchProblem where it is refused as such."""
+    """Parse an address. Raises FetchProblem: it is invalid or not permitted."""
     if len(url) > MAX_URL:
         raise FetchProblem(f"the address is longer than {MAX_URL:,} characters. Use a shorter one.")
     if _UNPRINTABLE.search(url):
@@ -159,6 +159,6 @@ def _ascii_host(host: str) -> str:
 
 
 def url_for_message(url: str) -> str:
-    """A URL for messages: without user name, password and fragment, one line, of bounded length."""
+    """Return a URL for messages: one line of bounded length, without user name, password and fragment."""
     text = _UNPRINTABLE.sub(" ", _USERINFO.sub(r"\1", url.partition("#")[0]))
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}..."

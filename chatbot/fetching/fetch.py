@@ -1,7 +1,7 @@
-"""A web address to a file that a loader can read, or a message to it; no way into the network this server stands in.
+"""Download a web address as a file that a loader can read, without a way into the network this server runs in.
 
-Each request goes to an address that was checked just before, redirects are followed by hand with the same checks,
-and time, size and type are bounded. The file is named and, if it is text, encoded as its loader expects.
+Each request goes to an address that was checked just before. Redirects get the same checks. Time, size and type are
+bounded. The file is named and, if it is text, encoded as its loader expects.
 """
 
 from __future__ import annotations
@@ -17,15 +17,13 @@ from urllib.parse import unquote, urljoin, urlsplit
 from ..cancellation import Cancellation
 from ..errors import LoadError
 from .addresses import FetchProblem, Resolve, Rules, parse_url, resolve_host, rules_for, url_for_message
-from .transport import Clock, PageResponse, exchange
+from .transport import Deadline, PageResponse, request_page
 
 MAX_BYTES = 50 * 1024**2
 MAX_REDIRECTS = 5
 SEND_SECONDS = 10.0
 MOST_ANSWERED = 64 * 1024
 """Bytes of the answer to a POST, of which only the status counts."""
-Headers = Mapping[str, str]
-"""HTTP headers by their names in lower case."""
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _SUFFIXES = {
     "text/html": ".html",
@@ -43,8 +41,8 @@ _SUFFIXES = {
     "text/x-markdown": ".md",
     "text/plain": ".txt",
 }
-# Types that say nothing, or that some servers give to any download: the name decides.
-_UNTOLD = {
+# Types without information, or that some servers give to any download: the name decides.
+_GENERIC_TYPES = {
     "",
     "application/octet-stream",
     "binary/octet-stream",
@@ -52,14 +50,14 @@ _UNTOLD = {
     "application/force-download",
     "application/vnd.ms-excel",
 }
-_SAME = {".htm": ".html", ".xhtml": ".html", ".markdown": ".md", ".text": ".txt"}
+_SUFFIX_ALIASES = {".htm": ".html", ".xhtml": ".html", ".markdown": ".md", ".text": ".txt"}
 _READABLE = frozenset(_SUFFIXES.values())
 _TEXTUAL = frozenset({".html", ".csv", ".json", ".md", ".txt"})
-_WANTED = "HTML, PDF, Word (.docx), Excel (.xlsx), PowerPoint (.pptx), CSV, JSON, Markdown, plain text"
+_READABLE_FORMATS = "HTML, PDF, Word (.docx), Excel (.xlsx), PowerPoint (.pptx), CSV, JSON, Markdown, plain text"
 
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,80}/[\w.+-]{1,80}", re.ASCII)
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w-]+)", re.IGNORECASE | re.ASCII)
-# Not every encoding of Python's: some (punycode) take time without measure.
+# Not all of Python's encodings: some (punycode) take unbounded time.
 _ENCODING = re.compile(
     r"iso-8859-\d{1,2}|windows-\d{3,4}|shift_jis|euc-(jp|kr)|gb(k|2312|18030)|big5|koi8-[ru]|utf-16(le|be)?"
 )
@@ -71,7 +69,7 @@ _STEM_BYTES = 100
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A fetched page. ``url`` is where it was found after redirects, ``name`` its file name for people."""
+    """A fetched page. ``url``: its address after redirects; ``name``: its file name for people."""
 
     path: Path
     url: str
@@ -90,64 +88,59 @@ def fetch(
 ) -> Fetched:
     """Download ``url`` into ``folder``, which must exist, under a name that fits its type.
 
-    ``allow_private`` lifts the limits on addresses and ports. ``seconds`` is for all of it, redirects included.
+    ``allow_private`` lifts the limits on addresses and ports. ``seconds`` covers all redirects together.
 
     Raises:
-        LoadError: it was refused, could not be fetched, or the fetch was cancelled; nothing is left in ``folder``.
+        LoadError: it was refused, could not be fetched, or the fetch was cancelled. Nothing is left in ``folder``.
     """
     rules = rules_for(allow_private, resolve)
-    return fetch_by(rules, url, folder, clock=Clock(seconds, cancel), max_bytes=max_bytes)
+    return fetch_by(rules, url, folder, deadline=Deadline(seconds, cancel), max_bytes=max_bytes)
 
 
-def fetch_by(rules: Rules, url: str, folder: Path, *, clock: Clock, max_bytes: int = MAX_BYTES) -> Fetched:
-    """`fetch` under other rules. Raises LoadError."""
+def fetch_by(rules: Rules, url: str, folder: Path, *, deadline: Deadline, max_bytes: int = MAX_BYTES) -> Fetched:
+    """Fetch as `fetch` does, under the given rules. Raises LoadError."""
     current = url = url.strip()
     try:
         target = parse_url(current, rules.ports)
         for _ in range(MAX_REDIRECTS + 1):
-            with exchange(target, rules, clock, max_bytes) as reply:
-                location = reply.redirected_to
+            with request_page(target, rules, deadline, max_bytes) as response:
+                location = response.redirect_location
                 if location is None:
-                    return _saved(reply, target.url, folder, max_bytes)
-            current = _joined(target.url, location)
-            following = parse_url(current, rules.ports)
-            if target.scheme == "https" and following.scheme == "http":
+                    return _saved(response, target.url, folder, max_bytes)
+            try:
+                current = urljoin(target.url, location)
+            except ValueError as error:
+                raise FetchProblem("it redirects to an invalid address. Use the one the browser ends at.") from error
+            encrypted, target = target.scheme == "https", parse_url(current, rules.ports)
+            if encrypted and target.scheme == "http":
                 raise FetchProblem("an encrypted page leads to an unencrypted one, which is not followed.")
-            target = following
         raise FetchProblem(f"it redirects more than {MAX_REDIRECTS} times. Use the address the browser ends at.")
     except FetchProblem as problem:
         redirected = "" if current == url else f" redirected to {url_for_message(current)}:"
         raise LoadError(f"{url_for_message(url)}:{redirected} {problem}") from problem
 
 
-def _joined(base: str, location: str) -> str:
-    try:
-        return urljoin(base, location)
-    except ValueError as error:
-        raise FetchProblem("it redirects to what is no web address. Use the address the browser ends at.") from error
-
-
-def _saved(reply: PageResponse, url: str, folder: Path, max_bytes: int) -> Fetched:
-    reply.check()
-    kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
-    stem, suffix = _file_name(reply.headers, kind, url)
+def _saved(response: PageResponse, url: str, folder: Path, max_bytes: int) -> Fetched:
+    response.check()
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    stem, suffix = _file_name(response.headers, kind, url)
     try:
         path, file = _created(folder, stem, suffix)
         try:
             with file:
-                for piece in reply.body(max_bytes):
+                for piece in response.body(max_bytes):
                     file.write(piece)
-            _write_as_utf8(path, reply.headers)
+            _write_as_utf8(path, response.headers)
         except BaseException:
             path.unlink()
             raise
-    except OSError as error:  # the network's errors are FetchProblems by now
+    except OSError as error:  # of the file: the network's errors are FetchProblems
         raise FetchProblem(f"it cannot be stored here: {error.strerror}.") from error
     return Fetched(path, url, f"{stem}{suffix}")
 
 
 def _created(folder: Path, stem: str, suffix: str) -> tuple[Path, BinaryIO]:
-    """A new file: one that is there already, also another fetch's, is left alone."""
+    """Create a new file. An existing one, also of a parallel fetch, is left alone."""
     number = 1
     while True:
         path = folder / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
@@ -157,26 +150,26 @@ def _created(folder: Path, stem: str, suffix: str) -> tuple[Path, BinaryIO]:
             number += 1
 
 
-def _file_name(headers: Headers, kind: str, url: str) -> tuple[str, str]:
-    """A stem that is safe on any file system (at most 100 bytes), and the suffix of what the server says it sent.
+def _file_name(headers: Mapping[str, str], kind: str, url: str) -> tuple[str, str]:
+    """Return a stem that is safe on any file system (at most 100 bytes), and the suffix of the media type ``kind``.
 
-    ``kind`` is the media type. Raises FetchProblem: one that is not read.
+    Raises FetchProblem: no loader reads this type.
     """
     parts = urlsplit(url)
-    given = _given_name(headers) or unquote(PurePosixPath(parts.path).name) or parts.hostname or ""
-    named = PurePosixPath(given.lower()).suffix
-    named = _SAME.get(named, named)
+    name = _given_name(headers) or unquote(PurePosixPath(parts.path).name) or parts.hostname or ""
+    named = PurePosixPath(name.lower()).suffix
+    named = _SUFFIX_ALIASES.get(named, named)
     # Raw files of any text format are often served as plain text.
-    by_name = kind in _UNTOLD or (kind == "text/plain" and named in _TEXTUAL)
+    by_name = kind in _GENERIC_TYPES or (kind == "text/plain" and named in _TEXTUAL)
     suffix = named if by_name else _SUFFIXES.get(kind, "")
     if suffix not in _READABLE:
-        said = f"its type is {kind}" if _MEDIA_TYPE.fullmatch(kind) else "the server does not say what it is"
-        raise FetchProblem(f"{said}, which is not read. Readable: {_WANTED}.")
-    stem = given[: given.rindex(".")] if named in _READABLE else given
+        problem = f"its type is {kind}" if _MEDIA_TYPE.fullmatch(kind) else "the server does not say what it is"
+        raise FetchProblem(f"{problem}, which is not read. Readable: {_READABLE_FORMATS}.")
+    stem = name[: name.rindex(".")] if named in _READABLE else name
     return _safe(stem) or "page", suffix
 
 
-def _given_name(headers: Headers) -> str:
+def _given_name(headers: Mapping[str, str]) -> str:
     disposition = headers.get("content-disposition", "")
     if extended := _EXTENDED_NAME.search(disposition):
         return unquote(extended[1])
@@ -185,7 +178,7 @@ def _given_name(headers: Headers) -> str:
 
 
 def _safe(stem: str) -> str:
-    """No path, nothing invisible (line breaks, text that runs backwards), nothing that a file system reserves."""
+    """Remove paths, invisible characters (line breaks, direction marks) and what a file system reserves."""
     kept = []
     for character in unicodedata.normalize("NFC", stem):
         category = unicodedata.category(character)[0]
@@ -194,13 +187,13 @@ def _safe(stem: str) -> str:
     return text.strip(" .-").encode()[:_STEM_BYTES].decode(errors="ignore").strip(" .-")
 
 
-def _write_as_utf8(path: Path, headers: Headers) -> None:
-    """Only the server's header may say how a text is encoded, and a file has no header: write the text as UTF-8.
+def _write_as_utf8(path: Path, headers: Mapping[str, str]) -> None:
+    """Rewrite a text in UTF-8: its encoding may be named in the header only, which a file does not have.
 
-    What is UTF-8 already, or is not what the header says, stays as it is for the loader to judge.
+    A file that is UTF-8 already, or does not match the header, stays as it is for the loader to judge.
     """
-    found = _CHARSET.search(headers.get("content-type", ""))
-    name = found[1].lower() if found else ""
+    charset = _CHARSET.search(headers.get("content-type", ""))
+    name = charset[1].lower() if charset else ""
     if path.suffix not in _TEXTUAL or not _ENCODING.fullmatch(name):
         return
     data = path.read_bytes()
@@ -220,7 +213,7 @@ def _decoded(data: bytes, encoding: str) -> str | None:
 
 
 def check_url(url: str, *, allow_private: bool = False) -> None:
-    """Before its host is looked up. Raises LoadError: it would be refused."""
+    """Check an address without looking its host up. Raises LoadError: it would be refused."""
     try:
         parse_url(url, rules_for(allow_private, resolve_host).ports)
     except FetchProblem as problem:
@@ -241,8 +234,8 @@ def send(
     """
     rules = rules_for(allow_private, resolve_host)
     try:
-        target, clock = parse_url(url, rules.ports), Clock(SEND_SECONDS, cancel)
-        with exchange(target, rules, clock, MOST_ANSWERED, body=body, headers=headers) as reply:
-            return reply.status
+        target, deadline = parse_url(url, rules.ports), Deadline(SEND_SECONDS, cancel)
+        with request_page(target, rules, deadline, MOST_ANSWERED, body=body, headers=headers) as response:
+            return response.status
     except FetchProblem as problem:
         raise LoadError(f"{url_for_message(url)}: {problem}") from problem

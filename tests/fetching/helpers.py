@@ -9,7 +9,7 @@ import pytest
 from chatbot.errors import LoadError
 from chatbot.fetching.addresses import Rules, is_public
 from chatbot.fetching.fetch import Fetched, fetch, fetch_by
-from chatbot.fetching.transport import Clock
+from chatbot.fetching.transport import Deadline
 
 PUBLIC = "93.184.215.14"
 HERE = "127.0.0.1"
@@ -47,4 +47,4 @@ def refused_here(folder: Path, url: str, **options: object) -> str:
 def fetch_as_public(url: str, folder: Path) -> Fetched:
     """Only the test server's own address counts as public besides those that are."""
     rules = Rules(permitted=lambda address: address == HERE or is_public(address), ports=None)
-    return fetch_by(rules, url, folder, clock=Clock(5.0, None))
+    return fetch_by(rules, url, folder, deadline=Deadline(5.0, None))

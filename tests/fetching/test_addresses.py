@@ -9,7 +9,7 @@ import pytest
 from chatbot.errors import LoadError
 from chatbot.fetching.addresses import Rules, is_public
 from chatbot.fetching.fetch import fetch, fetch_by
-from chatbot.fetching.transport import Clock
+from chatbot.fetching.transport import Deadline
 from tests.fakes.web_server import Page, WebServer, redirect
 from tests.fetching.helpers import HERE, PUBLIC, Resolver, lookup, refused
 
@@ -38,7 +38,7 @@ class TestTheAddressThatWasCheckedIsTheOneConnectedTo:
         resolve = lookup(rebinding_example=f"{HERE} 10.0.0.1")
         rules = Rules(resolve, permitted=lambda address: address == HERE, ports=None)
         with pytest.raises(LoadError, match=r"rebinding\.example is not on the public Internet"):
-            fetch_by(rules, server.url("/a", host="rebinding.example"), tmp_path, clock=Clock(5.0, None))
+            fetch_by(rules, server.url("/a", host="rebinding.example"), tmp_path, deadline=Deadline(5.0, None))
         assert [request.path for request in server.requests] == ["/a"]
 
     @pytest.mark.parametrize("answer", [[PUBLIC, HERE], [HERE, PUBLIC], [PUBLIC, "::1"], [PUBLIC, "fe80::1%eth0"]])

@@ -87,7 +87,7 @@ class TestRedirects:
             "http://[::1]/": "not on the public Internet",
             "file:///etc/passwd": "begin with http",
             "http://anna:s3cret@a.example/": "user name or password",
-            "http://[::1": "no web address",
+            "http://[::1": "an invalid address",
         }.items(),
     )
     def test_each_is_checked_like_the_first(self, location: str, said: str, server: WebServer, tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ class TestFailures:
             404: "404 Not Found. Check the address.",
             403: "403 Forbidden. It refuses programs",
             401: "401 Unauthorized. It asks for a login",
-            429: "429 Too Many Requests. It is asked too often",
+            429: "429 Too Many Requests. It gets too many requests",
             500: "500 Internal Server Error. Its server has a problem",
             204: "204 No Content.",
             206: "206 Partial Content.",
