@@ -34,9 +34,6 @@ if TYPE_CHECKING:  # every adapter imports this page, which names these in annot
         Vector,
     )
 
-Unit = Literal["characters", "tokens"]
-"""Of a chunk size: tokens are those of the embedder."""
-
 
 class Embedder(Protocol):
     """Text to unit vectors. A vector is a function of its text and of ``model_id``, nothing else."""
@@ -208,14 +205,6 @@ class CandidateStore(Store, Protocol):
 
 
 @runtime_checkable
-class AskedStore(Store, Protocol):
-    """A store that may embed questions itself."""
-
-    def asking(self, question: str) -> Store:
-        """The store for the searches of one question."""
-
-
-@runtime_checkable
 class TracedStore(Store, Protocol):
     """A store that asks a search engine what a person may read, and ask again by hand."""
 
@@ -301,15 +290,14 @@ class Loader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChunkLimits:
-    """The longest passage, in ``unit``. ``used`` is below ``asked`` where the embedder reads less.
+    """The longest passage in characters. ``used`` is below ``asked`` where the embedder reads less.
 
-    For characters what the embedder reads is an estimate (four a token). Denser text is cut shorter still: tokens are
+    What the embedder reads is an estimate (four characters a token). Denser text is cut shorter still: tokens are
     counted before a passage is made.
     """
 
     asked: int
     used: int
-    unit: Unit
 
 
 class Chunker(Protocol):
@@ -317,7 +305,7 @@ class Chunker(Protocol):
 
     @property
     def limits(self) -> ChunkLimits:
-        """The sizes of its chunks, in its own unit."""
+        """The sizes of its chunks."""
 
     @property
     def takes_overlap(self) -> bool:

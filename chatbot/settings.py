@@ -211,9 +211,6 @@ class Settings(BaseModel):
         le=36_500,
         description="Conversations without a message for so many days are deleted. Not set: kept.",
     )
-    keep_audit_days: int = Field(
-        365, ge=1, le=36_500, description="How long the log of administrative actions is kept."
-    )
 
     # Data
     data_dir: Path = Field(Path("data"), description="Folder of the embedded database.")
@@ -281,10 +278,6 @@ class Settings(BaseModel):
     system_prompt: str | None = Field(
         None, description="What a model that answers is told before the rules of citing: who it is, how it speaks."
     )
-    collection_prompts: Collections = Field(
-        (),
-        description="More of that for answers from a collection's passages: name: text; name: text.",
-    )
     context_metadata: bool = Field(True, description="Tell the model report, edition, page and section of a passage.")
     context_role: Literal["user", "system"] = Field(
         "user", description="The message that holds the passages; system as in seed 004."
@@ -308,11 +301,6 @@ class Settings(BaseModel):
     index_options: str = Field(
         "", description="More of the vector index of MongoDB, as JSON: hnswOptions, numPartitions, storedSource."
     )
-    auto_embed: str = Field(
-        "",
-        description="Voyage model (voyage-4) by which MongoDB's search engine embeds passages and questions itself: "
-        "autoEmbed, a preview. Not set: EMBEDDING_MODEL does.",
-    )
     num_candidates: Literal["auto"] | Annotated[int, Field(ge=1, le=10_000)] = Field(
         "auto",
         description="Candidates of an approximate $vectorSearch. auto: 20 x the results, at least 1000, more inside a "
@@ -324,12 +312,6 @@ class Settings(BaseModel):
     refine: bool = Field(
         True,
         description="Hybrid search without names that the scope says, headings and editions asked for first.",
-    )
-    heading_weight: float = Field(
-        1.0,
-        ge=0,
-        le=10,
-        description="Weight of headings near the question beside the fused score; local embedders only.",
     )
     auto_scope: bool = Field(
         True,
@@ -385,18 +367,10 @@ class Settings(BaseModel):
         description="How a question is answered: direct, auto, deep, chain, compare, report (README, Modes). Not set: "
         "direct with a language model; auto without one, where choosing costs nothing.",
     )
-    deep_context_tokens: int = Field(
-        6000, ge=200, description="Tokens of passages in one prompt of the modes with several searches."
-    )
     deep_rounds: int = Field(3, ge=1, le=10, description="Rounds of searches in mode deep (seed 002: max_iter 3).")
     deep_sub_questions: int = Field(4, ge=1, le=20, description="Questions that mode deep begins with, at most.")
-    query_expansion: bool = Field(
-        False, description="Mode deep: a model adds terms to the question, which are searched for, too (one call)."
-    )
     deep_gaps: int = Field(3, ge=1, le=20, description="Questions that mode deep adds after a round, at most.")
-    report_sections: int = Field(6, ge=1, le=20, description="Sections of a report, at most.")
     chain_rounds: int = Field(4, ge=1, le=10, description="Follow-up questions in mode chain (seed 002: 4).")
-    search_threads: int = Field(8, ge=1, le=64, description="Searches of one question at the same time.")
     search_seconds: float = Field(
         20.0, gt=0, le=600, description="Seconds that one of several searches may take; the others go on without it."
     )
@@ -422,7 +396,6 @@ class Settings(BaseModel):
     cache_seconds: float = Field(
         86400.0, ge=0, description="How long answers, completions and vectors behind an API are kept. 0: no caches."
     )
-    cache_entries: int = Field(5000, ge=0, description="How many of them; the oldest go first.")
 
     # Ingestion
     chunk_strategy: str = Field(
@@ -430,23 +403,16 @@ class Settings(BaseModel):
         description="How reports are cut: sections, recursive, sliding_window, sentence, paragraph, max_length, rows.",
     )
     chunk_size: int = Field(
-        900, ge=100, description="Longest passage, in CHUNK_UNIT; shorter where the embedder reads less."
+        900, ge=100, description="Longest passage in characters; shorter where the embedder reads less."
     )
-    chunk_overlap: int = Field(0, ge=0, description="What a passage repeats of the one before, in CHUNK_UNIT.")
-    chunk_unit: Literal["characters", "tokens"] = Field(
-        "characters", description="characters, or the embedder's tokens."
-    )
+    chunk_overlap: int = Field(0, ge=0, description="Characters that a passage repeats of the one before.")
     summaries: Literal["auto", "model", "extractive", "off"] = Field(
         "auto",
         description="One summary per report: by the chat model, or of its own sentences. auto: model with a key.",
     )
     max_upload_mb: int = Field(50, ge=1, le=2000, description="Largest file that is read, in megabytes.")
     ingestion_workers: int = Field(2, ge=1, le=16, description="Files that one process takes in at the same time.")
-    min_free_mb: int = Field(100, ge=0, description="Megabytes of DATA_DIR's disk that no upload may take.")
     upload_quota_mb: int | None = Field(None, ge=1, description="Megabytes that all uploads may take. Empty: any.")
-    upload_quota_each_mb: int | None = Field(
-        None, ge=1, description="Megabytes that the uploads of one key or visitor may take. Empty: any."
-    )
     load_timeout: float = Field(300.0, gt=0, description="Seconds that reading one file may take.")
     keep_files: bool = Field(
         True, description="Keep the originals in the database, to open them and ingest them again."
@@ -506,10 +472,6 @@ class Settings(BaseModel):
             check_names(self.chunk_collections)
         except ValueError as error:
             raise ValueError(f"MONGODB_COLLECTION, REPORT_COLLECTION, COLLECTIONS: {error}") from error
-        for name, _ in self.collection_prompts:
-            if name not in self.chunk_collections:
-                valid = ", ".join(self.chunk_collections)
-                raise ValueError(f"COLLECTION_PROMPTS names {name!r}, which is no collection. Valid: {valid}")
         return self
 
     @property
@@ -517,6 +479,11 @@ class Settings(BaseModel):
         """The collections of passages: the general one, that of the reports, then the others in their order."""
         standard = (self.mongodb_collection, self.report_collection)
         return (*standard, *(name for name, _ in self.collections if name not in standard))
+
+    @property
+    def deep_context_tokens(self) -> int:
+        """Tokens of passages in one prompt of the modes with several searches."""
+        return 2 * self.context_tokens
 
     @property
     def rule(self) -> Literal["open", "read", "keys"]:
@@ -543,11 +510,13 @@ class Settings(BaseModel):
         """Settings from `.env` and the environment (which wins); ``overrides`` win over both.
 
         Raises:
-            SettingsError: a value is wrong; all wrong ones are named.
+            SettingsError: a value is wrong, or its setting was removed; all of them are named.
         """
         if environ is None:
             _read_files()
             environ = os.environ
+        if removed := [name for name in REMOVED if environ.get(name, "").strip()]:
+            raise SettingsError(" ".join(f"{name} was removed in 0.5.0. {REMOVED[name]}" for name in removed))
         values: dict[str, Any] = {
             name: environ[name.upper()].strip() for name in cls.model_fields if environ.get(name.upper(), "").strip()
         }
@@ -589,11 +558,26 @@ class Settings(BaseModel):
 
 
 FIELDS = frozenset(Settings.model_fields)
+REMOVED = {
+    "AUTO_EMBED": "Choose the embedding model with EMBEDDING_PROVIDER and EMBEDDING_MODEL.",
+    "CACHE_ENTRIES": "The caches keep 5,000 entries; CACHE_SECONDS=0 switches them off.",
+    "CHUNK_UNIT": "CHUNK_SIZE and CHUNK_OVERLAP are in characters.",
+    "COLLECTION_PROMPTS": "Write instructions for all answers into SYSTEM_PROMPT.",
+    "DEEP_CONTEXT_TOKENS": "Set CONTEXT_TOKENS: modes with several searches use twice as many.",
+    "HEADING_WEIGHT": "REFINE=False switches the order by headings off.",
+    "KEEP_AUDIT_DAYS": "Entries of the audit log are kept for 365 days.",
+    "MIN_FREE_MB": "100 MB of the disk always stay free.",
+    "QUERY_EXPANSION": "Send query_expansion with the question.",
+    "REPORT_SECTIONS": "A report has up to 6 sections.",
+    "SEARCH_THREADS": "A question runs up to 8 searches at the same time.",
+    "UPLOAD_QUOTA_EACH_MB": "Set UPLOAD_QUOTA_MB for all uploads together.",
+}
+"""What to do instead, by the name of a setting that earlier releases read."""
 NEARLY = 0.83
 """How alike: MONGODB_URL and MONGODB_URI are .91, OPENAI_KEY and OPENAI_API_KEY .83, HOSTNAME and HOST .67."""
 ACCESS_FIELDS = (
     "access", "allowed_hosts", "trusted_proxies", "secret_key", "requests_per_minute", "questions_per_caller",
-    "daily_tokens_per_caller", "keep_conversations_days", "keep_audit_days",
+    "daily_tokens_per_caller", "keep_conversations_days",
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from .errors import InvalidRequestError
-from .protocols import AskedStore, CandidateStore
+from .protocols import CandidateStore
 from .retrieval.pipeline import settled_search
 from .schema import Match, Value, Vector
 from .services import Services
@@ -68,8 +68,6 @@ def similarity_search(
     store = services.vectors.store
     if isinstance(store, CandidateStore):
         store = store.with_candidates(candidates(limit))
-    if isinstance(store, AskedStore):
-        store = store.asking(query)
 
     def search(count: int) -> tuple[list[Match], list[Match]]:
         return store.vector_search(vector, top_k=count, scope=scope), []

@@ -10,7 +10,7 @@ from dotenv import dotenv_values
 
 from chatbot.database import open_database
 from chatbot.errors import SettingsError
-from chatbot.settings import Settings, misspelt
+from chatbot.settings import REMOVED, Settings, misspelt
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / ".env.example"
@@ -139,6 +139,14 @@ def test_a_wrong_value_is_named_with_its_setting_and_the_valid_ones(name: str, v
     with pytest.raises(SettingsError) as raised:
         Settings.from_env({name: value})
     assert all(part in raised.value.message for part in parts), raised.value.message
+
+
+@pytest.mark.parametrize("name", REMOVED)
+def test_a_removed_setting_stops_the_start_and_says_what_to_use(name: str) -> None:
+    assert Settings.from_env({name: " "}) == Settings()
+    with pytest.raises(SettingsError, match=rf"^{name} was removed in 0\.5\.0\. \w.*\.$") as raised:
+        Settings.from_env({name: "hunter2"})
+    assert "hunter2" not in raised.value.message
 
 
 @pytest.mark.parametrize("name", ["a'b", "a%b", "a;b", "x" * 51, "$where", "year,year", "_id", "document_id"])

@@ -58,6 +58,7 @@ SCOUTED = 10
 """Passages that the outline is made from."""
 MOST_FOUND = 10
 """Passages that a section stands on."""
+MAX_SECTIONS = 6
 LONGEST_TITLE = 120
 """Characters of a title that is the task itself."""
 EVERYTHING = 1_000_000
@@ -117,9 +118,9 @@ class ReportAgent(BaseAgent):
         yield run.step("outline", "Planning the outline")
         planned = yield from run.ask(
             "outline",
-            outline(self._resources.settings.report_sections),
+            outline(MAX_SECTIONS),
             "An outline by rule",
-            most=str(self._resources.settings.report_sections),
+            most=str(MAX_SECTIONS),
             passages=number_passages(scouted, tokens=self._resources.settings.deep_context_tokens),
         )
         if planned is None:

@@ -38,6 +38,8 @@ from .budget import (
 from .searches import Outcome, Search, in_parallel, too_slow
 
 T = TypeVar("T")
+SEARCH_THREADS = 8
+"""Searches of one question at the same time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,9 +228,7 @@ class AgentRun:
             lambda request, one=one, allowance=allowance: self._in_thread(one, allowance, request)
             for one, allowance in zip(searches, allowances, strict=True)
         ]
-        for outcome in in_parallel(
-            work, threads=self.resources.settings.search_threads, request=self.request, seconds=seconds
-        ):
+        for outcome in in_parallel(work, threads=SEARCH_THREADS, request=self.request, seconds=seconds):
             label = searches[outcome.place].label
             if outcome.result is None:
                 failures.append(outcome)

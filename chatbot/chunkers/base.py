@@ -13,17 +13,12 @@ from itertools import groupby
 from typing import ClassVar
 
 from ..errors import InvalidRequestError
-from ..protocols import ChunkLimits, Embedder, Unit
+from ..protocols import ChunkLimits, Embedder
 from ..schema import SECTION_SEPARATOR, Chunk, Document, Section, document_text
 from .splitting import Border, Span, Splitter
 
 CHARACTERS_PER_TOKEN = 4
 """An estimate for English, as in `text.estimate_tokens`; the sample reports have 3.8 (MiniLM)."""
-SMALLEST: dict[Unit, int] = {"characters": 1, "tokens": 8}
-"""A single character is never cut, and to some models it is several tokens."""
-LONGEST_TOKEN = 16
-"""Characters. Where there are more to a token, it is no text that a model reads: a word of more than 100 letters is
-one unknown token to MiniLM, whatever its length. It also bounds the text that is counted at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +64,11 @@ def page_stretches(document: Document) -> Iterator[Stretch]:
         start += ends[-1]
 
 
-def chunk_limits(embedder: Embedder, *, size: int, unit: Unit) -> ChunkLimits:
-    """The limits for a size asked for. Raises InvalidRequestError: it is too small to cut anything."""
-    if size < SMALLEST[unit]:
-        raise InvalidRequestError.for_field("chunk_size", f"{size} is too small: at least {SMALLEST[unit]} {unit}.")
-    reads = embedder.max_tokens * (CHARACTERS_PER_TOKEN if unit == "characters" else 1)
-    return ChunkLimits(asked=size, used=min(size, reads), unit=unit)
+def chunk_limits(embedder: Embedder, size: int) -> ChunkLimits:
+    """Return the limits for a requested size. Raises InvalidRequestError: it is below 1."""
+    if size < 1:
+        raise InvalidRequestError.for_field("chunk_size", f"{size} is too small: at least 1 character.")
+    return ChunkLimits(asked=size, used=min(size, embedder.max_tokens * CHARACTERS_PER_TOKEN))
 
 
 def _checked_overlap(overlap: int, limits: ChunkLimits, *, allowed: bool) -> int:
@@ -84,14 +78,14 @@ def _checked_overlap(overlap: int, limits: ChunkLimits, *, allowed: bool) -> int
     if not allowed:
         message = f"{overlap} is not possible: this chunk strategy has no overlap. Valid: 0."
         raise InvalidRequestError.for_field("chunk_overlap", message, [0])
-    message = f"{overlap} must be at least 0 and below the chunk size, {limits.used} {limits.unit}"
+    message = f"{overlap} must be at least 0 and below the chunk size, {limits.used} characters"
     if limits.used < limits.asked:
         message += f" ({limits.asked} asked for, but the embedding model reads no more)"
     raise InvalidRequestError.for_field("chunk_overlap", f"{message}.")
 
 
 class Measure:
-    """Length and overlap in the unit of ``limits``, as shares of what is allowed: up to 1 is allowed.
+    """Length and overlap as shares of what is allowed: up to 1 is allowed.
 
     Shares, because they tell the search for the longest passage where to look next: tokens are dear to count.
     """
@@ -101,41 +95,27 @@ class Measure:
         self._embedder = embedder
         self._known = known
         self._overlap = overlap
-        self._in_tokens = limits.unit == "tokens"
         self._size = limits.used
-        self._tokens = limits.used if self._in_tokens else embedder.max_tokens
         self._room = lru_cache(1024)(self._count_room)
 
     def passage(self, heading: str, text: str, start: int, end: int) -> float:
         """The share of the size that ``text[start:end]`` fills, or of what the embedder reads below ``heading``."""
-        by_length = self._by_length(end - start, self._size)
-        if by_length > 1:
+        by_length = (end - start) / self._size
+        if by_length > 1:  # slicing a long text and counting its tokens cost time
             return by_length
         part = text[start:end]
         # As in `Chunk.search_text`.
-        if not self._in_tokens and (f"{heading}\n{part}" if heading else part) in self._known:
+        if (f"{heading}\n{part}" if heading else part) in self._known:
             return by_length
-        return max(by_length, self._by_tokens(part, min(self._tokens, self._room(heading))))
-
-    def overlap(self, text: str, start: int, end: int) -> float:
-        """The share of the overlap that ``text[start:end]`` fills. The overlap is not 0."""
-        by_length = self._by_length(end - start, self._overlap)
-        return by_length if by_length > 1 or not self._in_tokens else self._by_tokens(text[start:end], self._overlap)
-
-    def _by_length(self, characters: int, allowed: int) -> float:
-        """What length alone says: all there is to say of characters, but of tokens only that it is far too much.
-
-        Asked first: neither is a slice of a long text free, nor the count of its tokens.
-        """
-        if not self._in_tokens:
-            return characters / allowed
-        return characters / (CHARACTERS_PER_TOKEN * allowed) if characters > LONGEST_TOKEN * allowed else 0
-
-    def _by_tokens(self, part: str, allowed: int) -> float:
+        allowed = min(self._embedder.max_tokens, self._room(heading))
         # A token has at least one byte (not one character: a Korean syllable is up to three).
         if len(part) <= allowed and len(part.encode("utf-8", "surrogatepass")) <= allowed:
-            return len(part) / (CHARACTERS_PER_TOKEN * allowed)
-        return self._embedder.count_tokens(part) / allowed
+            return max(by_length, len(part) / (CHARACTERS_PER_TOKEN * allowed))
+        return max(by_length, self._embedder.count_tokens(part) / allowed)
+
+    def overlap(self, start: int, end: int) -> float:
+        """The share of the overlap, which is not 0, that the text from ``start`` to ``end`` fills."""
+        return (end - start) / self._overlap
 
     def _count_room(self, heading: str) -> int:
         """Tokens of a passage below ``heading``; counted apart, since no token spans the end of a line.
@@ -163,17 +143,16 @@ class BaseChunker:
         *,
         chunk_size: int,
         chunk_overlap: int = 0,
-        unit: Unit = "characters",
         known: Container[str] = (),
     ) -> None:
-        """Size and overlap are in ``unit``, tokens being the embedder's; the overlap counts inside the size.
+        """Size and overlap are in characters; the overlap counts inside the size.
 
         ``known`` texts have been embedded whole before, so their tokens need not be counted.
 
         Raises:
             InvalidRequestError: the size or the overlap cannot be had.
         """
-        self._limits = chunk_limits(embedder, size=chunk_size, unit=unit)
+        self._limits = chunk_limits(embedder, chunk_size)
         self._overlap = _checked_overlap(chunk_overlap, self._limits, allowed=self.takes_overlap)
         self._measure = Measure(embedder, self._limits, overlap=chunk_overlap, known=known)
 
@@ -215,10 +194,7 @@ class BaseChunker:
         def size(start: int, end: int) -> float:
             return measure.passage(headings[stretch.section_at(start)], text, start, end)
 
-        def overlap(start: int, end: int) -> float:
-            return measure.overlap(text, start, end)
-
-        splitter = Splitter(text, size, overlap if self._overlap else None, keep=stretch.headings)
+        splitter = Splitter(text, size, measure.overlap if self._overlap else None, keep=stretch.headings)
         return splitter.split(self.borders)
 
 

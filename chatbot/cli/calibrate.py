@@ -11,14 +11,13 @@ import click
 import numpy as np
 
 from ..errors import LoadError
-from ..evaluation.plots import score_plot
 from ..evaluation.scores import ScoreCollector, Scores, unrelated_questions
 from ..repositories.corpus import CalibrationRepository
 from ..retrieval.threshold import calibration_of
 from ..schema.documents import Calibration
 from ..shipped import SAMPLE_DATA
 from . import print_json, progress_bar
-from .datasets import open_dataset, require_svg, write_text
+from .datasets import open_dataset
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -35,32 +34,26 @@ KINDS = {
 
 @click.command()
 @click.argument("dataset", type=click.Path(exists=True, path_type=Path), default=QUESTIONS)
-@click.option("--picture", type=click.Path(dir_okay=False, path_type=Path), help="Draw the distributions: FILE.svg.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option("--dry-run", is_flag=True, help="Measure, but store nothing.")
 @click.option("--forget", is_flag=True, help="Remove what is stored for the model: back to the shipped figures.")
 @click.pass_obj
-def calibrate(
-    services: Services, dataset: Path, picture: Path | None, as_json: bool, dry_run: bool, forget: bool
-) -> None:
+def calibrate(services: Services, dataset: Path, as_json: bool, dry_run: bool, forget: bool) -> None:
     """Measure which scores mean something with the embedding model in use, and store the relevance floor.
 
     DATASET is what `evaluate` takes; without it, the questions about the sample reports. Needs no chat model.
     RELEVANCE_FLOOR=auto uses the stored floor at once, in all workers; THRESHOLD_START is only suggested.
 
-    Example: python -m chatbot calibrate my_questions.csv --picture scores.svg
+    Example: python -m chatbot calibrate my_questions.csv
     """
     repository = CalibrationRepository(services.storage.database)
     if forget:
         removed = repository.delete(services.vectors.embedder.model_id)
         click.echo("The stored calibration is removed." if removed else "There is no stored calibration.")
         return
-    require_svg(picture)
     scores, model_id = _measure(services, dataset)
     calibration = scores.calibration(model_id, dataset=dataset.stem, date=datetime.now(UTC).date().isoformat())
     before = calibration_of(model_id, repository.get(model_id))
-    if picture is not None:
-        write_text(picture, score_plot(scores, calibration))
     if not dry_run:
         repository.put(calibration)
     if as_json:

@@ -111,9 +111,3 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise DependencyError(f"{path.name} cannot be written: {error.strerror}.") from error
-
-
-def require_svg(picture: Path | None) -> None:
-    """Raises UsageError: the picture would be a file of another format by its name."""
-    if picture is not None and picture.suffix.lower() != ".svg":
-        raise click.UsageError("--picture: the picture is an SVG; give the file a name that ends in .svg.")

@@ -27,7 +27,6 @@ from ..evaluation.comparison import (
 from ..evaluation.dataset import Dataset
 from ..evaluation.injections import broken
 from ..evaluation.injections import injections as cases_of
-from ..evaluation.plots import quality_plot as draw
 from ..evaluation.runner import (
     Answering,
     Ask,
@@ -42,7 +41,7 @@ from ..protocols import Catalog
 from ..request import RequestContext
 from ..services import Services
 from . import print_json, progress_bar
-from .datasets import ingest_anew, open_dataset, require_svg, throw_away_database, write_text
+from .datasets import ingest_anew, open_dataset, throw_away_database, write_text
 
 T = TypeVar("T")
 LOGGED = (
@@ -77,7 +76,6 @@ def list_of(kind: Callable[[str], T]) -> Callable[[click.Context, click.Paramete
 )
 @click.option("--presets", callback=list_of(str), help="Presets, with the reports cut as they are: adaptive,hybrid.")
 @click.option("--intervals", is_flag=True, help="Show 95 % bootstrap intervals.")
-@click.option("--picture", type=FILE, help="Draw the table: FILE.svg.")
 @click.option("--save-baseline", type=FILE, help="Keep the figures in a file, to compare later runs with.")
 @click.option("--baseline", type=FILE, help="Compare with such a file; exit status 1 when a figure fell.")
 @click.option("--tolerance", type=click.FloatRange(0, 1), default=0.01, show_default=True, help="How far it may fall.")
@@ -95,7 +93,7 @@ def evaluate(services: Services, /, dataset: Path | None, *, injections: bool, *
 
     The first configuration is what /query itself would retrieve, with 10 passages; then come those to compare.
 
-    Example: python -m chatbot evaluate sample_data/questions.csv --weights .4,.6 --picture quality.svg
+    Example: python -m chatbot evaluate sample_data/questions.csv --weights .4,.6
     """
     if injections == (dataset is not None):
         raise click.UsageError("Name a DATASET, or --injections.")
@@ -114,14 +112,12 @@ def evaluate(services: Services, /, dataset: Path | None, *, injections: bool, *
         measuring = Measuring(reports, data, ask=chosen.ask(reports.storage.documents), answers=chosen.answers)
         measured = [measuring.measure(configuration) for configuration in plan]
     report = {"dataset": data.name, "configurations": [m.to_json(intervals=chosen.intervals) for m in measured]}
-    drawn = draw(data.name, [m.to_json(intervals=True) for m in measured])
-    for path, text in ((chosen.picture, drawn), (chosen.save_baseline, json.dumps(report, indent=2) + "\n")):
-        if path is not None:
-            write_text(path, text)
+    if chosen.save_baseline is not None:
+        write_text(chosen.save_baseline, json.dumps(report, indent=2) + "\n")
     _print(report, as_json=chosen.as_json)
     if settings.mlflow_tracking_uri:
         parameters = {"embedder": measuring.model_id, **{name: getattr(settings, name) for name in LOGGED}}
-        artefacts = {"report.json": json.dumps(report, indent=2), "report.svg": drawn}
+        artefacts = {"report.json": json.dumps(report, indent=2)}
         track(settings.mlflow_tracking_uri.get_secret_value(), report, parameters=parameters, artefacts=artefacts)
     if baseline is not None and (sentences := regressions(report, baseline, tolerance=chosen.tolerance)):
         for sentence in sentences:
@@ -155,14 +151,12 @@ class EvaluateOptions:
     chunkers: tuple[str, ...]
     presets: tuple[str, ...]
     intervals: bool
-    picture: Path | None
     save_baseline: Path | None
     baseline: Path | None
     tolerance: float
     answers: bool
 
     def __post_init__(self) -> None:
-        require_svg(self.picture)
         if self.no_filters and self.auto_scope:
             raise click.UsageError("--no-filters and --auto-scope exclude each other.")
 

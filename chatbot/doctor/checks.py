@@ -346,7 +346,7 @@ def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:
 
 def _vector(definition: Mapping[str, Any], path: str = "") -> Mapping[str, Any]:
     """The vector field at ``path``, else the first."""
-    vectors = [field for field in definition.get("fields", []) if field.get("type") in {"vector", "autoEmbed"}]
+    vectors = [field for field in definition.get("fields", []) if field.get("type") == "vector"]
     return next((field for field in vectors if field.get("path") == path), vectors[0] if vectors else {})
 
 

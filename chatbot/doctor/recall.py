@@ -24,7 +24,7 @@ ENOUGH = 0.98
 
 def check_recall(services: Services) -> Iterator[Finding]:
     """The smallest NUM_CANDIDATES that is enough, by collection. Raises DependencyError."""
-    if not services.storage.engine.traits.has_search_indexes or services.settings.auto_embed:
+    if not services.storage.engine.traits.has_search_indexes:
         yield Finding("ok", "recall", "exact", f"{services.storage.engine.store} is measured by its own benchmarks")
         return
     embedder = services.vectors.embedder

@@ -60,14 +60,12 @@ def prompt_for(
 
 
 def as_set(prompt: Prompt, settings: Settings) -> Prompt:
-    """The prompt in the settings' own words (R-E7): those for everything, then those for the passages' collections.
+    """Put SYSTEM_PROMPT before the rules (R-E7), and the passages where the settings want them.
 
     CONTEXT_ROLE=system: the passages stand at the end of the system message (R-E2, R-E4), still marked as quoted.
     """
     rules, *said, asked = prompt.messages
-    of_passages = {passage.hit.chunk.collection for passage in prompt.context.passages}
-    own = [text for name, text in settings.collection_prompts if name in of_passages]
-    parts = [*filter(None, [settings.system_prompt, *own]), rules.content]
+    parts = [settings.system_prompt, rules.content] if settings.system_prompt else [rules.content]
     if settings.context_role == "system" or not settings.context_metadata:
         text, shown = _rendered(prompt.context), _rendered(prompt.context, metadata=settings.context_metadata)
         if settings.context_role == "system" and text:

@@ -18,6 +18,8 @@ PIECE_BYTES = 1 << 20
 """MongoDB's documents hold 16 MB at most; a megabyte at a time keeps memory small."""
 GRACE_SECONDS = 3600.0
 """How long a file is kept that nothing has referred to yet: its upload may still be about to be registered."""
+MIN_FREE_MB = 100
+"""Megabytes of the disk that no upload may take."""
 TIMES = 4
 """What an upload takes of the disk, in sizes of the file: the original, its passages with their vectors, the log."""
 
@@ -29,14 +31,14 @@ class FileRepository:
         self._files = database["files"]
         self._pieces = database["file_pieces"]
 
-    def put(self, path: Path, owner: str = "") -> str:
-        """Store a file, once however often it is put, as its first ``owner``'s; returns its id."""
+    def put(self, path: Path) -> str:
+        """Store a file, once however often it is put, and return its id."""
         with path.open("rb") as file:
             file_id = hashlib.file_digest(file, "sha256").hexdigest()
             count = -(-path.stat().st_size // PIECE_BYTES)
             # The row before the pieces, so that a kill leaves none that nobody knows of; each put begins a new grace.
             begun, size = {"stored": time.time(), "used": False}, path.stat().st_size
-            new = {"pieces": count, "complete": False, "bytes": size, "owner": owner}
+            new = {"pieces": count, "complete": False, "bytes": size}
             self._files.update_one({"_id": file_id}, {"$set": begun, "$setOnInsert": new}, upsert=True)
             if not self._row(file_id):
                 file.seek(0)
@@ -45,10 +47,9 @@ class FileRepository:
                 self._files.update_one({"_id": file_id}, {"$set": {"complete": True}})
         return file_id
 
-    def total_bytes(self, owner: str | None = None) -> int:
-        """The size of this owner's files, None = of all; those of version 0.4 and before count by their pieces."""
-        found = self._files.find({} if owner is None else {"owner": owner})
-        return sum(int(row.get("bytes", row["pieces"] * PIECE_BYTES)) for row in found)
+    def total_bytes(self) -> int:
+        """The size of all files; those of version 0.4 and before count by their pieces."""
+        return sum(int(row.get("bytes", row["pieces"] * PIECE_BYTES)) for row in self._files.find({}))
 
     def _row(self, file_id: str) -> Json | None:
         return self._files.find_one({"_id": file_id, "complete": True})
@@ -107,17 +108,12 @@ def _piece(file_id: str, number: int) -> str:
 
 
 class Room:
-    """``floor``: MB of the disk that stay free; ``quota``, ``own``: MB that originals may take in all, and those of one
-    owner; None = any."""
+    """``quota``: MB that all originals may take; None = any."""
 
-    def __init__(
-        self, database: Database, files: FileRepository, *, floor: int, quota: int | None = None, own: int | None = None
-    ) -> None:
+    def __init__(self, database: Database, files: FileRepository, *, quota: int | None = None) -> None:
         self._database = database
         self._files = files
-        self._floor = floor * MEGABYTE
         self._quota = quota
-        self._own = own
 
     def describe(self) -> str:
         """How much is free. Raises DiskFullError where nothing more is taken in."""
@@ -129,24 +125,19 @@ class Room:
         """Before what gives room back, which has to be written first."""
         self._database.free_bytes(tidy=True)
 
-    def require(self, size: int, owner: str = "") -> None:
-        """Raises DiskFullError where ``size`` bytes more of this owner's files have no room; "" = nobody's."""
-        least, free = self._floor + TIMES * size, self._database.free_bytes()
+    def require(self, size: int) -> None:
+        """Raises DiskFullError: ``size`` more bytes do not fit."""
+        least, free = MIN_FREE_MB * MEGABYTE + TIMES * size, self._database.free_bytes()
         if free is not None and free < least:
             free = self._database.free_bytes(tidy=True)
         if free is not None and free < least:
             raise DiskFullError(
                 f"There is no room for {size / MEGABYTE:.1f} MB more: the disk has {free // MEGABYTE:,} MB left, "
-                f"of which {self._floor // MEGABYTE:,} stay free (MIN_FREE_MB).",
+                f"of which {MIN_FREE_MB} stay free.",
                 remedy="Make room, or delete reports.",
             )
-        for most, whose, setting in (
-            (self._quota, None, "UPLOAD_QUOTA_MB"),
-            (self._own, owner, "UPLOAD_QUOTA_EACH_MB"),
-        ):
-            if most is not None and (used := self._files.total_bytes(whose)) + size > most * MEGABYTE:
-                who = "were" if whose is None else "you"
-                raise DiskFullError(
-                    f"The files that {who} added take {used / MEGABYTE:.1f} of {most:,} MB ({setting}).",
-                    remedy="Delete reports that are not needed.",
-                )
+        if self._quota is not None and (used := self._files.total_bytes()) + size > self._quota * MEGABYTE:
+            raise DiskFullError(
+                f"The uploaded files take {used / MEGABYTE:.1f} of {self._quota:,} MB (UPLOAD_QUOTA_MB).",
+                remedy="Delete reports that are not needed.",
+            )

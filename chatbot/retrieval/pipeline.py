@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ..protocols import AskedStore, Embedder, HybridStore, PrefetchingEmbedder, Reranker, Store, TracedStore
+from ..protocols import Embedder, HybridStore, PrefetchingEmbedder, Reranker, Store, TracedStore
 from ..request import RequestContext
 from ..schema import Aggregation, Chunk, Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
 from . import RetrievalMethod
@@ -165,7 +165,7 @@ class Retriever:
     ) -> Found:
         """What the vectors and what the keywords find: ``count`` matches each, of the searches the method uses."""
         near, worded = list[Match](), list[Match]()
-        store = self._store.asking(text.question) if isinstance(self._store, AskedStore) else self._store
+        store = self._store
         # Words of another language are in no report but for names, which are what everything else is about, too.
         by_meaning = text.foreign and method.uses_vectors and self._embedder.multilingual
         if method.uses_vectors and method.uses_keywords and isinstance(store, HybridStore):

@@ -35,6 +35,8 @@ from .models import FOR_PRESETS, Models
 from .storage import Storage
 from .vectors import CurrentVectors, Vectors
 
+HEADING_WEIGHT = 1.0
+"""Weight of headings near the question beside the fused score."""
 READERS = 2
 """Processes that read attachments."""
 NO_MODEL = "needs a language model"
@@ -94,10 +96,9 @@ class Answering:
         return store.with_candidates(None if count == "auto" else count)
 
     def _refiner(self, vectors: Vectors, settings: Settings) -> Refiner:
-        weighs = vectors.embedder.local and settings.heading_weight
         return Refiner(
             self._storage.documents,
-            HeadingOrder(vectors.embedder, settings.heading_weight) if weighs else None,
+            HeadingOrder(vectors.embedder, HEADING_WEIGHT) if vectors.embedder.local else None,
             language=settings.language,
         )
 
@@ -160,7 +161,6 @@ class Answering:
             embedder,
             chunk_size=settings.attachment_chunk_size,
             chunk_overlap=settings.attachment_chunk_overlap,
-            unit="characters",
             known=(),
         )
         return Compressor(embedder=embedder.uncached, chunker=chunker, least_cosine=settings.similarity_threshold)

@@ -13,6 +13,8 @@ log = logging.getLogger(__name__)
 EVERY_SECONDS = 3600.0
 UNDO_SECONDS = 3600.0
 """The time in which a deleted conversation can be taken back by its owner."""
+AUDIT_DAYS = 365
+"""Age at which entries of the audit log are deleted."""
 FIRST_SECONDS = 60.0
 """The wait after a start, which has enough to do."""
 
@@ -40,7 +42,7 @@ class Forgetting:
         return gone
 
     def old(self) -> None:
-        """What KEEP_CONVERSATIONS_DAYS, KEEP_AUDIT_DAYS and CACHE_SECONDS no longer keep, and what was deleted.
+        """What KEEP_CONVERSATIONS_DAYS, AUDIT_DAYS and CACHE_SECONDS no longer keep, and what was deleted.
 
         Raises:
             DependencyError: the database does not answer.
@@ -50,7 +52,7 @@ class Forgetting:
         if (days := self._settings.keep_conversations_days) is not None:
             since = datetime.now(UTC) - timedelta(days=days)
             self.conversations(before=since.isoformat(timespec="milliseconds"))
-        self._storage.audit.prune(self._settings.keep_audit_days)
+        self._storage.audit.prune(AUDIT_DAYS)
         self._storage.cache.prune()
         self._storage.counters.prune()
 

@@ -85,7 +85,7 @@ class Ingesting:
         same = strategy == settings.chunk_strategy
         size = overrides.get("chunk_size", settings.chunk_size)
         overlap = overrides.get("chunk_overlap", settings.chunk_overlap if same else 0)
-        return Chunking(strategy, size, overlap, settings.chunk_unit)
+        return Chunking(strategy, size, overlap)
 
     def check(self) -> None:
         """Raises UnknownNameError, InvalidRequestError: as the settings say no report can be cut."""
@@ -95,9 +95,7 @@ class Ingesting:
     def _chunker(self, vectors: Vectors, chunking: Chunking) -> Chunker:
         known = vectors.warm_cache if vectors.warm_cache.model_id == vectors.embedder.model_id else ()
         build = CHUNKERS.builder(chunking.strategy)
-        return build(
-            vectors.embedder, chunk_size=chunking.size, chunk_overlap=chunking.overlap, unit=chunking.unit, known=known
-        )
+        return build(vectors.embedder, chunk_size=chunking.size, chunk_overlap=chunking.overlap, known=known)
 
     def check_overrides(self, said: About | Cutting) -> dict[str, Any]:
         """What a person says of a report, checked, also against each other and against the settings.

@@ -27,6 +27,9 @@ from ..stores import Engine, choose_engine
 from ..stores.chunks import ensure_ordinary_indexes
 from .lifetime import close_lazy, lazy
 
+CACHE_ENTRIES = 5000
+"""Answers, completions and vectors that are kept; the oldest go first."""
+
 
 class Storage:
     """The database, opened when it is first needed, and its repositories."""
@@ -105,7 +108,7 @@ class Storage:
     @lazy
     def cache(self) -> CacheRepository:
         """The three cache levels (R-B10), bounded in time and number."""
-        return CacheRepository(self.database, seconds=self.settings.cache_seconds, entries=self.settings.cache_entries)
+        return CacheRepository(self.database, seconds=self.settings.cache_seconds, entries=CACHE_ENTRIES)
 
     @lazy
     def usage(self) -> UsageRepository:
@@ -146,9 +149,7 @@ class Storage:
     @lazy
     def room(self) -> Room:
         """Whether there is any for more files."""
-        settings = self.settings
-        quota, own = settings.upload_quota_mb, settings.upload_quota_each_mb
-        return Room(self.database, self.files, floor=settings.min_free_mb, quota=quota, own=own)
+        return Room(self.database, self.files, quota=self.settings.upload_quota_mb)
 
     @lazy
     def ingestions(self) -> IngestionRepository:

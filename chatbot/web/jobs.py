@@ -65,12 +65,12 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
         files, sent = accept_files(), parse(UploadFields, form_fields())
         callback, about = callback_of(sent), inside_limit(_overrides(sent, single=len(files) == 1), new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
-        storage.room.require(sum(map(size_of, files)), owner)
+        storage.room.require(sum(map(size_of, files)))
         with lease(storage.facts, f"names:{owner}", Watch(), longest=LONGEST_WAIT):  # who comes next sees these
             queued = []
             for file, (name, _), identity in zip(files, named, naming.identities(named, sent.on_conflict), strict=True):
                 with on_disk(file) as path:
-                    stored = storage.files.put(path, owner)
+                    stored = storage.files.put(path)
                 base = PurePosixPath(name).name
                 queued.append(IngestionFile("", "", base, identity, file_id=stored, overrides=about))
             return _started(queued, callback)

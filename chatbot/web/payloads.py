@@ -177,7 +177,6 @@ class ChatRequest(AnswerOptions, SearchRequest):
         """
         settings = services.models.query_settings(self.preset)
         auto_scope = settings.auto_scope if self.auto_scope is None else self.auto_scope
-        expand = settings.query_expansion if self.query_expansion is None else self.query_expansion
         question = self.to_search(services, limit, mode=services.answering.check_mode(self.mode, self.preset))
         if self.query_expansion and question.mode not in {"deep", CHOOSES}:
             raise InvalidRequestError.for_field("query_expansion", f"is for mode deep, not {question.mode}.", ["deep"])
@@ -185,7 +184,12 @@ class ChatRequest(AnswerOptions, SearchRequest):
             raise InvalidRequestError.for_field("replaces", "send the conversation_id that this answer is in, too.")
         budget = services.answering.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})
         return replace(
-            question, cache=self.cache, auto_scope=auto_scope, expand=expand, budget=budget, language=self.language
+            question,
+            cache=self.cache,
+            auto_scope=auto_scope,
+            expand=bool(self.query_expansion),
+            budget=budget,
+            language=self.language,
         )
 
     def messages(self) -> tuple[Message, ...]:

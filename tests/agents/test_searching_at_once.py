@@ -56,11 +56,13 @@ class TestAtOnce:
         assert all(one is not None and one.hits for one in found)
         assert sorted(step.detail for step in events) == [f"number {n}" for n in range(8)]
 
-    def test_as_many_as_the_setting_says(self, services: Services, server: FakeOpenAI) -> None:
+    def test_no_more_than_the_limit(
+        self, services: Services, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("chatbot.agents.run.SEARCH_THREADS", 2)
         calls = InFlight(2)
         server.always(EMBEDDINGS, calls)
-        with Services(services.settings.override(search_threads=2)) as bounded:
-            found, _ = searched(a_run(bounded), eight())
+        found, _ = searched(a_run(services), eight())
         assert calls.most == 2
         assert all(found)
 

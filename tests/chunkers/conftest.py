@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import pytest
 
 from chatbot.chunkers import CHUNKERS
-from chatbot.chunkers.base import Unit
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.embedders.minilm import MiniLMEmbedder
 from chatbot.protocols import Embedder
@@ -31,12 +30,9 @@ def cut(
     *,
     size: int,
     overlap: int = 0,
-    unit: Unit = "characters",
     embedder: Embedder | None = None,
 ) -> list[Chunk]:
-    chunker = CHUNKERS.builder(strategy)(
-        embedder or HashingEmbedder(8), chunk_size=size, chunk_overlap=overlap, unit=unit
-    )
+    chunker = CHUNKERS.builder(strategy)(embedder or HashingEmbedder(8), chunk_size=size, chunk_overlap=overlap)
     return chunker.chunk(found, version="v1", collection="c")
 
 

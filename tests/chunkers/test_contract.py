@@ -1,4 +1,4 @@
-"""What every strategy of the registry keeps (R-B2, R-A7), whatever the text, the unit and the embedder.
+"""What every strategy of the registry keeps (R-B2, R-A7), whatever the text and the embedder.
 
 A new strategy is tested by its line in the registry: what it can do is asked of it.
 """
@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatbot.chunkers import CHUNKERS
-from chatbot.chunkers.base import SMALLEST, Unit
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.embedders.minilm import MiniLMEmbedder
 from chatbot.errors import InvalidRequestError
@@ -20,7 +19,6 @@ from chatbot.protocols import Chunker, Embedder
 from chatbot.schema import SECTION_SEPARATOR, Chunk, Document, Section, document_text
 from tests.chunkers.conftest import CountingEmbedder, cut, document, section
 
-UNITS: tuple[Unit, ...] = ("characters", "tokens")
 NAMES = CHUNKERS.names()
 BUILT: dict[str, Chunker] = {name: CHUNKERS.builder(name)(HashingEmbedder(8), chunk_size=100) for name in NAMES}
 OVERLAPPING = [name for name, chunker in BUILT.items() if chunker.takes_overlap]
@@ -44,17 +42,13 @@ DOCUMENTS = st.lists(SECTIONS, max_size=5).map(lambda found: document(*found))
 
 
 @st.composite
-def figures(draw: st.DrawFn, unit: Unit) -> tuple[int, int]:
+def figures(draw: st.DrawFn) -> tuple[int, int]:
     """A size, often small, and an overlap below it, often none."""
-    size = draw(st.integers(SMALLEST[unit], 60) | st.integers(60, 400))
+    size = draw(st.integers(1, 60) | st.integers(60, 400))
     return size, draw(st.just(0) | st.integers(0, size - 1))
 
 
-def length(text: str, unit: Unit, embedder: Embedder) -> int:
-    return len(text) if unit == "characters" else embedder.count_tokens(text)
-
-
-def check(name: str, found: Document, chunks: list[Chunk], *, size: int, unit: Unit, embedder: Embedder) -> None:
+def check(name: str, found: Document, chunks: list[Chunk], *, size: int, embedder: Embedder) -> None:
     """Everything that holds whatever the overlap."""
     text = document_text(found.sections)
     assert [chunk.ordinal for chunk in chunks] == list(range(len(chunks)))
@@ -64,7 +58,7 @@ def check(name: str, found: Document, chunks: list[Chunk], *, size: int, unit: U
         assert chunk.text
         assert chunk.text == chunk.text.strip()
         assert text[chunk.start : chunk.end] == chunk.text
-        assert length(chunk.text, unit, embedder) <= size
+        assert len(chunk.text) <= size
         assert embedder.count_tokens(chunk.search_text) <= embedder.max_tokens
         check_place(found, chunk)
     expected = text if BUILT[name].joins_sections else "".join(s.text for s in found.sections)
@@ -90,43 +84,39 @@ def without_white_space(text: str) -> str:
     return "".join(text.split())
 
 
-@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data(), found=DOCUMENTS)
 @settings(max_examples=40)
-def test_any_text_is_cut_within_the_size_and_nothing_is_lost(
-    name: str, unit: Unit, data: st.DataObject, found: Document
-) -> None:
-    size, overlap = data.draw(figures(unit))
+def test_any_text_is_cut_within_the_size_and_nothing_is_lost(name: str, data: st.DataObject, found: Document) -> None:
+    size, overlap = data.draw(figures())
     overlap = 0 if name in WITHOUT_OVERLAP else overlap
     embedder = HashingEmbedder(8)
-    chunks = cut(name, found, size=size, overlap=overlap, unit=unit, embedder=embedder)
-    check(name, found, chunks, size=size, unit=unit, embedder=embedder)
-    check_overlaps(found, chunks, overlap=overlap, unit=unit, embedder=embedder)
-    assert chunks == cut(name, found, size=size, overlap=overlap, unit=unit, embedder=embedder)
+    chunks = cut(name, found, size=size, overlap=overlap, embedder=embedder)
+    check(name, found, chunks, size=size, embedder=embedder)
+    check_overlaps(found, chunks, overlap=overlap)
+    assert chunks == cut(name, found, size=size, overlap=overlap, embedder=embedder)
 
 
-def check_overlaps(found: Document, chunks: list[Chunk], *, overlap: int, unit: Unit, embedder: Embedder) -> None:
+def check_overlaps(found: Document, chunks: list[Chunk], *, overlap: int) -> None:
     text = document_text(found.sections)
     for before, after in pairwise(chunks):
         if after.start < before.end:
             assert overlap > 0
-            assert length(text[after.start : before.end], unit, embedder) <= overlap
+            assert len(text[after.start : before.end]) <= overlap
 
 
-@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data(), found=DOCUMENTS)
 @settings(max_examples=15)
 def test_no_passage_is_longer_than_what_a_real_model_reads(
-    minilm: MiniLMEmbedder, name: str, unit: Unit, data: st.DataObject, found: Document
+    minilm: MiniLMEmbedder, name: str, data: st.DataObject, found: Document
 ) -> None:
     """R-A7. MiniLM's tokens are neither characters nor words, and more text may be fewer of them."""
     size = data.draw(st.integers(40, 3000))
     overlap = 0 if name in WITHOUT_OVERLAP else data.draw(st.integers(0, 30))
-    chunks = cut(name, found, size=size, overlap=overlap, unit=unit, embedder=minilm)
-    check(name, found, chunks, size=size, unit=unit, embedder=minilm)
-    check_overlaps(found, chunks, overlap=overlap, unit=unit, embedder=minilm)
+    chunks = cut(name, found, size=size, overlap=overlap, embedder=minilm)
+    check(name, found, chunks, size=size, embedder=minilm)
+    check_overlaps(found, chunks, overlap=overlap)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -158,32 +148,30 @@ def test_a_passage_stays_on_its_page_and_in_its_row(name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", OVERLAPPING)
-def test_an_overlap_is_there(name: str, unit: Unit) -> None:
+def test_an_overlap_is_there(name: str) -> None:
     """And is no more than asked for (above): words of six characters, each a paragraph and a sentence."""
     text = "\n\n".join(f"Word{n}." for n in range(100, 400))
-    chunks = cut(name, document(text), size=90, overlap=30, unit=unit)
+    chunks = cut(name, document(text), size=90, overlap=30)
     assert len(chunks) > 3
     shared = [before.end - after.start for before, after in pairwise(chunks)]
     assert min(shared) >= 20
 
 
-@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", OVERLAPPING)
 @pytest.mark.parametrize("overlap", [-1, 100, 1000])
-def test_an_overlap_is_at_least_none_and_below_the_size(name: str, unit: Unit, overlap: int) -> None:
+def test_an_overlap_is_at_least_none_and_below_the_size(name: str, overlap: int) -> None:
     with pytest.raises(InvalidRequestError) as raised:
-        cut(name, document("text"), size=100, overlap=overlap, unit=unit)
+        cut(name, document("text"), size=100, overlap=overlap)
     assert raised.value.details[0]["field"] == "chunk_overlap"
-    for part in (str(overlap), "at least 0", "below the chunk size, 100", unit):
+    for part in (str(overlap), "at least 0", "below the chunk size, 100 characters"):
         assert part in raised.value.message
 
 
 @pytest.mark.parametrize("name", OVERLAPPING)
 def test_an_overlap_is_measured_against_the_size_that_is_used(name: str, minilm: MiniLMEmbedder) -> None:
-    with pytest.raises(InvalidRequestError, match=r"below the chunk size, 254 tokens \(1000 asked for"):
-        cut(name, document("text"), size=1000, overlap=254, unit="tokens", embedder=minilm)
+    with pytest.raises(InvalidRequestError, match=r"below the chunk size, 1016 characters \(2000 asked for"):
+        cut(name, document("text"), size=2000, overlap=1016, embedder=minilm)
 
 
 @pytest.mark.parametrize("name", WITHOUT_OVERLAP)
@@ -196,19 +184,17 @@ def test_an_overlap_is_refused_where_there_is_none(name: str, overlap: int) -> N
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("unit", "size"), [("characters", 0), ("characters", -5), ("tokens", 7)])
-def test_a_size_that_cuts_nothing_is_refused(name: str, unit: Unit, size: int) -> None:
+@pytest.mark.parametrize("size", [0, -5])
+def test_a_size_that_cuts_nothing_is_refused(name: str, size: int) -> None:
     with pytest.raises(InvalidRequestError, match="too small") as raised:
-        cut(name, document("text"), size=size, unit=unit)
+        cut(name, document("text"), size=size)
     assert raised.value.details[0]["field"] == "chunk_size"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_size_used_is_shown_beside_the_one_asked_for(name: str, minilm: MiniLMEmbedder) -> None:
     built = CHUNKERS.builder(name)(minilm, chunk_size=1500)
-    assert (built.limits.asked, built.limits.used, built.limits.unit) == (1500, 254 * 4, "characters")
-    built = CHUNKERS.builder(name)(minilm, chunk_size=900, unit="tokens")
-    assert (built.limits.asked, built.limits.used, built.limits.unit) == (900, 254, "tokens")
+    assert (built.limits.asked, built.limits.used) == (1500, 254 * 4)
     built = CHUNKERS.builder(name)(minilm, chunk_size=900)
     assert (built.limits.asked, built.limits.used) == (900, 900)
 
@@ -233,14 +219,13 @@ def test_a_heading_that_leaves_no_room_does_not_shred_the_text(name: str) -> Non
     assert sum(counts) / len(counts) > 40
 
 
-@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", ["abcdefghi " * 5_000, "One more. " * 5_000, "a\n\n" * 15_000, "x" * 50_000])
-def test_tokens_are_counted_a_few_times_over_not_for_every_try(name: str, unit: Unit, text: str) -> None:
+def test_tokens_are_counted_a_few_times_over_not_for_every_try(name: str, text: str) -> None:
     """Linear: a text ten times as long takes ten times the work, also without any border in it."""
     overlap = 0 if name in WITHOUT_OVERLAP else 10
     embedder = CountingEmbedder(max_tokens=60)
-    cut(name, document(text), size=200 if unit == "characters" else 50, overlap=overlap, unit=unit, embedder=embedder)
+    cut(name, document(text), size=200, overlap=overlap, embedder=embedder)
     assert embedder.counted <= 20 * len(text)
 
 

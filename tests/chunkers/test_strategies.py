@@ -148,7 +148,7 @@ class TestSections:
 
 def test_rows_need_a_column_of_text(tmp_path: Path) -> None:
     """R-B1: the error names the columns found."""
-    chunker = CHUNKERS.builder("rows")(HashingEmbedder(8), chunk_size=500, chunk_overlap=0, unit="characters", known=())
+    chunker = CHUNKERS.builder("rows")(HashingEmbedder(8), chunk_size=500, chunk_overlap=0, known=())
     made = {}
     for name, table in {"kept": "Text,Title\nElephants,One\n", "other": "Country,Capital\nKenya,Nairobi\n"}.items():
         path = tmp_path / f"{name}.csv"

@@ -66,14 +66,12 @@ def test_a_dry_run_stores_nothing(loaded: Run, questions: Path) -> None:
     assert loaded("calibrate", "--forget").out == "The stored calibration is removed.\n"
 
 
-def test_the_tables_show_distributions_and_what_each_value_costs(loaded: Run, questions: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "scores.svg"
-    out = loaded("calibrate", str(questions), "--picture", str(picture)).out
+def test_the_tables_show_distributions_and_what_each_value_costs(loaded: Run, questions: Path) -> None:
+    out = loaded("calibrate", str(questions)).out
     for heading in ("best hit, answerable (12)", "best hit, unrelated (30)", "passage with the answer (12)"):
         assert heading in out
     assert " floor\n" in out or " threshold\n" in out
     assert "Suggested: THRESHOLD_START=0." in out
-    assert picture.read_text(encoding="utf-8").startswith("<svg ")
 
 
 def test_too_few_questions_are_no_measurement(loaded: Run, tmp_path: Path) -> None:
@@ -89,10 +87,6 @@ def test_own_reports_need_own_questions(loaded: Run) -> None:
     assert result.status == 1
     assert "no report" in result.err
     assert "run: python -m chatbot calibrate my_questions.csv" in result.err
-
-
-def test_a_picture_of_another_kind_is_exit_status_2(run: Run) -> None:
-    assert run("calibrate", "--picture", "out.png").status == 2
 
 
 @pytest.mark.slow

@@ -111,7 +111,6 @@ def test_texts_are_cut_and_found_by_what_they_were_cut_from(run: Run, tmp_path: 
 WRONG = {
     "a method": (["--methods", "colbert"], "--methods: 'colbert' is not a valid"),
     "a weight": (["--weights", ".5,heavy"], "could not convert string to float: 'heavy'"),
-    "a picture": (["--picture", "out.png"], "--picture: the picture is an SVG"),
     "answers without questions of one's own": (["--answers"], "--answers is for questions in a CSV file"),
     "tolerance": (["--tolerance", "2"], "is not in the range"),
 }
@@ -124,7 +123,7 @@ def test_wrong_options_are_exit_status_2(run: Run, tmp_path: Path, options: list
     assert message in result.err
 
 
-class TestIntervalsAndPicture:
+class TestIntervalsAndFiles:
     def test_intervals_in_json_and_table(self, run: Run, tmp_path: Path) -> None:
         folder = beir.write(tmp_path / "tiny")
         own = evaluate(run, folder, "--intervals")["configurations"][0]
@@ -132,16 +131,11 @@ class TestIntervalsAndPicture:
         assert "  95 %" in run("evaluate", str(folder), "--intervals").out
         assert "  95 %" not in run("evaluate", str(folder)).out
 
-    def test_the_picture_is_written(self, run: Run, tmp_path: Path) -> None:
-        path = tmp_path / "out.svg"
-        evaluate(run, beir.write(tmp_path / "tiny"), "--picture", str(path))
-        assert path.read_text(encoding="utf-8").startswith("<svg ")
-
     def test_a_file_that_cannot_be_written_is_named(self, run: Run, tmp_path: Path) -> None:
-        path = tmp_path / "no" / "folder" / "out.svg"
-        result = run("evaluate", str(beir.write(tmp_path / "tiny")), "--picture", str(path))
+        path = tmp_path / "no" / "folder" / "base.json"
+        result = run("evaluate", str(beir.write(tmp_path / "tiny")), "--save-baseline", str(path))
         assert result.status == 1
-        assert "out.svg cannot be written" in result.err
+        assert "base.json cannot be written" in result.err
 
 
 class TestBaseline:
@@ -244,7 +238,6 @@ class TestTracking:
         assert rows["metrics"][0]["hybrid as configured/ndcg_10"] == 1.0
         files = {row[1]: row[2] for row in logged if row[0] == "artifact"}
         assert json.loads(files["report.json"])["dataset"] == "tiny"
-        assert files["report.svg"].startswith("<svg ")
 
 
 @pytest.mark.slow

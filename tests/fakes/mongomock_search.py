@@ -210,14 +210,14 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
             raise failure(
                 "The maximum number of FTS indexes has been reached for this instance size.", 8, "UnknownError"
             )
-        check_definition(type, definition, auto_embed=self._engine.auto_embed)
+        check_definition(type, definition)
         indexes[name] = SearchIndex(name, type, definition)
         indexes[name].become(self._engine.new_status)
         return str(name)
 
     def update_search_index(self, name: str, definition: Mapping[str, Any], **options: Any) -> None:
         index = self._existing(name)
-        check_definition(index.type, definition, auto_embed=self._engine.auto_embed)
+        check_definition(index.type, definition)
         index.latest = copy.deepcopy(dict(definition))
         index.become(self._engine.new_status)
 

@@ -63,7 +63,6 @@ class Engine:
     enabled: bool = True
     rank_fusion: bool = True
     reranks: bool = False
-    auto_embed: bool = False
     fusion_failure: OperationFailure | None = None
     community: bool = True
     lag: float = 0.0
@@ -91,17 +90,10 @@ class Engine:
         return found.serving
 
 
-def check_definition(type: str, definition: Mapping[str, Any], *, auto_embed: bool) -> None:
+def check_definition(type: str, definition: Mapping[str, Any]) -> None:
     fields = definition.get("fields", []) if type == "vectorSearch" else []
     vectors = [one for one in fields if one["type"] == "vector"]
-    embedded = [one for one in fields if one["type"] == "autoEmbed"]
-    if embedded and not auto_embed:
-        raise refused('"fields[0].type" must be one of [vector, filter]')
-    if embedded and vectors:
-        raise refused("Index cannot mix regular vector fields with auto-embedding fields.")
-    if any(set(one) != {"type", "modality", "path", "model"} or one["modality"] != "text" for one in embedded):
-        raise refused("autoEmbed: type, modality, path and model are required")
-    if type == "vectorSearch" and not (vectors or embedded):
+    if type == "vectorSearch" and not vectors:
         raise refused('"fields" at least one vector field must be present')
     for one in vectors:
         if not 1 <= one["numDimensions"] <= 8192:

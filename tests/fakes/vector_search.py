@@ -14,8 +14,6 @@ from tests.fakes.search_engine import Documents, Find, Row, refused
 
 
 def vector_search(spec: Mapping[str, Any], documents: Documents, find: Find) -> list[Row]:
-    if "query" in spec:
-        return _asked_in_words(spec, documents, find)
     query, limit = _parsed_vector_query(spec)
     definition = find(str(spec["index"]), "vectorSearch")
     if definition is None:
@@ -37,29 +35,6 @@ def vector_search(spec: Mapping[str, Any], documents: Documents, find: Find) -> 
         if stored is not None and inside(document):
             rows.append((_similarity(similarity, query, stored), document))
     return sorted(rows, key=lambda row: -row[0])[:limit]
-
-
-def _asked_in_words(spec: Mapping[str, Any], documents: Documents, find: Find) -> list[Row]:
-    """Of an index that embeds by itself: the likeness of the words stands in for that of its vectors."""
-    known = {"index", "path", "query", "limit", "numCandidates", "exact", "filter"}
-    if unknown := set(spec) - known:
-        raise refused(f'unrecognized field "{min(unknown)}"')
-    _check_amounts(spec["limit"], spec.get("numCandidates"), exact=bool(spec.get("exact")))
-    definition = find(str(spec["index"]), "vectorSearch")
-    if definition is None:
-        return []
-    fields = {f["path"]: f["type"] for f in definition["fields"]}
-    if fields.get(spec["path"]) != "autoEmbed":
-        raise refused(f"{spec['path']} is not indexed as autoEmbed")
-    inside = compiled(spec.get("filter", {}), {path for path, kind in fields.items() if kind == "filter"})
-    words = set(spec["query"]["text"].casefold().split())
-    rows = [
-        ((1 + len(words & said) / len(words | said)) / 2, document)
-        for document in documents
-        if isinstance(document.get(spec["path"]), str) and inside(document)
-        for said in [set(document[spec["path"]].casefold().split())]
-    ]
-    return sorted(rows, key=lambda row: -row[0])[: spec["limit"]]
 
 
 def _parsed_vector_query(spec: Mapping[str, Any]) -> tuple[np.ndarray[Any, Any], int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -241,15 +240,11 @@ def test_an_answer_cut_at_its_limit_says_so() -> None:
     assert run(SmallModel(5, truncated=True), texts(1))[1].truncated
 
 
-def test_the_settings_own_words_come_first_those_of_the_collections_next() -> None:
-    settings = Settings(
-        system_prompt="You are Ada.", collection_prompts="report_chatting: Be brief; chatbot_data: Rhyme"
-    )
-    found = Context(tuple(replace(one, hit=replace(one.hit, chunk=replace(one.hit.chunk, collection="report_chatting")))
-                          for one in context("2.09%").passages))  # fmt: skip
-    system, *_, asked = as_set(prompt_for(question(), found), settings).messages
-    assert system.content.startswith("You are Ada.\n\nBe brief\n\nYou answer questions about reports.")
-    assert "Rhyme" not in system.content
+def test_the_system_prompt_of_the_settings_comes_first() -> None:
+    system, *_, asked = as_set(
+        prompt_for(question(), context("2.09%")), Settings(system_prompt="You are Ada.")
+    ).messages
+    assert system.content.startswith("You are Ada.\n\nYou answer questions about reports.")
     assert "2.09%" in asked.content
 
 

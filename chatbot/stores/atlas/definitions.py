@@ -16,8 +16,6 @@ TEXT_PATHS = (TEXT_FIELD, "report_title", "document_title")
 """What the keyword search reads: a passage is found by its report and heading too."""
 VECTOR_INDEX, TEXT_INDEX = "vector_index", "text_index"
 """Their names; both slots of vectors are in the one vector index: a free cluster has room for three in all."""
-AUTO_INDEX = "auto_embed_index"
-"""In place of the vector index: mongot takes no `vector` fields beside `autoEmbed` (AutoEmbeddingIndexValidator)."""
 LEFT_OVER = {f"{VECTOR_INDEX}_b"}
 """Names that earlier releases gave."""
 FOLLOWED_BY = "document_id"
@@ -67,20 +65,8 @@ def vector_index_definition(
         {"type": "vector", "path": embedding_field(slot), "numDimensions": size, **shared}
         for slot, size in dimensions.items()
     ]
-    return {"fields": [*vectors, *_filters(filter_fields)], **more}
-
-
-def auto_embed_definition(model: str, filter_fields: Iterable[str]) -> Json:
-    """The index of which the engine makes the vectors itself, of passages and of questions.
-
-    Fields as in mongodb.com/docs/vector-search/crud-embeddings/automated-embedding (a preview, 2026).
-    """
-    embedded = {"type": "autoEmbed", "modality": "text", "path": TEXT_FIELD, "model": model}
-    return {"fields": [embedded, *_filters(filter_fields)]}
-
-
-def _filters(names: Iterable[str]) -> list[Json]:
-    return [{"type": "filter", "path": name} for name in dict.fromkeys((*names, FOLLOWED_BY))]
+    filters = [{"type": "filter", "path": name} for name in dict.fromkeys((*filter_fields, FOLLOWED_BY))]
+    return {"fields": [*vectors, *filters], **more}
 
 
 def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
@@ -101,13 +87,11 @@ def index_plans(
     """
     names, fields = list(dict.fromkeys(settings.chunk_collections)), settings.filter_fields
     options = json.loads(settings.index_options or "{}")
-    vector, index = vector_index_definition(dimensions, fields, settings.quantization, options), VECTOR_INDEX
-    if settings.auto_embed:
-        vector, index = auto_embed_definition(settings.auto_embed, fields), AUTO_INDEX
+    vector = vector_index_definition(dimensions, fields, settings.quantization, options)
     text = text_index_definition(fields, settings.language)
     gone = tuple(map(embedding_field, dropped))
     return [
-        *(SearchTarget(name, index, "vectorSearch", vector, gone) for name in names),
+        *(SearchTarget(name, VECTOR_INDEX, "vectorSearch", vector, gone) for name in names),
         *(SearchTarget(name, TEXT_INDEX, "search", text) for name in dict.fromkeys((*names[1:], names[0]))),
     ]
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from ...database.core import CommandError
 from ...errors import SearchEngineError
 from ..chunks import no_direction
-from .definitions import AUTO_INDEX, FOLLOWED_BY, SearchTarget
+from .definitions import FOLLOWED_BY, SearchTarget
 
 OVERLOADED = 489
 NOT_QUERYABLE, UNDECLARED = "index_not_queryable", "field_undeclared"
@@ -74,12 +74,6 @@ def explain(error: CommandError, target: SearchTarget) -> SearchEngineError:
     for pattern, build in _RULES:
         if match := pattern.search(error.server_message):
             return build(match, target)
-    if target.index == AUTO_INDEX:
-        return SearchEngineError(
-            f"The search engine refused what AUTO_EMBED asks for: {error.server_message}",
-            remedy="autoEmbed is a preview of Atlas, and of Community with keys for Voyage; unset AUTO_EMBED.",
-            retry_after=error.retry_after,
-        )
     return SearchEngineError(
         f"The search engine refused a search of {target.collection!r}: {error.server_message}",
         retry_after=error.retry_after,

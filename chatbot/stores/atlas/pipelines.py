@@ -23,8 +23,6 @@ from .errors import explain, is_away, lacks_engine
 MAX_CANDIDATES = 10_000
 """The engine's bound on ``numCandidates``."""
 MIN_CANDIDATES = 1_000
-Asked = Sequence[float] | str
-"""A question's vector; its words where the engine embeds them (AUTO_EMBED)."""
 CANDIDATES_PER_RESULT = 20
 
 
@@ -39,20 +37,19 @@ def candidates(limit: int, share: float = 1.0) -> int:
 
 
 def ann_stage(
-    *, index: str, vector: Asked, scope: Scope, limit: int, num_candidates: int, path: str = EMBEDDING_FIELD
+    *, index: str, vector: Sequence[float], scope: Scope, limit: int, num_candidates: int, path: str = EMBEDDING_FIELD
 ) -> Json:
     """The `$vectorSearch` stage that finds approximate nearest neighbours."""
     return {"$vectorSearch": {**_query(index, path, vector, scope), "numCandidates": num_candidates, "limit": limit}}
 
 
-def exact_stage(*, index: str, vector: Asked, scope: Scope, limit: int, path: str = EMBEDDING_FIELD) -> Json:
+def exact_stage(*, index: str, vector: Sequence[float], scope: Scope, limit: int, path: str = EMBEDDING_FIELD) -> Json:
     """The `$vectorSearch` stage that compares every vector in the scope."""
     return {"$vectorSearch": {**_query(index, path, vector, scope), "exact": True, "limit": limit}}
 
 
-def _query(index: str, path: str, vector: Asked, scope: Scope) -> Json:
-    asked: Json = {"query": {"text": vector}} if isinstance(vector, str) else {"queryVector": list(vector)}
-    query = {"index": index, "path": path, **asked}
+def _query(index: str, path: str, vector: Sequence[float], scope: Scope) -> Json:
+    query: Json = {"index": index, "path": path, "queryVector": list(vector)}
     return {**query, "filter": scope.to_mql()} if scope.conditions else query
 
 
@@ -132,8 +129,7 @@ def listing_pipeline(target: SearchTarget, document_id: str, *, dimensions: int,
         clause = {"path": FOLLOWED_BY, "value": document_id}
         stages: list[Json] = [{"$search": {"index": target.index, "equals": clause}}, {"$limit": limit}]
     else:
-        anywhere: Asked = "report" if path == TEXT_FIELD else [1.0] + [0.0] * (dimensions - 1)
-        scope = Scope.of({FOLLOWED_BY: Values((document_id,))})
+        scope, anywhere = Scope.of({FOLLOWED_BY: Values((document_id,))}), [1.0] + [0.0] * (dimensions - 1)
         stages = [exact_stage(index=target.index, path=path, vector=anywhere, scope=scope, limit=limit)]
     return [*stages, {"$project": {"_id": 1}}]
 
@@ -189,7 +185,7 @@ class ShapeChooser:
         self._counts: dict[tuple[str, Scope], tuple[float, int]] = {}
         self._shrunk: dict[str, float] = {}
 
-    def stage(self, collection: Collection, *, index: str, vector: Asked, scope: Scope, limit: int) -> Json:
+    def stage(self, collection: Collection, *, index: str, vector: Sequence[float], scope: Scope, limit: int) -> Json:
         """`$vectorSearch` for the ``limit`` nearest chunks of the collection inside the scope."""
         if self._fixed is not None and limit <= MAX_CANDIDATES:
             wide = max(self._fixed, limit)

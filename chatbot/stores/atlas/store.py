@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from ...database.core import CommandError, Database, Json
-from ...database.rows import TEXT_FIELD, decode_vector, id_forms
+from ...database.rows import decode_vector, id_forms
 from ...errors import SearchEngineError
 from ...protocols import ChangeLog
 from ...schema import Chunk, Match, Scope, Vector
@@ -28,7 +28,6 @@ from .following import Following
 from .indexes import IndexHealth, index_status
 from .pipelines import (
     MAX_CANDIDATES,
-    Asked,
     ShapeChooser,
     keyword_pipeline,
     leg_scores,
@@ -69,12 +68,10 @@ class AtlasStore(MongoChunks):
         self._targets = [(plans[name, "vectorSearch"], plans[name, "search"]) for name in self._names]
         self._max_time_ms = int(settings.mongodb_timeout * 1000)
         self._clock = clock
-        self._path = TEXT_FIELD if settings.auto_embed else self._embedding_field
-        self._question = ""
         self._choose(None if settings.num_candidates == "auto" else settings.num_candidates)
         self._health = IndexHealth(database, clock)
         self._following = Following(
-            database, self._targets, self._health, embedding_field=self._path, dimensions=dimensions
+            database, self._targets, self._health, embedding_field=self._embedding_field, dimensions=dimensions
         )
         self._rank_fusion: bool | None = None
         self._thread = _Thread()
@@ -86,8 +83,8 @@ class AtlasStore(MongoChunks):
             SearchEngineError: no engine, an index is missing or not ready, a field is not declared, overload.
             EmbedderMismatchError: the vector is of another model.
         """
-        asked = self._asked(vector)
-        matches = (self._near(target, asked, top_k, scope) for target, _ in self._inside(scope))
+        numbers: list[float] = self._check(vector).tolist()
+        matches = (self._near(target, numbers, top_k, scope) for target, _ in self._inside(scope))
         return _best([match for found in matches for match in found], top_k)
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
@@ -109,13 +106,13 @@ class AtlasStore(MongoChunks):
 
         A text index that cannot answer fails nothing: see `without_keywords`.
         """
-        asked = self._asked(vector)
+        numbers: list[float] = self._check(vector).tolist()
         near: list[Match] = []
         worded: list[Match] = []
         for target, texts in self._inside(scope):
-            found = self._fused(target, texts, query, asked, top_k, scope)
+            found = self._fused(target, texts, query, numbers, top_k, scope)
             if found is None:
-                found = self._near(target, asked, top_k, scope), self._worded(texts, query, top_k, scope)
+                found = self._near(target, numbers, top_k, scope), self._worded(texts, query, top_k, scope)
             near += found[0]
             worded += found[1]
         return _best(near, top_k), _best(worded, top_k)
@@ -147,26 +144,9 @@ class AtlasStore(MongoChunks):
         other._choose(count)
         return other
 
-    def asking(self, question: str) -> AtlasStore:
-        """See `protocols.AskedStore`."""
-        if self._path != TEXT_FIELD:
-            return self
-        self._has_rank_fusion()  # asked once, not by each copy
-        other = copy.copy(self)
-        other._question = question
-        return other
-
-    def _asked(self, vector: Vector) -> Asked:
-        if self._path != TEXT_FIELD:
-            numbers: list[float] = self._check(vector).tolist()
-            return numbers
-        if not self._question.strip():
-            raise SearchEngineError("With AUTO_EMBED the search needs the words of a question, not its vector.")
-        return self._question
-
     def _choose(self, num_candidates: int | None) -> None:
         self._spare = 1 if num_candidates is None else 0
-        self._shapes = ShapeChooser(path=self._path, num_candidates=num_candidates, clock=self._clock)
+        self._shapes = ShapeChooser(path=self._embedding_field, num_candidates=num_candidates, clock=self._clock)
 
     def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
         """See `protocols.RerankingStore`."""
@@ -189,12 +169,7 @@ class AtlasStore(MongoChunks):
         return self._following.unfollowed(document_id, there=there, gone=gone)
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """(1 + cosine) / 2 by chunk id; chunks that are gone or have no embedding of this size are left out.
-
-        None with AUTO_EMBED: the engine's vectors are of another model.
-        """
-        if self._path == TEXT_FIELD:
-            return {}
+        """(1 + cosine) / 2 by chunk id; chunks that are gone or have no embedding of this size are left out."""
         unit = _unit(self._check(vector))
         scores: dict[str, float] = {}
         if chunk_ids:
@@ -219,17 +194,17 @@ class AtlasStore(MongoChunks):
     def _inside(self, scope: Scope) -> list[tuple[SearchTarget, SearchTarget]]:
         return [targets for targets in self._targets if scope.holds(targets[0].collection)]
 
-    def _near(self, target: SearchTarget, asked: Asked, top_k: int, scope: Scope) -> list[Match]:
+    def _near(self, target: SearchTarget, vector: Sequence[float], top_k: int, scope: Scope) -> list[Match]:
         """At least the ``top_k`` nearest passages, with all that tie with the last of them."""
-        rows = self._best_rows(target, partial(self._vector_pipeline, target, asked, scope), top_k, scope)
+        rows = self._best_rows(target, partial(self._vector_pipeline, target, vector, scope), top_k, scope)
         if not rows and top_k > 0 and (failure := self._health.failure(target)):
             raise failure
         return self._matches(rows, target)
 
-    def _vector_pipeline(self, target: SearchTarget, asked: Asked, scope: Scope, limit: int) -> list[Json]:
+    def _vector_pipeline(self, target: SearchTarget, vector: Sequence[float], scope: Scope, limit: int) -> list[Json]:
         collection = self._database[target.collection]
         return vector_pipeline(
-            self._shapes.stage(collection, index=target.index, vector=asked, scope=scope, limit=limit)
+            self._shapes.stage(collection, index=target.index, vector=vector, scope=scope, limit=limit)
         )
 
     def _worded(self, target: SearchTarget, query: str, top_k: int, scope: Scope) -> list[Match]:
@@ -251,19 +226,19 @@ class AtlasStore(MongoChunks):
         return self._matches(rows, target)
 
     def _fused(
-        self, target: SearchTarget, texts: SearchTarget, query: str, asked: Asked, top_k: int, scope: Scope
+        self, target: SearchTarget, texts: SearchTarget, query: str, vector: Sequence[float], top_k: int, scope: Scope
     ) -> Hybrid | None:
         """Both lists from `$rankFusion`; None where they have to be searched for one by one."""
         if not query.strip() or self._health.known_failure(texts) or not self._has_rank_fusion():
             return None
         with translate_refusals(target):
-            pipeline = self._fused_pipeline(target, texts, query, asked, top_k, scope)
+            pipeline = self._fused_pipeline(target, texts, query, vector, top_k, scope)
         try:
             rows = self._send(target, pipeline)
         except CommandError as error:
             if is_away(error) or error.server_code == OVERLOADED:
                 raise explain(error, target) from error
-            found = self._near(target, asked, top_k, scope), self._worded(texts, query, top_k, scope)
+            found = self._near(target, vector, top_k, scope), self._worded(texts, query, top_k, scope)
             if not self._health.known_failure(texts):  # so it is the stage that is refused, not an index
                 self._rank_fusion = False
                 log.warning("$rankFusion is refused, both searches run one by one: %s", error.server_message)
@@ -280,13 +255,13 @@ class AtlasStore(MongoChunks):
         if not near and (failure := self._health.failure(target)):
             raise failure
         short = len(near) < top_k and self._is_short(near, target, top_k, scope)
-        return (self._near(target, asked, top_k, scope) if short else near), worded
+        return (self._near(target, vector, top_k, scope) if short else near), worded
 
     def _fused_pipeline(
-        self, target: SearchTarget, texts: SearchTarget, query: str, asked: Asked, top_k: int, scope: Scope
+        self, target: SearchTarget, texts: SearchTarget, query: str, vector: Sequence[float], top_k: int, scope: Scope
     ) -> list[Json]:
         collection = self._database[target.collection]
-        stage = self._shapes.stage(collection, index=target.index, vector=asked, scope=scope, limit=top_k)
+        stage = self._shapes.stage(collection, index=target.index, vector=vector, scope=scope, limit=top_k)
         text = text_stage(index=texts.index, query=query, scope=scope)
         return rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k)
 
