@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from functools import lru_cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import Stemmer
-from bm25s import stopwords
 
 from .errors import SettingsError
 
@@ -29,24 +30,14 @@ _GAP = re.compile(r"\s{2,}")
 LONGEST_ABBREVIATION = 12
 """Characters to look back for one: over the whole sentence, a page of initials took minutes."""
 
-_STOP_WORDS = {
-    "danish": stopwords.STOPWORDS_DANISH,
-    "dutch": stopwords.STOPWORDS_DUTCH,
-    "english": stopwords.STOPWORDS_EN_PLUS,
-    "french": stopwords.STOPWORDS_FRENCH,
-    "german": stopwords.STOPWORDS_GERMAN,
-    "italian": stopwords.STOPWORDS_ITALIAN,
-    "norwegian": stopwords.STOPWORDS_NORWEGIAN,
-    "portuguese": stopwords.STOPWORDS_PORTUGUESE,
-    "russian": stopwords.STOPWORDS_RUSSIAN,
-    "spanish": stopwords.STOPWORDS_SPANISH,
-    "swedish": stopwords.STOPWORDS_SWEDISH,
-    "turkish": stopwords.STOPWORDS_TURKISH,
+_STOP_WORDS: dict[str, frozenset[str]] = {
+    language: frozenset(words.split())
+    for language, words in tomllib.loads(files(__package__).joinpath("stop_words.toml").read_text("utf-8")).items()
 }
 _TURKISH_CAPITALS = {ord("İ"): "i", ord("I"): "ı"}
 """The dot is part of the letter; Python's lower() makes of "İ" an i and a dot of its own, which ends the word."""
-_ENGLISH = frozenset(_STOP_WORDS["english"])
-_FOREIGN = [frozenset(words) - _ENGLISH for name, words in _STOP_WORDS.items() if name != "english"]
+_ENGLISH = _STOP_WORDS["english"]
+_FOREIGN = [words - _ENGLISH for name, words in _STOP_WORDS.items() if name != "english"]
 LANGUAGES = sorted(_STOP_WORDS)
 """Languages with both a Snowball stemmer and a stop-word list."""
 
@@ -58,7 +49,7 @@ class Analyzer:
         if language not in LANGUAGES:
             raise SettingsError(f"LANGUAGE={language!r} is not supported. Valid: {', '.join(LANGUAGES)}.")
         self._stem = Stemmer.Stemmer(language).stemWords
-        self._stop_words = frozenset(_STOP_WORDS[language])
+        self._stop_words = _STOP_WORDS[language]
         self._capitals = _TURKISH_CAPITALS if language == "turkish" else {}
 
     def terms(self, text: str) -> list[str]:
@@ -125,9 +116,9 @@ def is_foreign(text: str) -> bool:
 
 def is_written_in(text: str, language: str) -> bool:
     """Whether the text has small words of this language, and no more of another."""
-    words, own = set(_WORD.findall(text.lower())), frozenset(_STOP_WORDS[language])
-    others = (len(words & (frozenset(of_other) - own)) for of_other in _STOP_WORDS.values())
-    return len(words & own) >= max(1, *others)
+    words, small_words = set(_WORD.findall(text.lower())), _STOP_WORDS[language]
+    others = (len(words & (other_words - small_words)) for other_words in _STOP_WORDS.values())
+    return len(words & small_words) >= max(1, *others)
 
 
 def count_of(count: int, noun: str) -> str:

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from ..errors import DatabaseError, DiskFullError
@@ -18,9 +19,13 @@ from ..schema import Vector
 from .core import Json
 from .rows import encode_payload
 from .sqlite_collection import SqliteCollection, Writer
-from .sqlite_file import FORMAT, make_ready
 
 log = logging.getLogger(__name__)
+FORMAT = 1
+"""SQLite's user_version of a file that is ready."""
+PAGE_BYTES = 16_384
+"""Page size of a new file: a passage with its vector takes 3 to 5 KB, and SQLite lets no two rows share the rest of a
+page that is too small for both."""
 BUSY_SECONDS = 10.0
 """How long a writer waits for the writes of others before it fails."""
 LOG_PAGES = 128
@@ -28,6 +33,7 @@ LOG_PAGES = 128
 STATEMENTS = 256
 """Prepared statements that a connection keeps."""
 CLOSE_SECONDS = 5.0
+PAUSE = 0.02
 
 
 class _Handle:
@@ -104,7 +110,7 @@ class EmbeddedBackend:
         try:
             if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
                 _require_not_cut(self._path)
-                make_ready(self._path)
+                self._make_ready()
             connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
             connection.execute("PRAGMA synchronous = NORMAL")  # with a write-ahead log nothing can be left half written
             connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
@@ -112,6 +118,40 @@ class EmbeddedBackend:
             connection.close()
             raise
         return connection
+
+    def _make_ready(self) -> None:
+        """Bring a new file to FORMAT.
+
+        Raises:
+            sqlite3.Error: the file is not an SQLite file, or cannot be written.
+            DatabaseError: another program or a newer version wrote it.
+        """
+        with closing(sqlite3.connect(self._path, timeout=self._busy_seconds, isolation_level=None)) as connection:
+            deadline = monotonic() + self._busy_seconds
+            while True:  # SQLite does not wait for a process that is switching the file to WAL, but refuses at once
+                try:
+                    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+                    connection.execute("PRAGMA journal_mode = WAL")
+                    break
+                except sqlite3.OperationalError as error:
+                    if "locked" not in str(error) or monotonic() > deadline:
+                        raise
+                    sleep(PAUSE)
+            connection.execute("BEGIN IMMEDIATE")
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            tables = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 1").fetchone()
+            problem = remedy = ""
+            if version > FORMAT:
+                problem = f"A newer version of report-chat wrote {self._path.name}."
+                remedy = "Update report-chat, or use another DATA_DIR."
+            elif version < FORMAT and tables:
+                problem = f"{self._path.name} is not a database of this program, or of a version before 0.5."
+                remedy = "Use another DATA_DIR."
+            if problem:
+                log.error("Not opened: %s", self._path)  # The path is for operators only: clients see the message.
+                raise DatabaseError(problem, remedy=remedy)
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.execute("COMMIT")
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:

@@ -171,10 +171,9 @@ class CorpusFacts:
         now = time.time()
         self._meta.update_one({"_id": f"lease:{name}"}, {"$setOnInsert": {"owner": "", "until": now - 1}}, upsert=True)
         mine = {"$set": {"owner": owner, "until": now + seconds, **self._meta.expiry(FORGOTTEN_SECONDS)}}
-        # Not one $or: beside it the wire server of the tests does not look at the _id.
-        # One that ends much later than any given now is of before the clock was set back.
-        free = {"owner": owner}, {"until": {"$lt": now}}, {"until": {"$gt": now + LONGEST_LEASE}}
-        return any(self._meta.update_one({"_id": f"lease:{name}", **condition}, mine) for condition in free)
+        # A lease that ends later than any that can be given now dates from before the clock was set back.
+        free = {"$or": [{"owner": owner}, {"until": {"$lt": now}}, {"until": {"$gt": now + LONGEST_LEASE}}]}
+        return self._meta.update_one({"_id": f"lease:{name}", **free}, mine) == 1
 
     def release_lease(self, name: str, owner: str) -> None:
         """Give a lease back; those that dead processes left behind long ago go with it."""

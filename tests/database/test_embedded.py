@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -282,3 +283,19 @@ def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
         thread.join()
     assert sum(database[f"c{n}"].count({}) for n in range(50)) == sum(written) > 0
     database.close()
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("CREATE TABLE accounts (x)", "not a database of this program"),
+        ("PRAGMA user_version = 99", "A newer version of report-chat"),
+    ],
+)
+def test_a_file_of_another_program_is_left_alone(tmp_path: Path, written: str, words: str) -> None:
+    path = tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(written)
+    database = Database(EmbeddedBackend(path))
+    with pytest.raises(DatabaseError, match=words):
+        database.collection_names()

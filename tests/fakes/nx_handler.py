@@ -1,4 +1,6 @@
-"""NX-27017 with one defect mended: it cannot replace or update documents that hold BinData, only insert them.
+"""NX-27017 with two defects repaired.
+
+It cannot replace or update documents that hold BinData, only insert them. Updates ignore what stands beside `$or`.
 
 Run as `python -m tests.fakes.nx_handler PORT FOLDER` it is a server.
 """
@@ -17,7 +19,10 @@ class NxHandler(NeoSQLiteHandler):  # type: ignore[misc]
     """Its databases are files in one folder. What it returns as BinData still has lost its subtype."""
 
     def _convert_objectids(self, doc: Any) -> Any:
-        return _with_binary(super()._convert_objectids(doc))
+        document = _with_binary(super()._convert_objectids(doc))
+        if isinstance(document, dict) and "$or" in document:  # a filter
+            return {"$and": [{name: condition} for name, condition in document.items()]}
+        return document
 
 
 def _with_binary(value: Any) -> Any:
