@@ -15,6 +15,7 @@ LAYERS = (
     (
         "protocols",
         "settings",
+        "settings_types",
         "presets",
         "registry",
         "prompts",

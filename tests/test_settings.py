@@ -2,45 +2,63 @@
 
 from __future__ import annotations
 
-import re
+import ast
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from dotenv import dotenv_values
 
 from chatbot.database import open_database
 from chatbot.errors import SettingsError
-from chatbot.settings import REMOVED, Settings, misspelt
+from chatbot.settings import REMOVED, Settings, misspelt_settings
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / ".env.example"
-FIELD = re.compile(r"^    # (?P<section>[A-Z]\w+)$|^    (?P<name>[a-z][a-z0-9_]*): ", re.MULTILINE)
+SECRET = "hunter2-very-secret"
 
 
-def declared() -> list[tuple[str, str]]:
-    """("section", ...) and ("field", ...) in the order of settings.py."""
+class Declared(NamedTuple):
+    """A setting, or the section that begins with it, as settings.py has them."""
+
+    section: str
+    name: str = ""
+    default: str = ""
+    description: str = ""
+
+
+def declared() -> list[Declared]:
+    """The sections and settings in the order of settings.py."""
     source = (ROOT / "chatbot/settings.py").read_text(encoding="utf-8")
-    body = source[source.index("    # Server") : source.index("    @model_validator")]
-    return [("section", m["section"]) if m["section"] else ("field", m["name"]) for m in FIELD.finditer(body)]
+    lines = source.splitlines()
+    body = next(n for n in ast.parse(source).body if isinstance(n, ast.ClassDef) and n.name == "Settings").body
+    found: list[Declared] = []
+    for field, text in pairwise(body):
+        if not isinstance(field, ast.AnnAssign):
+            continue
+        assert isinstance(field.target, ast.Name)
+        assert isinstance(text, ast.Expr)
+        assert isinstance(text.value, ast.Constant)
+        if (above := lines[field.lineno - 2]).startswith("    # "):
+            found.append(Declared(above.removeprefix("    # ")))
+        name, default = field.target.id, Settings.model_fields[field.target.id].default
+        shown = "" if default is None else ",".join(default) if isinstance(default, tuple) else str(default)
+        found.append(Declared(found[-1].section, name.upper(), shown, " ".join(str(text.value.value).split())))
+    return found
 
 
-def test_the_reading_of_settings_py_misses_no_field() -> None:
-    assert [name for kind, name in declared() if kind == "field"] == list(Settings.model_fields)
-    sections = [name for kind, name in declared() if kind == "section"]
-    assert sections[0] == "Server"
-    assert len(sections) >= 5
+def test_every_setting_is_declared_with_a_description() -> None:
+    settings = [one for one in declared() if one.name]
+    assert [one.name.lower() for one in settings] == list(Settings.model_fields)
+    assert all(one.description.endswith((".", ")")) for one in settings)
+    assert {one.section for one in settings} == {one.section for one in declared() if not one.name}
 
 
 def test_env_example_lists_every_setting_with_description_and_default() -> None:
     expected: list[str] = []
-    for kind, name in declared():
-        if kind == "section":
-            expected += ["", f"## {name}"]
-            continue
-        field = Settings.model_fields[name]
-        default = field.default
-        shown = "" if default is None else ",".join(default) if isinstance(default, tuple) else str(default)
-        expected += [f"# {field.description}", f"{name.upper()}={shown}"]
+    for one in declared():
+        expected += [f"# {one.description}", f"{one.name}={one.default}"] if one.name else ["", f"## {one.section}"]
     lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
     assert lines[lines.index("") :] == expected
 
@@ -99,12 +117,52 @@ def test_an_empty_value_means_not_set() -> None:
     assert Settings.from_env({"TOP_K": "", "MONGODB_URI": "  ", "CHAT_MODEL": ""}) == Settings()
 
 
-def test_other_variables_are_none_of_our_business() -> None:
-    assert Settings.from_env({"PATH": "/bin", "top_k": "9", "REPORT_CHAT_TOP_K": "9"}) == Settings()
+def test_other_variables_are_not_read() -> None:
+    assert Settings.from_env({"PATH": "/bin", "top_k": "9", "REPORT_CHATTOP_K": "9", "TOP_K_FILE": "x"}) == Settings()
 
 
-def test_overrides_win_over_the_environment() -> None:
-    assert Settings.from_env({"TOP_K": "9"}, top_k=3).top_k == 3
+def test_overrides_win_over_the_prefixed_name_and_that_over_the_plain_one() -> None:
+    environ = {"TOP_K": "9", "REPORT_CHAT_TOP_K": "8"}
+    assert Settings.from_env(environ, top_k=3).top_k == 3
+    assert Settings.from_env(environ).top_k == 8
+    assert Settings.from_env({**environ, "REPORT_CHAT_TOP_K": " "}).top_k == 9
+
+
+def test_the_port_that_kubernetes_sets_for_a_service_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    assert Settings.from_env({"REPORT_CHAT_PORT": "tcp://10.3.0.7:80", "PORT": "81"}).port == 81
+    assert "REPORT_CHAT_PORT=tcp://10.3.0.7:80 is ignored" in caplog.text
+    with pytest.raises(SettingsError, match="PORT='tcp:"):
+        Settings.from_env({"PORT": "tcp://10.3.0.7:80"})
+
+
+class TestSecretFiles:
+    @pytest.mark.parametrize("prefix", ["", "REPORT_CHAT_"])
+    @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "MONGODB_URI", "SECRET_KEY"])
+    def test_a_secret_is_read_from_a_file(self, tmp_path: Path, prefix: str, name: str) -> None:
+        (tmp_path / "secret").write_text(f"{SECRET}\n", encoding="utf-8")
+        settings = Settings.from_env({f"{prefix}{name}_FILE": str(tmp_path / "secret")})
+        assert getattr(settings, name.lower()).get_secret_value() == SECRET
+
+    def test_the_prefixed_value_wins_over_the_plain_file(self, tmp_path: Path) -> None:
+        settings = Settings.from_env({"REPORT_CHAT_SECRET_KEY": "k" * 16, "SECRET_KEY_FILE": str(tmp_path)})
+        assert settings == Settings.from_env({"SECRET_KEY": "k" * 16})
+
+    @pytest.mark.parametrize(
+        ("content", "reason"),
+        [(None, "cannot be read: No such file"), (b" \n", "an empty file"), (b"\xff\xfe", "not UTF-8")],
+    )
+    def test_an_unusable_file_stops_the_start(self, tmp_path: Path, content: bytes | None, reason: str) -> None:
+        path = tmp_path / SECRET  # somebody may set the secret itself
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(SettingsError, match=f"^OPENAI_API_KEY_FILE names .*{reason}") as raised:
+            Settings.from_env({"OPENAI_API_KEY_FILE": str(path)})
+        assert SECRET not in str(raised.value)
+        assert raised.value.__cause__ is None
+
+    def test_a_value_and_a_file_stop_the_start(self) -> None:
+        with pytest.raises(SettingsError, match="MONGODB_URI and MONGODB_URI_FILE are both set"):
+            Settings.from_env({"MONGODB_URI": "mongodb://a", "MONGODB_URI_FILE": "b"})
 
 
 WRONG = {
@@ -141,10 +199,11 @@ def test_a_wrong_value_is_named_with_its_setting_and_the_valid_ones(name: str, v
     assert all(part in raised.value.message for part in parts), raised.value.message
 
 
-@pytest.mark.parametrize("name", REMOVED)
+@pytest.mark.parametrize("name", [*REMOVED, *(f"REPORT_CHAT_{name}" for name in REMOVED)])
 def test_a_removed_setting_stops_the_start_and_says_what_to_use(name: str) -> None:
     assert Settings.from_env({name: " "}) == Settings()
-    with pytest.raises(SettingsError, match=rf"^{name} was removed in 0\.5\.0\. \w.*\.$") as raised:
+    plain = name.removeprefix("REPORT_CHAT_")
+    with pytest.raises(SettingsError, match=rf"^{plain} was removed in 0\.5\.0\. \w.*\.$") as raised:
         Settings.from_env({name: "hunter2"})
     assert "hunter2" not in raised.value.message
 
@@ -169,10 +228,11 @@ def test_what_can_be_used_is_taken(name: str, value: str) -> None:
     Settings.from_env({name: value})
 
 
-def test_a_name_that_is_nearly_a_setting_is_found() -> None:
-    """What is set right is not asked for again; what others read is passed over."""
-    said = {"MONGODB_URL": "x", "TOPK": "7", "HOSTNAME": "h", "LANG": "C", "PATH": "/bin", "POSTGRES_URL": "x"}
-    assert misspelt({**said, "POSTGRES_URI": "x"}) == [("MONGODB_URL", "MONGODB_URI"), ("TOPK", "TOP_K")]
+def test_a_name_that_resembles_a_setting_is_found() -> None:
+    """Settings that are set are not proposed, variables of other programs are ignored."""
+    environ = {"TOPK": "7", "HOSTNAME": "h", "LANG": "C", "PATH": "/bin", "POSTGRES_URL": "x", "POSTGRES_URI": "x"}
+    environ |= {"REPORT_CHAT_MONGODB_URL": "x", "OPENAI_API_KEY_FILE": "", "REPORT_CHAT_PORT_80_TCP": "tcp://10.3.0.7"}
+    assert misspelt_settings(environ) == [("TOPK", "TOP_K"), ("REPORT_CHAT_MONGODB_URL", "MONGODB_URI")]
 
 
 def test_what_a_desktop_says_to_gettext_is_no_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,9 +287,6 @@ def test_override_checks_like_the_first_time_and_leaves_the_original() -> None:
     assert settings.top_k == 5
     with pytest.raises(SettingsError, match="TOP_K=0"):
         settings.override(top_k=0)
-
-
-SECRET = "hunter2-very-secret"
 
 
 def test_a_secret_is_in_no_error_and_no_repr() -> None:

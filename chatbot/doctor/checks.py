@@ -15,7 +15,7 @@ from ..protocols import Quoter, RerankingStore
 from ..repositories.report_index import SEVERAL
 from ..request import RequestContext
 from ..schema import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
-from ..settings import is_loopback, misspelt
+from ..settings import is_loopback, misspelt_settings
 from ..stores.atlas.definitions import LEFT_OVER, SearchTarget
 from ..stores.atlas.indexes import IndexStatus, index_kind, index_status
 from ..stores.atlas.pipelines import probe_search
@@ -85,7 +85,7 @@ def check_database(services: Services) -> Iterator[Finding]:
 
 def check_settings(services: Services) -> Iterator[Finding]:
     """What is set under a name that nothing reads."""
-    for name, meant in misspelt():
+    for name, meant in misspelt_settings():
         yield Finding(
             "warning",
             "settings",
