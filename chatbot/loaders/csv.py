@@ -11,20 +11,19 @@ from pathlib import Path
 from ..errors import LoadError
 from ..schema import Loaded, Section, lay_out
 from .formats import Fit, Sample
-from .records import TEXT_COLUMNS, column_key, column_names, record_sections
-from .sections import row_text
+from .sections import TEXT_COLUMNS, column_key, column_names, record_sections, row_text
 from .text import MAX_TEXT_BYTES, read_text
 
 DELIMITERS = "\t;|,"
-"""The likelier ones to stand in text come last: the first wins a tie."""
+"""The first wins a tie. Those that are likelier in prose come last."""
 _NO_DELIMITER = "\x1f"
-"""The delimiter for a table of one column, whose text may hold any of the others."""
-_LOOK_AT = 50
-_LONGEST_PREFACE = 20
+"""The delimiter for a table of one column, whose text may contain any of the others."""
+_SAMPLE_ROWS = 50
+_MAX_PREFACE_ROWS = 20
 
 
 class CsvLoader:
-    """Implements `formats.FileLoader`. Each row becomes a section (`records.record_sections`)."""
+    """Implements `formats.FileLoader`. Each row becomes a section (`sections.row_sections`)."""
 
     noun = "a CSV table"
     suffixes = (".csv", ".tsv")
@@ -44,20 +43,10 @@ class CsvLoader:
 
 
 def _rows(text: str, name: str) -> list[list[str]]:
-    # Process-wide, but only an upper bound; its default cuts off at 128 KB.
+    # Process-wide, but only an upper bound; the default refuses cells above 128 KB.
     csv.field_size_limit(MAX_TEXT_BYTES)
     delimiter = choose_delimiter(text)
-    try:
-        return _strict_rows(text, delimiter, name)
-    except LoadError:
-        if delimiter != "\t":
-            raise
-        # Tab-separated files are often written without any quoting: a quotation mark is only a character there.
-        return [row for row in csv.reader(io.StringIO(text), delimiter=delimiter, quoting=csv.QUOTE_NONE) if row]
-
-
-def _strict_rows(text: str, delimiter: str, name: str) -> list[list[str]]:
-    """A quotation mark that is never closed would otherwise swallow the rest of the table as one cell."""
+    # Strict: a quotation mark that is never closed would swallow the rest of the table as one cell.
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
     line = 1
@@ -67,50 +56,44 @@ def _strict_rows(text: str, delimiter: str, name: str) -> list[list[str]]:
             if row:
                 rows.append(row)
     except csv.Error as error:
+        # Tab-separated files are often written without any quoting: a quotation mark is only a character there.
+        if delimiter == "\t":
+            return [row for row in csv.reader(io.StringIO(text), delimiter=delimiter, quoting=csv.QUOTE_NONE) if row]
         advice = "A quoted value must be closed, and a quotation mark inside it written twice."
         raise LoadError(f"{name} is not a valid CSV table from line {line} on ({error}). {advice}") from error
     return rows
 
 
 def choose_delimiter(text: str) -> str:
-    """The delimiter under which the first rows agree best on their number of cells; more cells win a tie.
+    """Return the delimiter under which the first rows agree best on their number of cells; more cells win a tie.
 
     `csv.Sniffer` guesses letters and spaces too, and is wrong for prose in cells.
     """
     best, best_score = _NO_DELIMITER, (False, 0.0, 0)
     for delimiter in DELIMITERS:
-        widths, well_formed = _widths(text, delimiter)
+        try:
+            widths, well_formed = _first_widths(text, delimiter, strict=True), True
+        except csv.Error:  # a quotation mark within a cell
+            widths, well_formed = _first_widths(text, delimiter, strict=False), False
         width, times = Counter(widths).most_common(1)[0]
         share = times / len(widths)
-        # One name above: a line about the table, where the rest agrees, or a table of one column, where it does not.
+        # One name above: a line about the table if the rest agrees, a table of one column if it does not.
         headed = widths[0] > 1 or (width > 2 and share > 0.8)
         if width > 1 and headed and (well_formed, share, width) > best_score:
             best, best_score = delimiter, (well_formed, share, width)
     return best
 
 
-def _widths(text: str, delimiter: str) -> tuple[list[int], bool]:
-    """The number of cells in each of the first rows, and whether the quotation marks there stand at cells' ends."""
-    try:
-        return _first_widths(text, delimiter, strict=True), True
-    except csv.Error:
-        return _first_widths(text, delimiter, strict=False), False
-
-
 def _first_widths(text: str, delimiter: str, *, strict: bool) -> list[int]:
     rows = (row for row in csv.reader(io.StringIO(text), delimiter=delimiter, strict=strict) if row)
-    return [len(row) for row in islice(rows, _LOOK_AT)]
+    return [len(row) for row in islice(rows, _SAMPLE_ROWS)]
 
 
 def _header_place(rows: list[list[str]]) -> int:
-    """The place of the header: above it there may be lines about the table, of a cell or two."""
-    ((usual, _),) = Counter(len(row) for row in rows[: 2 * _LOOK_AT]).most_common(1)
+    """Return the place of the header. Lines about the table, of a cell or two, may stand above it."""
+    ((usual, _),) = Counter(len(row) for row in rows[: 2 * _SAMPLE_ROWS]).most_common(1)
     few = 2 if usual > 5 else 1
-    for place, row in enumerate(rows[:_LONGEST_PREFACE]):
+    for place, row in enumerate(rows[:_MAX_PREFACE_ROWS]):
         if usual == 1 or sum(bool(cell.strip()) for cell in row) > few:
             return place
     return 0
-
-
-def build() -> CsvLoader:
-    return CsvLoader()

@@ -278,7 +278,3 @@ def _cell_text(cell: _Element) -> str:
 def _value(parent: _Element | None, name: str) -> str:
     child = None if parent is None else parent.find(_w(name))
     return "" if child is None else child.get(_VALUE, "")
-
-
-def build() -> DocxLoader:
-    return DocxLoader()

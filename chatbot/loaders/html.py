@@ -16,7 +16,7 @@ from lxml.html import HtmlElement, HTMLParser
 from ..errors import LoadError
 from ..schema import Loaded, lay_out
 from .formats import Fit, Sample
-from .html_hidden import drop_unseen
+from .html_hidden import drop_hidden
 from .html_outline import HtmlReader
 from .text import clean, decode, unreadable
 
@@ -71,7 +71,7 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
         LoadError: it is no page, has no text, or is too large.
     """
     page = _parsed(html_text(html, name), name)
-    drop_unseen(page)
+    drop_hidden(page)
     titles = [_meta(page, "og:title"), _line(page.findtext(".//title") or ""), _line(page.findtext(".//h1") or "")]
     description = _meta(page, "description") or _meta(page, "og:description")
     labels = [label.strip() for label in _meta(page, "keywords").split(",")]
@@ -219,7 +219,3 @@ def _may_be_furniture(element: HtmlElement, measure: _Measure) -> bool:
         return True
     links = measure.text > 0 and measure.linked >= _MOSTLY * measure.text
     return links and (element.tag in {"header", "footer", "aside"} or bool(_LINK_LISTS.search(names)))
-
-
-def build() -> HtmlLoader:
-    return HtmlLoader()

@@ -12,17 +12,16 @@ from ..errors import LoadError
 from ..schema import Loaded, Section, lay_out
 from .formats import Fit, Sample
 from .markdown import drop_strong
-from .records import column_key, record_sections, row_metadata, row_sections
-from .sections import require_width
+from .sections import column_key, record_sections, require_width, row_metadata, row_sections
 from .text import clean, read_text
 
 HEADINGS = ("title", "name", "heading")
 TEXTS = ("text", "content", "raw_content", "body", "description", "summary")
 _JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*[{"\]])')
-_LONG_SAMPLE = 16 * 1024
-"""Characters. So many of a file without a whole value: it goes on beyond the sample."""
-LONGEST_LINE = 200
-"""Characters. A longer value is a section of its own under its key."""
+_LONG_SAMPLE_CHARACTERS = 16 * 1024
+"""A sample of this length without a whole value: the value continues beyond the sample."""
+MAX_LINE_CHARACTERS = 200
+"""A longer value is a section of its own under its key."""
 
 
 class JsonLoader:
@@ -37,7 +36,15 @@ class JsonLoader:
             return Fit.NO
         if sample.is_named(self.suffixes):
             return Fit.DECLARED
-        return Fit.WELL_FORMED if _begins_as_json(sample.text) else Fit.NO
+        if not _JSON_START.match(sample.text):
+            return Fit.NO
+        try:
+            json.JSONDecoder().raw_decode(sample.text.strip())
+        except RecursionError:
+            return Fit.WELL_FORMED
+        except ValueError:
+            return Fit.WELL_FORMED if len(sample.text) >= _LONG_SAMPLE_CHARACTERS else Fit.NO
+        return Fit.WELL_FORMED
 
     def load(self, path: Path) -> Loaded:
         text = read_text(path)
@@ -50,32 +57,18 @@ class JsonLoader:
             raise LoadError(f"{path.name} has no text: all its values are empty.")
         if not isinstance(content, dict):
             return Loaded(path.stem, sections)
-        own = {column_key(key): _scalar(value) for key, value in content.items() if _is_scalar(value)}
-        return Loaded(_heading(content)[1] or path.stem, sections, metadata=row_metadata(own))
-
-
-def _begins_as_json(text: str) -> bool:
-    """Whether a text starts as an object or a list does, and its first value is whole or goes on beyond the sample."""
-    if not _JSON_START.match(text):
-        return False
-    try:
-        json.JSONDecoder().raw_decode(text.strip())
-    except RecursionError:
-        return True
-    except ValueError:
-        return len(text) >= _LONG_SAMPLE
-    return True
+        values = {column_key(key): _scalar(value) for key, value in content.items() if _is_scalar(value)}
+        return Loaded(_heading(content)[1] or path.stem, sections, metadata=row_metadata(values))
 
 
 def _parse(text: str, name: str) -> Any:
-    """The value; a list for JSON Lines, whatever the file is called."""
+    """Return the value; a list for JSON Lines, whatever the file is called."""
     try:
         content = _value(text)
     except json.JSONDecodeError as error:
-        lines = text.strip().split("\n")
-        if error.lineno == 1 or not _is_value(lines[0]):
-            raise LoadError(f"{name} is not valid JSON: line {error.lineno}: {error.msg}.") from error
-        return [_line(line, number, name) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+        if error.lineno > 1 and _is_value(text.strip().split("\n")[0]):
+            return list(_json_lines(text, name))
+        raise LoadError(f"{name} is not valid JSON: line {error.lineno}: {error.msg}.") from error
     except ValueError as error:  # an integer beyond the limit that Python sets
         raise LoadError(f"{name} has a number with thousands of digits. Write it as a string.") from error
     if not isinstance(content, dict | list):
@@ -83,12 +76,14 @@ def _parse(text: str, name: str) -> Any:
     return content
 
 
-def _line(line: str, number: int, name: str) -> Any:
-    try:
-        return _value(line)
-    except ValueError as error:
-        problem = error.msg if isinstance(error, json.JSONDecodeError) else "a number with thousands of digits"
-        raise LoadError(f"{name} is not valid JSON Lines: line {number}: {problem}.") from error
+def _json_lines(text: str, name: str) -> Iterator[Any]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            if line.strip():
+                yield _value(line)
+        except ValueError as error:
+            problem = error.msg if isinstance(error, json.JSONDecodeError) else "a number with thousands of digits"
+            raise LoadError(f"{name} is not valid JSON Lines: line {number}: {problem}.") from error
 
 
 def _is_value(line: str) -> bool:
@@ -100,14 +95,14 @@ def _is_value(line: str) -> bool:
 
 
 def _value(text: str) -> Any:
-    # As they are written: 2.10 is not 2.1, and 1e999 not infinite.
+    # Numbers stay as they are written: 2.10 is not 2.1, and 1e999 is not infinite.
     return json.loads(text, parse_float=str, parse_constant=str)
 
 
 def _sections(content: Any, name: str) -> list[Section]:
     if isinstance(content, list):
         if content and all(isinstance(item, dict) for item in content):
-            records = [_flat(item) for item in content]
+            records = [_record(item) for item in content]
             if (flat := [record for record in records if record is not None]) and len(flat) == len(content):
                 return record_sections(*_columns(flat), name=name)
         return list(_list_sections(content, (), ""))
@@ -116,14 +111,14 @@ def _sections(content: Any, name: str) -> list[Section]:
 
 
 def _columns(records: Sequence[Mapping[str, str]]) -> tuple[list[str], list[list[str]]]:
-    """The names of all columns in the order they are met, and the records' values under them."""
+    """Return the names of all columns in order of appearance, and the records' values under them."""
     header = list(dict.fromkeys(key for record in records for key in record))
     require_width(len(header))
     return header, [[record.get(key, "") for key in header] for record in records]
 
 
-def _flat(item: Mapping[str, Any]) -> dict[str, str] | None:
-    """A record as text by column, one level of objects opened; None where it is nested deeper."""
+def _record(item: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return a record as text by column, one level of objects flattened; None if it is nested deeper."""
     record: dict[str, str] = {}
     for key, value in item.items():
         if _is_scalar(value):
@@ -137,24 +132,24 @@ def _flat(item: Mapping[str, Any]) -> dict[str, str] | None:
 
 
 def _object_sections(content: Mapping[str, Any], path: tuple[str, ...], skip: str) -> Iterator[Section]:
-    """The object's own text first, then what is below it. ``skip`` is the key that is already its heading."""
-    lines, longer, below = list[str](), list[Section](), list[tuple[str, Any]]()
+    """Yield the object's own text, then what is nested in it. ``skip`` is the key that is already its heading."""
+    lines, long_values, nested = list[str](), list[Section](), list[tuple[str, Any]]()
     for key, value in content.items():
         if key == skip:
             continue
         if not _is_scalar(value):
-            below.append((key, value))
+            nested.append((key, value))
             continue
         text, label = _scalar(value), _label(key)
         if column_key(key) in TEXTS:
             lines.append(text)
-        elif len(text) > LONGEST_LINE or "\n" in text:
-            longer.append(Section((*path, label), text))
+        elif len(text) > MAX_LINE_CHARACTERS or "\n" in text:
+            long_values.append(Section((*path, label), text))
         elif text:
             lines.append(f"{label}: {text}")
     yield Section(path, "\n".join(filter(None, lines)))
-    yield from longer
-    for key, value in below:
+    yield from long_values
+    for key, value in nested:
         if isinstance(value, list):
             yield from _list_sections(value, path, _label(key))
         else:
@@ -163,8 +158,8 @@ def _object_sections(content: Mapping[str, Any], path: tuple[str, ...], skip: st
 
 
 def _list_sections(items: Sequence[Any], path: tuple[str, ...], label: str) -> Iterator[Section]:
-    """Items with headings stand under these; records without are rows under the list's own name."""
-    records = [_flat(item) for item in items if isinstance(item, dict) and not _heading(item)[1]]
+    """Yield items with headings under these, and records without as rows under the list's own name."""
+    records = [_record(item) for item in items if isinstance(item, dict) and not _heading(item)[1]]
     if label and (flat := [record for record in records if record]) and len(flat) == len(items):
         yield from row_sections(*_columns(flat), (*path, label))
         return
@@ -180,17 +175,17 @@ def _list_sections(items: Sequence[Any], path: tuple[str, ...], label: str) -> I
 
 
 def _heading(content: Mapping[str, Any]) -> tuple[str, str]:
-    """The key that names the object, and the name; both empty where there is none."""
+    """Return the key that names the object, and the name; both empty if there is none."""
     keys = {column_key(key): key for key in reversed(list(content))}
-    for wanted in HEADINGS:
-        value = content.get(keys.get(wanted, ""))
-        if isinstance(value, str) and 0 < len(name := " ".join(clean(value).split())) <= LONGEST_LINE:
-            return keys[wanted], name
+    for heading in HEADINGS:
+        value = content.get(keys.get(heading, ""))
+        if isinstance(value, str) and 0 < len(name := " ".join(clean(value).split())) <= MAX_LINE_CHARACTERS:
+            return keys[heading], name
     return "", ""
 
 
 def _is_scalar(value: Any) -> bool:
-    """A single value, or a list of them."""
+    """Whether it is a single value or a list of single values."""
     return not isinstance(value, dict) and not (
         isinstance(value, list) and any(isinstance(item, dict | list) for item in value)
     )
@@ -205,10 +200,6 @@ def _scalar(value: Any) -> str:
 
 
 def _label(key: str) -> str:
-    """``birth_rate`` as a person would write it: ``Birth rate``."""
+    """Return ``birth_rate`` as a person would write it: ``Birth rate``."""
     words = " ".join(clean(key).replace("_", " ").split())
     return words[:1].upper() + words[1:]
-
-
-def build() -> JsonLoader:
-    return JsonLoader()

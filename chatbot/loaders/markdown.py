@@ -208,7 +208,3 @@ def _year(entry: _Entry, name: str) -> int:
     if not (entry.text.isdecimal() and int(entry.text) in _YEARS):
         raise LoadError(f"{name}: line {entry.line}: year must be a year such as 2024, not {entry.text[:40]!r}.")
     return int(entry.text)
-
-
-def build() -> MarkdownLoader:
-    return MarkdownLoader()

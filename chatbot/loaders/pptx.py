@@ -182,7 +182,3 @@ def _figure(text: str) -> str:
         return f"{float(text):.15g}"
     except ValueError:
         return text
-
-
-def build() -> PptxLoader:
-    return PptxLoader()

@@ -1,20 +1,23 @@
-"""What readers of documents share: headings and paragraphs to sections, rows of a table to lines of text."""
+"""What loaders share: headings and paragraphs to sections, rows of a table to lines or to sections of their own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..schema import Section
+from ..countries import country_code
+from ..errors import LoadError
+from ..schema import Section, Value
 
 LEVEL = "\x01"
-"""Between the levels of a column's name: "2007" over "Men" """
+"""Separates the levels of a column's name: "2007" over "Men" """
 PARAGRAPH = "\n\n"
 LINE = "\n"
 
 
 class HeadingOutline:
-    """Collects what a reader of a document meets, top to bottom. Levels of headings: 1 is the highest."""
+    """The headings and texts of a document, added from top to bottom. Level 1 is the highest."""
 
     def __init__(self) -> None:
         self._headings: dict[int, str] = {}
@@ -22,26 +25,24 @@ class HeadingOutline:
         self._names: list[tuple[int, str]] = []
 
     def heading(self, level: int, text: str) -> None:
-        """A heading of ``level`` closes those of the same level and below."""
+        """Begin a part. A heading of ``level`` closes those of the same level and below."""
         self._names.append((level, text))
         self._headings = {kept: name for kept, name in self._headings.items() if kept < level} | {level: text}
         self._parts.append((self._headings, []))
 
     def add(self, text: str, *, gap: str = PARAGRAPH) -> None:
-        """A paragraph, a list item or a table; ``gap`` is what parts it from the text above it."""
+        """Add a paragraph, a list item or a table. ``gap`` separates it from the text above it."""
         if text:
             _, texts = self._parts[-1]
             texts.append(gap + text if texts else text)
 
     def title(self) -> str:
-        """The only heading of level 1, where it is the first heading: it names the document, not a part of it."""
+        """Return the only heading of level 1 if it comes first: it names the document. Otherwise ""."""
         top = [name for level, name in self._names if level == 1]
         return top[0] if len(top) == 1 and self._names[0][0] == 1 else ""
 
     def sections(self, *, keep_title: bool = False) -> Iterator[Section]:
-        """The sections in order. Their paths leave the title out, unless ``keep_title``: the document has another
-        one above it.
-        """
+        """Yield the sections in order. Their paths leave the title out unless ``keep_title``."""
         lowest = 1 if self.title() and not keep_title else 0
         for headings, texts in self._parts:
             path = tuple(headings[level] for level in sorted(headings) if level > lowest)
@@ -52,25 +53,25 @@ MAX_COLUMNS = 1_000
 
 
 class WidthError(ValueError):
-    """A table that is wider than `MAX_COLUMNS`: the names of its columns would stand in each row."""
+    """A table is wider than `MAX_COLUMNS`: the names of its columns would be repeated in each row."""
 
 
 def require_width(columns: int) -> None:
-    """Raises WidthError: a table has more columns than are read."""
+    """Raise WidthError if a table has more than `MAX_COLUMNS` columns."""
     if columns > MAX_COLUMNS:
         raise WidthError(f"has a table of {columns:,} columns; up to {MAX_COLUMNS:,} are read. Split it by columns")
 
 
 _NUMBER = re.compile(r"[-+−(]?\s*[$€£¥]?\s*\d[\d\s.,']*%?\)?")
-_YEAR = re.compile(r"(1[89]|20|21)\d\d")
-_LONGEST_LABEL = 120
-"""Characters. A longer cell is prose, not the name of a column or of rows."""
+_HEADER_YEAR = re.compile(r"(1[89]|20|21)\d\d")
+MAX_LABEL_CHARACTERS = 120
+"""A longer cell is prose, not the name of a column or of rows."""
 
 
 def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
-    """``Header: value; Header: value``. Empty cells are left out; a cell without a header stands alone.
+    """Return ``Header: value; Header: value``. Empty cells are left out; a cell without a header stands alone.
 
-    A name of several levels (parted by `LEVEL`) leaves out those that the cell before it has named: "2007 Men: 3;
+    A name of several levels (separated by `LEVEL`) leaves out those that the cell before it has named: "2007 Men: 3;
     Women: 4; 2009 Men: 5". Whole names in every cell made reports of wide tables up to three times as long.
     """
     written: list[str] = []
@@ -89,7 +90,7 @@ def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def empty_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A line with the names of the columns that have no value in any row, if there are such: a form asks for them."""
+    """Return a line that names the columns without a value in any row, as a form has them; no line if all have one."""
     filled = {place for row in rows for place, cell in enumerate(row) if cell.strip()}
     names = [" ".join(name.split(LEVEL)).strip() for place, name in enumerate(header) if place not in filled]
     names = list(dict.fromkeys(filter(None, names)))
@@ -97,10 +98,10 @@ def empty_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 
 def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> str:
-    """A line for each row, with the names of its columns where the table has them, else ``a | b | c``.
+    """Return a line for each row, with the names of its columns if the table has them, else ``a | b | c``.
 
-    ``header`` says whether the first row of more than one cell names the columns; None = judged by its look.
-    Rows of one cell above it are captions, and such rows below it stand alone too: notes and group names.
+    ``header``: whether the first row of more than one cell names the columns; None = judge by its look. Rows of one
+    cell above it are captions. Such rows below it, notes and names of groups, stand alone too.
     """
     table = [row for row in ([_one_line(cell) for cell in row] for row in rows) if any(row)]
     require_width(max(map(len, table), default=0))
@@ -115,7 +116,7 @@ def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> 
 
 
 def is_single(row: Sequence[str]) -> bool:
-    """Whether only the first cell says something: a caption, a note or the name of a group of rows."""
+    """Whether only the first cell is filled: a caption, a note or the name of a group of rows."""
     return bool(row) and bool(row[0].strip()) and not any(cell.strip() for cell in row[1:])
 
 
@@ -125,7 +126,7 @@ def looks_like_header(cells: Sequence[str]) -> bool:
     if not texts or not all(texts[1:]) or any(label(text) != text for text in texts):
         return False
     numbers = [text for text in texts if is_number(text)]
-    return len(numbers) < len(texts) and all(_YEAR.fullmatch(number) for number in numbers)
+    return len(numbers) < len(texts) and all(_HEADER_YEAR.fullmatch(number) for number in numbers)
 
 
 def is_number(text: str) -> bool:
@@ -134,9 +135,124 @@ def is_number(text: str) -> bool:
 
 
 def label(text: str) -> str:
-    """The text of a cell where it is repeated, on each row it names; "" for prose, which would swell the table."""
-    return text if len(text) <= _LONGEST_LABEL else ""
+    """Return the text of a cell that is repeated on each row it names; "" for prose, which would swell the table."""
+    return text if len(text) <= MAX_LABEL_CHARACTERS else ""
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+TEXT_COLUMNS = ("text", "raw_content", "content", "body")
+"""A row with a value in one of these columns is a passage."""
+SOURCE_COLUMNS = ("source", "url")
+COUNTRY_COLUMNS = ("country_name", "country", "nation")
+MAX_ROW_NAME_CHARACTERS = 80
+_FIGURE = re.compile(r"[-+−]?[\d\s.,'’%$€£¥]*\d[\d\s.,'’%$€£¥]*(?:[eE][-+]?\d+)?%?")
+_YEAR_VALUE = re.compile(r"([12]\d{3})(?:\.0+)?")
+
+
+def record_sections(header: Sequence[str], rows: Iterable[Sequence[str]], *, name: str = "The table") -> list[Section]:
+    """Return `row_sections` of a whole file. An error calls the table ``name`` (the file's name).
+
+    Raises:
+        LoadError: no row has text. The message names the columns.
+    """
+    table = list(rows)
+    names = column_names(header, max(map(len, table), default=0))
+    sections = row_sections(names, table, ())
+    if not sections:
+        columns = {column_key(column): column for column in names}
+        text = next((columns[column] for column in TEXT_COLUMNS if column in columns), None)
+        problem = f'has a column "{text}", but no row has any text in it' if text else "has no values below its header"
+        raise LoadError(f"{name} {problem}. Columns found: {', '.join(names) or 'none'}.")
+    return sections
+
+
+def row_sections(names: Sequence[str], rows: Iterable[Sequence[str]], path: tuple[str, ...]) -> list[Section]:
+    """Return a section for each row that has text, below ``path``. Rows are numbered from 1, without the header.
+
+    With a text column (`TEXT_COLUMNS`) a row is a passage, otherwise a line of a table. A row that names a country or
+    a year is found under that country or year. ``names`` name all columns.
+    """
+    table = [[cell.strip() for cell in row] for row in rows]
+    columns = {column_key(column): place for place, column in reversed(list(enumerate(names)))}
+    text, title, source = _first(columns, TEXT_COLUMNS), columns.get("title"), _first(columns, SOURCE_COLUMNS)
+    named_by, year = _naming_column(columns, table), columns.get("year")
+    sections = []
+    for number, row in enumerate(table, start=1):
+        name = f"Row {number}"
+        if text is not None:
+            if not (body := _cell(row, text)):
+                continue
+            if heading := _one_line(_cell(row, title)):
+                name = f"{name}: {heading}"
+            # Country and year too: a passage that does not mention them is still searched by them.
+            rest = [place for place in range(len(row)) if place not in {text, title, source}]
+            lines = [body, row_text([names[place] for place in rest], [row[place] for place in rest])]
+            lines.append(f"Source: {origin}" if (origin := _cell(row, source)) else "")
+            body = "\n".join(filter(None, lines))
+        else:
+            if not any(row):
+                continue
+            if 0 < len(heading := _one_line(_cell(row, named_by))) <= MAX_ROW_NAME_CHARACTERS:
+                row_year = _cell(row, year) if year not in {None, named_by} else ""
+                name = f"{heading}, {row_year}" if row_year else heading
+            body = row_text(names, row)
+        metadata = row_metadata({key: _cell(row, place) for key, place in columns.items()})
+        sections.append(Section((*path, name), body, metadata=metadata))
+    return sections
+
+
+def column_names(header: Sequence[str], width: int) -> list[str]:
+    """Return names for ``width`` columns or more: missing names are numbered, repeated ones counted."""
+    width = max(width, len(header))
+    require_width(width)
+    names: dict[str, None] = {}
+    counts: Counter[str] = Counter()
+    for place in range(width):
+        name = _one_line(header[place]).lstrip("\ufeff") if place < len(header) else ""
+        name = name or f"Column {place + 1}"
+        counts[name] += 1
+        while (counted := f"{name} ({counts[name]})" if counts[name] > 1 else name) in names:
+            counts[name] += 1
+        names[counted] = None
+    return list(names)
+
+
+def column_key(name: str) -> str:
+    """Return the form in which columns are compared: "Country Name", "country-name" and "COUNTRY_NAME" are equal."""
+    return re.sub(r"[\s_-]+", "_", name.strip().casefold())
+
+
+def row_metadata(values: Mapping[str, str]) -> dict[str, Value]:
+    """Return the country, year and type of a record from its values by `column_key`, without invalid ones."""
+    metadata: dict[str, Value] = {}
+    countries = (values.get(column, "") for column in COUNTRY_COLUMNS)
+    if country := next((name for name in countries if name and country_code(name)), None):
+        metadata["country_name"] = country
+    if year := _YEAR_VALUE.fullmatch(values.get("year", "")):
+        metadata["year"] = int(year[1])
+    if 0 < len(kind := values.get("type", "")) <= MAX_ROW_NAME_CHARACTERS:
+        metadata["type"] = kind
+    return metadata
+
+
+def _naming_column(columns: Mapping[str, int], table: Sequence[Sequence[str]]) -> int | None:
+    """Return the column whose values name the rows: the country, else the first that is mostly words."""
+    country = _first(columns, COUNTRY_COLUMNS)
+    if country is not None:
+        return country
+    for place in sorted(columns.values()):
+        values = [value for row in table if (value := _cell(row, place))]
+        if 2 * sum(_FIGURE.fullmatch(value) is None for value in values) > len(values):
+            return place
+    return None
+
+
+def _first(columns: Mapping[str, int], names: Sequence[str]) -> int | None:
+    return next((columns[name] for name in names if name in columns), None)
+
+
+def _cell(row: Sequence[str], place: int | None) -> str:
+    return row[place] if place is not None and place < len(row) else ""

@@ -155,7 +155,3 @@ def _strictly(data: bytes, encoding: str, name: str) -> str:
     if "\0" in text:
         raise LoadError(f"{name} is not a text file.")
     return text
-
-
-def build() -> TextLoader:
-    return TextLoader()

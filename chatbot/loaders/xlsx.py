@@ -14,8 +14,15 @@ from ..errors import LoadError
 from ..schema import Loaded, Section, lay_out
 from .formats import Fit, Sample
 from .office import office_errors, office_file, read_properties
-from .records import column_names, row_sections
-from .sections import is_number, is_single, label, looks_like_header, table_text
+from .sections import (
+    column_names,
+    is_number,
+    is_single,
+    label,
+    looks_like_header,
+    row_sections,
+    table_text,
+)
 
 MAX_CELLS = 5_000_000
 """Cells looked at, the empty ones too: a cell far out makes openpyxl fill its row, and the rows above it."""
@@ -183,7 +190,3 @@ def _time_text(value: datetime | date | time | timedelta) -> str:
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
     return value.isoformat()
-
-
-def build() -> XlsxLoader:
-    return XlsxLoader()

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.errors import LoadError
-from chatbot.loaders import all_loaders, detect, loader_for, suffixes
-from chatbot.loaders.detection import HEAD_BYTES
+from chatbot.loaders import HEAD_BYTES, all_loaders, detect, loader_for, suffixes
 
 
 def archive(*names: str, content: bytes = b"<x/>") -> bytes:

@@ -1,10 +1,22 @@
-"""Rows to lines that name their columns."""
+"""Rows of a table to lines that name their columns, or to sections of their own (R-B1)."""
 
 from __future__ import annotations
 
 import pytest
 
-from chatbot.loaders.sections import is_number, looks_like_header, row_text, table_text
+from chatbot.errors import LoadError
+from chatbot.loaders.sections import (
+    column_key,
+    column_names,
+    is_number,
+    looks_like_header,
+    record_sections,
+    row_metadata,
+    row_sections,
+    row_text,
+    table_text,
+)
+from chatbot.schema import Section
 
 ROWS = {
     "header and value": (["Country", "Year"], ["Kenya", "2023"], "Country: Kenya; Year: 2023"),
@@ -64,3 +76,134 @@ def test_numbers_as_people_write_them(text: str) -> None:
 @pytest.mark.parametrize("text", ["Kenya", "5 km", "", "Q1", "-"])
 def test_what_is_no_number(text: str) -> None:
     assert not is_number(text)
+
+
+Rows = list[list[str]]
+
+
+def sections(header: list[str], *rows: list[str]) -> list[Section]:
+    return record_sections(header, rows)
+
+
+def test_a_text_column_makes_each_row_a_passage() -> None:
+    """R-B1: Text is required, Title and Source are optional, the row's number is the source id."""
+    assert sections(
+        ["TITLE", "Text", "Source"],
+        ["Growth", "It grew.\nA lot.", "bank.org"],
+        ["", "It shrank.", ""],
+        ["Nothing", "  ", "x"],
+        ["Again", "It grew."],
+    ) == [
+        Section(("Row 1: Growth",), "It grew.\nA lot.\nSource: bank.org"),
+        Section(("Row 2",), "It shrank."),
+        Section(("Row 4: Again",), "It grew."),
+    ]
+
+
+def test_a_passage_keeps_what_its_other_columns_say() -> None:
+    assert sections(
+        ["id", "Text", "Author", "Country", "Year", "Type"],
+        ["7", "It grew.", "A. B.", "Kenya", "2020", "review"],
+        ["8", "It shrank.", "", "Atlantis", "20", ""],
+    ) == [
+        Section(
+            ("Row 1",),
+            "It grew.\nid: 7; Author: A. B.; Country: Kenya; Year: 2020; Type: review",
+            metadata={"country_name": "Kenya", "year": 2020, "type": "review"},
+        ),
+        Section(("Row 2",), "It shrank.\nid: 8; Country: Atlantis; Year: 20"),
+    ]
+
+
+def test_page_records_are_passages_with_their_address() -> None:
+    """R-A1: raw pages {url, raw_content, title}."""
+    assert sections(["url", "raw_content", "title"], ["https://x.org/a", "Body", "Page"]) == [
+        Section(("Row 1: Page",), "Body\nSource: https://x.org/a")
+    ]
+
+
+def test_a_row_without_a_text_column_is_a_line_named_by_country_and_year() -> None:
+    assert row_sections(
+        ["code", "Country Name", "year", "gdp"],
+        [["KE", "Kenya", "2015", "6.3"], ["", "", "", ""], ["ML", "Mali", "", "1.2"], ["XX", "", "2015", "5"]],
+        ("Sheet 1",),
+    ) == [
+        Section(
+            ("Sheet 1", "Kenya, 2015"),
+            "code: KE; Country Name: Kenya; year: 2015; gdp: 6.3",
+            metadata={"country_name": "Kenya", "year": 2015},
+        ),
+        Section(
+            ("Sheet 1", "Mali"), "code: ML; Country Name: Mali; gdp: 1.2", metadata={"country_name": "Mali"}
+        ),
+        Section(("Sheet 1", "Row 4"), "code: XX; year: 2015; gdp: 5", metadata={"year": 2015}),
+    ]  # fmt: skip
+
+
+NAMED_BY = {
+    "the first column of words": (
+        ["n", "city", "river"],
+        [["1", "Nairobi", "Athi"], ["2", "Embu", "Tana"], ["3", "7", "Tana"]],
+        "Nairobi",
+    ),
+    "not numbers with signs": (["share", "city"], [["5 %", "Nairobi"], ["-1,200.5", "Mombasa"]], "Nairobi"),
+    "nothing but numbers": (["a", "b"], [["1", "2"]], "Row 1"),
+    "prose is no name": (["remark", "b"], [["word " * 20, "2"]], "Row 1"),
+    "year alone": (["year", "b"], [["2015", "2"]], "Row 1"),
+}
+
+
+@pytest.mark.parametrize(("header", "rows", "name"), NAMED_BY.values(), ids=NAMED_BY)
+def test_rows_are_named_by_their_first_words(header: list[str], rows: Rows, name: str) -> None:
+    assert sections(header, *rows)[0].path == (name,)
+
+
+def test_headers_are_completed_and_told_apart() -> None:
+    assert column_names(["a", "", " b\n c ", "a", "a (2)", "a"], 7) == [
+        "a", "Column 2", "b c", "a (2)", "a (2) (2)", "a (3)", "Column 7",
+    ]  # fmt: skip
+    assert column_key(" Country-Name\t") == column_key("COUNTRY  name") == "country_name"
+
+
+def test_ragged_rows_lose_nothing() -> None:
+    (short, long) = sections(["a", "b"], ["x"], ["x", "y", "z"])
+    assert short.text == "a: x"
+    assert long.text == "a: x; b: y; Column 3: z"
+
+
+METADATA = {
+    "name": ({"country": "Kenya"}, {"country_name": "Kenya"}),
+    "code": ({"nation": "KEN"}, {"country_name": "KEN"}),
+    "no country": ({"country": "World"}, {}),
+    "the first that is one": ({"country_name": "World", "country": "Mali"}, {"country_name": "Mali"}),
+    "year": ({"year": "1999"}, {"year": 1999}),
+    "year of a spreadsheet": ({"year": "2015.0"}, {"year": 2015}),
+    "no year": ({"year": "2015-16"}, {}),
+    "digits of another script": ({"year": "٢٠١٥"}, {}),
+    "no year, a number": ({"year": "20150"}, {}),
+    "type": ({"type": "review"}, {"type": "review"}),
+    "empty": ({"country": "", "year": "", "type": ""}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("values", "metadata"), METADATA.values(), ids=METADATA)
+def test_metadata_is_checked(values: dict[str, str], metadata: dict[str, str | int]) -> None:
+    assert row_metadata(values) == metadata
+
+
+USELESS: dict[str, tuple[list[str], Rows, str]] = {
+    "text is empty": (
+        ["Title", "TEXT"], [["a", ""], ["b", " "]],
+        'The table has a column "TEXT", but no row has any text in it. Columns found: Title, TEXT.',
+    ),
+    "no rows": (["a", "b"], [], "The table has no values below its header. Columns found: a, b."),
+    "empty rows": (["a", ""], [["", ""]], "The table has no values below its header. Columns found: a, Column 2."),
+    "nothing": ([], [], "The table has no values below its header. Columns found: none."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "rows", "message"), USELESS.values(), ids=USELESS)
+def test_a_table_without_text_names_the_columns_found(header: list[str], rows: Rows, message: str) -> None:
+    with pytest.raises(LoadError) as raised:
+        record_sections(header, rows)
+    assert raised.value.message == message

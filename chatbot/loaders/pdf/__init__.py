@@ -36,7 +36,3 @@ class PdfLoader:
         from .document import read_pdf
 
         return read_pdf(path)
-
-
-def build() -> PdfLoader:
-    return PdfLoader()
