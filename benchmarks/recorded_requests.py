@@ -143,9 +143,9 @@ SEARCHING = (
     get("reports in scope", "/api/reports?country_name=Kenya&year.gte=2023"),
     get("collections", "/api/collections"),
     get("chunk", "/api/chunks/{scoped.citations.0.chunk_id}"),
-    get("documents", "/api/documents?limit=5&offset=3&q=2023"),
+    get("documents", "/api/documents?limit=5&cursor=3&q=2023"),
     get("document", "/api/documents/{scoped.citations.0.document_id}"),
-    get("passages", "/api/documents/{scoped.citations.0.document_id}/chunks?limit=3&offset=2"),
+    get("passages", "/api/documents/{scoped.citations.0.document_id}/chunks?limit=3&cursor=2"),
     get("formats", "/api/formats"),
 )
 REFUSED = (

@@ -13,26 +13,25 @@ from .services import Services
 from .settings import Settings
 from .shipped import STATIC, TEMPLATES
 from .stores.atlas.indexes import Polling, ensure_indexes
-from .web.access import check_rules, sessions
+from .web.access import sessions
 from .web.asking import asking
 from .web.assets import assets, compress_texts
 from .web.batch_worker import BatchWorker
 from .web.batches import batches
 from .web.callbacks import Callbacks
+from .web.catalog import catalog
 from .web.conversations import conversations
 from .web.documents import documents
-from .web.feedback import feedback
 from .web.jobs import jobs
 from .web.mcp import mcp
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
 from .web.openai_protocol import openai_protocol
-from .web.openapi.document import check_described, described
-from .web.originals import originals
+from .web.openapi.document import openapi
 from .web.pages import languages, pages
 from .web.proxies import BehindProxies
-from .web.questions import questions
 from .web.resuming import UnderWay
+from .web.routes import PAGE, check_routes
 from .web.startup import Startup
 from .web.tracing import tracing_of
 
@@ -57,12 +56,12 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions["callbacks"] = Callbacks(services)
     app.extensions["batch_worker"] = BatchWorker(services)
     for views in (
-        assets, languages, pages, sessions, asking, conversations, documents, originals, questions, jobs, monitoring,
-        described, openai_protocol, mcp, feedback, batches,
+        assets, languages, pages, asking, openai_protocol, mcp, conversations, batches, catalog, documents, jobs,
+        monitoring, sessions, openapi,
     ):  # fmt: skip
         app.register_blueprint(views)
-    check_rules(app)
-    check_described(app)
+    app.view_functions["static"] = PAGE(app.view_functions["static"])
+    check_routes(app)
     compress_texts(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)
     app.extensions["run_batches"] = lambda: _run_batches(app)

@@ -17,6 +17,7 @@ HALF = "half a character (a lone surrogate); send whole ones."
 MOST_PROBLEMS = 100
 """That are told of one body: each names all valid fields, so that a megabyte of wrong ones became fifty."""
 IDENTIFIER, ADDRESS, NOT_BLANK = r"^[A-Za-z0-9_-]{1,64}$", r"^https?://", r"\S"
+POSITION = r"^[0-9]{1,9}$"
 Model = TypeVar("Model", bound=BaseModel)
 _SEPARATORS = re.compile(r", | or ")
 """Between the values that pydantic says a literal may have: "'up', 'down' or 'none'"."""
@@ -36,7 +37,7 @@ PROBLEMS: Mapping[str, str] = {
 """What else is wrong with it; of what is too short the least is one, everywhere."""
 PATTERNS = {
     IDENTIFIER: "must be 1 to 64 letters, digits, _ or -.", ADDRESS: "must be an address, http(s).",
-    NOT_BLANK: "must not be empty.",
+    NOT_BLANK: "must not be empty.", POSITION: "send the `next` of the previous page.",
 }  # fmt: skip
 
 

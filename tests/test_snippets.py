@@ -15,18 +15,15 @@ from flask import Flask, request
 
 from chatbot.factory import close_app, create_app
 from chatbot.settings import Settings
-from chatbot.web.access import RULES
+from chatbot.web.routes import PAGE as PAGES
+from chatbot.web.routes import route_of
 from tests.conftest import KENYA_2023
 from tests.web.knowledge import ended, upload
 from tests.web.live import served
 
-PAGE = Path(__file__).parent.parent / "docs" / "snippets.md"
+SNIPPETS = Path(__file__).parent.parent / "docs" / "snippets.md"
 RUN = {"bash": ["bash", "-eu"], "python": [sys.executable], "javascript": ["node", "--input-type=module"]}
-PAGES = {
-    "pages.chat", "pages.conversation", "pages.shared", "pages.documents", "pages.operator",
-    "described.viewer", "static", "assets.asset",
-}  # fmt: skip
-FRONT = {"monitoring.alive"}
+FRONT = {"monitoring.check_health"}
 """Answered before the application sees it."""
 
 
@@ -51,7 +48,7 @@ def test_every_block_runs(app: Flask, language: str, tmp_path: Path) -> None:
     client, storage = app.test_client(), app.extensions["services"].storage
     ended(client, upload(client, ("kenya-2023.md", KENYA_2023), country_name="Kenya", year="2023"))
     _, key = storage.keys.create(language, "admin")
-    blocks = re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", SNIPPETS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     app.extensions["asked"].clear()
     with served(app) as port:
         environment = {**os.environ, "REPORT_CHAT": f"http://127.0.0.1:{port}", "REPORT_CHAT_KEY": key}
@@ -60,4 +57,5 @@ def test_every_block_runs(app: Flask, language: str, tmp_path: Path) -> None:
             timeout=120, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr + done.stdout[-500:]
-    assert app.extensions["asked"] - {None} == RULES.keys() - PAGES - FRONT
+    endpoints = {name for name in app.view_functions if route_of(app, name) != PAGES}
+    assert app.extensions["asked"] - {None} == endpoints - FRONT

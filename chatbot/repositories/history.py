@@ -140,6 +140,6 @@ def _after(cursor: str) -> Json:
         return {}
     match = CURSOR.match(cursor)
     if match is None:
-        raise InvalidRequestError.for_field("after", "send what the page before gave as `next`.")
+        raise InvalidRequestError.for_field("cursor", "send the `next` of the previous page.")
     updated_at, id = match.groups()
     return {"$or": [{"updated_at": {"$lt": updated_at}}, {"updated_at": updated_at, "_id": {"$lt": id}}]}

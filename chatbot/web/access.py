@@ -1,7 +1,7 @@
-"""Who sends a request, and whether they may: one table of what each route needs, read before every request; signing in.
+"""Who sends a request, and whether they may; signing in.
 
-A caller is told by `Authorization: Bearer KEY`, by the cookie of a sign-in with a key, or by the signed cookie that a
-page sets for whoever has neither. What strangers may do says ACCESS.
+A caller is identified by `Authorization: Bearer KEY`, by the cookie of a sign-in with a key, or by the signed cookie
+that a page sets for a visitor without either. ACCESS sets what callers without a key may do.
 """
 
 from __future__ import annotations
@@ -12,61 +12,26 @@ import ipaddress
 import logging
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from typing import Literal
 
-from flask import Blueprint, Flask, Response, g, jsonify, request
+from flask import Blueprint, Response, g, jsonify, request
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
-from ..errors import DatabaseError, ForbiddenError, SettingsError, UnauthorizedError
+from ..errors import DatabaseError, ForbiddenError, UnauthorizedError
 from ..repositories.keys import PREFIX
-from ..schema.access import NEEDS, ApiKey, Caller, Need
-from ..validation import parse
+from ..schema.access import KEY_ROLES, NEEDS, ApiKey, Caller, KeyRole, Need
 from .bodies import SignIn
-from .request import json_object
+from .routes import current_route, route
 from .services import services
 
 log = logging.getLogger(__name__)
 sessions = Blueprint("sessions", __name__)
 STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
-"""What ACCESS lets those without a key do."""
-RULES: Mapping[str, Need] = {
-    "static": "nothing", "assets.asset": "nothing",
-    "pages.chat": "nothing", "pages.documents": "nothing",
-    "monitoring.alive": "nothing", "monitoring.ready": "nothing",
-    "sessions.show": "nothing", "sessions.sign_in": "nothing", "sessions.sign_out": "nothing",
-    "pages.conversation": "nothing", "pages.shared": "nothing",
-    "described.document": "nothing", "described.viewer": "nothing",
-    "asking.query": "read", "asking.chat": "read", "asking.search": "read",
-    "conversations.index": "read", "conversations.show": "read", "conversations.change": "read",
-    "conversations.delete": "read", "conversations.export": "read", "conversations.share": "read",
-    "conversations.revoke": "read", "conversations.stream": "read", "conversations.stop": "read",
-    "conversations.shared": "nothing",
-    "batches.create": "read", "batches.index": "read", "batches.show": "read", "batches.cancel": "read",
-    "batches.result": "read",
-    "feedback.rate": "read", "feedback.latest": "admin", "feedback.unanswered": "admin", "pages.operator": "nothing",
-    "documents.reports": "read", "documents.facets": "read", "documents.coverage": "read",
-    "questions.scope": "read", "questions.further": "read",
-    "documents.figures": "read",
-    "documents.collections": "read", "documents.chunk": "read", "documents.formats": "read",
-    "documents.list_documents": "read", "documents.get_document": "read", "documents.preview": "read",
-    "originals.file": "read", "originals.text": "read", "jobs.list_ingestions": "read", "jobs.get_ingestion": "read",
-    "jobs.add_documents": "write", "documents.edit": "write", "documents.delete": "write",
-    "jobs.reingest": "write", "jobs.cancel_ingestion": "write", "jobs.retry_ingestion": "write",
-    "openai.models": "read", "openai.model": "read", "openai.completions": "read", "openai.embeddings": "read",
-    "mcp.message": "read",
-    "monitoring.usage": "admin", "monitoring.metrics": "admin",
-}  # fmt: skip
-"""What each endpoint needs. Whether a thing is the caller's own is part of the query that looks for it."""
+"""The role of callers without a key, by ACCESS."""
 KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
 COOKIE_SECONDS = 400 * 86_400
 """Browsers keep none for longer."""
-UNKNOWN_KEY = "This key is not known here, or was revoked."
-
-
-def check_rules(app: Flask) -> None:
-    """Raises SettingsError: a route that nobody has said anything of would be open to all."""
-    served = {rule.endpoint for rule in app.url_map.iter_rules()}
-    if served != RULES.keys():
-        raise SettingsError(f"RULES in web/access.py and the routes differ: {', '.join(sorted(served ^ RULES.keys()))}")
+UNKNOWN_KEY = "Unknown or revoked key. Create one: python -m chatbot keys create NAME."
 
 
 def admit() -> None:
@@ -83,13 +48,16 @@ def admit() -> None:
     if who.may(need):
         return
     if who.key is None:
-        raise UnauthorizedError("Sign in with a key that may do this: Authorization: Bearer KEY, or in the page.")
-    raise ForbiddenError(f"This key may {who.role}; this needs one that may {need}.")
+        raise UnauthorizedError(
+            f"This action needs a key with the role {need}: send Authorization: Bearer KEY, or sign in on the page."
+        )
+    raise ForbiddenError(f"This key has the role {who.role}; this action needs the role {need}.")
 
 
 def needed() -> Need:
-    """What the current request needs to be allowed. Addresses that lead nowhere need nothing, to be told so."""
-    return RULES.get(request.endpoint, "admin") if request.endpoint else "nothing"
+    """The role that the current request needs; addresses that lead nowhere need none, to be answered with a 404."""
+    route = current_route()
+    return route.need if route else "nothing"
 
 
 def note_change(response: Response) -> None:
@@ -197,40 +165,59 @@ def set_cookie(response: Response, name: str, value: str, seconds: int = COOKIE_
     )
 
 
+class KeyInfo(TypedDict):
+    """The key of the caller."""
+
+    id: str
+    name: str
+    role: KeyRole
+
+
+class Session(TypedDict):
+    """The caller, and the roles it has."""
+
+    access: Literal["open", "read", "keys"]
+    may: list[KeyRole]
+    owner: str
+    key: KeyInfo | None
+
+
 @sessions.get("/api/session")
-def show() -> Response:
-    """Who sends the request, and what they may do. A key that was revoked is forgotten."""
+@route(need="nothing", returns=Session)
+def get_session() -> Response:
+    """The caller, and what it may do. A revoked key is signed out."""
     try:
         return jsonify(_session(caller()))
     except UnauthorizedError:
-        return _without_key(_session(stranger()))
+        return _without_key()
 
 
 @sessions.post("/api/session")
-def sign_in() -> Response:
-    """Sign in with a key, which goes into a cookie. Raises UnauthorizedError: there is no such key."""
-    secret = parse(SignIn, json_object()).key
-    found = services().storage.keys.find(secret)
-    if found is None:
+@route(need="nothing", body=SignIn, returns=Session, errors=(401,))
+def create_session(body: SignIn) -> Response:
+    """Sign in to the page with a key, which is kept in a cookie."""
+    key = services().storage.keys.find(body.key)
+    if key is None:
         raise UnauthorizedError(UNKNOWN_KEY)
-    response = jsonify(_session(caller_with(found)))
-    set_cookie(response, KEY_COOKIE, secret)
+    response = jsonify(_session(caller_with(key)))
+    set_cookie(response, KEY_COOKIE, body.key)
     return response
 
 
 @sessions.delete("/api/session")
-def sign_out() -> Response:
-    """Forget the key in this browser; it stays good."""
-    return _without_key(_session(stranger()))
+@route(need="nothing", returns=Session)
+def delete_session() -> Response:
+    """Sign out in this browser; the key stays valid."""
+    return _without_key()
 
 
-def _without_key(session: dict[str, Any]) -> Response:
-    response = jsonify(session)
+def _without_key() -> Response:
+    response = jsonify(_session(stranger()))
     set_cookie(response, KEY_COOKIE, "", seconds=0)
     return response
 
 
-def _session(who: Caller) -> dict[str, Any]:
-    key = {"id": who.key.id, "name": who.key.name, "role": who.key.role} if who.key else None
-    may = [need for need in NEEDS[1:] if who.may(need)]
+def _session(who: Caller) -> Session:
+    key: KeyInfo | None = {"id": who.key.id, "name": who.key.name, "role": who.key.role} if who.key else None
+    may = [role for role in KEY_ROLES if who.may(role)]
     return {"access": services().settings.rule, "may": may, "owner": who.owner, "key": key}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, g, jsonify, request
 from werkzeug.exceptions import ServiceUnavailable
@@ -23,9 +23,11 @@ from .access import caller
 from .kept_answers import without_passages
 from .limits import one_at_a_time
 from .observing import observed
+from .openapi import answers
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest
 from .request import accept_files, form_json, is_form, json_body, safe_name
 from .resuming import Resumable, under_way
+from .routes import EVENTS, route
 from .services import require_samples, services
 from .streaming import BEGUN, FULL, HAND_OVER, STREAM_HEADERS, EventStream, client_of
 
@@ -37,23 +39,47 @@ RETRY_SECONDS = 5
 Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
 
 
+QUESTION = {"query": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}}
+STREAM: dict[str, Any] = {
+    "begun": answers.Begun, "step": answers.Step, "sources": answers.Found, "token": answers.Token,
+    "done": answers.Answer, "error": answers.Error,
+}  # fmt: skip
+"""The data of each event of a stream."""
+QUESTION_ERRORS = (404, 409, 422, 507)
+
+
 @asking.post("/query")
+@route(
+    need="read", body=ChatRequest, form=ChatRequest, returns=answers.Answer, errors=QUESTION_ERRORS, example=QUESTION
+)
 @request_cache()
-def query() -> Response:
-    """Answer a question, all at once (seed 003's endpoint)."""
+def answer_question() -> Response:
+    """Answer a question with citations, sources, scope and trace.
+
+    A form holds the JSON in `request`, and `files` for this question only.
+    """
     return jsonify(answer_json(_answer(may_resume=False).whole()))
 
 
 @asking.post("/api/chat")
+@route(
+    need="read", body=ChatRequest, form=ChatRequest, returns=STREAM, media=(EVENTS,), errors=QUESTION_ERRORS,
+    example=QUESTION,
+)  # fmt: skip
 @request_cache()
-def chat() -> Response:
-    """Answer a question as server-sent events."""
+def stream_answer() -> Response:
+    """Answer a question as server-sent events while the answer is written.
+
+    `step` events, `sources` before the first `token`, and at the end `done` with the whole answer, or `error`. With
+    `resume` the first event is `begun`, and all but `done` have an `id`. A comment line follows each second of silence.
+    """
     return stream_response(_answer(may_resume=True))
 
 
 @asking.post("/api/search")
+@route(need="read", body=SearchRequest, returns=answers.SearchResult, example=QUESTION)
 @request_cache()
-def search() -> Response:
+def search_passages() -> Response:
     """Find passages, without an answer."""
     require_samples()
     question = parse(SearchRequest, json_body()).to_search(services(), caller().limit)
@@ -77,7 +103,10 @@ def stream_response(stream: EventStream) -> Response:
 def refuse_more() -> None:
     """Raises ServiceUnavailable: too many questions are under way."""
     if FULL in request.environ:
-        raise ServiceUnavailable("Too many questions are being answered (QUESTIONS).", retry_after=RETRY_SECONDS)
+        raise ServiceUnavailable(
+            "Too many questions are being answered. Retry in a few seconds; QUESTIONS sets the limit.",
+            retry_after=RETRY_SECONDS,
+        )
 
 
 def _answer(*, may_resume: bool) -> EventStream:
@@ -98,16 +127,16 @@ def _answer(*, may_resume: bool) -> EventStream:
     if kept is not None:
         place = replace(place, conversation_id=kept.begun.conversation_id, message_id=kept.begun.message_id)
 
-    def answers(asked: Question, cancel: Cancellation) -> Iterator[Event | Saved]:
+    def events(answered: Question, cancel: Cancellation) -> Iterator[Event | Saved]:
         return chat_service.stream(
-            asked,
+            answered,
             place=place,
             previous_messages=body.messages(),
             cancel=cancel,
             caller=who,
         )
 
-    return event_stream(lambda cancel: attachments.answer(question, answers, cancel), keeping=kept)
+    return event_stream(lambda cancel: attachments.answer(question, events, cancel), keeping=kept)
 
 
 def event_stream(
@@ -130,9 +159,9 @@ def event_stream(
 def check_resume(body: ChatRequest, *, may_resume: bool) -> None:
     """Raises InvalidRequestError: resuming is asked for, but this answer ends with its connection."""
     if body.resume and not may_resume:
-        raise InvalidRequestError.for_field("resume", "is for POST /api/chat: this answer ends with its connection.")
+        raise InvalidRequestError.for_field("resume", "is only supported by POST /api/chat.")
     if body.resume and (body.attachments or request.files):
-        raise InvalidRequestError.for_field("resume", "is not for attachments, of which nothing is kept.")
+        raise InvalidRequestError.for_field("resume", "is not supported with attachments, which are not kept.")
 
 
 def _kept(body: ChatRequest, question: Question, who: Caller) -> Resumable | None:

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from flask import Blueprint, Flask, Response, current_app, request, url_for
 
 from ..shipped import STATIC
+from .routes import PAGE
 
 assets = Blueprint("assets", __name__)
 YEAR_SECONDS = 365 * 86_400
@@ -24,6 +25,7 @@ FAST, SMALL = 4, 9
 
 
 @assets.get("/static/v/<version>/<path:filename>")
+@PAGE
 def asset(version: str, filename: str) -> Response:
     """A file of the page. Of another version the one that there is, to be asked for again next time."""
     if PurePosixPath(filename).suffix in TEXTS and filename in _files() and _takes_gzip():

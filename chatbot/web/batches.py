@@ -21,8 +21,10 @@ from .bodies import ManyQuestions
 from .callbacks import callback_of
 from .kept_answers import with_snippets
 from .library import library
+from .openapi import answers
 from .payloads import ChatRequest, QuestionOfBatch
-from .request import csv_response, json_object, query_number
+from .request import Number, Query, csv_response, json_object, page_size
+from .routes import route
 from .services import require_samples, services
 
 batches = Blueprint("batches", __name__)
@@ -35,6 +37,7 @@ PORTION = 20
 
 
 @batches.post("/api/batches")
+@route(need="read", body=ManyQuestions, returns=answers.Batch, status=202)
 @request_cache()
 def create() -> tuple[Response, int, dict[str, str]]:
     """Check every question now; they are answered later."""
@@ -66,20 +69,27 @@ def _request(one: QuestionOfBatch, options: Json, place: int) -> Json:
     return asked
 
 
+class BatchQuery(Query):
+    limit: Number = page_size(PAGE, LISTED)
+
+
 @batches.get("/api/batches")
-def index() -> Response:
+@route(need="read", query=BatchQuery, returns=answers.Batches)
+def index(query: BatchQuery) -> Response:
     """The caller's batches, the newest first."""
-    found = services().storage.batches.latest(caller().owner, query_number("limit", PAGE, least=1, most=LISTED))
+    found = services().storage.batches.latest(caller().owner, query.limit)
     return jsonify({"batches": list(map(batch_json, found))})
 
 
 @batches.get("/api/batches/<batch_id>")
+@route(need="read", returns=answers.Batch)
 def show(batch_id: str) -> Response:
     """How many questions of a batch are answered."""
     return jsonify(batch_json(_batch(batch_id)))
 
 
 @batches.delete("/api/batches/<batch_id>")
+@route(need="read", returns=answers.Batch, status=202)
 def cancel(batch_id: str) -> tuple[Response, int]:
     """End it, unless it has ended; what was answered stays."""
     batch = services().storage.batches.cancel(batch_id, caller().owner)
@@ -87,6 +97,7 @@ def cancel(batch_id: str) -> tuple[Response, int]:
 
 
 @batches.get("/api/batches/<batch_id>/result.<format>")
+@route(need="read", media=("text/csv", "application/jsonl"))
 def result(batch_id: str, format: str) -> Response:
     """The answers that there are: a line for each question that has ended, in their order."""
     if format not in {"csv", "jsonl"}:

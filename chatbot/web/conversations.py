@@ -1,112 +1,144 @@
-"""The conversations of whoever asks: found again, renamed, deleted, exported, shared; and their answers resumed."""
+"""The conversations of the caller: list, read, rename, delete, export and share them; resume and rate their answers."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Annotated, Literal
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, request
+from pydantic import Field
 
 from ..cancellation import Cancellation
 from ..database.core import Json
 from ..errors import InvalidRequestError, NotFoundError
+from ..repositories.feedback import Rating
 from ..repositories.history import ConversationRecord, HistoryRepository
 from ..schema import Chunk
-from ..validation import parse
-from .access import caller
-from .asking import refuse_more, stream_response
-from .bodies import Rename
+from .access import caller, whose
+from .asking import STREAM, refuse_more, stream_response
+from .bodies import FeedbackRequest, Rename
 from .kept_answers import with_passages
 from .library import library
-from .request import disposition, json_object, query_choice, query_number
+from .openapi import answers
+from .request import Number, Query, disposition, page_size
 from .resuming import refuse_ended, replay, under_way
+from .routes import EVENTS, JSON, route
 from .services import services
 from .streaming import BEGUN, EventStream, client_of, encode
 
 conversations = Blueprint("conversations", __name__)
-PAGE, MOST = 30, 100
 FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", "application/json")}
-LONGEST_SEARCH = 200
 LAST_EVENT = "Last-Event-ID"
 UNSHARED = ("trace", "suggested_scope", "conversation_id", "conversation_usage")
 """Fields of an answer that a shared link does not show."""
 
 
+class ConversationQuery(Query):
+    search: Annotated[str, Field(max_length=200, description="Words of the title or a question.")] = ""
+    limit: Number = page_size(30, 100)
+    cursor: Annotated[str, Field(description="The `next` of the previous page.")] = ""
+
+
 @conversations.get("/api/conversations")
-def index() -> Response:
-    """The caller's conversations, the last written to first, a page at a time."""
-    search = request.args.get("search", "").strip()
-    if len(search) > LONGEST_SEARCH:
-        raise InvalidRequestError.for_field("search", f"longer than {LONGEST_SEARCH} characters.")
-    limit, after = query_number("limit", PAGE, least=1, most=MOST), request.args.get("after", "")
-    found, following = _history().page(caller().owner, search=search, after=after, limit=limit)
-    return jsonify({"conversations": [_about(record) for record in found], "next": following or None})
+@route(need="read", query=ConversationQuery, returns=answers.Conversations)
+def list_conversations(query: ConversationQuery) -> Json:
+    """List the caller's conversations, the last written to first."""
+    records, following = _history().page(
+        caller().owner, search=query.search.strip(), after=query.cursor, limit=query.limit
+    )
+    return {"conversations": [_about(record) for record in records], "next": following or None}
+
+
+class MessageQuery(Query):
+    limit: Annotated[Number, Field(ge=1, le=100, description="Maximum number of questions with their answers.")] = 30
+    cursor: Annotated[str, Field(description="The `next` of the page after this one.")] = ""
 
 
 @conversations.get("/api/conversations/<conversation_id>")
-def show(conversation_id: str) -> Response:
-    """The last messages of one, or those before an answer."""
-    return _opened(_history().get(conversation_id, caller().owner))
+@route(need="read", query=MessageQuery, returns=answers.OpenedConversation)
+def get_conversation(conversation_id: str, query: MessageQuery) -> Json:
+    """Get the last messages of a conversation; `next` leads to those before them."""
+    record = _history().get(conversation_id, caller().owner)
+    rows, following = _page(record, query)
+    return {**_about(record), "messages": _messages(rows, library().passages), "next": following}
 
 
 @conversations.patch("/api/conversations/<conversation_id>")
-def change(conversation_id: str) -> Response:
-    """Give a conversation another title, or take it back from being deleted."""
-    sent, owner, history = parse(Rename, json_object()), caller().owner, _history()
-    if not sent.model_fields_set:
+@route(need="read", body=Rename, returns=answers.Conversation, example={"title": "Growth in Kenya"})
+def update_conversation(conversation_id: str, body: Rename) -> Json:
+    """Rename a conversation, or restore it after its deletion."""
+    owner, history = caller().owner, _history()
+    if not body.model_fields_set:
         raise InvalidRequestError.for_field("deleted", "send a title, or deleted: false.", [False])
-    if "deleted" in sent.model_fields_set:
+    if "deleted" in body.model_fields_set:
         record = history.restore(conversation_id, owner)
-    if sent.title:
-        record = history.rename(conversation_id, owner, sent.title)
-    return jsonify(_about(record))
+    if body.title:
+        record = history.rename(conversation_id, owner, body.title)
+    return _about(record)
 
 
 @conversations.delete("/api/conversations/<conversation_id>")
-def delete(conversation_id: str) -> tuple[str, int]:
-    """Delete a conversation; `PATCH` takes it back within the hour."""
+@route(need="read", status=204)
+def delete_conversation(conversation_id: str) -> None:
+    """Delete a conversation; `PATCH` restores it within the hour."""
     _history().delete(conversation_id, caller().owner)
-    return "", 204
+
+
+class ExportQuery(Query):
+    format: Literal["markdown", "json"] = "markdown"
 
 
 @conversations.get("/api/conversations/<conversation_id>/export")
-def export(conversation_id: str) -> Response:
-    """A whole conversation as a file, to read or for programs."""
-    format = query_choice("format", list(FORMATS), "markdown")
+@route(need="read", query=ExportQuery, returns=answers.ExportedConversation, media=(JSON, "text/markdown"))
+def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
+    """Download a whole conversation as a file, to read or for programs."""
     record = _history().get(conversation_id, caller().owner)
     rows, _ = _history().messages(record.id)
     messages = _messages(rows, library().passages)
-    if format == "json":
+    if query.format == "json":
         text = json.dumps({**_about(record), "messages": messages}, ensure_ascii=False, indent=1)
     else:
         text = as_markdown(record.title, messages)
-    suffix, mimetype = FORMATS[format]
+    suffix, mimetype = FORMATS[query.format]
     headers = {"Content-Disposition": disposition("attachment", f"{record.title.replace('/', ' ')}.{suffix}")}
     return Response(text, mimetype=mimetype, headers=headers)
 
 
 @conversations.post("/api/conversations/<conversation_id>/share")
-def share(conversation_id: str) -> Response:
-    """A link with which anybody reads it; the same again until it is revoked."""
-    return jsonify(_about(_history().share(conversation_id, caller().owner)))
+@route(need="read", returns=answers.Conversation)
+def share_conversation(conversation_id: str) -> Json:
+    """Create a link with which anybody can read a conversation; it stays the same until it is revoked."""
+    return _about(_history().share(conversation_id, caller().owner))
 
 
 @conversations.delete("/api/conversations/<conversation_id>/share")
-def revoke(conversation_id: str) -> tuple[str, int]:
-    """Revoke the link: it leads nowhere from now on."""
+@route(need="read", status=204)
+def unshare_conversation(conversation_id: str) -> None:
+    """Revoke the link of a conversation."""
     _history().revoke(conversation_id, caller().owner)
-    return "", 204
 
 
 @conversations.get("/api/shared/<token>")
-def shared(token: str) -> Response:
-    """A shared conversation, for whoever has its link: questions, answers and the passages they cite."""
-    return _opened(_history().shared(token), is_shared=True)
+@route(need="nothing", query=MessageQuery, returns=answers.SharedConversation)
+def get_shared_conversation(token: str, query: MessageQuery) -> Json:
+    """Get a shared conversation: its questions, its answers and the passages they cite."""
+    record = _history().shared(token)
+    rows, following = _page(record, query)
+    # Who has the link sees what the owner may see.
+    messages = [_as_shared(message) for message in _messages(rows, services().vectors.store.get, is_shared=True)]
+    return {"title": record.title, "messages": messages, "next": following}
 
 
 @conversations.get("/api/messages/<message_id>/stream")
-def stream(message_id: str) -> Response:
-    """The events of an answer, from the start or after `Last-Event-ID`, and those still to come."""
+@route(
+    need="read", returns=STREAM, media=(EVENTS,), errors=(400, 409),
+    headers=({"name": LAST_EVENT, "in": "header", "description": "Only the events after this one.",
+              "schema": {"type": "integer", "minimum": 0, "maximum": 999_999_999}},),
+)  # fmt: skip
+def resume_answer(message_id: str) -> Response:
+    """Stream the events of an answer again, and those still to come."""
     refuse_more()
     last = request.headers.get(LAST_EVENT, "0")
     if not last.isdecimal() or len(last) > 9:
@@ -116,7 +148,7 @@ def stream(message_id: str) -> Response:
 
     refuse_ended(begun)
     if not begun.state and "response" not in storage.history.message(message_id):
-        raise NotFoundError("Of this answer only the text is kept: it is in its conversation.")
+        raise NotFoundError("The events of this answer have expired. Its text is in the conversation.")
 
     def events(gone: Cancellation) -> Iterator[str]:
         yield encode("begun", {"conversation_id": begun.conversation_id, "message_id": message_id})
@@ -132,13 +164,51 @@ def stream(message_id: str) -> Response:
 
 
 @conversations.post("/api/messages/<message_id>/stop")
-def stop(message_id: str) -> tuple[str, int]:
-    """End an answer that is being written, in whichever process; what it has said stays."""
+@route(need="read", status=204)
+def stop_answer(message_id: str) -> None:
+    """Stop an answer that is being written; the text so far stays."""
     unfinished = services().storage.unfinished
     unfinished.find(message_id, caller().owner)
     unfinished.stop(message_id)
     under_way().stop(message_id)
-    return "", 204
+
+
+@conversations.post("/api/messages/<message_id>/feedback")
+@route(
+    need="read", body=FeedbackRequest, returns=answers.RatedMessage,
+    example={"rating": "down", "reason": "incomplete", "comment": "Only 2023."},
+)  # fmt: skip
+def rate_answer(message_id: str, body: FeedbackRequest) -> Json:
+    """Rate one's own answer; a `rating` of null removes the feedback."""
+    feedback = services().storage.feedback
+    if body.rating is None:
+        feedback.remove(message_id, caller().owner)
+        return {"message_id": message_id, "rating": None, "reason": None, "comment": ""}
+    kept = feedback.put(message_id, caller().owner, body.rating, body.reason or "", body.comment)
+    return {"message_id": message_id, **kept.to_json()}
+
+
+class UnansweredQuery(Query):
+    limit: Number = page_size(50, 500)
+
+
+class FeedbackQuery(UnansweredQuery):
+    rating: Annotated[Rating | None, Field(description="Only feedback with this rating.")] = None
+
+
+@conversations.get("/api/feedback")
+@route(need="admin", query=FeedbackQuery, returns=answers.AllFeedback)
+def list_feedback(query: FeedbackQuery) -> Json:
+    """List the newest feedback: everybody's for an administrator's key, else the caller's own."""
+    latest = services().storage.feedback.latest(query.rating, query.limit, whose())
+    return {"feedback": [{**asdict(one.asked), **one.to_json()} for one in latest]}
+
+
+@conversations.get("/api/unanswered")
+@route(need="admin", query=UnansweredQuery, returns=answers.Unanswered)
+def list_unanswered(query: UnansweredQuery) -> Json:
+    """List the latest questions that the reports did not answer: everybody's, or the caller's own."""
+    return {"questions": [asdict(one) for one in services().storage.feedback.unanswered(query.limit, whose())]}
 
 
 def as_markdown(title: str, messages: list[Json]) -> str:
@@ -168,15 +238,10 @@ def _about(record: ConversationRecord) -> Json:
     return {"conversation_id": record.id, "title": record.title, **times, "share": record.share or None}
 
 
-def _opened(record: ConversationRecord, *, is_shared: bool = False) -> Response:
-    limit, before = query_number("limit", PAGE, least=1, most=MOST), request.args.get("before", "")
-    rows, more = _history().messages(record.id, before=before, limit=2 * limit)
-    # Who was given the link is shown what its owner may show.
-    messages = _messages(rows, services().vectors.store.get if is_shared else library().passages, is_shared=is_shared)
-    about = _about(record)
-    if is_shared:
-        messages, about = [_as_shared(message) for message in messages], {"title": record.title}
-    return jsonify({**about, "messages": messages, "earlier": more})
+def _page(record: ConversationRecord, query: MessageQuery) -> tuple[list[Json], str | None]:
+    """The rows of a page of messages, and the cursor of the page before them."""
+    rows, more = _history().messages(record.id, before=query.cursor, limit=2 * query.limit)
+    return rows, next(row["_id"] for row in rows if row["role"] == "assistant") if more else None
 
 
 def _messages(

@@ -1,179 +1,134 @@
-"""The library: its reports, facets, figures and passages; editing and deleting reports."""
+"""The reports of the knowledge base: list, edit and delete them; their passages, text and original file."""
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from itertools import chain
+from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response
+from pydantic import Field
 
-from ..chunkers import CHUNKERS
 from ..database.core import Json
+from ..errors import NotFoundError
+from ..grounding.context import texts_of
 from ..ingestion.pipeline import passages
 from ..ingestion.watch import Watch
-from ..loaders import suffixes
-from ..questions.mentions import COUNTRY, YEAR
 from ..repositories.request_cache import request_cache
-from ..retrieval.scope import summarise
-from ..schema import DocumentRecord, Scope, SearchHit, Status
-from ..serialization import collection_json, document_json, figure_json, hit_json, report_json
-from ..settings import MEGABYTE
-from ..validation import parse
-from .access import caller
+from ..schema import DocumentRecord, SearchHit, Status
+from ..serialization import document_json, hit_json, source_json
 from .bodies import Edit
 from .library import inside_limit, library, may_change, own_record, query_scope
-from .request import COLLECTIONS, csv_response, json_object, query_choice, query_number
-from .services import require_samples, services, wake_worker
+from .openapi import holdings
+from .request import Number, Page, Query, ScopeQuery, disposition, page_size
+from .routes import FILE, route
+from .services import services, wake_worker
 
 documents = Blueprint("documents", __name__)
 DELETE_PATIENCE = 2.0
 """Seconds that a request waits for the search engine; then the worker finishes it."""
-MOST_LISTED = 1_000
-MOST_VALUES = 300
-"""Values of each field of the facets: as many as there are countries."""
-STATUSES = get_args(Status)
-FORMATS = ("json", "csv")
-FIGURE_COLUMNS = (
-    "subject", "indicator", "year", "value", "unit", "text", "estimate", "edition", "newest", "document_id", "chunk_id"
-)  # fmt: skip
+PDF = b"%PDF-"
+PDF_WITHIN = 1024
+"""Bytes before which a PDF says that it is one."""
+SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'"
+"""A file that is shown under this server's name can do nothing but be seen."""
+PARTS_BEFORE = 8
+"""Parts before the passage that the text is opened at."""
 
 
-@documents.get("/api/reports")
-@request_cache()
-def reports() -> Response:
-    """The reports in scope, by title."""
-    limit, offset = query_number("limit", MOST_LISTED, least=1, most=MOST_LISTED), query_number("offset", 0)
-    found = services().storage.documents.named("", query_scope(leave_out=("limit", "offset")))
-    return jsonify({"reports": list(map(report_json, found[offset : offset + limit])), "total": len(found)})
-
-
-@documents.get("/api/facets")
-@request_cache()
-def facets() -> Response:
-    """Values with counts, each field counted under the rest of the scope; of one ``field``, those that hold ``q``.
-
-    So are the collections, where all fields are asked for.
-    """
-    limit, offset = query_number("limit", MOST_VALUES, least=1, most=MOST_LISTED), query_number("offset", 0)
-    field = query_choice("field", services().settings.filter_fields, None)
-    scope = query_scope(leave_out=("limit", "offset", "field", "q"))
-    fields, wanted = [field] if field else (), request.args.get("q", "")
-    found = services().storage.documents.facets(scope, fields=fields, q=wanted, limit=limit, offset=offset)
-    return jsonify(found if field else {**found, COLLECTIONS: _collections_in(scope)})
-
-
-def _collections_in(scope: Scope) -> list[Json]:
-    """The collections with reports of this scope, whichever of them it names, with the number of these."""
-    storage, limit = services().storage, caller().limit
-    names = [one.name for one in storage.collections if limit.holds(one.name)]
-    counts = [(name, storage.documents.holdings(scope.within([name])).documents) for name in names]
-    return [{"value": name, "documents": count} for name, count in counts if count]
-
-
-@documents.get("/api/coverage")
-@request_cache()
-def coverage() -> Response:
-    """How many reports there are of each country and edition; null where a report has none."""
-    found = services().storage.documents.pairs(COUNTRY, YEAR, query_scope())
-    ordered = sorted(found.items(), key=lambda item: tuple(map(str, item[0])))
-    return jsonify({"cells": [{COUNTRY: c, YEAR: y, "documents": count} for (c, y), count in ordered]})
-
-
-@documents.get("/api/figures")
-def figures() -> Response:
-    """The figures of the reports in scope, of all editions, by indicator and year. ``year`` is that of the figures.
-
-    Raises InvalidRequestError: an unknown ``format``.
-    """
-    require_samples()
-    limit, offset = query_number("limit", 100, least=1, most=1000), query_number("offset", 0)
-    indicator, wanted = request.args.get("indicator", ""), query_number("year", 0, most=3000)
-    scope = query_scope(leave_out=("limit", "offset", "indicator", "year", "format"))
-    format = query_choice("format", FORMATS, FORMATS[0])
-    found = library().figures(scope, indicator, wanted or None)
-    page = list(map(figure_json, found[offset : offset + limit]))
-    if format == "csv":
-        return csv_response(page, FIGURE_COLUMNS, "figures.csv")
-    return jsonify({"figures": page, "total": len(found), "more": offset + limit < len(found)})
-
-
-@documents.get("/api/collections")
-@request_cache()
-def collections() -> Response:
-    """The knowledge collections, with what can be searched in each."""
-    storage, limit = services().storage, caller().limit
-    seen = [one for one in storage.collections if limit.holds(one.name)]
-    holds = [(one, summarise(storage.documents, limit.within([one.name]))) for one in seen]
-    return jsonify({"collections": [collection_json(one, summary) for one, summary in holds]})
-
-
-@documents.get("/api/chunks/<path:chunk_id>")
-def chunk(chunk_id: str) -> Response:
-    """One passage with the text around it, and the name of the file it is from, where that is kept."""
-    found = library().passage(chunk_id)
-    wider = library().wider_text(found)
-    record = services().storage.documents.get(found.document_id)
-    file = services().ingesting.originals.file_name(record) if record else ""
-    return jsonify({**hit_json(SearchHit(found)), "wider_text": wider, "file": file or None})
+class DocumentQuery(Page, ScopeQuery):
+    q: Annotated[str, Field(description="Text of the title or the name.")] = ""
+    status: Annotated[Status | None, Field(description="Only reports of this status.")] = None
 
 
 @documents.get("/api/documents")
+@route(need="read", query=DocumentQuery, returns=holdings.Documents)
 @request_cache()
-def list_documents() -> Response:
-    """Reports in the scope whose title or name holds ``q``, by title."""
-    limit, offset = query_number("limit", 50, least=1, most=200), query_number("offset", 0)
-    status, wanted = query_choice("status", STATUSES, None), request.args.get("q", "")
-    found = services().storage.documents.named(wanted, query_scope(leave_out=("limit", "offset", "status", "q")))
-    found = found if status is None else [record for record in found if record.status == status]
-    return jsonify({"documents": [_json(r) for r in found[offset : offset + limit]], "total": len(found)})
+def list_documents(query: DocumentQuery) -> Json:
+    """List the reports of the knowledge base by title, whether searchable or not."""
+    records = services().storage.documents.named(query.q, query_scope(query))
+    records = [record for record in records if query.status in {None, record.status}]
+    page = records[query.start : query.start + query.limit]
+    return {"documents": [_json(record) for record in page], "total": len(records), "next": query.next(len(records))}
 
 
 @documents.get("/api/documents/<document_id>")
-def get_document(document_id: str) -> Response:
-    """One report, as it is in the list. Raises NotFoundError."""
-    return jsonify(_json(library().record(document_id)))
-
-
-@documents.get("/api/documents/<document_id>/chunks")
-def preview(document_id: str) -> Response:
-    """The passages as they are searched, in reading order."""
-    record = library().record(document_id)
-    limit, offset = query_number("limit", 20, least=1, most=100), query_number("offset", 0)
-    chunks = passages(services().vectors.store, record, offset=offset, limit=limit)
-    return jsonify({"chunks": [hit_json(SearchHit(chunk)) for chunk in chunks], "total": record.chunks})
+@route(need="read", returns=holdings.Document)
+def get_document(document_id: str) -> Json:
+    """Get a report."""
+    return _json(library().record(document_id))
 
 
 @documents.patch("/api/documents/<document_id>")
-def edit(document_id: str) -> Response:
-    """Change what is said of a report; passages are embedded again only where that changes their text."""
-    said, record, ingesting = parse(Edit, json_object()), own_record(document_id), services().ingesting
-    return jsonify(_json(ingesting.editor.edit(record.id, inside_limit(ingesting.check_overrides(said)))))
+@route(need="write", body=Edit, returns=holdings.Document, errors=(409, 422, 507), example={"title": "Kenya 2023"})
+def update_document(document_id: str, body: Edit) -> Json:
+    """Change the metadata of a report; passages are embedded again only where that changes their text."""
+    record, ingesting = own_record(document_id), services().ingesting
+    return _json(ingesting.editor.edit(record.id, inside_limit(ingesting.check_overrides(body))))
 
 
 @documents.delete("/api/documents/<document_id>")
-def delete(document_id: str) -> tuple[str, int]:
-    """A report with its passages and its original: no question sees it from now on."""
-    ingesting = services().ingesting
-    ingesting.delete_document(own_record(document_id), Watch(patience=DELETE_PATIENCE))
+@route(need="write", status=204, errors=(409, 422, 507))
+def delete_document(document_id: str) -> None:
+    """Delete a report with its passages and its original; no question sees it from now on."""
+    services().ingesting.delete_document(own_record(document_id), Watch(patience=DELETE_PATIENCE))
     if services().storage.documents.get(document_id) is not None:  # the search engine has not let go of it yet
         wake_worker()
-    return "", 204
 
 
-@documents.get("/api/formats")
-def formats() -> Response:
-    """What can be added, and how it can be cut."""
-    settings = services().settings
-    return jsonify(
-        {
-            "suffixes": list(suffixes()),
-            "max_bytes": settings.max_upload_mb * MEGABYTE,
-            "chunk_strategies": CHUNKERS.names(),
-            "chunk_strategy": settings.chunk_strategy,
-            "chunk_size": settings.chunk_size,
-            "chunk_overlap": settings.chunk_overlap,
-            "types": services().storage.documents.values("type", caller().limit or None),
-        }
-    )
+class PassagePage(Page):
+    limit: Number = page_size(20, 100)
+
+
+@documents.get("/api/documents/<document_id>/chunks")
+@route(need="read", query=PassagePage, returns=holdings.Chunks)
+def list_passages(document_id: str, query: PassagePage) -> Json:
+    """List the passages of a report as they are searched, in reading order."""
+    record = library().record(document_id)
+    chunks = passages(services().vectors.store, record, offset=query.start, limit=query.limit)
+    hits = [hit_json(SearchHit(chunk)) for chunk in chunks]
+    return {"chunks": hits, "total": record.chunks, "next": query.next(record.chunks)}
+
+
+class FileQuery(Query):
+    disposition: Annotated[Literal["attachment", "inline"], Field(description="`inline` shows a PDF.")] = "attachment"
+
+
+@documents.get("/api/documents/<document_id>/file")
+@route(need="read", query=FileQuery, media=(FILE, "application/pdf"))
+def get_file(document_id: str, query: FileQuery) -> Response:
+    """Download the original file of a report; only a PDF can be shown inline."""
+    name, pieces = services().ingesting.originals.open(library().record(document_id))
+    first = next(pieces, b"")
+    shown = query.disposition == "inline" and PDF in first[:PDF_WITHIN]
+    response = Response(chain([first], pieces), mimetype="application/pdf" if shown else FILE)
+    response.headers["Content-Disposition"] = disposition("inline" if shown else "attachment", name)
+    response.headers["Content-Security-Policy"] = SANDBOX
+    return response
+
+
+class TextQuery(Page):
+    limit: Number = page_size(40, 100)
+    around: Annotated[str, Field(description="A passage to open the text at, instead of `cursor`.")] = ""
+
+
+@documents.get("/api/documents/<document_id>/text")
+@route(need="read", query=TextQuery, returns=holdings.ReadText)
+def get_text(document_id: str, query: TextQuery) -> Json:
+    """Read the text of a report in parts, each without the overlap with the part before it."""
+    record, start = library().record(document_id), query.start
+    if query.around:
+        passage = library().passage(query.around)
+        if passage.document_id != record.id:
+            raise NotFoundError(f"There is no passage {query.around[:200]!r} in {record.title!r}.")
+        start = 0 if passage.is_summary else max(0, passage.ordinal - PARTS_BEFORE)
+    before = min(start, 1)  # one part more, to find the overlap
+    chunks = passages(services().vectors.store, record, offset=start - before, limit=query.limit + before)
+    read = [chunk for chunk in chunks if not chunk.is_summary]
+    texts = zip(read, texts_of(read), strict=True)
+    parts = [{**source_json(SearchHit(chunk)), "text": text} for chunk, text in texts][before:]
+    end = start + len(parts)
+    following = str(end) if parts and end < record.chunks else None
+    return {"parts": parts, "offset": start, "total": record.chunks, "next": following}
 
 
 def _json(record: DocumentRecord) -> dict[str, Any]:

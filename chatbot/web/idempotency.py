@@ -13,23 +13,20 @@ import re
 from flask import Response, g, make_response, request
 
 from ..errors import DatabaseError, InvalidRequestError
-from .access import RULES, caller
+from .access import caller, needed
 from .request import MOST_FILES, digest_of, is_form
 from .services import services
 
 log = logging.getLogger(__name__)
 HEADER, REPLAYED = "Idempotency-Key", "Idempotency-Replayed"
 HEADER_PATTERN = r"^[!-~]{1,255}$"
-CONVERSATIONS = ("change", "delete", "share", "revoke")
 ONCE = frozenset(
     {
-        *(name for name, need in RULES.items() if need == "write"),
-        *(f"conversations.{name}" for name in CONVERSATIONS),
-        "batches.create",
-        "batches.cancel",
+        "conversations.update_conversation", "conversations.delete_conversation", "conversations.share_conversation",
+        "conversations.unshare_conversation", "batches.create", "batches.cancel",
     }
-)
-"""The endpoints that heed it."""
+)  # fmt: skip
+"""The endpoints that heed it, beside those that need the role write."""
 KEPT_HEADERS = ("Content-Type", "Location")
 
 
@@ -41,7 +38,7 @@ def replay() -> Response | None:
         KeyReusedError, ConflictError: see `IdempotencyRepository.begin`.
     """
     key = request.headers.get(HEADER)
-    if key is None or request.endpoint not in ONCE or request.method == "OPTIONS":
+    if key is None or (needed() != "write" and request.endpoint not in ONCE) or request.method == "OPTIONS":
         return None
     if not re.fullmatch(HEADER_PATTERN, key):
         raise InvalidRequestError.for_field(HEADER, "send 1 to 255 visible ASCII characters.")

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, get_args
 
-from flask import Blueprint, Response, jsonify, request, url_for
+from flask import Blueprint, Response, jsonify, make_response, request, url_for
 
+from ..database.core import Json
 from ..errors import DocumentExistsError, ForbiddenError, InvalidRequestError, NotFoundError
 from ..ingestion.originals import UPLOADS, uploaded_name
 from ..ingestion.overrides import Overrides
@@ -27,23 +28,27 @@ from ..schema.jobs import Ingestion, IngestionFile
 from ..serialization import ingestion_json
 from ..validation import parse
 from .access import caller, whose
-from .bodies import Conflict, Pages, Reading, UploadFields
+from .bodies import Conflict, Pages, Reading, Upload, UploadFields
 from .callbacks import callback_of
 from .library import inside_limit, is_shown, may_change, own_record
+from .openapi import holdings
 from .request import (
     FILES,
     MOST_FILES,
+    Number,
+    Query,
     accept_files,
     digest_of,
     form_fields,
     is_form,
     json_object,
     on_disk,
-    query_number,
+    page_size,
     safe_name,
     size_of,
     web_pages,
 )
+from .routes import route
 from .services import services, wake_worker
 
 jobs = Blueprint("jobs", __name__)
@@ -57,8 +62,15 @@ LONGEST_WAIT = 60.0
 
 
 @jobs.post("/api/documents")
-def add_documents() -> tuple[Response, int, dict[str, str]]:
-    """Files (multipart) or web addresses (JSON) as one background job; nothing is stored where one is refused."""
+@route(
+    need="write", body=Pages, form=Upload, returns=holdings.Ingestion, status=202, errors=(409, 422, 507),
+    example={"url": "https://example.org/review.html"},
+)  # fmt: skip
+def add_documents() -> Response:
+    """Add files (multipart) or web pages (JSON) as one background job; where one is refused, nothing is stored.
+
+    `Location` is the address of the job.
+    """
     storage, owner = services().storage, caller().owner
     naming = Naming(storage.documents, storage.ingestions, owner, is_shown, may_change)
     if is_form(most=MOST_FILES):
@@ -85,8 +97,9 @@ def add_documents() -> tuple[Response, int, dict[str, str]]:
 
 
 @jobs.post("/api/documents/<document_id>/reingest")
-def reingest(document_id: str) -> tuple[Response, int, dict[str, str]]:
-    """Read the original again, perhaps cut in another way."""
+@route(need="write", body=Reading, body_needed=False, returns=holdings.Ingestion, status=202, errors=(409, 422, 507))
+def reingest_document(document_id: str) -> Response:
+    """Read the original of a report again, with other chunking where given."""
     record = own_record(document_id)
     sent = parse(Reading, json_object() if request.get_data() else {})
     callback, about = callback_of(sent), services().ingesting.check_overrides(sent)
@@ -96,39 +109,48 @@ def reingest(document_id: str) -> tuple[Response, int, dict[str, str]]:
     return _started([replace(file, overrides=about)], callback)
 
 
+class IngestionQuery(Query):
+    limit: Number = page_size(10, 100)
+
+
 @jobs.get("/api/ingestions")
-def list_ingestions() -> Response:
-    """The caller's latest jobs."""
-    found = services().storage.ingestions.latest(query_number("limit", 10, least=1, most=100), whose())
-    return jsonify({"ingestions": [ingestion_json(job) for job in found]})
+@route(need="read", query=IngestionQuery, returns=holdings.Ingestions)
+def list_ingestions(query: IngestionQuery) -> Json:
+    """List the caller's latest jobs."""
+    latest = services().storage.ingestions.latest(query.limit, whose())
+    return {"ingestions": [ingestion_json(job) for job in latest]}
 
 
 @jobs.get("/api/ingestions/<ingestion_id>")
-def get_ingestion(ingestion_id: str) -> Response:
-    """How a job is doing. Raises NotFoundError."""
-    return jsonify(ingestion_json(services().storage.ingestions.get(_job_id(ingestion_id), whose())))
+@route(need="read", returns=holdings.Ingestion)
+def get_ingestion(ingestion_id: str) -> Json:
+    """Get the state and progress of a job."""
+    return ingestion_json(services().storage.ingestions.get(_job_id(ingestion_id), whose()))
 
 
 @jobs.delete("/api/ingestions/<ingestion_id>")
-def cancel_ingestion(ingestion_id: str) -> tuple[Response, int]:
-    """End what is not finished; files that are stay."""
+@route(need="write", returns=holdings.Ingestion, status=202, errors=(409, 422, 507))
+def cancel_ingestion(ingestion_id: str) -> Json:
+    """Cancel the files of a job that are not finished."""
     job = services().storage.ingestions.cancel(_job_id(ingestion_id), whose())
     wake_worker()
-    return jsonify(ingestion_json(job)), 202
+    return ingestion_json(job)
 
 
 @jobs.post("/api/ingestions/<ingestion_id>/retry")
-def retry_ingestion(ingestion_id: str) -> tuple[Response, int]:
-    """Try the failed and cancelled files of a job again."""
+@route(need="write", returns=holdings.Ingestion, status=202, errors=(409, 422, 507))
+def retry_ingestion(ingestion_id: str) -> Json:
+    """Retry the failed and cancelled files of a job."""
     job = services().storage.ingestions.retry(_job_id(ingestion_id), whose())
     wake_worker()
-    return jsonify(ingestion_json(job)), 202
+    return ingestion_json(job)
 
 
-def _started(files: list[IngestionFile], callback: str) -> tuple[Response, int, dict[str, str]]:
+def _started(files: list[IngestionFile], callback: str) -> Response:
     job: Ingestion = services().storage.ingestions.create(files, caller().owner, callback)
     wake_worker()
-    return jsonify(ingestion_json(job)), 202, {"Location": url_for(".get_ingestion", ingestion_id=job.id)}
+    headers = {"Location": url_for(".get_ingestion", ingestion_id=job.id)}
+    return make_response(jsonify(ingestion_json(job)), 202, headers)
 
 
 def _overrides(said: Overrides, *, single: bool) -> dict[str, Any]:

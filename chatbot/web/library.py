@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from ..errors import ForbiddenError
@@ -10,7 +9,7 @@ from ..repositories.report_index import is_inside
 from ..schema import DocumentRecord, Scope, Values
 from ..services.library import Library
 from .access import caller
-from .request import query_collections, query_filters
+from .request import ScopeQuery, query_filters
 from .services import services
 
 
@@ -39,10 +38,10 @@ def may_change(record: DocumentRecord) -> bool:
     return own and is_shown(record)
 
 
-def query_scope(*, leave_out: Collection[str] = ()) -> Scope:
-    """The scope that the query string names, but for these parameters. Raises InvalidRequestError."""
-    filters = query_filters(leave_out=leave_out)
-    return library().scopes.resolve(filters, collections=query_collections(), prefix="")
+def query_scope(query: ScopeQuery) -> Scope:
+    """The scope that the query string names. Raises InvalidRequestError."""
+    filters, collections = query_filters(query)
+    return library().scopes.resolve(filters, collections=collections, prefix="")
 
 
 def inside_limit(about: dict[str, Any], *, new: bool = False) -> dict[str, Any]:

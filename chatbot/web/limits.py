@@ -11,21 +11,18 @@ from ..errors import TooManyRequestsError, UnauthorizedError
 from ..schema.access import Caller
 from ..services import Services
 from .access import address, caller, needed
+from .routes import current_route
 from .services import services
 
 T = TypeVar("T")
 AFTER_BUDGET_SECONDS = 60.0
 """A question that takes so much longer than its budget has no process any more."""
-FREE = frozenset({
-    "static", "assets.asset", "pages.chat", "pages.conversation", "pages.shared", "pages.documents", "pages.operator",
-    "described.viewer",
-    "monitoring.alive", "monitoring.ready",
-})  # fmt: skip
 
 
 def count_request() -> None:
     """Count the current request. Raises TooManyRequestsError."""
-    if request.endpoint is None or request.endpoint in FREE or request.method == "OPTIONS":
+    route = current_route()
+    if route is None or not route.is_counted or request.method == "OPTIONS":
         return
     who = _counted()
     most = who.key.requests_per_minute if who.key else None
@@ -35,7 +32,9 @@ def count_request() -> None:
     count, reset = services().storage.counters.request(who.account)
     g.share = {"RateLimit-Limit": most, "RateLimit-Remaining": max(0, most - count), "RateLimit-Reset": reset}
     if count > most:
-        raise TooManyRequestsError(f"{most} requests a minute are yours here; go on in {reset} s.", retry_after=reset)
+        raise TooManyRequestsError(
+            f"Rate limit of {most} requests a minute reached. Retry in {reset} s.", retry_after=reset
+        )
 
 
 def _counted() -> Caller:

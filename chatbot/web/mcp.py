@@ -24,6 +24,7 @@ from .bodies import JsonRpc
 from .limits import one_at_a_time
 from .middleware import log_failure, unexpected
 from .request import json_object
+from .routes import EVENTS, JSON, route
 from .services import require_samples, services
 from .streaming import STREAM_HEADERS, THREADS, client_of
 
@@ -35,9 +36,16 @@ SILENCE_SECONDS = 1.0
 
 
 @mcp.post("/mcp")
+@route(
+    need="read", body=JsonRpc, returns=Json, media=(JSON, EVENTS), also={202: None},
+    example={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+)  # fmt: skip
 @request_cache()
-def message() -> Response:
-    """A request is answered, a notification taken note of (202)."""
+def send_mcp_message() -> Response:
+    """Send a JSON-RPC message of the Model Context Protocol.
+
+    A request is answered, a notification is accepted (202). See docs/mcp.md.
+    """
     sent = parse(JsonRpc, json_object())
     if "id" not in sent.model_fields_set:
         return Response(status=202)

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 from flask import Blueprint, Response, jsonify, make_response
+from pydantic import Field
 
+from ..database.core import Json
 from ..errors import ChatbotError
 from ..schema.costs import days_json
 from .metrics import CONTENT_TYPE, exposition
-from .request import query_number
+from .openapi import holdings
+from .request import Number, Query
+from .routes import route
 from .services import samples, services
 
 monitoring = Blueprint("monitoring", __name__)
-DEFAULT_DAYS, MOST_DAYS = 30, 366
 
 
 @monitoring.get("/health")
-def alive() -> Response:
-    """200 while the process lives; asks nothing of anybody."""
-    return jsonify({"status": "ok"})
+@route(need="nothing", returns=holdings.Alive, is_counted=False)
+def check_health() -> Json:
+    """Check that the process lives; nothing else is checked."""
+    return {"status": "ok"}
 
 
 @monitoring.get("/ready")
-def ready() -> Response:
-    """200 when every dependency works, else 503; says how far the sample reports are."""
+@route(need="nothing", returns=holdings.Readiness, also={503: holdings.Readiness}, is_counted=False)
+def check_readiness() -> Response:
+    """Check that every dependency works, and how many sample reports are loaded."""
     found, loading = services(), samples()
     dependencies = [
         _ping("database", found.storage.database.ping),
@@ -55,16 +60,24 @@ def ready() -> Response:
     return make_response(jsonify(body), 200 if ok else 503)
 
 
+class UsageQuery(Query):
+    days: Annotated[Number, Field(ge=1, le=366, description="Maximum number of days.")] = 30
+
+
 @monitoring.get("/api/usage")
-def usage() -> Response:
-    """Usage by day (UTC), the newest first, and in all; days on which nothing was used are left out."""
-    days = query_number("days", DEFAULT_DAYS, least=1, most=MOST_DAYS)
-    return jsonify(days_json(services().storage.usage.days(days)))
+@route(need="admin", query=UsageQuery, returns=holdings.UsageReport)
+def get_usage(query: UsageQuery) -> Json:
+    """Get questions, calls, tokens and costs by day (UTC), the newest first, and in all.
+
+    Days without use are left out.
+    """
+    return days_json(services().storage.usage.days(query.days))
 
 
 @monitoring.get("/metrics")
+@route(need="admin", is_documented=False)
 def metrics() -> Response:
-    """What the processes and the database count, in Prometheus' text format."""
+    """Get the metrics of all processes and of the database in Prometheus' text format."""
     return Response(exposition(services()), content_type=CONTENT_TYPE)
 
 

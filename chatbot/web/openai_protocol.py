@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
 from ..agents import AGENTS
 from ..conversation.service import Place, Saved
+from ..database.core import Json
 from ..errors import LONGEST_SHOWN, InvalidRequestError, NotFoundError
 from ..questions.mentions import COUNTRY, YEAR
 from ..repositories.request_cache import request_cache
@@ -31,9 +32,10 @@ from ..schema.costs import Usage
 from ..serialization import citation_json, scope_json
 from ..validation import parse
 from .access import caller
-from .asking import event_stream, refuse_more, stream_response
+from .asking import QUESTION_ERRORS, event_stream, refuse_more, stream_response
 from .payloads import ChatRequest
 from .request import json_body
+from .routes import EVENTS, JSON, route
 from .services import require_samples, services
 from .streaming import client_of
 
@@ -135,29 +137,36 @@ class EmbeddingRequest(BaseModel):
 
 
 @openai_protocol.get("/v1/models")
+@route(need="read", returns=Json)
 @request_cache()
-def models() -> Response:
-    """All models: one for each way of answering, and the embedding model."""
+def list_models() -> Response:
+    """List the models: one for each way of answering, and the embedding model."""
     return jsonify(
         {"object": "list", "data": [_model(name) for name in (*_names(), services().vectors.embedder.model_id)]}
     )
 
 
 @openai_protocol.get("/v1/models/<path:name>")
+@route(need="read", returns=Json)
 @request_cache()
-def model(name: str) -> Response:
-    """One model, as OpenAI's API describes models. Raises NotFoundError."""
+def get_model(name: str) -> Response:
+    """Get a model."""
     if name != services().vectors.embedder.model_id:
         mode_and_scope(name)
     return jsonify(_model(name))
 
 
 @openai_protocol.post("/v1/chat/completions")
+@route(
+    need="read", body=CompletionRequest, returns=Json, media=(JSON, EVENTS), errors=QUESTION_ERRORS,
+    example={"model": "report-chat:Kenya", "messages": [{"role": "user", "content": "How fast does it grow?"}]},
+)  # fmt: skip
 @request_cache()
-def completions() -> Response:
-    """An answer, whole or in pieces; its citations as annotations, and all that is known of them as ``report_chat``.
+def complete_chat() -> Response:
+    """Answer a question by OpenAI's protocol.
 
-    Raises NotFoundError: no such model.
+    A `chat.completion`, or with `stream` its pieces as server-sent events. Citations are annotations, and complete in
+    `report_chat`. See docs/openai.md.
     """
     refuse_more()
     body = parse(CompletionRequest, json_body())
@@ -175,9 +184,10 @@ def completions() -> Response:
 
 
 @openai_protocol.post("/v1/embeddings")
+@route(need="read", body=EmbeddingRequest, returns=Json, errors=(404,))
 @request_cache()
-def embeddings() -> Response:
-    """Vectors of the model that the passages are embedded with. Raises NotFoundError: another model."""
+def embed_texts() -> Response:
+    """Embed texts with the model that embeds the passages."""
     refuse_more()
     body, embedder = parse(EmbeddingRequest, json_body()), services().vectors.embedder
     if body.model != embedder.model_id:

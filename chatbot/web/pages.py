@@ -13,6 +13,7 @@ from ..schema.chat import QUERY_CHARACTERS
 from ..services.answering import NO_MODEL
 from ..words import ENGLISH, LANGUAGES, speaking
 from .access import with_owner
+from .routes import PAGE
 from .services import services
 
 pages = Blueprint("pages", __name__)
@@ -52,18 +53,21 @@ PRESET_WORDS = {
 
 
 @pages.get("/")
+@PAGE
 def chat() -> Response:
     """The page where questions are asked."""
     return with_owner(_chat())
 
 
 @pages.get("/c/<conversation_id>")
+@PAGE
 def conversation(conversation_id: str) -> Response:
     """The page of `chat`; it opens the conversation itself, and says so where there is none."""
     return with_owner(_chat())
 
 
 @pages.get("/shared/<token>")
+@PAGE
 def shared(token: str) -> Response:
     """The page of `chat` to read one conversation: nobody is made known to this server by looking at a link."""
     response = _chat(shared=token)
@@ -86,12 +90,14 @@ def _chat(shared: str = "") -> Response:
 
 
 @pages.get("/operator")
+@PAGE
 def operator() -> Response:
     """What an installation is used for, and where it fails; what it shows needs the role admin."""
     return with_owner(make_response(render_template("operator.html")))
 
 
 @pages.get("/documents")
+@PAGE
 def documents() -> Response:
     """The page of the knowledge base."""
     most = f"{services().settings.max_upload_mb} MB"

@@ -9,14 +9,16 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 from flask import Response, request
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
@@ -24,7 +26,7 @@ from ..errors import LONGEST_SHOWN, InvalidRequestError
 from ..loaders import suffixes
 from ..serialization import csv_text
 from ..settings import MEGABYTE
-from ..validation import NO_OBJECT
+from ..validation import NO_OBJECT, POSITION, parse
 from .services import services
 
 MOST_URLS = 50
@@ -39,8 +41,6 @@ COLLECTIONS = "collections"
 RANGE_ENDS = ("gte", "lte")
 DIGITS = 9
 """Digits of a number, at most: Python refuses to read thousands of them."""
-Choice = TypeVar("Choice")
-Default = TypeVar("Default")
 
 
 def json_body() -> Any:
@@ -199,17 +199,77 @@ def form_json(field: str) -> Any:
         raise InvalidRequestError.for_field(field, message) from None
 
 
-def query_collections() -> list[str] | None:
-    """The collections of the query string, a repeated key; None = it names none."""
-    return request.args.getlist(COLLECTIONS) or None
+def _whole(given: Any) -> Any:
+    if isinstance(given, str) and not (given.isdecimal() and len(given) <= DIGITS):
+        raise PydanticCustomError("int_parsing", "must be a whole number.")
+    return given
 
 
-def query_filters(*, leave_out: Collection[str] = ()) -> dict[str, Any]:
-    """Filters from the query string: repeated keys are alternatives, ``year.gte``/``year.lte`` a range."""
+Number = Annotated[int, BeforeValidator(_whole)]
+Position = Annotated[
+    str,
+    StringConstraints(pattern=POSITION),
+    Field(description="The `next` of the previous page."),
+]
+"""The number of entries before the page."""
+
+
+def page_size(default: int, most: int) -> Any:
+    """The parameter `limit` of a list."""
+    return Field(default, ge=1, le=most, description="Maximum number of entries.")
+
+
+class Query(BaseModel):
+    """The query string of an operation; what it does not name is ignored."""
+
+
+class ScopeQuery(Query):
+    """A query string that also has the filter fields and `collections`; any other name is an error."""
+
+
+class Page(Query):
+    """A page of a list."""
+
+    limit: Number = page_size(50, 200)
+    cursor: Position = "0"
+
+    @property
+    def start(self) -> int:
+        return int(self.cursor)
+
+    def next(self, total: int) -> str | None:
+        """The cursor of the page after this one; None where this is the last of ``total`` entries."""
+        end = self.start + self.limit
+        return str(end) if end < total else None
+
+
+RENAMED = {"offset": "cursor", "after": "cursor", "before": "cursor"}
+"""Parameters of API 1."""
+AnyQuery = TypeVar("AnyQuery", bound=Query)
+
+
+def read_query(model: type[AnyQuery]) -> AnyQuery:
+    """The query string of the current request. Raises InvalidRequestError."""
+    sent: dict[str, str] = {}
+    for name, values in request.args.lists():
+        if (new := RENAMED.get(name)) in model.model_fields:
+            raise InvalidRequestError.for_field(name, f"is now {new}: send the `next` of the previous page.", [new])
+        if name in model.model_fields:
+            if len(values) > 1:
+                raise InvalidRequestError.for_field(name, "is there twice.")
+            sent[name] = values[0]
+    return parse(model, sent)
+
+
+def query_filters(query: ScopeQuery) -> tuple[dict[str, Any], list[str] | None]:
+    """The filters and collections of the query string: repeated keys are alternatives, `year.gte`/`year.lte` a range.
+
+    Collections are None where it names none.
+    """
     filters: dict[str, Any] = {}
     ranges: dict[str, dict[str, str]] = {}
     for name, values in request.args.lists():
-        if name == COLLECTIONS or name in leave_out:
+        if name == COLLECTIONS or name in type(query).model_fields:
             continue
         field, _, end = name.partition(".")
         if end in RANGE_ENDS:
@@ -218,31 +278,4 @@ def query_filters(*, leave_out: Collection[str] = ()) -> dict[str, Any]:
             filters[name] = values
     for field in filters.keys() & ranges.keys():
         raise InvalidRequestError.for_field(field, "takes values or a range, not both.")
-    return {**filters, **ranges}
-
-
-def query_choice(name: str, valid: Sequence[Choice], default: Default) -> Choice | Default:
-    """One of the ``valid`` values, or ``default`` where the query string does not have it.
-
-    Raises:
-        InvalidRequestError: another value; lists the valid ones.
-    """
-    given = request.args.get(name)
-    if given is None:
-        return default
-    for value in valid:
-        if value == given:
-            return value
-    raise InvalidRequestError.for_field(name, f"unknown. Valid: {', '.join(map(str, valid))}.", valid)
-
-
-def query_number(name: str, default: int, *, least: int = 0, most: int = 10**6) -> int:
-    """The whole number of that name in the query string.
-
-    Raises InvalidRequestError: it is none, or not from ``least`` to ``most``, or there are two.
-    """
-    given = request.args.getlist(name) or [str(default)]
-    text = given[0]
-    if len(given) > 1 or not text.isdecimal() or len(text) > DIGITS or not least <= int(text) <= most:
-        raise InvalidRequestError.for_field(name, f"must be one whole number from {least} to {most}.")
-    return int(text)
+    return {**filters, **ranges}, request.args.getlist(COLLECTIONS) or None

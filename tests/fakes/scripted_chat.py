@@ -120,7 +120,7 @@ class ScriptedChat:
 
         @app.get("/api/conversations/<id>")
         def conversation(id: str) -> Response:
-            return jsonify({"conversation_id": id, "title": "", "messages": [], "earlier": False})
+            return jsonify({"conversation_id": id, "title": "", "messages": [], "next": None})
 
         @app.get("/api/session")
         def session() -> Response:

@@ -31,7 +31,7 @@ GOOD: dict[str, Any] = {
 FIELDS = (*ChatRequest.model_fields, "key", "title", "year", "type", "labels", "metadata", "urls", "$set", "__proto__")
 PARAMETERS = (
     "limit",
-    "offset",
+    "cursor",
     "q",
     "status",
     "field",

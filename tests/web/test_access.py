@@ -15,7 +15,8 @@ from chatbot.errors import SettingsError
 from chatbot.factory import close_app, create_app
 from chatbot.schema.access import KEY_ROLES, KeyRole
 from chatbot.settings import Settings
-from chatbot.web.access import KEY_COOKIE, OWNER_COOKIE, check_rules
+from chatbot.web.access import KEY_COOKIE, OWNER_COOKIE
+from chatbot.web.routes import check_routes
 from tests.conftest import KENYA_2023
 from tests.web.conftest import error_of
 from tests.web.knowledge import BROKEN_PDF, KENYA, ended, form, upload
@@ -206,11 +207,11 @@ def test_every_route_has_a_case(world: World) -> None:
     assert routes_of(world.app) == set(ROUTES)
 
 
-def test_a_route_without_a_rule_stops_the_start(world: World) -> None:
+def test_a_view_without_a_route_stops_the_start(world: World) -> None:
     other = Flask(__name__)
     other.add_url_rule("/new", "new", lambda: "")
     with pytest.raises(SettingsError, match="new"):
-        check_rules(other)
+        check_routes(other)
 
 
 def test_nobody_gets_at_what_is_anothers(world: World) -> None:

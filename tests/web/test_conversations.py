@@ -46,11 +46,11 @@ def test_they_are_listed_newest_first_page_by_page(client: FlaskClient) -> None:
     assert titles(client) == expected
     seen, after = [], ""
     while after is not None:
-        page = client.get(API, query_string={"limit": 2, "after": after}).get_json()
+        page = client.get(API, query_string={"limit": 2, "cursor": after}).get_json()
         seen += [one["title"] for one in page["conversations"]]
         after = page["next"]
     assert seen == expected
-    assert fields_of(client.get(API, query_string={"after": "x"})) == ["after"]
+    assert fields_of(client.get(API, query_string={"cursor": "x"})) == ["cursor"]
 
 
 def test_they_are_found_by_title_and_by_what_was_asked(client: FlaskClient) -> None:
@@ -84,11 +84,11 @@ def test_a_long_one_opens_at_its_end(client: FlaskClient) -> None:
     for number in range(1, 5):
         ask(client, str(number), conversation_id=said["conversation_id"])
     last = client.get(path, query_string={"limit": 2})
-    assert (questions(last), last.get_json()["earlier"]) == (["3", "4"], True)
-    before = last.get_json()["messages"][1]["message_id"]
-    rest = client.get(path, query_string={"before": before})
-    assert (questions(rest), rest.get_json()["earlier"]) == (["0", "1", "2"], False)
-    error_of(client.get(path, query_string={"before": "0" * 32}), 404, "not_found")
+    assert (questions(last), last.get_json()["next"]) == (["3", "4"], last.get_json()["messages"][1]["message_id"])
+    rest = client.get(path, query_string={"cursor": last.get_json()["next"]})
+    assert (questions(rest), rest.get_json()["next"]) == (["0", "1", "2"], None)
+    error_of(client.get(path, query_string={"cursor": "0" * 32}), 404, "not_found")
+    assert fields_of(client.get(path, query_string={"before": "0" * 32})) == ["before"]
 
 
 def test_a_deleted_one_is_nowhere_and_comes_back(client: FlaskClient, services: Services) -> None:
@@ -146,7 +146,7 @@ def test_a_shared_link_shows_questions_answers_and_citations_until_it_is_revoked
     assert len(token) == 32
     other = client.application.test_client()
     shown = other.get(f"/api/shared/{token}")
-    assert set(shown.get_json()) == {"title", "messages", "earlier"}
+    assert set(shown.get_json()) == {"title", "messages", "next"}
     answer = shown.get_json()["messages"][1]["answer"]
     assert (answer["response"], answer["citations"]) == (said["response"], said["citations"])
     assert not {"trace", "conversation_id"} & set(answer)

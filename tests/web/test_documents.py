@@ -111,7 +111,7 @@ class TestList:
         assert client.get("/api/coverage?country_name=Mali").get_json()["cells"][0]["country_name"] == "Mali"
 
     def test_pages_of_the_list_say_how_many_there_are_in_all(self, client: FlaskClient) -> None:
-        pages = [client.get(f"/api/documents?limit=2&offset={offset}").get_json() for offset in (0, 2, 4)]
+        pages = [client.get(f"/api/documents?limit=2&cursor={offset}").get_json() for offset in (0, 2, 4)]
         assert [len(page["documents"]) for page in pages] == [2, 1, 0]
         assert {page["total"] for page in pages} == {3}
 
@@ -124,8 +124,8 @@ class TestList:
             ({"limit": ""}, "limit"),
             ({"limit": "1.0"}, "limit"),
             ({"limit": "9" * 5000}, "limit"),
-            ({"offset": "-1"}, "offset"),
-            ({"offset": "9" * 5000}, "offset"),
+            ({"cursor": "-1"}, "cursor"),
+            ({"cursor": "9" * 5000}, "cursor"),
             ({"status": "fine"}, "status"),
             ({"year": "soon"}, "year"),
             ({"year": "1800"}, "year"),
@@ -181,11 +181,11 @@ class TestPreview:
         read = [
             chunk["chunk_id"]
             for offset in range(0, total + 7, 7)
-            for chunk in client.get(f"/api/documents/{document_id}/chunks?limit=7&offset={offset}").get_json()["chunks"]
+            for chunk in client.get(f"/api/documents/{document_id}/chunks?limit=7&cursor={offset}").get_json()["chunks"]
         ]
         assert len(read) == len(set(read)) == total
 
-    @pytest.mark.parametrize("asked", ["limit=0", "limit=101", "offset=x"])
+    @pytest.mark.parametrize("asked", ["limit=0", "limit=101", "cursor=x"])
     def test_wrong_numbers_are_refused(self, client: FlaskClient, uploaded: str, asked: str) -> None:
         assert fields_of(client.get(f"/api/documents/{uploaded}/chunks?{asked}")) == [asked.partition("=")[0]]
 
@@ -199,7 +199,7 @@ class TestPreview:
             page = client.get(f"/api/documents/{uploaded}/chunks").get_json()
             assert page["total"] == len(page["chunks"]) == 4
             assert [chunk["section"] for chunk in page["chunks"]][-1] == "Summary"
-            last = client.get(f"/api/documents/{uploaded}/chunks?limit=2&offset=2").get_json()["chunks"]
+            last = client.get(f"/api/documents/{uploaded}/chunks?limit=2&cursor=2").get_json()["chunks"]
             assert [chunk["section"].rpartition(" ")[2] for chunk in last] == ["Location", "Summary"]
 
 

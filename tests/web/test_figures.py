@@ -54,7 +54,7 @@ class TestFigures:
             (6.1, 2021, 2025, True),
             (7.7, 2023, 2025, True),
         ]
-        assert set(found) == {"figures", "total", "more"}
+        assert set(found) == {"figures", "total", "next"}
         assert all(set(one) == FIGURE for one in found["figures"])
 
     def test_a_year_is_the_figures_not_the_edition(self, client: FlaskClient) -> None:
@@ -67,8 +67,8 @@ class TestFigures:
     def test_pages(self, client: FlaskClient) -> None:
         every = client.get("/api/figures").get_json()
         first = client.get("/api/figures?limit=3").get_json()
-        rest = client.get("/api/figures?limit=1000&offset=3").get_json()
-        assert (first["total"], first["more"], rest["more"]) == (8, True, False)
+        rest = client.get("/api/figures?limit=1000&cursor=3").get_json()
+        assert (first["total"], first["next"], rest["next"]) == (8, "3", None)
         assert [*first["figures"], *rest["figures"]] == every["figures"]
 
     def test_as_a_file(self, client: FlaskClient) -> None:

@@ -118,7 +118,7 @@ class TestText:
         cut = {"chunk_strategy": "recursive", "chunk_size": "400", "chunk_overlap": "100"}
         (document_id,) = added(client, ("ghana.md", LONG), **cut)
         said, offset = "", 0
-        while parts := client.get(f"/api/documents/{document_id}/text?offset={offset}&limit=7").get_json()["parts"]:
+        while parts := client.get(f"/api/documents/{document_id}/text?cursor={offset}&limit=7").get_json()["parts"]:
             said += " ".join(["", *(part["text"] for part in parts)])
             offset += len(parts)
         wanted = [f"{part}-{number}" for part in range(20) for number in range(60)]
@@ -126,7 +126,7 @@ class TestText:
 
     def test_around_a_passage(self, client: FlaskClient) -> None:
         (document_id,) = added(client, ("ghana.md", LONG), chunk_size="400")
-        passage = client.get(f"/api/documents/{document_id}/chunks?offset=30&limit=1").get_json()["chunks"][0]
+        passage = client.get(f"/api/documents/{document_id}/chunks?cursor=30&limit=1").get_json()["chunks"][0]
         found = client.get(f"/api/documents/{document_id}/text?around={passage['chunk_id']}&limit=20").get_json()
         assert passage["chunk_id"] in [part["chunk_id"] for part in found["parts"]]
         assert 0 < found["offset"] < 30

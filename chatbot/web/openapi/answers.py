@@ -257,7 +257,7 @@ class Conversation(TypedDict):
 
 
 class Conversations(TypedDict):
-    """A page of conversations; ``next``: the ``after`` of the next page."""
+    """A page of conversations; ``next``: the ``cursor`` of the next page."""
 
     conversations: list[Conversation]
     next: str | None
@@ -383,10 +383,10 @@ class SharedMessage(Message):
 
 
 class OpenedConversation(Conversation):
-    """A conversation with its last messages; ``earlier``: there are messages before these."""
+    """A conversation with its last messages; ``next``: the ``cursor`` of those before them."""
 
     messages: list[AskedMessage | AnsweringMessage]
-    earlier: bool
+    next: str | None
 
 
 class SharedConversation(TypedDict):
@@ -394,7 +394,7 @@ class SharedConversation(TypedDict):
 
     title: str
     messages: list[AskedMessage | SharedMessage]
-    earlier: bool
+    next: str | None
 
 
 class ExportedConversation(Conversation):

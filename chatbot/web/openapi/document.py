@@ -1,7 +1,8 @@
-"""The OpenAPI document of an application: its routes, what is said of them, the schemas of all types; and its page."""
+"""The OpenAPI document of an application, derived from what its views state (`routes`), and its page."""
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,84 +13,68 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from werkzeug.routing import Rule
 
 from ...agents import AGENTS
-from ...errors import SettingsError
+from ...database.core import Json
 from ...presets import PRESETS
 from ...retrieval import RETRIEVAL_METHODS
 from ...retrieval.scope import REPORT_CONTEXT_FIELDS
-from ...schema.access import NEEDS, Need
+from ...schema.access import NEEDS
 from ...settings import Settings
-from ..access import KEY_COOKIE, RULES, STRANGERS
-from ..idempotency import HEADER, HEADER_PATTERN, ONCE
+from ..access import KEY_COOKIE, STRANGERS
+from ..request import ScopeQuery
+from ..routes import EVENTS, JSON, PAGE, Route, route, route_of
 from ..services import services
-from . import answers
-from .operations import EVENTS, FILTERS, JSON, OPERATIONS, SENT, Json, Operation
+from .answers import Error
 
-described = Blueprint("described", __name__)
-API_VERSION = "1.1.0"
-"""Of the contract: its policy is in docs/api.md."""
+openapi = Blueprint("openapi", __name__)
+API_VERSION = "2.0.0"
+"""The version of the contract; docs/api.md says when it changes."""
 REF = "#/components/schemas/"
 ERRORS = {
     400: "The request is wrong; `details` name the fields and their valid values.",
-    401: "It needs a key, or the one sent is none.",
-    403: "The key, the host's name or the page that asks is not allowed to.",
-    404: "There is no such thing, or it is another's.",
-    409: "It contradicts what is there or is going on.",
+    401: "The key is missing, unknown or revoked.",
+    403: "The role of the key, the host name or the origin of the page is not allowed.",
+    404: "Not found, or it belongs to somebody else.",
+    409: "In conflict with what exists or is in progress.",
     413: "The body is too large.",
-    422: "A file or page that cannot be read, or the Idempotency-Key of another request.",
-    429: "More requests or tokens than are the caller's.",
-    503: "Something it depends on does not work, or too much is under way.",
-    507: "There is no room for more.",
+    422: "A file or page that cannot be read.",
+    429: "The limit of requests or tokens is reached.",
+    503: "A dependency does not work, or too many questions are in progress.",
+    507: "The disk or the upload quota is full.",
 }
 NAMES = {"mode": AGENTS.names(), "retrieval_method": RETRIEVAL_METHODS.names(), "preset": list(PRESETS)}
-"""Valid in these fields of a question."""
-ONCE_HEADER = {
-    "name": HEADER,
-    "in": "header",
-    "description": "The same request again with the same key is answered as before, for a day, and not done again.",
-    "schema": {"type": "string", "pattern": HEADER_PATTERN},
-}
+"""Valid values of these fields of a question."""
 _CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
-NOTED = "Taken note of; there is nothing to say."
-
-
-@described.get("/openapi.json")
-def document() -> Response:
-    """For machines. Made once: it takes as long as many a search."""
+@openapi.get("/openapi.json")
+@route(need="nothing", returns=Json)
+def get_openapi() -> Response:
+    """Get this description."""
     made = current_app.extensions
-    if "description" not in made:
-        made["description"] = describe(current_app, services().settings)
-    return jsonify(made["description"])
+    if "openapi" not in made:  # once: it takes as long as many a search
+        made["openapi"] = describe(current_app, services().settings)
+    return jsonify(made["openapi"])
 
 
-@described.get("/docs")
+@openapi.get("/docs")
+@PAGE
 def viewer() -> Response:
-    """For people."""
+    """The page that shows this description."""
     return make_response(render_template("docs.html"))
 
 
-def check_described(app: Flask) -> None:
-    """Raises SettingsError: a route that nothing is said of is no part of the contract."""
-    served = {rule.endpoint for rule in app.url_map.iter_rules()} - {"static", "assets.asset"}
-    if served != OPERATIONS.keys():
-        differ = ", ".join(sorted(served ^ OPERATIONS.keys()))
-        raise SettingsError(f"OPERATIONS in web/openapi/operations.py and the routes differ: {differ}")
-
-
 def describe(app: Flask, settings: Settings) -> Json:
-    """The document. What those without a key may do is as ACCESS has it."""
-    references, schemas = _schemas(settings)
-    rules = {rule.endpoint: rule for rule in app.url_map.iter_rules()}
+    """The document; it states what callers without a key may do under the ACCESS of the settings."""
+    found = ((rule, route_of(app, rule.endpoint)) for rule in app.url_map.iter_rules())
+    routes = [(rule, about) for rule, about in found if about is not None and about.is_documented]
+    references, schemas = _schemas([about for _, about in routes], settings)
     paths: dict[str, Json] = {}
-    for endpoint, operation in OPERATIONS.items():
-        rule = rules[endpoint]
-        methods = sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
-        for method in methods:
-            shown = _operation(rule, operation, references, settings)
-            if len(methods) > 1:
-                shown["operationId"] += f"_{method.lower()}"
-            paths.setdefault(_CONVERTER.sub(r"{\1}", rule.rule), {})[method.lower()] = shown
+    for rule, about in routes:
+        operation = _operation(
+            rule, about, inspect.getdoc(app.view_functions[rule.endpoint]) or "", references, settings
+        )
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
+            paths.setdefault(_CONVERTER.sub(r"{\1}", rule.rule), {})[method.lower()] = operation
     return {
         "openapi": "3.1.0",
         "info": {
@@ -99,37 +84,38 @@ def describe(app: Flask, settings: Settings) -> Json:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "."}],
-        "tags": [{"name": name} for name in dict.fromkeys(endpoint.partition(".")[0] for endpoint in OPERATIONS)],
+        "tags": [{"name": name} for name in dict.fromkeys(_tag(rule) for rule, _ in routes)],
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "responses": {str(status): _answered(said, references[answers.Error]) for status, said in ERRORS.items()},
+            "responses": {str(status): _answered(text, references[Error]) for status, text in ERRORS.items()},
             "securitySchemes": SECURITY,
         },
     }
 
 
 SECURITY = {
-    "key": {"type": "http", "scheme": "bearer", "description": "Made with `python -m chatbot keys create`."},
-    "session": {"type": "apiKey", "in": "cookie", "name": KEY_COOKIE, "description": "By `POST /api/session`."},
+    "key": {"type": "http", "scheme": "bearer", "description": "Created by `python -m chatbot keys create`."},
+    "session": {"type": "apiKey", "in": "cookie", "name": KEY_COOKIE, "description": "Set by `POST /api/session`."},
 }
 
 
 class _Untitled(GenerateJsonSchema):
-    """A field's title would be its name once more."""
+    """Leaves titles out: they only repeat the names of fields."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
 
-def _schemas(settings: Settings) -> tuple[dict[Any, Json], Json]:
+def _schemas(routes: list[Route], settings: Settings) -> tuple[dict[Any, Json], Json]:
     """How each type is referred to, and the schemas of all."""
-    wanted: dict[Any, JsonSchemaMode] = dict.fromkeys(SENT.values(), "serialization")
-    for operation in OPERATIONS.values():
-        wanted |= dict.fromkeys(filter(None, (operation.body, operation.form)), "validation")
-        answered = (operation.answer, *(operation.also or {}).values())
-        wanted |= dict.fromkeys((one for one in answered if isinstance(one, type)), "serialization")
-    inputs = [(one.__name__, mode, TypeAdapter(one)) for one, mode in wanted.items()]
+    types: dict[Any, JsonSchemaMode] = {Error: "serialization"}
+    for about in routes:
+        types |= dict.fromkeys(filter(None, (about.body, about.form)), "validation")
+        events = about.returns.values() if isinstance(about.returns, dict) else ()
+        returned = (about.returns, *events, *about.also.values())
+        types |= dict.fromkeys((one for one in returned if isinstance(one, type)), "serialization")
+    inputs = [(one.__name__, mode, TypeAdapter(one)) for one, mode in types.items()]
     found, shared = TypeAdapter.json_schemas(inputs, ref_template=REF + "{model}", schema_generator=_Untitled)
     own = {name: schema for (name, _), schema in found.items() if "$ref" not in schema}
     schemas: Json = {**shared.get("$defs", {}), **own}
@@ -140,110 +126,118 @@ def _schemas(settings: Settings) -> tuple[dict[Any, Json], Json]:
                 fields[name] = {"enum": [*valid, fields[name]["default"]]}
         fields["filters"]["anyOf"][0]["propertyNames"] = {"enum": list(settings.filter_fields)}
     schemas["ReportContext"]["properties"]["type"]["enum"] = list(REPORT_CONTEXT_FIELDS)
-    return {one: {"$ref": REF + one.__name__} for one in wanted}, dict(sorted(schemas.items()))
+    return {one: {"$ref": REF + one.__name__} for one in types}, dict(sorted(schemas.items()))
 
 
-def _operation(rule: Rule, operation: Operation, references: Mapping[Any, Json], settings: Settings) -> Json:
-    need, tag = RULES[rule.endpoint], rule.endpoint.partition(".")[0]
-    shown: Json = {"operationId": rule.endpoint.replace(".", "_"), "tags": [tag], "summary": operation.summary}
-    notes = [operation.notes, f"Needs a key that may {need}." if need != "nothing" else ""]
-    shown["description"] = " ".join(filter(None, notes)) or operation.summary
-    once = [ONCE_HEADER] if rule.endpoint in ONCE else []
-    if parameters := [*_in_path(rule), *_parameters(operation, settings), *once]:
-        shown["parameters"] = parameters
-    if operation.body is not None:
-        shown["requestBody"] = _body(operation, references)
-    shown["security"] = _security(need, STRANGERS[settings.rule])
-    shown["responses"] = _responses(rule, operation, need, references)
-    return shown
+def _tag(rule: Rule) -> str:
+    return str(rule.endpoint).partition(".")[0]
 
 
-def _security(need: Need, strangers: Need) -> list[dict[str, list[str]]]:
-    free = NEEDS.index(need) <= NEEDS.index(strangers)
-    known: list[dict[str, list[str]]] = [{name: []} for name in SECURITY if need != "nothing"]
-    return [*([{}] if free else []), *known]
+def _operation(rule: Rule, about: Route, doc: str, references: Mapping[Any, Json], settings: Settings) -> Json:
+    first, *rest = rule.endpoint.rpartition(".")[2].split("_")
+    summary, _, more = (" ".join(part.split()) for part in doc.partition("\n\n"))
+    needs = f"Needs a key with the role {about.need}." if about.need != "nothing" else ""
+    operation: Json = {
+        "operationId": first + "".join(word.capitalize() for word in rest),
+        "tags": [_tag(rule)],
+        "summary": summary.removesuffix("."),
+        "description": " ".join(filter(None, (more, needs))) or summary,
+    }
+    if parameters := [*_parameters(rule, about, settings)]:
+        operation["parameters"] = parameters
+    if about.body is not None:
+        operation["requestBody"] = {"required": about.body_needed, "content": _content(about, references)}
+    open_to_all = NEEDS.index(about.need) <= NEEDS.index(STRANGERS[settings.rule])
+    schemes: list[Json] = [{name: []} for name in SECURITY if about.need != "nothing"]
+    operation["security"] = [*([{}] if open_to_all else []), *schemes]
+    responses = {str(about.status): _success(summary, about, references)}
+    responses |= {str(status): {"$ref": f"#/components/responses/{status}"} for status in errors_of(rule, about)}
+    for status, type_ in about.also.items():
+        accepted = {"description": "Accepted; no content."}
+        responses[str(status)] = accepted if type_ is None else _answered(ERRORS[status], references[type_])
+    return {**operation, "responses": responses}
 
 
-def _in_path(rule: Rule) -> Iterator[Json]:
+def _parameters(rule: Rule, about: Route, settings: Settings) -> Iterator[Json]:
     for name in _CONVERTER.findall(rule.rule):
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
-
-
-def _parameters(operation: Operation, settings: Settings) -> Iterator[Json]:
-    taken = {parameter["name"] for parameter in operation.parameters}
-    for parameter in operation.parameters:
-        if parameter["name"] == FILTERS:
-            yield from (one for one in _scope(settings) if one["name"].partition(".")[0] not in taken)
-        elif parameter["name"] == "field":
-            yield {**parameter, "schema": {"enum": list(settings.filter_fields)}}
-        else:
-            yield parameter
-
-
-def _scope(settings: Settings) -> Iterator[Json]:
+    yield from about.headers
+    if about.query is None:
+        return
+    fields = (
+        TypeAdapter(about.query).json_schema(schema_generator=_Untitled)["properties"]
+        if about.query.model_fields
+        else {}
+    )
+    for name, schema in fields.items():
+        text = {"description": schema.pop("description")} if "description" in schema else {}
+        yield {"name": name, "in": "query", **text, "schema": _without_null(schema)}
+    if not issubclass(about.query, ScopeQuery):
+        return
     for name in (*settings.filter_fields, "collections"):
-        items = {"type": "integer" if name == "year" else "string"}
-        schema = {"type": "array", "items": items}
-        yield {"name": name, "in": "query", "description": "Any of these.", "schema": schema}
-    for name, meaning in (("year.gte", "From this year on, instead of `year`."), ("year.lte", "Up to this year.")):
-        yield {"name": name, "in": "query", "description": meaning, "schema": {"type": "integer"}}
+        if name not in fields:
+            schema = {"type": "array", "items": {"type": "integer" if name == "year" else "string"}}
+            yield {"name": name, "in": "query", "description": "Any of these.", "schema": schema}
+    if "year" not in fields:
+        for name, meaning in (("year.gte", "From this year on, instead of `year`."), ("year.lte", "Up to this year.")):
+            yield {"name": name, "in": "query", "description": meaning, "schema": {"type": "integer"}}
 
 
-def _body(operation: Operation, references: Mapping[Any, Json]) -> Json:
-    content: Json = {JSON: {"schema": references[operation.body]}}
-    if operation.example is not None:
-        content[JSON]["example"] = operation.example
-    if operation.form is operation.body:
+def _without_null(schema: Json) -> Json:
+    """A parameter is absent rather than null."""
+    if "anyOf" not in schema:
+        return schema
+    (given,) = (one for one in schema["anyOf"] if one != {"type": "null"})
+    return dict(given)
+
+
+def _content(about: Route, references: Mapping[Any, Json]) -> Json:
+    content: Json = {JSON: {"schema": references[about.body]}}
+    if about.example is not None:
+        content[JSON]["example"] = about.example
+    if about.form is about.body:
         files = {"type": "array", "items": {"contentMediaType": "application/octet-stream"}, "minItems": 1}
-        fields = {"request": references[operation.body], "files": files}
+        fields = {"request": references[about.body], "files": files}
         schema = {"type": "object", "properties": fields, "required": ["request"], "additionalProperties": False}
         content["multipart/form-data"] = {"schema": schema}
-    elif operation.form is not None:
-        content["multipart/form-data"] = {"schema": references[operation.form]}
-    return {"required": operation.body_needed, "content": content}
+    elif about.form is not None:
+        content["multipart/form-data"] = {"schema": references[about.form]}
+    return content
 
 
-def _responses(rule: Rule, operation: Operation, need: Need, references: Mapping[Any, Json]) -> Json:
-    good: Json = {"description": operation.summary}
-    if operation.media == EVENTS:
-        good = _answered(operation.summary, {"oneOf": list(_events(references))}, EVENTS)
-    elif operation.media != JSON:
-        good = _answered(operation.summary, {"type": "string"}, operation.media)
-    elif operation.answer is not None:
-        good = _answered(operation.summary, references.get(operation.answer, {"type": "object"}))
-    if operation.or_as:
-        event: Json = {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}
-        good["content"][operation.or_as] = {"schema": event if operation.or_as == EVENTS else {"type": "string"}}
-    responses = {str(operation.status): good}
-    for status in errors_of(rule, operation, need):
-        responses[str(status)] = {"$ref": f"#/components/responses/{status}"}
-    for status, type_ in (operation.also or {}).items():
-        told = {"description": NOTED} if type_ is None else _answered(ERRORS[status], references[type_])
-        responses[str(status)] = told
-    return responses
+def _success(summary: str, about: Route, references: Mapping[Any, Json]) -> Json:
+    if about.status == 204:
+        return {"description": summary}
+    content: Json = {}
+    for media in about.media:
+        schema: Json = {"type": "string"}
+        if media == JSON:
+            schema = references.get(about.returns, {"type": "object"})
+        elif media == EVENTS and isinstance(about.returns, dict):
+            schema = {"oneOf": [_event({"const": name}, references[type_]) for name, type_ in about.returns.items()]}
+        elif media == EVENTS:
+            schema = {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}
+        content[media] = {"schema": schema}
+    return {"description": summary, "content": content}
 
 
-def _events(references: Mapping[Any, Json]) -> Iterator[Json]:
-    """Each as its fields; its data is JSON."""
-    for name, type_ in SENT.items():
-        data = {"type": "string", "contentMediaType": JSON, "contentSchema": references[type_]}
-        properties: Json = {"event": {"const": name}, "data": data, "id": {"type": "string"}}
-        yield {"type": "object", "properties": properties, "required": ["event", "data"]}
+def _event(name: Json, data: Json) -> Json:
+    content = {"type": "string", "contentMediaType": JSON, "contentSchema": data}
+    properties: Json = {"event": name, "data": content, "id": {"type": "string"}}
+    return {"type": "object", "properties": properties, "required": ["event", "data"]}
 
 
-def _answered(description: str, schema: Json, media: str = JSON) -> Json:
-    return {"description": description, "content": {media: {"schema": schema}}}
+def _answered(description: str, schema: Json) -> Json:
+    return {"description": description, "content": {JSON: {"schema": schema}}}
 
 
-def errors_of(rule: Rule, operation: Operation, need: Need) -> list[int]:
-    """Every status from 400 on that it may have."""
-    found = {400, 403, 429, 503, *operation.errors, *(operation.also or {})}
-    if need != "nothing":
-        found.add(401)
+def errors_of(rule: Rule, about: Route) -> list[int]:
+    """Every status from 400 on that an operation may have."""
+    statuses = {400, 403, 429, 503, *about.errors, *(status for status in about.also if status >= 400)}
+    if about.need != "nothing":
+        statuses.add(401)
     if rule.arguments:
-        found.add(404)
-    if operation.body is not None:
-        found.add(413)
-    if rule.endpoint in ONCE:
-        found |= {409, 422, 507}
-    return sorted(found)
+        statuses.add(404)
+    if about.body is not None:
+        statuses.add(413)
+    return sorted(statuses)

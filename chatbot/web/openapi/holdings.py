@@ -50,6 +50,7 @@ class Reports(TypedDict):
 
     reports: list[Report]
     total: int
+    next: str | None
 
 
 class Documents(TypedDict):
@@ -57,6 +58,7 @@ class Documents(TypedDict):
 
     documents: list[Document]
     total: int
+    next: str | None
 
 
 class Chunks(TypedDict):
@@ -64,6 +66,7 @@ class Chunks(TypedDict):
 
     chunks: list[Hit]
     total: int
+    next: str | None
 
 
 class TextPart(Source):
@@ -78,6 +81,7 @@ class ReadText(TypedDict):
     parts: list[TextPart]
     offset: int
     total: int
+    next: str | None
 
 
 class CoverageCell(TypedDict):
@@ -108,11 +112,11 @@ class FurtherQuestions(TypedDict):
 
 
 class Figures(TypedDict):
-    """A page of figures; ``more``: there are others after it."""
+    """A page of figures."""
 
     figures: list[Figure]
     total: int
-    more: bool
+    next: str | None
 
 
 class Collection(TypedDict):

@@ -265,11 +265,11 @@ export function openShared(token) {
 
 async function load(wanted) {
   try {
-    const { title, messages, earlier } = await getJson(`${wanted}?limit=${SHOWN}`);
+    const { title, messages, next } = await getJson(`${wanted}?limit=${SHOWN}`);
     if (source !== wanted) return;
     setConversation(conversationId, title);
     showMessages(messages);
-    byId("earlier").hidden = !earlier;
+    byId("earlier").hidden = !next;
     if (isShared()) return;
     bringBack(turns.at(-1)?.attachments ?? []);
     turns.at(-1)?.show("instant");
@@ -288,10 +288,10 @@ async function showEarlier() {
   const wanted = source;
   const height = document.documentElement.scrollHeight;
   try {
-    const { messages, earlier } = await getJson(`${wanted}?limit=${MORE}&before=${first.messageId}`);
+    const { messages, next } = await getJson(`${wanted}?limit=${MORE}&cursor=${first.messageId}`);
     if (source !== wanted || turns[0] !== first) return;
     showMessages(messages, first.node);
-    byId("earlier").hidden = !earlier;
+    byId("earlier").hidden = !next;
     // What was read stays where it is.
     scrollBy({ top: document.documentElement.scrollHeight - height, behavior: "instant" });
   } catch (error) {

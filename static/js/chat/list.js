@@ -95,13 +95,13 @@ export function showCurrent(id) {
   setStop(links().find((link) => link.dataset.id === id) ?? links()[0]);
 }
 
-async function load({ after = "" } = {}) {
+async function load({ cursor = "" } = {}) {
   pending?.abort();
   pending = new AbortController();
-  const wanted = new URLSearchParams({ search: search.value.trim(), after });
+  const wanted = new URLSearchParams({ search: search.value.trim(), cursor });
   try {
     const { conversations, next } = await getJson(`/api/conversations?${wanted}`, pending.signal);
-    shown = after ? [...shown, ...conversations] : conversations;
+    shown = cursor ? [...shown, ...conversations] : conversations;
     following = next;
     known ||= shown.length > 0;
     if (!search.value.trim() && !shown.length) known = false;
@@ -170,7 +170,7 @@ export function wireList(callbacks) {
   let timer = 0;
   toggle.addEventListener("click", () => setOpen(!dialog.open));
   byId("conversations-close").addEventListener("click", () => setOpen(false));
-  byId("conversations-more").addEventListener("click", () => load({ after: following }));
+  byId("conversations-more").addEventListener("click", () => load({ cursor: following }));
   search.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(load, WAIT_MS);

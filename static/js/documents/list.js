@@ -134,7 +134,7 @@ export class DocumentList {
     clearTimeout(this.#timer);
     try {
       const [found, facets] = await Promise.all([
-        getJson(`/api/documents?${this.#filters.query({ limit: LIMIT, offset: this.#offset })}`, signal),
+        getJson(`/api/documents?${this.#filters.query({ limit: LIMIT, cursor: this.#offset })}`, signal),
         getJson("/api/facets", signal),
       ]);
       if (!found.documents.length && found.total && this.#offset) return this.#goTo(this.#lastOffset(found.total));

@@ -99,7 +99,7 @@ export class DocumentView {
     const offset = list.children.length;
     const path = `/api/documents/${encodeURIComponent(this.#document.document_id)}/chunks`;
     try {
-      const { chunks, total } = await getJson(`${path}?offset=${offset}&limit=${LIMIT}`, signal);
+      const { chunks, total } = await getJson(`${path}?cursor=${offset}&limit=${LIMIT}`, signal);
       if (signal.aborted) return;
       const items = chunks.map(passageItem);
       list.append(...items);

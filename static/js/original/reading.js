@@ -55,7 +55,7 @@ export class Reading {
       const isEarlier = name === "earlier";
       const offset = isEarlier ? Math.max(0, this.#first - STEP) : this.#next;
       const limit = isEarlier ? this.#first - offset : STEP;
-      const { parts } = await this.#get(`offset=${offset}&limit=${limit}`, signal);
+      const { parts } = await this.#get(`cursor=${offset}&limit=${limit}`, signal);
       const height = this.#box.scrollHeight;
       this.#section = "";
       const nodes = this.#nodes(parts);
