@@ -25,7 +25,6 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from chatbot.repositories.history import HistoryRepository
 from chatbot.services import Services
 from chatbot.settings import Settings
 from chatbot.web.assets import asset_bytes
@@ -108,7 +107,7 @@ def long_conversation(page: Page, address: str, data: Path, turns: int) -> dict[
 
 def repeat(services: Services, conversation_id: str, times: int) -> None:
     """The last question and its answer once more, so often."""
-    rows, _ = HistoryRepository(services.storage.database).messages(conversation_id)
+    rows, _ = services.storage.conversations.rows(conversation_id)
     said = [{name: value for name, value in row.items() if name not in LEFT_OUT} for row in rows[-2:]]
     for _ in range(times):
         services.storage.conversations.add(conversation_id, said, owner=rows[-1]["owner"])

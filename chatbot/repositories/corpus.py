@@ -1,38 +1,47 @@
-"""The corpus's change log, and the few facts that every process must agree on.
+"""The corpus's change log, facts that every process must agree on, and changes by other programs.
 
-All in one small collection, `meta`. The log lives in one document that is updated atomically, so a reader can
-never see a later change without the earlier ones.
+All in one small collection, `meta`. A log is one document that is updated atomically, so a reader never sees a change
+without the earlier ones.
 """
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 import uuid
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from ..database.core import Database, Json
-from ..schema.documents import Calibration, ErrorRates
+from pydantic import TypeAdapter
+
+from ..database.core import NO_CHANGE_STREAMS, TOKEN_LOST, ChangeStream, CommandError, Database, Json
+from ..database.rows import NAMING, document_id_of
+from ..errors import DatabaseError
+from ..schema.documents import Calibration
 from .request_cache import cached, refresh
 
+log = logging.getLogger(__name__)
 KEPT_CHANGES = 500
-"""Log entries kept; a reader further behind compares all ids."""
-
+"""Entries of a log; a reader further behind compares all ids."""
 LONGEST_LEASE = 120.0
-"""Seconds, more than any is given for at once."""
-FORGOTTEN_SECONDS = 3600.0
-
-
-CORPUS, CATALOG, EMBEDDER = "corpus", "catalog", "embedder"
+"""Seconds; no lease is taken for longer."""
+ABANDONED_SECONDS = 3600.0
+"""Time after its end when a lease of a dead process is removed."""
+CORPUS, CATALOG, EMBEDDER, STREAM = "corpus", "catalog", "embedder", "change_stream"
 DISMISSED, CALIBRATION = "dismissed:", "calibration:"
+BATCH = 1_000
+IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
+"""Pause after an empty look at the change stream, pause after a failure, and time between two notes of the position."""
 
 
-def _looked_at(database: Database) -> dict[str, Json]:
-    """The rows that every question asks for, in one look; without the entries of the logs."""
+def _shared_rows(database: Database) -> dict[str, Json]:
+    """Read the rows that every question needs at once, without the entries of the logs."""
 
     def read() -> dict[str, Json]:
-        found = database["meta"].find({"_id": {"$in": [CORPUS, CATALOG, EMBEDDER]}}, {"recent": 0})
-        return {row["_id"]: row for row in found}
+        rows = database["meta"].find({"_id": {"$in": [CORPUS, CATALOG, EMBEDDER]}}, {"recent": 0})
+        return {row["_id"]: row for row in rows}
 
     return cached(database, "meta", read)
 
@@ -40,7 +49,7 @@ def _looked_at(database: Database) -> dict[str, Json]:
 class CorpusChanges:
     """Implements `protocols.ChangeLog`. A position is a count of writes; it only grows.
 
-    ``log``: of the passages (CORPUS), or of the registered reports (CATALOG).
+    ``log``: that of the passages (CORPUS), or of the registered reports (CATALOG).
     """
 
     def __init__(self, database: Database, log: str = CORPUS) -> None:
@@ -49,49 +58,50 @@ class CorpusChanges:
         self._log = log
 
     def corpus_id(self) -> str:
-        """The id of this database's corpus, made when it is first asked for."""
-        self._meta.update_one({"_id": "corpus_id"}, {"$setOnInsert": {"value": uuid.uuid4().hex}}, upsert=True)
-        found = self._meta.find_one({"_id": "corpus_id"})
-        assert found is not None
-        return str(found["value"])
+        """Return the id of this database's corpus, which is made at the first call."""
+        change = {"$setOnInsert": {"value": uuid.uuid4().hex}}
+        self._meta.update_one({"_id": "corpus_id"}, change, upsert=True)
+        row = self._meta.find_one({"_id": "corpus_id"})
+        assert row is not None
+        return str(row["value"])
 
     def position(self) -> int:
-        """0 before the first write. Read once for each request (`request_cache`)."""
-        found = _looked_at(self._database).get(self._log)
-        return int(found["position"]) if found else 0
+        """Return the position, 0 before the first write. Read once for each request (`request_cache`)."""
+        row = _shared_rows(self._database).get(self._log)
+        return int(row["position"]) if row else 0
 
     def record(self, document_ids: Iterable[str], *, in_place: bool = False) -> int:
-        """Append one entry: call it after the write it speaks of. Returns the new position.
+        """Append one entry after the write that it describes, and return the new position.
 
-        ``in_place``: chunks changed, and kept their ids.
+        ``in_place``: chunks changed and kept their ids.
         """
         # One string per entry, as every version has written them.
         push = {"recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}}
         return self._move({"$push": push}, in_place=in_place)
 
     def record_everything(self) -> int:
-        """An entry that says: anything may have changed, load everything again. Returns the new position."""
+        """Tell readers that anything may have changed, and return the new position."""
         return self._move({"$set": {"recent": []}}, in_place=True)
 
     def _move(self, update: Json, *, in_place: bool) -> int:
         update = {"$inc": {"position": 1, "epoch": int(in_place)}, **update}
-        found = self._meta.find_one_and_update({"_id": self._log}, update, upsert=True)
-        assert found is not None
+        row = self._meta.find_one_and_update({"_id": self._log}, update, upsert=True)
+        assert row is not None
         refresh(self._database)
-        return int(found["position"])
+        return int(row["position"])
 
     def epoch(self) -> int:
-        """How often chunks changed and kept their ids."""
-        found = self._meta.find_one({"_id": self._log}, {"epoch": 1})
-        return int(found.get("epoch", 0)) if found else 0
+        """Return the number of writes that changed chunks in place."""
+        row = self._meta.find_one({"_id": self._log}, {"epoch": 1})
+        return int(row.get("epoch", 0)) if row else 0
 
     def since(self, position: int) -> tuple[int, set[str] | None]:
-        """The current position and the documents changed after ``position``; None = further back than the log."""
-        found = self._meta.find_one({"_id": self._log})
-        refresh(self._database)  # all that follows in this request is of now, too
-        if found is None:
+        """Return the current position and the documents changed after ``position``; None = the log is too short."""
+        row = self._meta.find_one({"_id": self._log})
+        refresh(self._database)  # the rest of this request sees the same state
+        if row is None:
             return 0, set() if position == 0 else None
-        current, recent = int(found["position"]), found.get("recent", [])
+        current, recent = int(row["position"]), row.get("recent", [])
         missed = current - position
         if missed < 0 or missed > len(recent):
             return current, None
@@ -100,7 +110,7 @@ class CorpusChanges:
 
 @dataclass(frozen=True, slots=True)
 class StoredEmbedder:
-    """The embedding model the database was written with, and which of the two slots holds its vectors."""
+    """The embedding model of the database, and which of the two slots holds its vectors."""
 
     provider: str
     model: str
@@ -113,97 +123,164 @@ class StoredEmbedder:
         return (self.model_id, self.dimensions, self.slot) == (model_id, dimensions, slot)
 
 
+_EMBEDDER = TypeAdapter(StoredEmbedder)
+_CALIBRATION = TypeAdapter(Calibration)
+
+
 class CorpusFacts:
-    """The stored embedder, and leases for work that one process at a time should do."""
+    """The stored embedder, deleted sample reports, and leases for work that one process at a time should do."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._meta = database["meta"]
 
     def ensure_indexes(self) -> None:
-        """Idempotent."""
+        """Create the index that is missing."""
         self._meta.create_expiry_index()
 
     def embedder(self) -> StoredEmbedder | None:
-        """The embedder that the vectors are of; None before the first write. Read once a request (`request_cache`)."""
-        found = _looked_at(self._database).get(EMBEDDER)
-        if found is None:
-            return None
-        return StoredEmbedder(
-            found["provider"], found["model"], found["model_id"], int(found["dimensions"]), found.get("slot", "")
-        )
+        """Return the embedder of the vectors, None before the first write. Read once a request (`request_cache`)."""
+        row = _shared_rows(self._database).get(EMBEDDER)
+        return None if row is None else _EMBEDDER.validate_python(row)
 
     def remember_embedder(self, embedder: StoredEmbedder) -> None:
-        """Set once, by the first write; later calls do not change it."""
+        """Store the embedder of the first write; later calls do nothing."""
         self._meta.update_one({"_id": EMBEDDER}, {"$setOnInsert": asdict(embedder)}, upsert=True)
         refresh(self._database)
 
     def replace_embedder(self, old: StoredEmbedder | None, new: StoredEmbedder) -> bool:
-        """Change the stored embedder in one step; False when it is not ``old`` any more."""
+        """Change the stored embedder in one step; False where it is no longer ``old``."""
         if old is None:
             self.remember_embedder(new)
             return self.embedder() == new
-        known = {"_id": EMBEDDER, "model_id": old.model_id, "dimensions": old.dimensions}
+        condition = {"_id": EMBEDDER, "model_id": old.model_id, "dimensions": old.dimensions}
         if old.slot:
-            known["slot"] = old.slot
-        replaced = self._meta.update_one(known, {"$set": asdict(new)}) == 1
+            condition["slot"] = old.slot
+        replaced = self._meta.update_one(condition, {"$set": asdict(new)}) == 1
         refresh(self._database)
         return replaced
 
     def dismiss_sample(self, document_id: str) -> None:
-        """A sample report was deleted: it does not come back."""
+        """Note that a sample report was deleted, so that it is not added again."""
         self._meta.update_one({"_id": f"{DISMISSED}{document_id}"}, {"$set": {"sample": document_id}}, upsert=True)
 
     def dismissed_samples(self) -> set[str]:
-        """Ids of the sample reports that were deleted."""
+        """Return the ids of the sample reports that were deleted."""
         return {row["sample"] for row in self._meta.find({"sample": {"$exists": True}})}
 
     def decisions(self) -> list[Json]:
-        """The rows that nothing else tells: which samples were deleted, what was measured of a model's scores."""
+        """Return the rows that cannot be derived: deleted samples and calibrations."""
         return [row for row in self._meta.find({}) if str(row["_id"]).startswith((DISMISSED, CALIBRATION))]
 
     def adopt(self, decisions: list[Json]) -> None:
-        """Write those of another database; equal ids are replaced."""
+        """Write the `decisions` of another database; equal ids are replaced."""
         self._meta.replace_many(decisions)
 
     def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
-        """True when ``owner`` holds the lease now: it was free, expired, or already its own."""
+        """Take a lease that is free, expired or ``owner``'s; return whether ``owner`` holds it now."""
         now = time.time()
         self._meta.update_one({"_id": f"lease:{name}"}, {"$setOnInsert": {"owner": "", "until": now - 1}}, upsert=True)
-        mine = {"$set": {"owner": owner, "until": now + seconds, **self._meta.expiry(FORGOTTEN_SECONDS)}}
+        lease = {"$set": {"owner": owner, "until": now + seconds, **self._meta.expiry(ABANDONED_SECONDS)}}
         # A lease that ends later than any that can be given now dates from before the clock was set back.
         free = {"$or": [{"owner": owner}, {"until": {"$lt": now}}, {"until": {"$gt": now + LONGEST_LEASE}}]}
-        return self._meta.update_one({"_id": f"lease:{name}", **free}, mine) == 1
+        return self._meta.update_one({"_id": f"lease:{name}", **free}, lease) == 1
 
     def release_lease(self, name: str, owner: str) -> None:
-        """Give a lease back; those that dead processes left behind long ago go with it."""
+        """Give a lease back, and remove abandoned ones."""
         self._meta.delete_many({"_id": f"lease:{name}", "owner": owner})
-        self._meta.delete_many({"until": {"$lt": time.time() - FORGOTTEN_SECONDS}})
+        self._meta.delete_many({"until": {"$lt": time.time() - ABANDONED_SECONDS}})
 
 
 class CalibrationRepository:
-    """What `calibrate` has measured, one document for each embedding model in the collection `meta`."""
+    """Results of `calibrate`, one document for each embedding model in the collection `meta`."""
 
     def __init__(self, database: Database) -> None:
         self._meta = database["meta"]
 
     def get(self, model_id: str) -> Calibration | None:
-        """What was measured with this embedding model on this database; None where nothing was."""
-        found = self._meta.find_one({"_id": _id(model_id)})
-        if found is None:
-            return None
-        fields = {name: found[name] for name in Calibration.__slots__ if name in found}
-        return Calibration(**{**fields, "errors": tuple(ErrorRates(**rates) for rates in found["errors"])})
+        """Return the calibration of this embedding model on this database."""
+        row = self._meta.find_one({"_id": f"{CALIBRATION}{model_id}"})
+        return None if row is None else _CALIBRATION.validate_python(row)
 
     def put(self, calibration: Calibration) -> None:
-        """Store what was measured, in place of an earlier measurement with the same model."""
-        stored = {**asdict(calibration), "errors": [asdict(rates) for rates in calibration.errors]}
-        self._meta.replace_many([{"_id": _id(calibration.model_id), **stored}])
+        """Store a calibration, replacing an earlier one of the same model."""
+        row = {"_id": f"{CALIBRATION}{calibration.model_id}", **_CALIBRATION.dump_python(calibration, mode="json")}
+        self._meta.replace_many([row])
 
     def delete(self, model_id: str) -> bool:
-        """Back to what is shipped; False when nothing was measured."""
-        return self._meta.delete_many({"_id": _id(model_id)}) > 0
+        """Return to the shipped values; False where nothing was measured."""
+        return self._meta.delete_many({"_id": f"{CALIBRATION}{model_id}"}) > 0
 
 
-def _id(model_id: str) -> str:
-    return f"{CALIBRATION}{model_id}"
+class ForeignChanges:
+    """Follows the server's change stream of passages that other programs change in place, and logs these changes.
+
+    Our own writes are logged when they are made, and the number of rows shows what others insert or delete. Once a
+    change is in the log, every process reads the row again and repeats no earlier answer. Every serving process
+    follows the stream; logging a change twice does no harm. The position is stored, so that changes are noticed that
+    happen while nobody serves.
+    """
+
+    def __init__(self, database: Database, collections: Sequence[str]) -> None:
+        self._database = database
+        self._collections = list(dict.fromkeys(collections))
+        self._changes = CorpusChanges(database)
+        self._meta = database["meta"]
+
+    def supported(self) -> bool:
+        """Whether the server has change streams. Raises DatabaseError."""
+        try:
+            with self._database.watch(self._collections):
+                return True
+        except CommandError as error:
+            if error.server_code == NO_CHANGE_STREAMS:
+                return False
+            raise
+
+    def follow(self, stop: threading.Event) -> None:
+        """Follow the changes until ``stop`` is set; return at once where the server has no change streams."""
+        pause, reported, lost = 0.0, "", False
+        while not stop.wait(pause):
+            pause = IDLE_SECONDS
+            try:
+                self._read(stop, anew=lost)
+            except CommandError as error:
+                if error.server_code not in TOKEN_LOST:
+                    log.warning("Changes in place by other programs are not noticed: %s", error.server_message)
+                    return
+                lost = True
+            except DatabaseError as error:
+                # A thread cannot raise to anybody: questions and /ready report the same error.
+                if error.message != reported:
+                    log.warning("Changes by other programs are not noticed for now: %s", error.message)
+                pause, reported, lost = RETRY_SECONDS, error.message, False
+
+    def _read(self, stop: threading.Event, *, anew: bool) -> None:
+        state = None if anew else self._meta.find_one({"_id": STREAM})
+        with self._database.watch(self._collections, state["token"] if state else None) as stream:
+            if state is None:
+                self._changes.record_everything()  # earlier changes are unknown
+            self._keep_position(stream)
+            kept = time.monotonic()
+            while stream.alive and not stop.is_set():
+                rows = defaultdict(list)
+                for _ in range(BATCH):
+                    if (event := stream.try_next()) is None:
+                        break
+                    rows[event["ns"]["coll"]].append(event["documentKey"]["_id"])
+                changed = {
+                    document_id_of(row)
+                    for name, ids in rows.items()
+                    for row in self._database[name].find({"_id": {"$in": ids}}, NAMING)
+                }
+                if changed:
+                    self._changes.record(changed, in_place=True)
+                if rows or time.monotonic() - kept > KEEP_SECONDS:
+                    self._keep_position(stream)
+                    kept = time.monotonic()
+                if not rows:
+                    stop.wait(IDLE_SECONDS)
+
+    def _keep_position(self, stream: ChangeStream) -> None:
+        if stream.resume_token is not None:
+            self._meta.replace_many([{"_id": STREAM, "token": stream.resume_token}])

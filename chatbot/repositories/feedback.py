@@ -1,8 +1,8 @@
-"""What people think of answers, kept beside the question, its scope and the passages; and the questions without one."""
+"""Feedback on answers, stored with the question, its scope and the passages; and questions without an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,12 +13,12 @@ from .conversations import now, own_or_nobodys, visible
 
 Rating = Literal["up", "down"]
 Reason = Literal["not_true", "wrong_source", "incomplete", "not_asked", "other"]
-"""Why an answer is no good: not what the reports say, a passage of another thing, a part, another question's, else."""
+"""Why an answer is bad. ``not_true``: the reports say something else; ``not_asked``: it answers another question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as it was asked, and what its answer rests on. ``at``: ISO (UTC); ``filters``: as `Scope.to_json`."""
+    """A question and the passages of its answer. ``at``: ISO (UTC); ``filters``: as `Scope.to_json`."""
 
     message_id: str
     at: str
@@ -30,14 +30,14 @@ class Asked:
     chunk_ids: tuple[str, ...]
 
     def values(self, field: str) -> list[Value]:
-        """The values chosen for a filter field; none where it is a range."""
+        """Return the values chosen for a filter field; none where it is a range."""
         chosen = self.filters.get(field)
         return [] if chosen is None or isinstance(chosen, dict) else chosen if isinstance(chosen, list) else [chosen]
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What somebody thinks of an answer. ``reason`` and ``comment`` may be ""."""
+    """A rating of an answer. ``reason`` and ``comment`` may be ""."""
 
     rating: Rating
     reason: Reason | Literal[""]
@@ -45,12 +45,12 @@ class Feedback:
     asked: Asked
 
     def to_json(self) -> Json:
-        """The feedback as the page shows it."""
+        """Return the feedback as the page shows it."""
         return {"rating": self.rating, "reason": self.reason or None, "comment": self.comment}
 
 
 class FeedbackRepository:
-    """Collection `feedback`, a row for each answer, which goes with its conversation."""
+    """Collection `feedback`, one row for each answer, deleted with its conversation."""
 
     def __init__(self, database: Database) -> None:
         self._feedback = database["feedback"]
@@ -58,18 +58,15 @@ class FeedbackRepository:
         self._conversations = database["conversations"]
 
     def ensure_indexes(self) -> None:
-        """Idempotent."""
+        """Create the indexes that are missing."""
         self._feedback.create_index([("rating", 1), ("rated_at", -1)])
         self._feedback.create_index("conversation_id")
         self._messages.create_index([("answered", 1), ("created_at", -1)])
 
     def put(self, message_id: str, owner: str, rating: Rating, reason: str = "", comment: str = "") -> Feedback:
-        """Store this owner's feedback, in place of an earlier one.
-
-        Raises NotFoundError: no such answer, or another's.
-        """
-        row, question = self._found(message_id, owner)
-        kept = {
+        """Store this owner's feedback, replacing an earlier one. Raises NotFoundError: no such answer of this owner."""
+        row, question = self._answer(message_id, owner)
+        stored = {
             "_id": message_id,
             "conversation_id": row["conversation_id"],
             "owner": row.get("owner", ""),
@@ -79,44 +76,42 @@ class FeedbackRepository:
             "comment": comment,
             **_asked_json(row, question),
         }
-        self._feedback.replace_many([kept])
-        return _feedback(kept)
+        self._feedback.replace_many([stored])
+        return _feedback(stored)
 
     def remove(self, message_id: str, owner: str) -> None:
-        """Raises NotFoundError: no such answer, or another's."""
-        self._found(message_id, owner)
+        """Remove the feedback. Raises NotFoundError: no such answer of this owner."""
+        self._answer(message_id, owner)
         self._feedback.delete_many({"_id": message_id})
 
     def of(self, message_ids: Sequence[str]) -> dict[str, Feedback]:
-        """The feedback on these answers, by message id; an answer without any is left out."""
+        """Return the feedback on these answers, by message id; answers without feedback are left out."""
         rows = self._feedback.find({"_id": {"$in": list(message_ids)}}) if message_ids else []
         return {row["_id"]: _feedback(row) for row in rows}
 
     def latest(self, rating: Rating | None = None, limit: int = 0, owner: str | None = None) -> Iterator[Feedback]:
-        """The newest first; 0 = all, of this ``owner`` or of everybody."""
-        wanted: Json = {} if rating is None else {"rating": rating}
-        wanted |= {} if owner is None else {"owner": owner}
-        return map(_feedback, self._feedback.find(wanted, sort=[("rated_at", -1)], limit=limit))
+        """Yield feedback of this ``owner`` (None = everybody), newest first; ``limit`` 0 = all."""
+        condition: Json = {} if rating is None else {"rating": rating}
+        condition |= {} if owner is None else {"owner": owner}
+        return map(_feedback, self._feedback.find(condition, sort=[("rated_at", -1)], limit=limit))
 
     def unanswered(self, limit: int, owner: str | None = None) -> list[Asked]:
-        """The latest questions that the reports did not answer, of this ``owner`` or of everybody.
+        """Return the latest questions that the reports did not answer, of this ``owner`` (None = everybody).
 
-        Not those of conversations that were deleted.
+        Questions of deleted conversations are left out.
         """
-        wanted: Json = {"answered": False, **({} if owner is None else {"owner": owner})}
-        rows = list(self._messages.find(wanted, sort=[("created_at", -1)], limit=limit))
+        condition: Json = {"answered": False, **({} if owner is None else {"owner": owner})}
+        rows = list(self._messages.find(condition, sort=[("created_at", -1)], limit=limit))
         ids = sorted({row["conversation_id"] for row in rows})
-        there = {row["_id"] for row in self._conversations.find({"_id": {"$in": ids}, "deleted_at": None}, {"_id": 1})}
-        return list(self._with_questions(row for row in rows if row["conversation_id"] in there))
+        kept = {row["_id"] for row in self._conversations.find({"_id": {"$in": ids}, "deleted_at": None}, {"_id": 1})}
+        return [
+            _asked({"_id": row["_id"], "rated_at": row["created_at"], **_asked_json(row, question)})
+            for row in rows
+            if row["conversation_id"] in kept and (question := self._question(row)) is not None
+        ]
 
-    def _with_questions(self, rows: Iterable[Json]) -> Iterator[Asked]:
-        for row in rows:
-            if (question := self._question(row)) is not None:
-                yield _asked({"_id": row["_id"], "rated_at": row["created_at"], **_asked_json(row, question)})
-
-    def _found(self, message_id: str, owner: str) -> tuple[Json, Json]:
-        wanted: Json = {"_id": message_id, "role": "assistant", "owner": own_or_nobodys(owner)}
-        row = self._messages.find_one(wanted)
+    def _answer(self, message_id: str, owner: str) -> tuple[Json, Json]:
+        row = self._messages.find_one({"_id": message_id, "role": "assistant", "owner": own_or_nobodys(owner)})
         question = self._question(row) if row is not None and not row.get("state") else None
         if row is None or question is None or not self._conversations.find_one(visible(row["conversation_id"], owner)):
             raise NotFoundError("There is no such answer.")

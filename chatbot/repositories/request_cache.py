@@ -1,7 +1,7 @@
-"""A cache for the time of one request: the few small rows of the database that say whether anything has changed.
+"""A cache for the time of one request: the few small rows that say whether the database has changed.
 
-Inside `request_cache` a value is read at its first use and kept for that context and for the threads that get a copy
-of it, so that all of a request sees one state. `refresh` forgets it: before a search, and after a write of one's own.
+Inside `request_cache` a value is read at its first use and kept for that context and threads with a copy of it, so that
+the whole request sees one state. `refresh` clears the cache: before a search, and after a write in the request.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CACHE: ContextVar[dict[tuple[Database, str], Any] | None] = ContextVar("request
 
 @contextmanager
 def request_cache() -> Iterator[None]:
-    """Cache what is read inside; as a decorator, for each call of a function that answers a request."""
+    """Cache reads inside; as a decorator, for each call of a function that answers a request."""
     token = _CACHE.set({})
     try:
         yield
@@ -28,18 +28,18 @@ def request_cache() -> Iterator[None]:
 
 
 def cached(database: Database, name: str, read: Callable[[], T]) -> T:
-    """What ``read`` returned before in this request, else what it returns now; outside of a request always now."""
-    known = _CACHE.get()
-    if known is None:
+    """Return what ``read`` returned before in this request, else call it; outside of a request always call it."""
+    cache = _CACHE.get()
+    if cache is None:
         return read()
-    if (database, name) not in known:
-        known[database, name] = read()
-    value: T = known[database, name]
+    if (database, name) not in cache:
+        cache[database, name] = read()
+    value: T = cache[database, name]
     return value
 
 
 def refresh(database: Database) -> None:
-    """Forget all that was read of this database in this request."""
-    known = _CACHE.get()
-    for key in [key for key in known or () if key[0] is database]:
-        known.pop(key, None)  # type: ignore[union-attr]  # not empty
+    """Clear what was read of this database in this request."""
+    cache = _CACHE.get() or {}
+    for key in [key for key in cache if key[0] is database]:
+        cache.pop(key, None)

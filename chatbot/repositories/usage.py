@@ -1,24 +1,114 @@
-"""What was used, by day; and counters of a row, added atomically, whoever else adds at the same time (`Sums`)."""
+"""Usage: counters for each account and sums by day, increased atomically for all workers together."""
 
 from __future__ import annotations
 
+import secrets
 import threading
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ..database.core import Database
-from ..errors import DatabaseError, DiskFullError
+from ..database.core import Database, Json
+from ..errors import DatabaseError, DiskFullError, TooManyRequestsError
 from ..schema import LedgerRow, Usage
 from ..schema.costs import DayUsage, StageSums, Sums, add_up_stages
+
+MINUTE, DAY = 60, 86_400
+PRUNE_EVERY = 500
+"""Writes between two removals of expired rows, where no server removes them."""
+SLOT = "slot "
+STAGE_PREFIX = "stages:"
+"""Prefix of a stage's counters. It has no dot: the embedded database does not update nested fields."""
+
+
+class Counters:
+    """Requests, open questions and tokens of each account, in the collection `counters`. Thread-safe.
+
+    A full disk stops no question: then this process counts for itself.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._rows = database["counters"]
+        self._lock = threading.Lock()
+        self._writes = 0
+        self._unwritten: Counter[str] = Counter()
+
+    def ensure_indexes(self) -> None:
+        """Create the index that is missing."""
+        self._rows.create_expiry_index()
+
+    def request(self, account: str) -> tuple[int, int]:
+        """Count a request and return the number of requests in this minute, and the seconds until the next minute."""
+        now = int(time.time())
+        count = self._increase(f"minute {now // MINUTE} {account}", 1, until=now + 2 * MINUTE)
+        return count, MINUTE - now % MINUTE
+
+    def add_tokens(self, account: str, tokens: int) -> None:
+        """Add tokens of the chat model to those of today (UTC)."""
+        if tokens:
+            self._increase(f"tokens {_day()} {account}", tokens, until=time.time() + 2 * DAY)
+
+    def tokens_today(self, account: str) -> int:
+        """Return the tokens of an account today (UTC)."""
+        row = self._rows.find_one({"_id": f"tokens {_day()} {account}"})
+        return int(row["count"]) if row else 0
+
+    @contextmanager
+    def question(self, account: str, *, most: int, seconds: float) -> Iterator[None]:
+        """Hold one of the ``most`` questions that an account may have open, for ``seconds`` if its process dies.
+
+        Raises:
+            TooManyRequestsError: that many are open.
+        """
+        slot, now, id = f"{SLOT}{secrets.token_hex(6)}", time.time(), f"open {account}"
+        try:
+            change = {"$set": {slot: now + seconds, **self._until(now + DAY)}}
+            row = self._rows.find_one_and_update({"_id": id}, change, upsert=True) or {}
+        except DiskFullError:
+            yield
+            return
+        slots = {name: until for name, until in row.items() if name.startswith(SLOT)}
+        ended = [name for name, until in slots.items() if until <= now]
+        try:
+            if sorted((until, name) for name, until in slots.items() if until > now).index((slots[slot], slot)) >= most:
+                raise TooManyRequestsError(
+                    f"{most} of your questions are being answered already (QUESTIONS_PER_CALLER).", retry_after=1
+                )
+            yield
+        finally:
+            self._rows.update_one({"_id": id}, {"$unset": dict.fromkeys((slot, *ended), "")})
+
+    def _increase(self, id: str, by: int, *, until: float) -> int:
+        change = {"$inc": {"count": by}, "$set": self._until(until)}
+        try:
+            row = self._rows.find_one_and_update({"_id": id}, change, upsert=True)
+        except DiskFullError:
+            with self._lock:
+                self._unwritten[id] += by
+                return self._unwritten[id]
+        with self._lock:
+            self._writes += 1
+            prune = self._writes % PRUNE_EVERY == 0
+        if prune:
+            self.prune()
+        return int(row["count"]) if row else by
+
+    def _until(self, until: float) -> Json:
+        return {"until": until, **self._rows.expiry(until - time.time())}
+
+    def prune(self) -> int:
+        """Remove expired rows and return how many."""
+        return self._rows.delete_many({"until": {"$lt": time.time()}})
 
 
 class UsageRepository:
     """Collection `usage`, one row per day (UTC).
 
-    ``tokens`` is the meter's: all that the chat model was paid for. The rest is added up from the answers' ledgers.
+    ``tokens`` is the meter's count of all paid tokens of the chat model. The rest is summed from the answers' ledgers.
     """
 
     def __init__(self, database: Database) -> None:
@@ -26,98 +116,81 @@ class UsageRepository:
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._unwritten: Counter[str] = Counter()
-        """What was counted while another thread wrote, or while the database took nothing."""
+        """Counts that came while another thread wrote, or that the database did not take."""
 
     def add(self, tokens: int) -> None:
-        """Add to today's tokens of everybody, atomically."""
+        """Add to everybody's tokens of today."""
         if tokens:
             self._count({"tokens": tokens})
 
     def today(self) -> int:
-        """Tokens used today, by everybody."""
-        found = self._days.find_one({"_id": _day()}, {"tokens": 1})
-        return (int(found.get("tokens", 0)) if found else 0) + self._unwritten["tokens"]
+        """Return everybody's tokens of today."""
+        row = self._days.find_one({"_id": _day()}, {"tokens": 1})
+        return (int(row.get("tokens", 0)) if row else 0) + self._unwritten["tokens"]
 
     def book(self, rows: Sequence[LedgerRow], *, questions: int) -> None:
-        """Add a ledger to today, atomically. Names of stages have no dots."""
+        """Add a ledger to today. Names of stages have no dots."""
         counters = increments(Sums.of(rows, questions=questions))
         for row in rows:
-            counters.update(stage_increments(row))
+            usage = row.usage
+            stage = StageSums(row.stage, row.runs, usage.calls, usage.tokens, usage.embedding_tokens, row.ms)
+            values = ((part.name, getattr(stage, part.name)) for part in fields(StageSums) if part.name != "stage")
+            counters |= {f"{STAGE_PREFIX}{row.stage}:{name}": value for name, value in values if value}
         if counters:
             self._count(counters)
 
     def _count(self, counters: Mapping[str, Any]) -> None:
-        """Add to today's counters. What comes while another thread writes becomes one update: hundreds of streams
-        may be broken off at once.
-        """
+        """Add to today's row. Hundreds of streams may end at once, so counts that wait are written as one update."""
         with self._lock:
             self._unwritten.update(counters)
         with self._writing:
             with self._lock:
                 waiting, self._unwritten = self._unwritten, Counter()
-            if waiting:
-                self._write(waiting)
-
-    def _write(self, counters: Counter[str]) -> None:
-        try:
-            self._days.update_one({"_id": _day()}, {"$inc": dict(counters)}, upsert=True)
-        except DatabaseError as error:
-            with self._lock:
-                self._unwritten.update(counters)  # among them what others have counted
-            if not isinstance(error, DiskFullError):
-                raise
+            if not waiting:
+                return
+            try:
+                self._days.update_one({"_id": _day()}, {"$inc": dict(waiting)}, upsert=True)
+            except DatabaseError as error:
+                with self._lock:
+                    self._unwritten.update(waiting)  # among them counts of other threads
+                if not isinstance(error, DiskFullError):
+                    raise
 
     def days(self, count: int) -> list[DayUsage]:
-        """The last ``count`` days, today among them, newest first; without those on which nothing was used."""
-        found = self._days.find({"_id": {"$gte": _day(count - 1)}}, sort=[("_id", -1)])
-        return [DayUsage(str(row["_id"]), int(row.get("tokens", 0)), read_sums(row), read_stages(row)) for row in found]
+        """Return the days with usage among the last ``count``, newest first."""
+        rows = self._days.find({"_id": {"$gte": _day(count - 1)}}, sort=[("_id", -1)])
+        return [DayUsage(str(row["_id"]), int(row.get("tokens", 0)), read_sums(row), _read_stages(row)) for row in rows]
 
 
 def seconds_to_reset(now: datetime | None = None) -> int:
-    """Seconds until the next day begins (UTC), at least 1."""
+    """Return the seconds until the next day begins (UTC), at least 1."""
     now = now or datetime.now(UTC)
     midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     return max(1, round((midnight - now).total_seconds()))
 
 
-def _day(ago: int = 0) -> str:
-    return (datetime.now(UTC).date() - timedelta(days=ago)).isoformat()
-
-
-PREFIX = "stages:"
-"""In front of a stage's counters. No dots: the embedded database takes them literally in an upsert, and beyond 64
-fields.
-"""
-_USAGE = tuple(part.name for part in fields(Usage))
-_STAGE_FIELDS = tuple(part.name for part in fields(StageSums) if part.name != "stage")
-
-
 def increments(sums: Sums) -> dict[str, Any]:
-    """The sums that are not zero, as `$inc` takes them."""
-    own = {"questions": sums.questions, "cost": sums.cost, "unpriced_tokens": sums.unpriced_tokens}
-    return {name: value for name, value in {**own, **sums.usage.to_json()}.items() if value}
-
-
-def stage_increments(row: LedgerRow) -> dict[str, Any]:
-    """`increments` for one stage of an answer."""
-    usage = row.usage
-    found = StageSums(row.stage, row.runs, usage.calls, usage.tokens, usage.embedding_tokens, row.ms)
-    values = {name: getattr(found, name) for name in _STAGE_FIELDS}
-    return {f"{PREFIX}{row.stage}:{name}": value for name, value in values.items() if value}
+    """Return the sums that are not zero, as `$inc` takes them."""
+    counts = {"questions": sums.questions, "cost": sums.cost, "unpriced_tokens": sums.unpriced_tokens}
+    return {name: value for name, value in {**counts, **sums.usage.to_json()}.items() if value}
 
 
 def read_sums(row: Mapping[str, Any]) -> Sums:
-    """What a row has been increased by; a counter that is not there is 0."""
-    usage = Usage(**{name: int(row.get(name, 0)) for name in _USAGE})
+    """Return the sums that a row has been increased by."""
+    usage = Usage(**{part.name: int(row.get(part.name, 0)) for part in fields(Usage)})
     cost = round(float(row.get("cost", 0.0)), 10)
     return Sums(int(row.get("questions", 0)), usage, cost, int(row.get("unpriced_tokens", 0)))
 
 
-def read_stages(row: Mapping[str, Any]) -> tuple[StageSums, ...]:
-    """The stages of a row, the longest first."""
-    found: dict[str, dict[str, Any]] = {}
+def _read_stages(row: Mapping[str, Any]) -> tuple[StageSums, ...]:
+    """Return the stages of a row, the longest first."""
+    stages: dict[str, dict[str, Any]] = {}
     for name, value in row.items():
-        if name.startswith(PREFIX):
-            stage, _, part = name.removeprefix(PREFIX).rpartition(":")
-            found.setdefault(stage, {})[part] = round(value, 2)
-    return add_up_stages(StageSums(stage, **values) for stage, values in found.items())
+        if name.startswith(STAGE_PREFIX):
+            stage, _, part = name.removeprefix(STAGE_PREFIX).rpartition(":")
+            stages.setdefault(stage, {})[part] = round(value, 2)
+    return add_up_stages(StageSums(stage, **values) for stage, values in stages.items())
+
+
+def _day(ago: int = 0) -> str:
+    return (datetime.now(UTC).date() - timedelta(days=ago)).isoformat()

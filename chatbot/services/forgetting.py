@@ -34,7 +34,7 @@ class Forgetting:
 
         Cached answers go with them: they repeat questions. Returns how many conversations went.
         """
-        gone = self._storage.conversations.delete(owner=owner, before=before, deleted_before=deleted_before)
+        gone = self._storage.conversations.purge(owner=owner, before=before, deleted_before=deleted_before)
         batches = 0 if deleted_before else self._storage.batches.delete(owner=owner, before=before)
         if gone or batches:
             self._storage.cache.forget_answers()

@@ -170,7 +170,7 @@ class Ingesting:
         """Remove a report, its passages and its original; a sample report does not come back at the next start."""
         if record.sample:
             self._storage.facts.dismiss_sample(record.id)
-        self._storage.room.make()
+        self._storage.quota.reclaim()
         self.ingestor.delete(record.id, watch)
         self.originals.tidy()
         self._storage.cache.forget_answers()

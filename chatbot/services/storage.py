@@ -5,22 +5,18 @@ from __future__ import annotations
 from ..database import open_database
 from ..database.core import Database
 from ..migration.schema import migrate
-from ..repositories.audit import AuditLog
+from ..repositories.access import AuditLog, KeyRepository
 from ..repositories.batches import BatchRepository
 from ..repositories.caches import CacheRepository
 from ..repositories.conversations import ConversationRepository
-from ..repositories.corpus import CorpusChanges, CorpusFacts
-from ..repositories.counters import Counters
+from ..repositories.corpus import CorpusChanges, CorpusFacts, ForeignChanges
 from ..repositories.documents import DocumentRepository, OlderReports
 from ..repositories.feedback import FeedbackRepository
-from ..repositories.files import FileRepository, Room
-from ..repositories.foreign_changes import ForeignChanges
-from ..repositories.history import HistoryRepository
+from ..repositories.files import FileRepository, StorageQuota
 from ..repositories.idempotency import IdempotencyRepository
 from ..repositories.ingestions import IngestionRepository
-from ..repositories.keys import KeyRepository
 from ..repositories.unfinished import UnfinishedRepository
-from ..repositories.usage import UsageRepository
+from ..repositories.usage import Counters, UsageRepository
 from ..retrieval.scope import KnowledgeCollection, ScopeResolver, knowledge_collections
 from ..settings import Settings
 from ..stores import Engine, choose_engine
@@ -86,11 +82,6 @@ class Storage:
         return ConversationRepository(self.database)
 
     @lazy
-    def history(self) -> HistoryRepository:
-        """Conversations as their owner sees them."""
-        return HistoryRepository(self.database)
-
-    @lazy
     def feedback(self) -> FeedbackRepository:
         """What people think of answers."""
         return FeedbackRepository(self.database)
@@ -147,9 +138,9 @@ class Storage:
         return FileRepository(self.database)
 
     @lazy
-    def room(self) -> Room:
-        """Whether there is any for more files."""
-        return Room(self.database, self.files, quota=self.settings.upload_quota_mb)
+    def quota(self) -> StorageQuota:
+        """Free disk space and upload quotas."""
+        return StorageQuota(self.database, self.files, quota=self.settings.upload_quota_mb)
 
     @lazy
     def ingestions(self) -> IngestionRepository:

@@ -18,7 +18,7 @@ from flask import Blueprint, Response, g, jsonify, request
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from ..errors import DatabaseError, ForbiddenError, UnauthorizedError
-from ..repositories.keys import PREFIX
+from ..repositories.access import PREFIX
 from ..schema.access import KEY_ROLES, NEEDS, ApiKey, Caller, KeyRole, Need
 from .bodies import SignIn
 from .routes import current_route, route

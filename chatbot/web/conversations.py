@@ -13,8 +13,8 @@ from pydantic import Field
 from ..cancellation import Cancellation
 from ..database.core import Json
 from ..errors import InvalidRequestError, NotFoundError
+from ..repositories.conversations import ConversationRecord, ConversationRepository
 from ..repositories.feedback import Rating
-from ..repositories.history import ConversationRecord, HistoryRepository
 from ..schema import Chunk
 from .access import caller, whose
 from .asking import STREAM, refuse_more, stream_response
@@ -95,7 +95,7 @@ class ExportQuery(Query):
 def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     """Download a whole conversation as a file, to read or for programs."""
     record = _history().get(conversation_id, caller().owner)
-    rows, _ = _history().messages(record.id)
+    rows, _ = _history().rows(record.id)
     messages = _messages(rows, library().passages)
     if query.format == "json":
         text = json.dumps({**_about(record), "messages": messages}, ensure_ascii=False, indent=1)
@@ -147,14 +147,14 @@ def resume_answer(message_id: str) -> Response:
     begun, get = storage.unfinished.find(message_id, owner), services().vectors.store.get
 
     refuse_ended(begun)
-    if not begun.state and "response" not in storage.history.message(message_id):
+    if not begun.state and "response" not in storage.conversations.message(message_id):
         raise NotFoundError("The events of this answer have expired. Its text is in the conversation.")
 
     def events(gone: Cancellation) -> Iterator[str]:
         yield encode("begun", {"conversation_id": begun.conversation_id, "message_id": message_id})
         yield from replay(storage.unfinished, message_id, owner, int(last), gone)
         if not gone.cancelled:
-            (answer,) = with_passages([storage.history.message(message_id)], get)
+            (answer,) = with_passages([storage.conversations.message(message_id)], get)
             assert answer is not None, "what can be resumed is kept whole"
             yield encode("done", answer)
 
@@ -229,8 +229,8 @@ def _source_line(citation: Json) -> str:
     return ", ".join([f"[{citation['number']}] {citation['title']}", *filter(None, place)]) + "  "
 
 
-def _history() -> HistoryRepository:
-    return services().storage.history
+def _history() -> ConversationRepository:
+    return services().storage.conversations
 
 
 def _about(record: ConversationRecord) -> Json:
@@ -240,7 +240,7 @@ def _about(record: ConversationRecord) -> Json:
 
 def _page(record: ConversationRecord, query: MessageQuery) -> tuple[list[Json], str | None]:
     """The rows of a page of messages, and the cursor of the page before them."""
-    rows, more = _history().messages(record.id, before=query.cursor, limit=2 * query.limit)
+    rows, more = _history().rows(record.id, before=query.cursor, limit=2 * query.limit)
     return rows, next(row["_id"] for row in rows if row["role"] == "assistant") if more else None
 
 

@@ -77,7 +77,7 @@ def add_documents() -> Response:
         files, sent = accept_files(), parse(UploadFields, form_fields())
         callback, about = callback_of(sent), inside_limit(_overrides(sent, single=len(files) == 1), new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
-        storage.room.require(sum(map(size_of, files)))
+        storage.quota.require(sum(map(size_of, files)))
         with lease(storage.facts, f"names:{owner}", Watch(), longest=LONGEST_WAIT):  # who comes next sees these
             queued = []
             for file, (name, _), identity in zip(files, named, naming.identities(named, sent.on_conflict), strict=True):
@@ -88,7 +88,7 @@ def add_documents() -> Response:
             return _started(queued, callback)
     asked = parse(Pages, json_object(NOTHING_SENT))
     callback, pages = callback_of(asked), web_pages(asked.url, asked.urls)
-    storage.room.require(0)
+    storage.quota.require(0)
     about = inside_limit(_overrides(asked, single=len(pages) == 1), new=True)
     return _started(
         [IngestionFile("", "", url, naming.page(page), url=url, overrides=about) for page, url in pages.items()],

@@ -47,7 +47,7 @@ def check_readiness() -> Response:
         dependencies.append({"name": "sample_data", "ok": False, "detail": loading.error})
     ok = all(dependency["ok"] for dependency in dependencies)
     if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
-        dependencies.append(_ping("disk", found.storage.room.describe))
+        dependencies.append(_ping("disk", found.storage.quota.describe))
     body = {
         "ready": ok,
         "dependencies": dependencies,

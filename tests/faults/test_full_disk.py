@@ -15,7 +15,7 @@ from flask.testing import FlaskClient
 
 from chatbot.errors import DatabaseError, DiskFullError
 from chatbot.factory import close_app, create_app
-from chatbot.repositories.files import Room
+from chatbot.repositories.files import StorageQuota
 from chatbot.services import Services
 from chatbot.settings import MEGABYTE, Settings
 from tests.fakes.nx_server import wait_until
@@ -89,7 +89,7 @@ def test_a_disk_that_uploads_fill(disk: Path, monkeypatch: pytest.MonkeyPatch) -
             break
         answers(client)
     assert (response.status_code, response.get_json()["error"]["code"]) == (507, "no_space")
-    assert "of which 2 stay free" in response.get_json()["error"]["message"]
+    assert "of which 2 MB are reserved" in response.get_json()["error"]["message"]
 
     filler = disk / "filler"
     with suppress(OSError), filler.open("wb") as file:
@@ -145,13 +145,13 @@ def test_tokens_that_could_not_be_written_are_counted_later(services: Services) 
 
 def test_all_uploads_have_a_quota(services: Services, tmp_path: Path) -> None:
     storage = services.storage
-    room = Room(storage.database, storage.files, quota=1)
-    room.require(MEGABYTE)
+    quota = StorageQuota(storage.database, storage.files, quota=1)
+    quota.require(MEGABYTE)
     (file := tmp_path / "a.bin").write_bytes(b"x" * 700_000)
     storage.files.put(file)
-    room.require(300_000)
+    quota.require(300_000)
     with pytest.raises(DiskFullError, match=r"uploaded files take 0\.7 of 1 MB \(UPLOAD_QUOTA_MB\)\. Delete reports"):
-        room.require(400_000)
+        quota.require(400_000)
 
 
 def test_an_empty_database_beside_a_filled_index_is_refused(tmp_path: Path) -> None:

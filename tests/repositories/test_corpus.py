@@ -10,7 +10,7 @@ import pytest
 
 from chatbot.database.core import Database
 from chatbot.repositories.corpus import (
-    FORGOTTEN_SECONDS,
+    ABANDONED_SECONDS,
     KEPT_CHANGES,
     CalibrationRepository,
     CorpusChanges,
@@ -136,7 +136,7 @@ def test_a_lease_that_ended_frees_no_other_one(facts: CorpusFacts) -> None:
 
 
 def test_leases_of_dead_processes_are_forgotten(services: Services, facts: CorpusFacts) -> None:
-    facts.acquire_lease("long dead", "dead", -2 * FORGOTTEN_SECONDS)
+    facts.acquire_lease("long dead", "dead", -2 * ABANDONED_SECONDS)
     facts.acquire_lease("just dead", "dead", -1)
     facts.acquire_lease("alive", "another", 60)
     facts.acquire_lease("mine", "me", 60)

@@ -22,7 +22,7 @@ def old(services: Services) -> Begun:
 
 
 def contents(services: Services, begun: Begun) -> list[str]:
-    return [row["content"] for row in services.storage.history.messages(begun.conversation_id)[0]]
+    return [row["content"] for row in services.storage.conversations.rows(begun.conversation_id)[0]]
 
 
 def test_events_are_numbered_and_told_after_any_of_them(services: Services, old: Begun) -> None:

@@ -65,7 +65,7 @@ def test_they_are_found_by_title_and_by_what_was_asked(client: FlaskClient) -> N
 def test_nobodys_are_in_no_list(services: Services, client: FlaskClient) -> None:
     nobodys = services.storage.conversations.add(None, [{"role": "user", "content": "Whose?"}]).conversation_id
     assert titles(client) == []
-    assert services.storage.history.page(Caller().owner, search="", after="", limit=9) == ([], "")
+    assert services.storage.conversations.page(Caller().owner, search="", after="", limit=9) == ([], "")
     assert client.get(f"{API}/{nobodys}").status_code == 200  # who knows its id has it
 
 
@@ -105,7 +105,7 @@ def test_a_deleted_one_is_nowhere_and_comes_back(client: FlaskClient, services: 
     client.delete(path)
     an_hour_ago = (datetime.now(UTC) - timedelta(hours=1, minutes=1)).isoformat(timespec="milliseconds")
     services.forgetting.old()
-    services.storage.history.restore(said["conversation_id"], client_owner(client))
+    services.storage.conversations.restore(said["conversation_id"], client_owner(client))
     services.storage.database["conversations"].update_one({}, {"$set": {"deleted_at": an_hour_ago}})
     services.forgetting.old()
     error_of(client.patch(path, json={"deleted": False}), 404, "not_found")

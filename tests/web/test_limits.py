@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 
 from chatbot.factory import close_app, create_app
-from chatbot.repositories import counters
+from chatbot.repositories import usage as counters
 from chatbot.settings import Settings
 from tests.web.conftest import error_of
 from tests.web.test_access import key_holder

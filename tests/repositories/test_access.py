@@ -6,7 +6,7 @@ import pytest
 
 from chatbot.database.core import Database
 from chatbot.errors import NotFoundError
-from chatbot.repositories.keys import KeyRepository
+from chatbot.repositories.access import KeyRepository
 from chatbot.schema import Range, Values
 
 

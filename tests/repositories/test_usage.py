@@ -10,7 +10,7 @@ import pytest
 
 from chatbot.database.core import Database
 from chatbot.errors import TooManyRequestsError
-from chatbot.repositories.counters import Counters
+from chatbot.repositories.usage import Counters
 
 
 def test_requests_of_a_minute_are_counted_whoever_counts(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
