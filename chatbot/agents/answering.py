@@ -315,14 +315,14 @@ def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
     succeeded, whose cost is then not thrown away.
     """
     started, asked = time.perf_counter(), as_set(general_prompt(run.question), run.resources.settings)
-    heard = Reply(asked)
+    response = Reply(asked)
     try:
         with run.request.within(run.spending.seconds_left()) as limited:
-            done = yield from completion(run.chat_model, asked, limited, heard)
+            done = yield from completion(run.chat_model, asked, limited, response)
     except ChatModelError as error:
         if not run.spending.usage_so_far.calls:
             raise
-        run.spending.add(StepTiming.since("generate", started, heard.usage_of_failed(error)))
+        run.spending.add(StepTiming.since("generate", started, response.usage_of_failed(error)))
         yield run.step("generate", error.message, failed=True)
         return None
     run.spending.add(StepTiming.since("generate", started, done.usage))

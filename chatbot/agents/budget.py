@@ -187,12 +187,12 @@ class BudgetedChatModel:
         """
         if not self._allowance.take():
             raise CallsUsedUpError("The budget of model calls is used up.")
-        heard = Reply(prompt)
+        response = Reply(prompt)
         try:
             for delta in self._inner.stream(prompt, request=request):
-                heard.hear(delta)
+                response.add(delta)
                 yield delta
         except ChatModelError as error:
-            self.usage += heard.usage_of_failed(error)
+            self.usage += response.usage_of_failed(error)
             raise
-        self.usage += heard.usage
+        self.usage += response.usage

@@ -15,7 +15,7 @@ from ..grounding.answer import prompt_for
 from ..grounding.context import build_context, restrict
 from ..grounding.wording import cited_numbers, normalise, strip_marks, with_numbers_of
 from ..model_output.asking import outline
-from ..model_output.records import OutlineSection, ReportOutline
+from ..model_output.readers import OutlineSection, ReportOutline
 from ..questions.decomposition import sub_questions
 from ..request import RequestContext
 from ..retrieval.pipeline import with_rank

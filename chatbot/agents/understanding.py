@@ -205,12 +205,12 @@ class Understanding:
         path = [StepEvent("generate", "Writing the answer")]
         yield path[0]
         started, asked, done = time.perf_counter(), general_prompt(question), None
-        heard = Reply(asked)
+        response = Reply(asked)
         with request.within(question.budget.seconds) as limited:
             try:
-                done = yield from completion(self._chat_models.of(question), asked, limited, heard)
+                done = yield from completion(self._chat_models.of(question), asked, limited, response)
             except ChatModelError as error:
-                usage = heard.usage_of_failed(error)
+                usage = response.usage_of_failed(error)
                 path.append(StepEvent("generate", error.message, failed=True))
                 yield path[-1]
         if done is None or not done.text:

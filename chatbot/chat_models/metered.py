@@ -62,16 +62,16 @@ class MeteredChatModel:
         most = who.daily_tokens
         if most is not None and (used := self._shares.tokens_today(who.account)) >= most:
             raise BudgetExhaustedError(used=used, limit=most, retry_after=self._reset(), whose="Your")
-        heard, failed = Reply(prompt), None
+        response, failed = Reply(prompt), None
         try:
             for delta in self._inner.stream(replace(prompt, messages=sealed(prompt.messages)), request=request):
-                heard.hear(delta)
+                response.add(delta)
                 yield delta
         except ChatModelError as error:
             failed = error
             raise
         finally:  # also where the listener leaves in the middle
-            usage = heard.usage_of_failed(failed) if failed else heard.usage
+            usage = response.usage_of_failed(failed) if failed else response.usage
             request.meter.add(usage)
             self._meter.add(usage.tokens)
             if most is not None:

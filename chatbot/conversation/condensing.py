@@ -69,11 +69,11 @@ class Condenser:
         asked = render("condense_user", conversation=talk, question=question.query)
         messages = (Message("system", render("condense_system")), Message("user", asked))
         prompt = Prompt(messages, question.query, Context())
-        heard = Reply(prompt)
+        response = Reply(prompt)
         try:
-            done = complete(self._chat_models.of(question), prompt, request, heard)
+            done = complete(self._chat_models.of(question), prompt, request, response)
         except ChatModelError as error:
-            return "", heard.usage_of_failed(error)
+            return "", response.usage_of_failed(error)
         return self._checked(done.text, talk, question.query), done.usage
 
     def _checked(self, text: str, talk: str, query: str) -> str:

@@ -1,6 +1,6 @@
-"""A model asked for something that a program reads: its schema, how it is read, one try more where it cannot be (R-C9).
+"""Ask a model for something that a program reads, once more where its reply cannot be read (R-C9).
 
-A server that knows JSON schemas is held to the schema (`Prompt.json_schema`); any other is read as it comes.
+A server that knows JSON schemas is held to the schema (`Prompt.json_schema`); the reply of any other is read as it is.
 """
 
 from __future__ import annotations
@@ -16,24 +16,22 @@ from ..errors import ChatModelError
 from ..protocols import ChatModel
 from ..request import RequestContext
 from ..schema import Context, Message, Prompt, StepTiming
-from .questions import read_queries
-from .records import FollowUp, ReportOutline, read_follow_up, read_outline
-from .selections import read_choice, read_numbers
+from .readers import FollowUp, ReportOutline, read_choice, read_follow_up, read_numbers, read_outline, read_queries
 from .stream import Reply, complete, readable
 
 T = TypeVar("T")
 REPAIR = "repair"
-"""The step of the second try: it is counted apart."""
-SHOWN_AGAIN = 2000
-"""Characters of a reply that the model is shown where it has to repair it: the beginning says what went wrong."""
+"""Name of the second call in the ledger."""
+REPAIR_CHARACTERS = 2000
+"""Characters of an unreadable reply that the second call repeats: its beginning shows what went wrong."""
 _TEXT = {"type": "string"}
 
 
 @dataclass(frozen=True)
 class Shape(Generic[T]):
-    """``schema``: a JSON schema within what OpenAI's strict mode takes, with a ``title``; None for prose.
+    """``schema``: a JSON schema within OpenAI's strict mode, with a ``title``; None for prose.
 
-    ``read`` gives None where nothing can be read, and never raises. ``repair``: what the model is told then.
+    ``read`` returns None for an unreadable reply and never raises. ``repair`` is the second call's instruction.
     """
 
     schema: Mapping[str, Any] | None
@@ -42,8 +40,8 @@ class Shape(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Generic[T]):
-    """``value`` is None where nothing could be read, or the model failed: then ``why`` says it in a few words."""
+class ParsedReply(Generic[T]):
+    """``value`` is None if the reply could not be read or the model failed; ``why`` says so in a few words."""
 
     value: T | None
     steps: tuple[StepTiming, ...]
@@ -52,78 +50,70 @@ class Asked(Generic[T]):
 
 
 def shape_prompt(messages: Sequence[Message], question: str, shape: Shape[T]) -> Prompt:
-    """The prompt that asks for ``shape``; ``question`` is what a person asked, for models that only quote."""
+    """Return the prompt that asks for ``shape``; ``question`` is the person's, for models that only quote."""
     return Prompt(tuple(messages), question, Context(), json_schema=shape.schema)
 
 
-def ask(
-    model: ChatModel,
-    prompt: Prompt,
-    shape: Shape[T],
-    request: RequestContext,
-    *,
-    stage: str,
-) -> Asked[T]:
-    """One call, two where the first reply cannot be read. The steps are called ``stage`` and `REPAIR`.
+def ask(model: ChatModel, prompt: Prompt, shape: Shape[T], request: RequestContext, *, stage: str) -> ParsedReply[T]:
+    """Make one call, or two if the first reply cannot be read. The steps are called ``stage`` and `REPAIR`.
 
-    A failure is an outcome, too: the caller has a fallback, or raises it. Each call asks ``request.may_call`` first.
+    A failed call is returned, not raised: the caller has a fallback. Each call asks ``request.may_call`` first.
     """
     steps: list[StepTiming] = []
     for name in (stage, REPAIR):
         if not request.may_call():
-            return Asked(None, tuple(steps), "no call is left")
-        started, reply = time.perf_counter(), Reply(prompt)
+            return ParsedReply(None, tuple(steps), "no call is left")
+        started, response = time.perf_counter(), Reply(prompt)
         try:
-            done = complete(model, prompt, request, reply)
+            done = complete(model, prompt, request, response)
         except ChatModelError as error:
-            steps.append(StepTiming.since(name, started, reply.usage_of_failed(error)))
-            return Asked(None, tuple(steps), error.finding, error)
+            steps.append(StepTiming.since(name, started, response.usage_of_failed(error)))
+            return ParsedReply(None, tuple(steps), error.finding, error)
         steps.append(StepTiming.since(name, started, done.usage))
         if (value := shape.read(done.text)) is not None:
-            return Asked(value, tuple(steps))
+            return ParsedReply(value, tuple(steps))
         if request.cancelled:
-            return Asked(None, tuple(steps), "it took too long")
+            return ParsedReply(None, tuple(steps), "it took too long")
         # Some servers refuse an empty message.
-        again = (Message("assistant", done.text[:SHOWN_AGAIN] or "(nothing)"), Message("user", shape.repair))
+        again = (Message("assistant", done.text[:REPAIR_CHARACTERS] or "(nothing)"), Message("user", shape.repair))
         prompt = replace(prompt, messages=(*prompt.messages, *again))
-    return Asked(None, tuple(steps), "its reply could not be read")
+    return ParsedReply(None, tuple(steps), "its reply could not be read")
 
 
 def queries(most: int) -> Shape[list[str]]:
-    """At most ``most`` search questions, each once, on one line, of at most 300 characters. [] = none needed."""
-    some, none = _example({"queries": ["first question", "second question"]}), _example({"queries": []})
-    wanted = f"{some} (at most {most}), or {none} for none"
-    return _shape("queries", {"queries": _list(_TEXT)}, partial(read_queries, most=most), "list of questions", wanted)
+    """At most ``most`` different search questions, each on one line of at most 300 characters. [] = none needed."""
+    examples = [{"queries": ["first question", "second question"]}, {"queries": []}]
+    read = partial(read_queries, most=most)
+    return _shape("queries", {"queries": _list(_TEXT)}, read, "list of questions", examples, f" (at most {most})")
 
 
 def numbers(count: int) -> Shape[list[int]]:
-    """1-based numbers of passages, at most ``count``, each once, best first. [] = none."""
-    some, none = _example({"numbers": [2, 1][-count:]}), _example({"numbers": []})
-    wanted = f"{some}, with numbers from 1 to {count}, or {none} for none"
-    fields = {"numbers": _list({"type": "integer"})}
-    return _shape("numbers", fields, partial(read_numbers, count=count), "list of passage numbers", wanted)
+    """Different 1-based numbers of passages up to ``count``, best first. [] = none."""
+    fields, examples = {"numbers": _list({"type": "integer"})}, [{"numbers": [2, 1][-count:]}, {"numbers": []}]
+    read, note = partial(read_numbers, count=count), f", with numbers from 1 to {count}"
+    return _shape("numbers", fields, read, "list of passage numbers", examples, note)
 
 
 def choice(names: Sequence[str]) -> Shape[int]:
     """The 1-based place of one of ``names``, of which there is at least one."""
-    wanted = f"{_example({'choice': names[0]})}, with one of: {', '.join(names)}"
     fields = {"choice": {"type": "string", "enum": list(names)}}
-    return _shape("choice", fields, partial(read_choice, names=tuple(names)), "choice of one", wanted)
+    read, note = partial(read_choice, names=tuple(names)), f", with one of: {', '.join(names)}"
+    return _shape("choice", fields, read, "choice of one", [{"choice": names[0]}], note)
 
 
 def follow_up() -> Shape[FollowUp]:
-    """Whether what was found is enough, else the next question."""
+    """Whether the passages are enough, else the next question."""
     fields = {"enough": {"type": "boolean"}, "question": _TEXT}
-    more, done = {"enough": False, "question": "the next question"}, {"enough": True, "question": ""}
-    return _shape("follow_up", fields, read_follow_up, "next question", f"{_example(more)} or {_example(done)}")
+    examples = [{"enough": False, "question": "the next question"}, {"enough": True, "question": ""}]
+    return _shape("follow_up", fields, read_follow_up, "next question", examples)
 
 
 def outline(most: int) -> Shape[ReportOutline]:
     """A title and at most ``most`` sections, each with the question that it answers."""
-    section = {"title": "title of the section", "question": "question that it answers"}
-    wanted = f"{_example({'title': 'title of the report', 'sections': [section]})} (at most {most} sections)"
     fields = {"title": _TEXT, "sections": _list(_record({"title": _TEXT, "question": _TEXT}))}
-    return _shape("outline", fields, partial(read_outline, most=most), "outline", wanted)
+    section = {"title": "title of the section", "question": "question that it answers"}
+    read, examples = partial(read_outline, most=most), [{"title": "title of the report", "sections": [section]}]
+    return _shape("outline", fields, read, "outline", examples, f" (at most {most} sections)")
 
 
 def prose() -> Shape[str]:
@@ -131,13 +121,19 @@ def prose() -> Shape[str]:
     return Shape(None, lambda reply: readable(reply) or None, "Your reply was empty. Write only the answer.")
 
 
-def _shape(name: str, fields: Mapping[str, Any], read: Callable[[str], T | None], what: str, wanted: str) -> Shape[T]:
-    repair = f"That was no {what} that can be read. Write only JSON like this: {wanted}."
+def _shape(
+    name: str,
+    fields: Mapping[str, Any],
+    read: Callable[[str], T | None],
+    what: str,
+    examples: Sequence[object],
+    note: str = "",
+) -> Shape[T]:
+    """``what`` and ``examples`` word the second call; ``note`` follows the first example."""
+    first, *others = (json.dumps(example, ensure_ascii=False) for example in examples)
+    wanted = " or ".join([first + note, *others])
+    repair = f"Your reply is not a readable {what}. Write only JSON like this: {wanted}."
     return Shape({"title": name, **_record(fields)}, read, repair)
-
-
-def _example(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _record(fields: Mapping[str, Any]) -> dict[str, Any]:

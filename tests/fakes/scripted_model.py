@@ -21,7 +21,7 @@ _STAGES = ("plan", "relevance", "reflect", "auto", "collections", "follow_up", "
            "compare", "answer", "condense", "expand")  # fmt: skip
 _VALUES = {"most": "4", "ways": "", "collections": "", "figures": ""}
 _BEGINNINGS = {render(f"{stage}_system", **_VALUES)[:60]: stage for stage in _STAGES}
-_REPAIRS = ("That was no ", "Your reply ")
+_REPAIR = "Your reply "
 _PASSAGE = re.compile(r'<passage-\w+ number="(\d+)">')
 _SIDE = re.compile(r"^- (.+): ([\d, ]+|none)$", re.MULTILINE)
 
@@ -78,7 +78,7 @@ def asked(request: Recorded) -> str:
 
 
 def is_repair(request: Recorded) -> bool:
-    return bool(request.body["messages"][-1]["content"].startswith(_REPAIRS))
+    return bool(request.body["messages"][-1]["content"].startswith(_REPAIR))
 
 
 def passages(request: Recorded) -> list[int]:

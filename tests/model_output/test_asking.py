@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot.model_output.asking import Shape, choice, follow_up, numbers, outline, prose, queries
-from chatbot.model_output.records import FollowUp, ReportOutline
+from chatbot.model_output.readers import FollowUp, ReportOutline
 
 NAMES = ("direct", "deep", "chain")
 

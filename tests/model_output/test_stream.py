@@ -17,23 +17,23 @@ QUESTION = "How many people live in Kenya?"
 ASKED = estimate_tokens(QUESTION)
 
 
-def heard(*deltas: Delta) -> Reply:
+def response(*deltas: Delta) -> Reply:
     reply = Reply(Prompt((Message("user", QUESTION),), QUESTION, Context()))
     for delta in deltas:
-        reply.hear(delta)
+        reply.add(delta)
     return reply
 
 
 def test_a_server_that_counts_anew_with_every_piece_is_not_added_up() -> None:
-    assert heard(Delta("a", Usage(9, 1, calls=1)), Delta("b", Usage(9, 2, calls=1))).usage == Usage(9, 2, calls=1)
+    assert response(Delta("a", Usage(9, 1, calls=1)), Delta("b", Usage(9, 2, calls=1))).usage == Usage(9, 2, calls=1)
 
 
 def test_without_a_count_it_is_estimated() -> None:
-    assert heard(Delta("fifty "), Delta("million")).usage == Usage(ASKED, estimate_tokens("fifty million"), calls=1)
+    assert response(Delta("fifty "), Delta("million")).usage == Usage(ASKED, estimate_tokens("fifty million"), calls=1)
 
 
 def test_what_came_from_the_cache_was_no_call() -> None:
-    assert heard(Delta("fifty", Usage(cached_calls=1))).usage == Usage(cached_calls=1)
+    assert response(Delta("fifty", Usage(cached_calls=1))).usage == Usage(cached_calls=1)
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_what_came_from_the_cache_was_no_call() -> None:
     ],
 )
 def test_of_a_failed_call_what_came_is_paid_for(deltas: list[Delta], reason: str, expected: Usage) -> None:
-    assert heard(*deltas).usage_of_failed(ChatModelError("It failed.", reason=reason)) == expected
+    assert response(*deltas).usage_of_failed(ChatModelError("It failed.", reason=reason)) == expected
 
 
 def test_half_a_character_waits_for_its_other_half() -> None:
-    reply = heard()
-    assert [reply.hear(Delta(piece)) for piece in ("a\ud83d", "\ude00b", "\ude00", "c\ud83d")] == [
+    reply = response()
+    assert [reply.add(Delta(piece)) for piece in ("a\ud83d", "\ude00b", "\ude00", "c\ud83d")] == [
         "a",
         "\U0001f600b",
         "\ufffd",
@@ -110,7 +110,7 @@ def test_what_is_shown_while_it_is_written_is_the_same(reply: str, sizes: list[i
     """Apart from blanks around thoughts."""
     spoken, shown, left = ThoughtFilter(), "", reply
     for size in cycle(sizes):
-        shown += spoken.hear(left[:size])
+        shown += spoken.add(left[:size])
         left = left[size:]
         if not left:
             break

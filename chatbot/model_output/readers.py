@@ -1,0 +1,414 @@
+"""Read questions, choices, passage numbers and outlines from a model's reply (R-C1, R-C3, R-C9).
+
+Each reader takes JSON first, then lines or prose. It returns None for a reply that it cannot read, and never raises.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .json_values import first_of, json_values, normalise_names
+from .stream import readable
+
+MAX_QUESTION_CHARACTERS = 300
+MAX_TITLE_CHARACTERS = 150
+MAX_LINES = 200
+_QUESTION_LISTS = (
+    "queries", "questions", "subqueries", "subquestions", "searchqueries", "gapqueries",
+    "followup", "followups", "followupquestions", "followupqueries",
+)  # fmt: skip
+_QUESTION_KEYS = ("query", "question", "subquery", "subquestion", "searchquery", "text", "q")
+_NEXT_QUESTION_KEYS = ("question", "followup", "followupquestion", "nextquestion", "query")
+_ENOUGH_KEYS = ("enough", "sufficient", "isenough", "done", "complete")
+_SECTION_LISTS = ("sections", "outline", "chapters", "parts")
+_TITLE_KEYS = ("title", "heading", "section", "name", "reporttitle")
+_ABOUT_KEYS = ("question", "query", "focus", "description")
+_CHOICE_KEYS = ("choice", "index", "number", "mode", "name", "agent", "selected", "answer")
+_NUMBER_KEYS = ("number", "passage", "document", "index", "id")
+_NUMBERED_KEY = re.compile(r"(?:q|(?:sub)?(?:query|question))?\d{1,2}")
+
+_LABEL = r"(?:q|(?:sub[-_ ]?|search |follow[- ]?up )?(?:query|question)|section|chapter)\s*\d{0,2}\s*[:.)]"
+_MARK = (
+    rf"(?:(?P<heading>\#{{1,6}}\s)|(?P<number>\(?\d{{1,2}}(?:[.):．]+(?=[\s*])|、)|{_LABEL})|(?P<bullet>[-*•–—+](?=\s)))"
+    r"\s*(?:\[[ xX]\]\s+)?"
+)
+_LEADING_MARK = re.compile(rf"^{_MARK}", re.IGNORECASE)
+_MARKED_LINE = re.compile(rf"(?:>\s*)?(?:\*\*)?{_MARK}(?P<text>.+)", re.IGNORECASE)
+_FIELD_LINE = re.compile(r"^[^\w\n]*(enough|question|title)[^\w\n]{0,4}:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
+_TITLE_AND_QUESTION = re.compile(r"(.{2,150}?)\s*(?::|\s[-–—])\s+(.+[?？؟])")
+_QUESTION_END = ("?", "？", "؟")
+_SENTENCE_END = re.compile(r"[^\W\d_]{3}[.!]\s+\S")
+_QUOTED = re.compile(r"[\"“„«'‘`]([^\"“”„«»`]*)[\"”“»'’`]")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Half of a surrogate pair can be written in JSON, but not be sent or stored."""
+_REFUSAL = re.compile(
+    r"\W*(?:(?:i['’]?m |i am )?(?:very |so )?sorry\b|i (?:can(?:no|['’]?)t|am unable|['’]?m unable|won['’]?t)\b"
+    r"|i['’]m (?:unable|not able)|unfortunately\b|as an ai\b|please (?:provide|clarify|specify)\b"
+    r"|(?:could|can|would) you (?:please )?(?:clarify|provide|share|tell me|specify|like|rephrase)\b"
+    r"|how can i (?:help|assist)\b)",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(
+    r"\W*(?:none|n/?a|null|nil|nothing|no (?:(?:more|further|additional|other|gap|follow[- ]?up|new) )*"
+    r"(?:sub[- ]?)?(?:queries|questions|query|question)\b.{0,40})\W*",
+    re.IGNORECASE,
+)
+_FIRST_VERDICT = re.compile(
+    r"[\W_]*(?:(?:(?:final|the|my) )*(?:answer|verdict|decision|response)(?: is)?\W+)?(yes|no|true|false)\b",
+    re.IGNORECASE,
+)
+_VERDICT = re.compile(r"\W*(yes|no|true|false)\W*", re.IGNORECASE)
+_VERDICTS = {"yes": True, "true": True, "no": False, "false": False}
+_SHORT_NUMBER = re.compile(r"(?<![\w.,-])(\d{1,2})(?![\w%]|[.,]\d)")
+_VOTE = re.compile(
+    r"(?<!not )\b(?:answer|choice|choose|chose|pick|select|option|number|mode|agent)(?: is)?[\W_]{1,5}"
+    r"(?:(?:option|number|agent|mode|the)[\W_]+)?(\w+)",
+    re.IGNORECASE,
+)
+_THING = r"(?:passages?|documents?|docs?|chunks?|sources?|numbers?|collections?)"
+_NUMBER_LINE = re.compile(
+    rf"(?:[-*•]\s*|\d{{1,2}}[.)]\s+(?={_THING}))?(?:{_THING}\s*)?[\[(#]?(\d{{1,4}})[\])]?[.:]?$", re.IGNORECASE
+)
+_NAMED_NUMBER = re.compile(r"[\W_]*(?:[a-z]+[\W_]*)?(\d{1,4})\W*", re.IGNORECASE)
+_ONLY_NUMBERS = re.compile(r"[\s\[(]*\d{1,4}(?:[\s,;&\[\]()]+(?:and\s+)?\d{1,4})*[\s\]).]*")
+_NUMBERS_IN_PROSE = re.compile(
+    rf"\b{_THING}[\s:#\[(]*(\d{{1,4}}\b(?:[\s,;&#\[\]()]*(?:(?:and|or|to)\s+|[-–]\s*)?"
+    rf"(?:{_THING}\s+)?[#\[(]?\d{{1,4}}\b)*)|\[(\d{{1,4}})\]",
+    re.IGNORECASE,
+)
+_SPAN = re.compile(r"(\d{1,4})[\])]*(?:\s*(?:[-–]|to)\s*[\[(]*(\d{1,4}))?", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"\b(?:not?|none|neither|nor|un(?:related|helpful|likely|important)|irrelevant|useless|except|without"
+    r"|exclud\w+|ignor\w+)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """``question`` is "" where the passages are enough; otherwise one line of at most 300 characters."""
+
+    enough: bool
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineSection:
+    """The title of a section and the question that it answers."""
+
+    title: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOutline:
+    """``title`` may be ""; the sections' titles and questions are not."""
+
+    title: str
+    sections: tuple[OutlineSection, ...]
+
+
+# Questions
+
+
+def read_queries(reply: str, most: int) -> list[str] | None:
+    """Return at most ``most`` different questions. [] = the reply says that there are none, None = it lists nothing.
+
+    Read in this order: lists and objects; numbered or bulleted lines; lines that are questions; words for "none".
+    """
+    text = readable(reply)
+    values = json_values(text)
+    lists = [_json_questions(one.value) for one in values]
+    if questions := next(filter(None, lists), None):
+        return questions[:most]
+    if any(one.meant and questions == [] for one, questions in zip(values, lists, strict=True)):
+        return []
+    fields = [first_of(one.value, _QUESTION_KEYS) for one in values if isinstance(one.value, Mapping)]
+    singles = [field for field in fields if isinstance(field, str) and not _REFUSAL.match(field)]
+    questions = _distinct(singles)
+    if not questions and not _REFUSAL.match(text):
+        marked = [line for mark, line in _marked_lines(text) if mark != "heading"]
+        questions = _distinct([line for line in marked if not line.endswith(":")] or _question_lines(text))
+    none = any(not _clean_question(single) for single in singles) or _NOTHING.fullmatch(text)
+    return questions[:most] or ([] if none else None)
+
+
+def _json_questions(value: object) -> list[str] | None:
+    """Return the questions in a list, [] where it says that there are none, None where it lists something else.
+
+    The list of an object stands under one of `_QUESTION_LISTS`, or is its only list, or its keys are numbered.
+    """
+    if isinstance(value, Mapping):
+        fields = normalise_names(value)
+        lists = [field for field in fields.values() if isinstance(field, list)]
+        if names := [name for name in _QUESTION_LISTS if name in fields]:
+            field = fields[names[0]]
+            lines = field.splitlines() if isinstance(field, str) else field
+            value = list(lines.values()) if isinstance(lines, Mapping) else [] if lines is None else lines
+        elif len(lists) == 1 and not any(isinstance(field, Mapping) for field in fields.values()):
+            value = lists[0]
+        elif fields and all(map(_NUMBERED_KEY.fullmatch, fields)):
+            value = list(fields.values())
+    if not isinstance(value, list):
+        return None
+    items = [first_of(item, _QUESTION_KEYS) if isinstance(item, Mapping) else item for item in value]
+    texts = [item for item in items if isinstance(item, str)]
+    if items and not texts:
+        return None
+    return _distinct(texts) or ([] if all(not text.strip() or _NOTHING.fullmatch(text) for text in texts) else None)
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    questions: dict[str, str] = {}
+    for text in texts:
+        if question := _clean_question(text):
+            questions.setdefault(question.casefold(), question)
+    return list(questions.values())
+
+
+def _clean_question(text: str) -> str:
+    """Return a question as it is searched for; "" for a refusal and for words for "none"."""
+    line = _one_line(text, MAX_QUESTION_CHARACTERS)
+    return "" if _REFUSAL.match(line) or _NOTHING.fullmatch(line) else line
+
+
+def _marked_lines(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a list: "heading", "number" ("1.", "Q1:") or "bullet", and the text without that mark."""
+    for line in text.splitlines()[:MAX_LINES]:
+        if (match := _MARKED_LINE.match(line.strip())) and (bare := _one_line(match["text"], MAX_QUESTION_CHARACTERS)):
+            yield "heading" if match["heading"] else "number" if match["number"] else "bullet", bare
+
+
+def _question_lines(text: str) -> list[str]:
+    """Return the lines if each one is a question of one sentence. Lines that end in a colon announce them."""
+    lines = [line.strip(" \t*_`\"”'") for line in text.splitlines()[:MAX_LINES] if line.strip()]
+    lines = [line for line in lines if not line.endswith((":", "："))]
+    for line in lines:
+        if not line.endswith(_QUESTION_END) or len(line) > MAX_QUESTION_CHARACTERS or _SENTENCE_END.search(line):
+            return []
+    return [_one_line(line, MAX_QUESTION_CHARACTERS) for line in lines if line[0] not in "[{"]
+
+
+def _one_line(text: str, longest: int) -> str:
+    """Return the text cut at a word, printable, without list marks, quotes around it and bold type; maybe ""."""
+    text = _plain(text[: 4 * longest])
+    if len(text) > longest:
+        text = text[: longest + 1].rsplit(" ", 1)[0][:longest]
+    before = None
+    while text != before:  # quotes may stand round marks, and marks before quotes
+        before, text = text, _LEADING_MARK.sub("", text.replace("**", ""), count=1)
+        quoted = _QUOTED.fullmatch(text)
+        text = _plain(quoted[1] if quoted else text)
+    return text if any(sign.isalnum() for sign in text) else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(_UNPRINTABLE.sub(" ", text).split())
+
+
+# The next question, and outlines
+
+
+def read_follow_up(reply: str) -> FollowUp | None:
+    """Read an object, or "Enough: ..." and "Question: ..." on lines, or "Yes" alone, or a question alone."""
+    text = readable(reply)
+    for one in json_values(text):
+        if isinstance(one.value, Mapping):
+            fields = first_of(one.value, _ENOUGH_KEYS), first_of(one.value, _NEXT_QUESTION_KEYS)
+            if follow_up := _follow_up(*fields):
+                return follow_up
+    lines = _fields_on_lines(text)
+    if "enough" in lines:
+        return _follow_up(lines["enough"], lines.get("question"))
+    if _REFUSAL.match(text):
+        return None
+    questions = _question_lines(text)
+    if len(questions) == 1:
+        return _follow_up(None, questions[0])
+    return FollowUp(True, "") if read_yes_no(text) and len(text.split()) == 1 else None
+
+
+def _follow_up(enough: object, question: object) -> FollowUp | None:
+    clean = _clean_question(question) if isinstance(question, str) else ""
+    stop = _verdict(enough)
+    if stop is None and isinstance(question, str):
+        stop = not clean and not _REFUSAL.match(question)
+    if stop:
+        return FollowUp(True, "")
+    return FollowUp(False, clean) if clean else None
+
+
+def read_outline(reply: str, most: int) -> ReportOutline | None:
+    """Read an object or a list of sections; else headings, numbered or bulleted lines are the sections."""
+    text = readable(reply)
+    for one in json_values(text):
+        title, items = None, one.value
+        if isinstance(items, Mapping):
+            title, items = first_of(items, _TITLE_KEYS), first_of(items, _SECTION_LISTS)
+        if isinstance(items, Mapping):
+            items = list(items.values())
+        sections: list[OutlineSection] = []
+        for item in items if isinstance(items, list) else []:
+            fields = item if isinstance(item, Mapping) else {"title": item}
+            sections += _section(first_of(fields, _TITLE_KEYS), first_of(fields, _ABOUT_KEYS))
+        if outline := _outline(title, sections, most):
+            return outline
+    return None if _REFUSAL.match(text) else _outline_on_lines(text, most)
+
+
+def _outline_on_lines(text: str, most: int) -> ReportOutline | None:
+    """With numbers or headings, bullets below them are their questions. The first of headings may be the title."""
+    lines = list(_marked_lines(text))
+    headings = [line for mark, line in lines if mark == "heading"]
+    used = "number" if any(mark == "number" for mark, _ in lines) else "heading" if len(headings) > 1 else "bullet"
+    title = _fields_on_lines(text).get("title", headings[0] if headings and used != "heading" else "")
+    sections: list[OutlineSection] = []
+    for mark, line in lines:
+        if mark == used:
+            parts = _TITLE_AND_QUESTION.fullmatch(line)
+            sections += _section(*(parts.groups() if parts else (line.rstrip(":"), "")))
+        elif mark == "bullet" and line.endswith("?") and sections and sections[-1].question == sections[-1].title:
+            sections[-1] = OutlineSection(sections[-1].title, line)
+    return _outline(title, sections, most)
+
+
+def _outline(title: object, sections: Iterable[OutlineSection], most: int) -> ReportOutline | None:
+    distinct: dict[str, OutlineSection] = {}
+    for section in sections:
+        distinct.setdefault(section.title.casefold(), section)
+    kept = tuple(distinct.values())[:most]
+    title = _one_line(title, MAX_TITLE_CHARACTERS) if isinstance(title, str) else ""
+    return ReportOutline(title, kept) if kept else None
+
+
+def _section(title: object, question: object) -> list[OutlineSection]:
+    """Return the section; the title stands in for a missing question and the question for a missing title."""
+    title = _one_line(title, MAX_TITLE_CHARACTERS) if isinstance(title, str) else ""
+    question = _one_line(question, MAX_QUESTION_CHARACTERS) if isinstance(question, str) else ""
+    if not title and not question:
+        return []
+    return [OutlineSection(title or _one_line(question, MAX_TITLE_CHARACTERS), question or title)]
+
+
+def _fields_on_lines(text: str) -> dict[str, str]:
+    return {name.casefold(): field.strip(' ,\t"“”') for name, field in _FIELD_LINE.findall(text)}
+
+
+# Choices and numbers
+
+
+def read_choice(reply: str, names: Sequence[str]) -> int | None:
+    """Return the 1-based place in ``names``; None where the reply is out of range or names several.
+
+    Read in this order: JSON; the first or last line, if it is nothing but a number or a name; what is said of
+    choosing ("I would pick 2"); the only number up to 99 or name in the text.
+    """
+    text = readable(reply)
+    for one in json_values(text):
+        value = one.value
+        if isinstance(value, Mapping):
+            value = first_of(value, _CHOICE_KEYS) if len(value) != 1 else next(iter(value.values()))
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        place = _place(str(value), names) if isinstance(value, (int, str)) and not isinstance(value, bool) else None
+        if one.meant and place is not None:
+            return place or None
+    lines = [line for line in text.splitlines() if line.strip()]
+    ends = {place for line in lines[:1] + lines[-1:] if (place := _place(line, names)) is not None}
+    votes = {place for vote in _VOTE.findall(text) if (place := _place(vote, names)) is not None}
+    mentioned = {int(number) if int(number) <= len(names) else 0 for number in _SHORT_NUMBER.findall(text)}
+    for place, name in enumerate(names, start=1):
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
+            mentioned.add(place)
+    places = ends or votes or mentioned
+    return places.pop() or None if len(places) == 1 else None
+
+
+def _place(text: str, names: Sequence[str]) -> int | None:
+    """The place that a text names, by a number, a name, or both ("2. deep"); 0 = out of range, None = it names none."""
+    bare = text.strip(" \t\r\n\"'`“”‘’*_.:()[]#").casefold()
+    if bare.removeprefix("-").isdecimal():
+        return int(bare) if len(bare) <= 4 and 1 <= int(bare) <= len(names) else 0
+    for place, name in enumerate(names, start=1):
+        if re.fullmatch(rf"(?:{place}\W+)?{re.escape(name.casefold())}", bare):
+            return place
+    return None
+
+
+def read_yes_no(reply: str) -> bool | None:
+    """Read yes or no from the first word, in any case and markup, or from JSON's true and false. None = neither."""
+    text = readable(reply)
+    if match := _FIRST_VERDICT.match(text):
+        return _VERDICTS[match[1].casefold()]
+    for one in json_values(text):
+        items = one.value.values() if isinstance(one.value, Mapping) else [one.value]
+        verdicts = {verdict for item in items if (verdict := _verdict(item)) is not None}
+        if len(verdicts) == 1:
+            return verdicts.pop()
+    return None
+
+
+def _verdict(value: object) -> bool | None:
+    if isinstance(value, str) and (match := _VERDICT.fullmatch(value)):
+        return _VERDICTS[match[1].casefold()]
+    return value if isinstance(value, bool) else None
+
+
+def read_numbers(reply: str, count: int) -> list[int] | None:
+    """Return the different 1-based numbers up to ``count`` that the reply lists, in its order.
+
+    [] = the reply says none; None = it lists nothing, or nothing but numbers out of range. Read in this order: the
+    first list, but lines that are a number each before a list of one; numbers and nothing else; what prose says of
+    "passages 1 and 3", unless it denies something.
+    """
+    text = readable(reply)
+    listed = ((_json_numbers(one.value), one.meant) for one in json_values(text))
+    numbers, meant = next((pair for pair in listed if pair[0] is not None), (None, False))
+    if numbers == []:
+        return []
+    if numbers is None or len(numbers) == 1:
+        only = [int(match[1]) for line in text.splitlines() if (match := _NUMBER_LINE.match(line.strip()))]
+        only = only or (_spans(text, count) if _ONLY_NUMBERS.fullmatch(text) else [])
+        if not only and not meant:
+            # One number in brackets within a sentence is one of those that the sentence names. A sentence that denies
+            # something ("passage 2 is not relevant") names numbers, too.
+            found = [] if _NEGATION.search(text) else _NUMBERS_IN_PROSE.finditer(text)
+            only = [number for match in found for number in _spans(match[1] or match[2], count)]
+            numbers = None
+        numbers = only or numbers
+    return list(dict.fromkeys(number for number in numbers or [] if 1 <= number <= count)) or None
+
+
+def _spans(text: str, count: int) -> list[int]:
+    """The numbers in a text, spans such as "3-5" filled up; what is out of range stays out of range."""
+    numbers: list[int] = []
+    for first, last in _SPAN.findall(text):
+        numbers += range(int(first), min(int(last), count) + 1) if last else [int(first)]
+    return numbers
+
+
+def _json_numbers(value: object, depth: int = 3) -> list[int] | None:
+    """The first list of numbers in it; None where it holds none."""
+    if isinstance(value, list):
+        numbers = [_number(item) for item in value]
+        if all(number is not None for number in numbers):
+            return [number for number in numbers if number is not None]
+    elif isinstance(value, Mapping):
+        if len(value) == 1 and (number := _number(value)) is not None:
+            return [number]
+        value = list(value.values())
+    if not isinstance(value, list) or not depth:
+        return None
+    inside = (_json_numbers(item, depth - 1) for item in value if isinstance(item, (list, Mapping)))
+    return next((numbers for numbers in inside if numbers is not None), None)
+
+
+def _number(value: object) -> int | None:
+    """The number that a value names, also in "Document 3" and in {"passage": 3, "reason": ...}."""
+    if isinstance(value, Mapping):
+        value = first_of(value, _NUMBER_KEYS)
+    if isinstance(value, str) and len(value) <= 40 and (match := _NAMED_NUMBER.fullmatch(value)):
+        return int(match[1])
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
