@@ -1,7 +1,7 @@
-"""The one place that knows the OpenAI SDK's errors and options; the embedder and the chat model share it.
+"""Clients of the OpenAI SDK for the embedder and the chat model, and its errors as ours.
 
-Any server that speaks OpenAI's API works, by OPENAI_BASE_URL. A call can be broken from another thread, also while the
-model says nothing at all.
+OPENAI_BASE_URL selects any server that speaks OpenAI's API. Another thread can end a call, even while the server is
+silent.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from .errors import TIMEOUT, ChatModelError, ContextLengthError, EmbeddingError,
 from .settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
-"""Named here: left out, the SDK would look into the environment, which only the settings do."""
+"""Without an address the SDK would read the environment, which only the settings may do."""
 PLACEHOLDER_KEY = "not-needed"
-"""Sent to servers of one's own that want no key."""
+"""Sent to self-hosted servers that need no key."""
 CONNECT_SECONDS = 10.0
 AZURE_API_VERSION = "2024-10-21"
-"""The last one that is not a preview; its embeddings do not change any more."""
-LONGEST_WAIT = 120.0
-"""Seconds that a server may ask for before the next try; the SDK does not try again after more."""
+"""The latest version that is not a preview."""
+MAX_RETRY_SECONDS = 120.0
+"""Longest pause that a server may request; the SDK does not retry after a longer one."""
 
 
 def openai_client(settings: Settings) -> openai.OpenAI:
-    """A client for OPENAI_API_KEY and OPENAI_BASE_URL.
+    """Return a client for OPENAI_API_KEY and OPENAI_BASE_URL.
 
     Raises:
-        SettingsError: neither a key nor a server of one's own is set.
+        SettingsError: neither is set.
     """
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise SettingsError("OPENAI_API_KEY is not set: the openai provider needs it (or OPENAI_BASE_URL).")
@@ -46,31 +46,20 @@ def openai_client(settings: Settings) -> openai.OpenAI:
 
 
 def make_client(settings: Settings, *, key: str | None, base_url: str) -> openai.OpenAI:
-    """A client with bounded time-outs and the SDK's own bounded back-off, with jitter."""
-    return openai.OpenAI(
-        api_key=key or PLACEHOLDER_KEY,
-        base_url=base_url,
-        timeout=_timeout(settings),
-        max_retries=settings.model_retries,
-        http_client=_connections(),
-    )
+    """Return a client with bounded time-outs and the SDK's own bounded back-off with jitter."""
+    return openai.OpenAI(api_key=key or PLACEHOLDER_KEY, base_url=base_url, **_options(settings))
 
 
 def azure_client(settings: Settings, *, key: str | None, base_url: str) -> openai.OpenAI:
-    """A client for Azure OpenAI: ``base_url`` is the resource's address, and models are the names of deployments."""
-    return openai.AzureOpenAI(
-        api_key=key,
-        azure_endpoint=base_url,
-        api_version=AZURE_API_VERSION,
-        timeout=_timeout(settings),
-        max_retries=settings.model_retries,
-        http_client=_connections(),
-    )
+    """Return a client for Azure OpenAI: ``base_url`` is the resource's address, and models are names of deployments."""
+    options = _options(settings)
+    return openai.AzureOpenAI(api_key=key, azure_endpoint=base_url, api_version=AZURE_API_VERSION, **options)
 
 
-def _timeout(settings: Settings) -> openai.Timeout:
-    """A connection that is being opened cannot be broken off, so that must not take long."""
-    return openai.Timeout(settings.model_timeout, connect=min(CONNECT_SECONDS, settings.model_timeout))
+def _options(settings: Settings) -> dict[str, Any]:
+    # Opening a connection cannot be interrupted, so its time-out is short.
+    timeout = openai.Timeout(settings.model_timeout, connect=min(CONNECT_SECONDS, settings.model_timeout))
+    return {"timeout": timeout, "max_retries": settings.model_retries, "http_client": _connections()}
 
 
 @contextmanager
@@ -82,7 +71,7 @@ def translated(
     url_setting: str = "OPENAI_BASE_URL",
     unknown_model: str = "Check the model's name.",
 ) -> Iterator[None]:
-    """The SDK's errors as ours. Messages name the model and the setting to look at, never the key."""
+    """Raise the SDK's errors as ours. Messages name the model and the setting to check, never the key."""
     try:
         yield
     except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
@@ -121,19 +110,19 @@ def translated(
 
 
 def _connection_problem(error: openai.APIConnectionError, url_setting: str) -> tuple[str, str]:
-    """What happened to the connection, and what to do about it."""
+    """Return what happened to the connection and the remedy."""
     if isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError):
         return "closed the connection before its answer was whole", "Try again."
-    why = _why(error)
+    why = _system_message(error)
     what = "its authority's certificates (SSL_CERT_FILE)" if "certificate" in why else "the network"
     return f"cannot be reached{why}", f"Check {what} and {url_setting}."
 
 
-def _why(error: BaseException | None) -> str:
-    """What the system says at the end of the chain of causes: refused, unknown, not certified."""
+def _system_message(error: BaseException | None) -> str:
+    """Return the operating system's message from the chain of causes: refused, unknown host, bad certificate."""
     while error is not None:
-        if said := getattr(error, "verify_message", None) or (isinstance(error, OSError) and error.strerror):
-            return f": {said}"
+        if message := getattr(error, "verify_message", None) or (isinstance(error, OSError) and error.strerror):
+            return f": {message}"
         error = error.__cause__ or error.__context__
     return ""
 
@@ -145,21 +134,19 @@ def _reason(error: openai.BadRequestError) -> str:
 
 
 def _is_context_length(error: openai.BadRequestError) -> bool:
-    """Whether the prompt was too long, by OpenAI's code or by the wording of servers that send none."""
+    """Whether the prompt was too long, by OpenAI's code or by the words of servers that send none."""
     wording = _reason(error).lower()
     return error.code == "context_length_exceeded" or "context length" in wording or "context size" in wording
 
 
-class Abandoned(Exception):  # noqa: N818  # never leaves the adapter: it says that nobody waits
-    """Raised instead of sending a request that nobody waits for any more."""
+class Abandoned(Exception):  # noqa: N818  # a signal within the adapter, not an error
+    """Raised instead of sending a request after its cancellation."""
 
 
 @contextmanager
 def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.OpenAI]:
-    """A copy of the client for one call, whose requests end once ``cancel`` is set: in `Abandoned`, or a failed read.
-    It has connections of its own, which are not kept.
-
-    Over connections of its own, which are not kept: each belongs to one answer.
+    """Yield a copy of the client for one call, whose requests end once ``cancel`` is set: in `Abandoned`, or a failed
+    read. Its connections belong to this call and are closed after it.
     """
     call = _BreakableCall(cancel)
     hooks: Any = {"request": [call.watch], "response": [call.note_pause]}
@@ -172,12 +159,12 @@ def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.Op
 
 
 def _connections(**options: Any) -> httpx2.Client:
-    """An HTTP client as the SDK makes its own, with certificates that are read once."""
+    """Return an HTTP client with the SDK's defaults and the shared certificates."""
     return _Connections(verify=_certificates(), **options)
 
 
 class _Connections(openai.DefaultHttpxClient):
-    """Closed when nobody holds them any more, as the SDK's own are: an adapter may fail while it is built."""
+    """Closed once unreferenced, as the SDK's own are: the constructor of an adapter may fail."""
 
     def __del__(self) -> None:
         self.close()
@@ -185,12 +172,12 @@ class _Connections(openai.DefaultHttpxClient):
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Read once: that takes 80 ms, all else of a client less than one."""
+    """Reading them takes 80 ms, the rest of a client less than one."""
     return httpx2.create_ssl_context()
 
 
 class _BreakableCall:
-    """What happens to the requests of one call: the first try and those of the SDK after it."""
+    """The requests of one call: the first one and the SDK's retries."""
 
     def __init__(self, cancel: Cancellation) -> None:
         self._cancel = cancel
@@ -198,7 +185,7 @@ class _BreakableCall:
         self._pause = 0.0
 
     def watch(self, request: Any) -> None:
-        """Before each request: the pause that the server asked for, then a look at the cancellation."""
+        """Make the pause that the server requested, then check for cancellation. Called before each request."""
         pause, self._pause = self._pause, 0.0
         if request.headers.get("x-stainless-retry-count", "0") != "0":
             self._cancel.wait(pause)
@@ -207,24 +194,21 @@ class _BreakableCall:
         request.extensions = {**request.extensions, "trace": self._trace}
 
     def note_pause(self, response: Any) -> None:
-        """A server may ask for a long pause before the next try, and the SDK would sleep through a cancellation.
-
-        So the SDK is told to try at once, and `watch` makes the pause.
-        """
+        """Move a requested pause from the SDK, which would sleep through a cancellation, to `watch`."""
         if response.status_code < 400:
             return
         seconds = _requested_pause(response.headers)
-        if 0 < seconds <= LONGEST_WAIT:
+        if 0 < seconds <= MAX_RETRY_SECONDS:
             self._pause = seconds
             response.headers["Retry-After-Ms"] = "1"
 
     def break_off(self) -> None:
-        """Closing the files would not wake a blocked reader, a shutdown does."""
+        """Shut the connections down; closing them would not wake a blocked reader."""
         for connection in list(self._connections):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
-                continue  # already closed: nothing is left to break
+                continue  # already closed
 
     def _trace(self, event: str, info: dict[str, Any]) -> None:
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
@@ -236,7 +220,7 @@ class _BreakableCall:
 
 
 def _requested_pause(headers: Any) -> float:
-    """Seconds; 0 where the server asks for none, or cannot be understood."""
+    """Return seconds; 0 for none and for an unreadable header."""
     for name, unit in (("Retry-After-Ms", 0.001), ("Retry-After", 1.0)):
         try:
             return float(headers.get(name, "")) * unit

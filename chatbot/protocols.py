@@ -217,8 +217,8 @@ class RerankingStore(Store, Protocol):
     """A store with a reranking model of its own."""
 
     def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
-        """The relevance of chunks to a query, by id; those that are gone are left out. Without chunks only whether the
-        server can be asked. Raises SearchEngineError.
+        """Return the relevance of chunks to a query, by id; deleted chunks are left out. Without chunks, check only
+        that the server answers.
 
         Raises SearchEngineError.
         """
@@ -226,7 +226,9 @@ class RerankingStore(Store, Protocol):
 
 @runtime_checkable
 class LateStore(Store, Protocol):
-    """A store whose searches follow writes late. What it holds is shown, and its rows go, when they have."""
+    """An eventually consistent store: documents become visible, and deleted rows are removed, once its indexes have
+    caught up.
+    """
 
     def retire(self, document_id: str, *, keep: AnyOf[str] = ()) -> list[str]:
         """Take a document's chunks, except those in ``keep``, out of what is searched, before `delete_document`; ids

@@ -64,8 +64,7 @@ class ChainAgent(BaseAgent):
         return evidence, links, closest
 
     def _next_question(self, run: AgentRun, links: Sequence[Link]) -> Generator[StepEvent, None, str | None]:
-        """The next question; None where enough is known, it was asked before, or the budget ends the chain. A first
-        question that cannot be read is the main question itself.
+        """Return the next question; None if the passages are enough, it was asked before, or the budget ends the chain.
 
         A first question that cannot be read is the main question itself.
         """

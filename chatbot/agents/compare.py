@@ -68,11 +68,10 @@ class CompareAgent(BaseAgent):
     def _compared_whole(
         self, run: AgentRun, every: Sides, ready: Sequence[Side], scope: ScopeSummary
     ) -> Generator[Event, None, bool]:
-        """Answer a question that does not say what of the sides is compared: with the figures that changed, else with
-        what could be compared. False = neither is possible. Of a whole chapter, the figures of it that changed
-        between the reports of one country.
+        """Answer a question that does not say what is compared: with the figures that changed, else with a list of
+        what could be compared. Return False if neither is possible.
 
-        Where a whole chapter is, the figures of it that changed between the reports of one country.
+        For a whole chapter, these are its figures that changed between the reports of one country.
         """
         catalog, store = self._resources.catalog, self._resources.store
         if not every.bare and not _are_editions(ready):

@@ -164,8 +164,7 @@ class BaseChunker:
     def chunk(
         self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
     ) -> list[Chunk]:
-        """The document's passages in reading order; ids are a function of document, version and position. Page, section
-        and metadata are those of the place where a passage starts.
+        """Return the document's passages in reading order; ids are a function of document, version and position.
 
         Page, section and metadata are those of the place where a passage starts.
         """

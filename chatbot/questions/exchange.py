@@ -198,10 +198,9 @@ def is_of_figure(query: str) -> bool:
 
 
 def is_of_country(query: str, about: Sequence[NamedCountry], meaning: Words) -> bool:
-    """Whether the question is complete but for whose it asks: "How long is its coast?". ``about``: the countries
-    before; of one alone "their" may as well be of the parties or farmers asked about.
+    """Whether the question is complete except for its country: "How long is its coast?".
 
-    ``about``: the countries before; of one alone "their" may as well be of the parties or farmers asked about.
+    ``about``: the countries asked about before. After a single one "their" may also mean its parties or farmers.
     """
     rest = OF_A_COUNTRY.sub(" ", query)
     if rest == query or POINTS_BACK.search(rest):

@@ -1,8 +1,8 @@
 """Questions, choices, numbers and outlines in whatever a model wrote; the tables name where such replies were seen.
 
 All 74 replies with questions read as they did under the reader that this one replaced. What that one read and this one
-asks for again: a value that stands against the word before it (`[None"What is A?"]`), a list whose brackets do not
-match (`["What is A?"}`), Python's list cut off within a key. None of these was seen from a model (R-C3, R-C9).
+asks for again: a value that stands against the word before it (`[None"What is A?"]`), and a list whose brackets do not
+match (`["What is A?"}`). Neither was seen from a model (R-C3, R-C9).
 """
 
 from __future__ import annotations

@@ -101,7 +101,6 @@ class TestExchange:
         before = "Compare the debt in the 2021 and 2022 reports on Kenya"
         expected = "Compare the debt in the 2021, 2022 and 2023 reports on Kenya"
         assert standalone(before, "and the 2023 report?") == expected
-        assert standalone(before, "only the 2023 report") == "Compare the debt in the 2023 reports on Kenya"
 
     def test_the_article_goes_with_the_name(self) -> None:
         assert standalone("What is the area of the Congo?", "and Mali?") == "What is the area of Mali?"
@@ -110,7 +109,6 @@ class TestExchange:
     @pytest.mark.parametrize(
         ("before", "follow_up", "expected"),
         [
-            ("¿Cuál es la población de Mali?", "¿Y en 2023?", "¿Cuál es la población de Mali in 2023?"),
             ("Quelle est la dette de Mali en 2021 ?", "Et en 2023 ?", "Quelle est la dette de Mali en 2023 ?"),
             ("Wie hoch ist die Inflation in Kenya?", "Und in Mali?", "Wie hoch ist die Inflation in Mali?"),
             ("Qual é a área de Kenya?", "E a de Mali?", "Qual é a área de Mali?"),
