@@ -2,40 +2,40 @@
 .DEFAULT_GOAL := help
 .PHONY: help install serve test quick lint types page format check wheel house
 
-help:     ## what there is
+help:     ## list the tasks
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/	/'
 
-install:  ## everything for development, into the current environment
+install:  ## install everything for development into the current environment
 	pip install -r requirements-dev.txt
 
-serve:    ## the page and the API on http://127.0.0.1:8000
+serve:    ## serve the page and the API on http://127.0.0.1:8000
 	python app.py
 
-test:     ## all tests
+test:     ## run all tests
 	python -m pytest -n auto --dist loadfile
 
-quick:    ## without the slow ones
+quick:    ## run the fast tests: no process, browser or wait
 	python -m pytest -n auto --dist loadfile -m "not slow"
 
-lint:     ## ruff, without changing anything
+lint:     ## check with ruff
 	ruff check .
 	ruff format --check .
 
-types:    ## mypy
+types:    ## check types with mypy
 	mypy
 
-page:     ## lint and types of the page's scripts; needs Node and npm on the path
+page:     ## lint and check the page's scripts; needs Node and npm on the path
 	npm ci --silent --no-audit --no-fund
 	npm run --silent check
 
-format:   ## ruff's format and its safe mends
+format:   ## format and apply ruff's safe fixes
 	ruff check --fix .
 	ruff format .
 
-check: lint types test  ## what CI runs, but for the page's scripts
+check: lint types test  ## run what CI runs, except for the page's scripts
 
-wheel:    ## dist/report_chat-*.whl
+wheel:    ## build dist/report_chat-*.whl
 	pip wheel --no-deps --wheel-dir dist .
 
-house:    ## files, lines, imports and the path of one question
+house:    ## measure the size of the code and the way of one question
 	python -m benchmarks house
