@@ -72,7 +72,7 @@ def messages(history: list[dict[str, str]]) -> tuple[Message, ...]:
 
 
 def retrieved(services: Services, text: str) -> list[str]:
-    hits = services.answering.retriever().retrieve(text, top_k=10, scope=Scope(), method="hybrid").hits
+    hits = services.runtime.retriever.retrieve(text, top_k=10, scope=Scope(), method="hybrid").hits
     return [hit.chunk.id for hit in hits]
 
 

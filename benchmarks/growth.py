@@ -85,11 +85,11 @@ def records(count: int) -> Iterator[DocumentRecord]:
 def fill(services: Services, count: int) -> None:
     """Reports, passages with their vectors, and a conversation for each."""
     services.prepare()
-    services.vectors.current().remember_embedder()
+    services.runtime.remember_embedder()
     rng, store, embedder, database = (
         random.Random(1),
-        services.vectors.store,
-        services.vectors.embedder,
+        services.runtime.store,
+        services.runtime.embedder,
         services.storage.database,
     )
     every = records(count)
@@ -134,7 +134,7 @@ class Library:
         """One report anew, with other figures."""
         record = next(itertools.islice(records(self.count), number % self.count, None))
         chunks = passages(random.Random(number), replace(record, version="v1"))
-        store, embedder = self.services.vectors.store, self.services.vectors.embedder
+        store, embedder = self.services.runtime.store, self.services.runtime.embedder
         store.upsert(chunks, embedder.embed_documents([chunk.search_text for chunk in chunks]))
         self.services.storage.documents.put(record)
 

@@ -63,7 +63,7 @@ class Seconds:
 def ingest(sources: Sequence[Source], embedder: Counted, data: Path) -> tuple[float, float]:
     settings = Settings(data_dir=data, embedding_provider="minilm", chat_model="extractive", sample_data="off")
     with Services(settings) as services:
-        vars(services.vectors.current())["embedder"] = embedder  # the kept one, without the cache that ships
+        vars(services.runtime)["embedder"] = embedder  # the kept one, without the cache that ships
         _ = services.ingesting.ingestor
         seconds = Seconds()
         for source in sources:

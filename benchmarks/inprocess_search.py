@@ -22,8 +22,7 @@ import numpy as np
 from chatbot.database import open_database
 from chatbot.repositories.corpus import CorpusChanges
 from chatbot.request import RequestContext
-from chatbot.retrieval import RETRIEVAL_METHODS
-from chatbot.retrieval.pipeline import Retriever, ThresholdSettings
+from chatbot.retrieval.pipeline import Retriever
 from chatbot.schema import Chunk, Matrix, Scope, Values, Vector
 from chatbot.settings import Settings
 from chatbot.stores.faiss.store import FaissStore, build
@@ -160,13 +159,7 @@ def report(store: FaissStore, vectors: Matrix, queries: Matrix) -> None:
     rows = len(vectors)
     raw = faiss.IndexFlatIP(DIMENSIONS)
     raw.add(vectors)
-    settings = Settings()
-    retriever = Retriever(
-        store=store,
-        embedder=Precomputed(queries),
-        methods=lambda method: RETRIEVAL_METHODS.builder(method)(settings),
-        threshold=ThresholdSettings(0.7, 0.1, 0.0),
-    )
+    retriever = Retriever(store=store, embedder=Precomputed(queries))
     rng = np.random.default_rng(4)
     texts = [f"{number} {words(rng, 8)}" for number in range(QUERIES)]
     narrow = Scope.of({"country_name": Values(("Country 7",))})

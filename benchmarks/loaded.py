@@ -42,8 +42,8 @@ def loaded(folder: Path) -> Iterator[tuple[Services, Dataset]]:
     """The passages of a data set, embedded, and what the folder holds."""
     with throw_away() as services:
         data = read_dataset(folder, services.settings.filter_fields)
-        services.vectors.current().remember_embedder()
-        load_chunks(services.vectors.store, services.vectors.embedder, data.chunks, lambda done: None)
+        services.runtime.remember_embedder()
+        load_chunks(services.runtime.store, services.runtime.embedder, data.chunks, lambda done: None)
         yield services, data
 
 

@@ -95,7 +95,7 @@ def _start(app: Flask, services: Services) -> None:
     if _wants_samples(services):
         samples = app.extensions["samples"] = services.ingesting.sample_reports()
         samples.start()
-    app.extensions["startup"].background("forgetting", services.forgetting.run)
+    app.extensions["startup"].background("retention", services.retention.run)
     if (foreign := services.storage.foreign_changes) is not None:
         app.extensions["startup"].background("foreign-changes", foreign.follow)
 
@@ -146,7 +146,7 @@ def _create_indexes(services: Services, stop: threading.Event) -> None:
             raise SearchEngineError("The server was stopped before they were ready.")
 
     try:
-        ensure_indexes(services.storage.database, services.vectors.index_plans, Polling(sleep=pause))
+        ensure_indexes(services.storage.database, services.runtime.index_plans, Polling(sleep=pause))
     except ChatbotError as error:
         log.warning("The search indexes were not created: %s See: python -m chatbot index status", error.message)
 

@@ -31,7 +31,7 @@ def _services() -> Services:
 def _embedded(text: str) -> Vector:
     if not text.strip():
         raise InvalidRequestError.for_field("text", "is empty.")
-    return _services().vectors.embedder.embed_query(text)
+    return _services().runtime.embedder.embed_query(text)
 
 
 def create_embedding(text: str) -> list[float]:
@@ -65,7 +65,7 @@ def similarity_search(
     context = (str(report_context.get("type")), report_context.get("value", "")) if report_context else None
     collections = None if collection_name is None else [collection_name]
     scope = services.storage.scopes.resolve(None, context, collections)
-    store = services.vectors.store
+    store = services.runtime.store
     if isinstance(store, CandidateStore):
         store = store.with_candidates(candidates(limit))
 

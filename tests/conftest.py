@@ -21,7 +21,7 @@ from chatbot.ingestion.pipeline import Ingested
 from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
 from chatbot.schema import Value
-from chatbot.services import Services, vectors
+from chatbot.services import Services, runtime
 from chatbot.settings import Settings
 
 for _name in list(os.environ):
@@ -62,7 +62,7 @@ Eastern Africa, bordering the Indian Ocean, between Somalia and Tanzania
 def _shipped_vectors_are_read_once() -> Iterator[None]:
     """Not by each of the thousands of services: reading them is most of what opening one takes. They never change."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vectors, "WarmCache", cache(WarmCache))
+        patch.setattr(runtime, "WarmCache", cache(WarmCache))
         yield
 
 

@@ -48,8 +48,8 @@ class TestKeywordSearch:
         text, query = INFLECTED[settings.language]
         add_report(f"# A\n\n{text}\n", "inflected")
         add_report(f"# B\n\n{OTHER[settings.language]}\n", "other")
-        found = services.vectors.store.get(
-            [match.chunk_id for match in services.vectors.store.keyword_search(query, top_k=5, scope=Scope())]
+        found = services.runtime.store.get(
+            [match.chunk_id for match in services.runtime.store.keyword_search(query, top_k=5, scope=Scope())]
         )
         assert [chunk.text for chunk in found] == [text]
 

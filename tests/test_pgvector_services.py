@@ -43,7 +43,7 @@ def test_passages_whose_database_was_lost_are_found(
     findings = list(diagnose(services))
     assert "passages_of_another_database" not in {finding.name for finding in findings}
     said = [finding.message for finding in findings if finding.name == "count"]
-    assert f"pgvector: {services.vectors.store.count(Scope())} passages" in said
+    assert f"pgvector: {services.runtime.store.count(Scope())} passages" in said
     assert not [one for one in said if one.startswith("collection")]
     with Services(settings.override(data_dir=tmp_path / "new")) as anew:
         [found] = [finding for finding in diagnose(anew) if finding.severity == "error"]
@@ -55,7 +55,7 @@ def test_two_reports_are_ingested_asked_and_deleted(services: Services, add_repo
     """R-E2, R-E6, R-E7."""
     kenya = add_report(KENYA_2023, "kenya-2023", country_name="Kenya", year=2023, type="country_report")
     chad = add_report(CHAD_2022, "chad-2022", country_name="Chad", year=2022, type="country_report")
-    assert rows() == services.vectors.store.count(Scope()) == kenya.chunks + chad.chunks > 0
+    assert rows() == services.runtime.store.count(Scope()) == kenya.chunks + chad.chunks > 0
     again = add_report(KENYA_2023, "kenya-2023", country_name="Kenya", year=2023, type="country_report")
     assert again.outcome == "unchanged"
 

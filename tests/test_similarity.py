@@ -54,7 +54,7 @@ def services(
 
 def test_an_embedding_is_a_list_of_floats(services: Services) -> None:
     found = create_embedding("zebra3 lives here")
-    assert found == services.vectors.embedder.embed_query("zebra3 lives here").tolist()
+    assert found == services.runtime.embedder.embed_query("zebra3 lives here").tolist()
     assert {type(number) for number in found} == {float}
     with pytest.raises(InvalidRequestError, match="text"):
         create_embedding(" ")

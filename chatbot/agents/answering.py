@@ -77,7 +77,7 @@ def quotations(
 def write_answer(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event, None, Written]:
     """What the model writes; else quotations, where ``way`` has some. What was written before a failure stays."""
     quoting = way.quoting
-    if quoting is not None and not run.resources.chat_models.is_language_model:
+    if quoting is not None and not run.has_model:
         return (yield from _quoted(run.say(HEADER), quoting, context))
     instead = quoting or (lambda context: quotations(run, run.question.search_text, context))
     if stopper := run.spending.stops_answer():
@@ -85,7 +85,7 @@ def write_answer(run: AgentRun, context: Context, way: WritingPlan) -> Generator
         return (yield from _quoted(f"{run.why_stopped} {run.say(INSTEAD)}", instead, context))
     yield run.step("generate", "Writing the answer")
     draft, allowance = Draft(path=run.path), run.spending.allowance(keep=0)
-    model, settings = BudgetedChatModel(run.chat_model, allowance), run.resources.settings
+    model, settings = BudgetedChatModel(run.chat_model, allowance), run.settings
 
     def prompt(question: Question, context: Context) -> Prompt:
         return as_set(way.prompt(question, context), settings)
@@ -161,7 +161,7 @@ def choose_collections(run: AgentRun) -> Iterator[StepEvent]:
     """
     scope, every = run.question.scope, run.resources.collections
     choice = selectable_collections(every, scope.collections)
-    if not choice or not run.resources.chat_models.is_language_model:
+    if not choice or not run.has_model:
         return
     described = "\n".join(f"{number}. {one.name}: {one.description}" for number, one in enumerate(choice, start=1))
     picked = yield from run.ask(
@@ -202,8 +202,8 @@ def _just_registered(record: DocumentRecord) -> bool:
 
 def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
     """Whether nothing was found: no hit, or only such as are about something else (RELEVANCE_FLOOR) or other years."""
-    is_other = best_score(hits) < run.resources.judge.bounds.floor or _missing_figures(run, hits) is not None
-    return not hits or (run.resources.settings.on_empty != "relax" and is_other)
+    is_other = best_score(hits) < run.judge.bounds.floor or _missing_figures(run, hits) is not None
+    return not hits or (run.settings.on_empty != "relax" and is_other)
 
 
 def judged(run: AgentRun, hits: Sequence[SearchHit]) -> Verdict:
@@ -212,8 +212,8 @@ def judged(run: AgentRun, hits: Sequence[SearchHit]) -> Verdict:
     """
     if is_empty(run, hits):
         return "nothing"
-    verdict = run.resources.judge.verdict(run.question.search_text, hits, run.question.scope)
-    return "closest" if verdict == "nothing" and run.resources.settings.on_empty == "relax" else verdict
+    verdict = run.judge.verdict(run.question.search_text, hits, run.question.scope)
+    return "closest" if verdict == "nothing" and run.settings.on_empty == "relax" else verdict
 
 
 def _missing_figures(run: AgentRun, hits: Sequence[SearchHit]) -> str | None:
@@ -233,15 +233,15 @@ def answer_from(
     """The answer from these hits, best first, as far as they fit ``tokens`` (CONTEXT_TOKENS)."""
     started = time.perf_counter()
     hits, left = with_rank(hits), run.spending.tokens_left
-    most = tokens or run.resources.settings.context_tokens
+    most = tokens or run.settings.context_tokens
     budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
-    margin = run.resources.settings.context_margin
+    margin = run.settings.context_margin
     context = build_context(hits, around or run.resources.store, budget_tokens=budget, margin=margin)
     run.spending.add(StepTiming.since("context", started))
     if budget < most:
         yield from note_left_out(run, len(context.passages), len(hits))
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
-    note = f"{run.say(CLOSEST)}\n\n" if run.closest_only and not run.resources.chat_models.is_language_model else ""
+    note = f"{run.say(CLOSEST)}\n\n" if run.closest_only and not run.has_model else ""
     if note:
         yield TokenEvent(note)
     done = yield from write_answer(run, context, way)
@@ -264,7 +264,7 @@ def answer_research(
     if is_empty(run, kept):
         yield from answer_empty(run, scope, closest)
     else:
-        yield from answer_from(run, scope, kept, way, tokens=run.resources.settings.deep_context_tokens)
+        yield from answer_from(run, scope, kept, way, tokens=run.settings.deep_context_tokens)
 
 
 def note_left_out(run: AgentRun, shown: int, found: int) -> Iterator[StepEvent]:
@@ -280,7 +280,7 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
     """ON_EMPTY, with the passages that came closest; general knowledge only within the budget."""
     yield SourcesEvent((), scope)
     closest = distinct(closest)
-    general = run.resources.settings.on_empty == "general" and not run.spending.stops_answer()
+    general = run.settings.on_empty == "general" and not run.spending.stops_answer()
     if general and (done := (yield from _general(run))) is not None:
         yield conclude(run, scope, done.text, closest, Context(), truncated=done.truncated)
         return
@@ -314,7 +314,7 @@ def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
     """An answer from the model's general knowledge; None where it writes nothing, or fails after earlier calls
     succeeded, whose cost is then not thrown away.
     """
-    started, asked = time.perf_counter(), as_set(general_prompt(run.question), run.resources.settings)
+    started, asked = time.perf_counter(), as_set(general_prompt(run.question), run.settings)
     response = Reply(asked)
     try:
         with run.request.within(run.spending.seconds_left()) as limited:

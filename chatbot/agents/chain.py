@@ -47,7 +47,7 @@ class ChainAgent(BaseAgent):
     def _explore(self, run: AgentRun) -> Generator[StepEvent, None, tuple[Findings, list[Link], list[SearchHit]]]:
         """The passages that support the short answers, these, and all that was found."""
         evidence, links, closest = Findings(), list[Link](), list[SearchHit]()
-        for _ in range(self._resources.settings.chain_rounds):
+        for _ in range(run.settings.chain_rounds):
             asked = yield from self._next_question(run, links)
             if asked is None or run.request.cancelled:
                 break

@@ -104,7 +104,7 @@ class CompareAgent(BaseAgent):
         self, run: AgentRun, scope: ScopeSummary, comparison: _Comparison, hits: Sequence[SearchHit]
     ) -> Iterator[Event]:
         way = WritingPlan(comparison.prompt, comparison.quoting, comparison.finish)
-        tokens = self._resources.settings.deep_context_tokens
+        tokens = run.settings.deep_context_tokens
         yield from answer_from(run, scope, hits, way, tokens=tokens)
 
     def _is_named(self, asked: Sequence[Side], found: Sequence[Retrieval | None]) -> bool:

@@ -13,7 +13,7 @@ from ..request import RequestContext
 from ..schema import Context, Event, Question, SearchHit, StepEvent
 from ..text import count_of, escape_markdown
 from .answering import WritingPlan, answer_research, open_research, quotations
-from .run import AgentRun, BaseAgent, Resources
+from .run import AgentRun, BaseAgent
 from .searches import Findings, bullet_list, narrowed_search, new_questions, number_passages
 
 TERMS = 6
@@ -29,12 +29,6 @@ class DeepAgent(BaseAgent):
     and quotations for each.
     """
 
-    def __init__(self, resources: Resources) -> None:
-        super().__init__(resources)
-        self._settings = resources.settings
-        self._has_model = resources.chat_models.is_language_model
-        self._rounds = self._settings.deep_rounds if self._has_model else 1
-
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """Plan, rounds of searches, then one answer from what was kept."""
         run = AgentRun(self._resources, question, request)
@@ -49,15 +43,15 @@ class DeepAgent(BaseAgent):
     def _plan(self, run: AgentRun) -> Generator[StepEvent, None, list[str]]:
         question = run.question
         plan = None
-        if self._has_model:
+        if run.has_model:
             plan = yield from run.ask(
                 "plan",
-                asking.queries(self._settings.deep_sub_questions),
+                asking.queries(run.settings.deep_sub_questions),
                 "Sub-questions by rule",
-                most=str(self._settings.deep_sub_questions),
+                most=str(run.settings.deep_sub_questions),
             )
         if not plan:
-            most = self._settings.deep_sub_questions
+            most = run.settings.deep_sub_questions
             plan = sub_questions(question.search_text, question.scope, self._resources.catalog, most=most)
         plan = new_questions(plan, [question.search_text]) or [question.search_text]  # that is searched for anyway
         if plan != [question.search_text]:
@@ -66,7 +60,7 @@ class DeepAgent(BaseAgent):
 
     def _expanded(self, run: AgentRun) -> Generator[StepEvent, None, list[str]]:
         """The question with terms that a model adds, where that is asked for: one search more."""
-        if not (run.question.expand and self._has_model):
+        if not (run.question.expand and run.has_model):
             return []
         terms = yield from run.ask("expand", asking.queries(TERMS), "No further terms", most=str(TERMS))
         if not terms:
@@ -80,7 +74,8 @@ class DeepAgent(BaseAgent):
         """What was kept, what was asked, and what came closest where nothing was kept."""
         evidence, asked, closest = Findings(), list[str](), list[SearchHit]()
         open_questions = [run.question.search_text, *plan, *(yield from self._expanded(run))]
-        for round_number in range(1, self._rounds + 1):
+        rounds = run.settings.deep_rounds if run.has_model else 1
+        for round_number in range(1, rounds + 1):
             queries = new_questions(open_questions, asked)
             if not queries or run.request.cancelled:
                 break
@@ -94,19 +89,18 @@ class DeepAgent(BaseAgent):
             closest += [hit for _, hit in new]
             kept = yield from self._relevant(run, asked, new)
             evidence.add(kept)
-            if not kept or round_number == self._rounds:
+            if not kept or round_number == rounds:
                 break  # nothing new, or nobody would search for what is missing
             open_questions = yield from self._gaps(run, asked, evidence)
         return evidence, asked, closest
 
     def _near(self, run: AgentRun, query: str, hits: Sequence[SearchHit]) -> Sequence[SearchHit]:
         """The hits that are not about something else, where no model judges them; all with `ON_EMPTY`=relax."""
-        if self._has_model or self._settings.on_empty == "relax":
+        if run.has_model or run.settings.on_empty == "relax":
             return hits
-        judge = self._resources.judge
-        if judge.verdict(query, hits, run.question.scope) == "nothing":
+        if run.judge.verdict(query, hits, run.question.scope) == "nothing":
             return []
-        return [hit for hit in hits if (hit.score or 0.0) >= judge.bounds.floor]
+        return [hit for hit in hits if (hit.score or 0.0) >= run.judge.bounds.floor]
 
     def _relevant(
         self, run: AgentRun, asked: Sequence[str], new: Sequence[tuple[str, SearchHit]]
@@ -114,7 +108,7 @@ class DeepAgent(BaseAgent):
         """The new hits that the model calls relevant, in one call; all of them where its reply cannot be read
         (R-C9).
         """
-        if not new or not self._has_model:
+        if not new or not run.has_model:
             return new
         chosen = yield from run.ask(
             "relevance",
@@ -132,10 +126,10 @@ class DeepAgent(BaseAgent):
         """Questions for what is still missing; none where the model's reply cannot be read."""
         gaps = yield from run.ask(
             "reflect",
-            asking.queries(self._settings.deep_gaps),
+            asking.queries(run.settings.deep_gaps),
             "No further searches",
-            most=str(self._settings.deep_gaps),
-            passages=number_passages(evidence.hits, tokens=self._settings.deep_context_tokens),
+            most=str(run.settings.deep_gaps),
+            passages=number_passages(evidence.hits, tokens=run.settings.deep_context_tokens),
             queries=bullet_list(asked),
         )
         if gaps is None:

@@ -11,8 +11,8 @@ from ..questions.mentions import find_mentions
 from ..questions.overview import asks_what_it_is_about
 from ..request import RequestContext
 from ..retrieval.compression import Neighbours
+from ..retrieval.ranking import split_by_country_tag
 from ..retrieval.summaries import of_whole_report
-from ..retrieval.untagged import parted
 from ..schema import Context, Event, Question, Scope, ScopeSummary, SearchHit
 from ..text import escape_markdown
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, judged, open_scope, quotations
@@ -64,7 +64,7 @@ class DirectAgent(BaseAgent):
         names = find_mentions(question.search_text, resources.catalog, question.scope)
         if question.page or not asks_what_it_is_about(question.search_text, [*names.countries, *names.every_year]):
             return None
-        own, _ = parted(question.scope, resources.catalog)
+        own, _ = split_by_country_tag(question.scope, resources.catalog)
         if resources.catalog.holdings(own).documents != 1:
             return None
         (record,) = resources.catalog.all(own)

@@ -121,7 +121,7 @@ class ReportAgent(BaseAgent):
             outline(MAX_SECTIONS),
             "An outline by rule",
             most=str(MAX_SECTIONS),
-            passages=number_passages(scouted, tokens=self._resources.settings.deep_context_tokens),
+            passages=number_passages(scouted, tokens=run.settings.deep_context_tokens),
         )
         if planned is None:
             parts = sub_questions(question.search_text, question.scope, self._resources.catalog)
@@ -155,7 +155,7 @@ class ReportAgent(BaseAgent):
         started, evidence = time.perf_counter(), found.evidence
         hits = with_rank(distinct(evidence.hits))
         context = build_context(
-            hits, self._resources.store, budget_tokens=EVERYTHING, margin=self._resources.settings.context_margin
+            hits, self._resources.store, budget_tokens=EVERYTHING, margin=run.settings.context_margin
         )
         run.spending.add(StepTiming.since("context", started))
         yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
@@ -212,8 +212,8 @@ class Sections:
 
     def share(self, context: Context, found: AnyOf[str], left: int) -> Generator[StepEvent, None, Context]:
         """What a section ``found``, as far as it fits: the ``left`` still to be written share the budget of tokens."""
-        most, of_budget = self._run.resources.settings.deep_context_tokens, self._run.spending.tokens_left
-        share = most if of_budget is None else of_budget // left - self._run.resources.settings.max_answer_tokens
+        most, of_budget = self._run.settings.deep_context_tokens, self._run.spending.tokens_left
+        share = most if of_budget is None else of_budget // left - self._run.settings.max_answer_tokens
         own = restrict(context, found, budget_tokens=min(most, max(LEAST_CONTEXT, share)))
         if share < most:
             yield from note_left_out(self._run, len(own.passages), len(found))

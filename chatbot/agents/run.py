@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeVar
 
 from ..caches.answers import ChatModels
@@ -14,16 +14,25 @@ from ..database.time_limits import begin_request
 from ..errors import NOTHING_WRITTEN, BudgetExhaustedError, ChatbotError, ChatModelError, ContextLengthError
 from ..model_output.asking import Shape, ask, shape_prompt
 from ..prompts import render
-from ..protocols import Agent, Catalog, ChatModel, Embedder, Quoter, Reranker, Store
+from ..protocols import Agent, Catalog, ChatModel, Embedder, Quoter, Store
 from ..request import RequestContext
 from ..rerankers.orders import NoReranker
 from ..retrieval.compression import Compressor
 from ..retrieval.pipeline import Retrieval, Retriever
-from ..retrieval.relevance import Judge
+from ..retrieval.relevance import Bounds, Judge
 from ..retrieval.scope import KnowledgeCollection, describe, inventory
 from ..retrieval.summaries import without_summaries
-from ..schema import Aggregation, Message, Question, SearchHit, StepEvent, StepTiming, Stopper, Threshold
-from ..settings import Settings
+from ..schema import (
+    Aggregation,
+    Message,
+    QuerySettings,
+    Question,
+    SearchHit,
+    StepEvent,
+    StepTiming,
+    Stopper,
+    Threshold,
+)
 from ..text import Analyzer, estimate_tokens
 from ..words import speaking
 from .budget import (
@@ -51,17 +60,18 @@ class Resources:
     store: Store
     catalog: Catalog
     chat_models: ChatModels
-    uncached_reranker: Callable[[], Reranker | None]
-    """The reranker for a question that wants a new answer; None where the retriever's own caches nothing."""
     quoter: Quoter
     embedder: Embedder
     analyzer: Analyzer
     collections: tuple[KnowledgeCollection, ...]
     agent: Callable[[str], Agent]
     """Another agent, by its name."""
-    judge: Judge
-    settings: Settings
-    """The settings, with the query-time figures of the question's preset."""
+    language: str
+    """The language of the reports."""
+    bounds: Callable[[QuerySettings], Bounds]
+    """The scores that passages need with these settings, as of now."""
+    settings: QuerySettings
+    """The settings of a question that brings none."""
 
 
 class BaseAgent:
@@ -84,9 +94,11 @@ class AgentRun:
         self.resources = resources
         self.question = question
         self.request = request
+        self.settings = question.settings or resources.settings
         self.spending = Spending(
-            question.budget, reserve=resources.settings.deep_context_tokens + resources.settings.max_answer_tokens
+            question.budget, reserve=self.settings.deep_context_tokens + self.settings.max_answer_tokens
         )
+        self.has_model = resources.chat_models.is_language_model
         self.path: list[StepEvent] = []
         self.stopped_by: Stopper = ""
         self.why_stopped = ""
@@ -96,6 +108,18 @@ class AgentRun:
         self.closest_only = False
         self._found = False
         self._share = PLANNING_SHARE
+
+    @cached_property
+    def judge(self) -> Judge:
+        """Says whether hits answer the question."""
+        resources = self.resources
+        return Judge(
+            resources.bounds(self.settings),
+            resources.store,
+            resources.catalog,
+            resources.embedder,
+            resources.language,
+        )
 
     @property
     def chat_model(self) -> ChatModel:
@@ -217,7 +241,7 @@ class AgentRun:
         """
         self._share = PLANNING_SHARE if planning else EXPLORING_SHARE
         found: list[Retrieval | None] = [None] * len(searches)
-        left, most = self.spending.seconds_left(self._share), self.resources.settings.search_seconds
+        left, most = self.spending.seconds_left(self._share), self.settings.search_seconds
         if left is not None and left <= 0:
             yield from self.stop("seconds")
             return found
@@ -276,11 +300,13 @@ class AgentRun:
             top_k=search.top_k,
             scope=search.scope,
             method=question.retrieval_method,
+            settings=self.settings,
             page=question.page,
+            cache=question.cache,
             request=replace(request, may_call=allowance.take),
         )
         try:
-            found = retrieve(reranker=None if question.cache else self.resources.uncached_reranker())
+            found = retrieve()
         except BudgetExhaustedError:
             if not self.spending.usage_so_far.calls:
                 raise

@@ -97,7 +97,7 @@ class CachedAgent:
     reports change, when nothing is kept.
     """
 
-    def __init__(self, inner: Agent, cache: Cache, generation: Callable[[], str | None]) -> None:
+    def __init__(self, inner: Agent, cache: Cache, generation: Callable[[Question], str | None]) -> None:
         self.needs_language_model = inner.needs_language_model
         self._inner = inner
         self._cache = cache
@@ -105,7 +105,7 @@ class CachedAgent:
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """What was answered before: its sources, its text and its trace at once; else the inner agent, kept."""
-        generation = None if question.attachments or not question.cache else self._generation()
+        generation = None if question.attachments or not question.cache else self._generation(question)
         if generation is None:
             yield from self._inner.run(question, request=request)
             return

@@ -117,7 +117,7 @@ def delete(services: Services, owner: str, before: Any) -> None:
     Example: python -m chatbot conversations delete --owner visitor:4e1f0c6f5a7b4a3f8d2e6c1b9a7f5e3d
     """
     whose, since = "" if owner == "none" else owner, before.date().isoformat() if before else ""
-    gone = services.forgetting.conversations(owner=whose, before=since)
+    gone = services.retention.conversations(owner=whose, before=since)
     services.storage.audit.record("conversations delete", f"{owner}: {gone}")
     click.echo(f"{gone} deleted.")
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import LoadError
 from ..evaluation.scores import ScoreCollector, Scores, unrelated_questions
 from ..repositories.corpus import CalibrationRepository
-from ..retrieval.threshold import calibration_of
+from ..retrieval.ranking import calibration_of
 from ..schema.documents import Calibration
 from ..shipped import SAMPLE_DATA
 from . import print_json, progress_bar
@@ -48,7 +48,7 @@ def calibrate(services: Services, dataset: Path, as_json: bool, dry_run: bool, f
     """
     repository = CalibrationRepository(services.storage.database)
     if forget:
-        removed = repository.delete(services.vectors.embedder.model_id)
+        removed = repository.delete(services.runtime.embedder.model_id)
         click.echo("The stored calibration is removed." if removed else "There is no stored calibration.")
         return
     scores, model_id = _measure(services, dataset)
@@ -66,9 +66,9 @@ def _measure(services: Services, dataset: Path) -> tuple[Scores, str]:
     try:
         with open_dataset(services, dataset) as (reports, data):
             collector = ScoreCollector(
-                retriever=reports.answering.retriever(),
-                store=reports.vectors.store,
-                embedder=reports.vectors.embedder,
+                retriever=reports.runtime.retriever,
+                store=reports.runtime.store,
+                embedder=reports.runtime.embedder,
                 reports={chunk.document_id: chunk.metadata for chunk in data.chunks}
                 or {record.id: record.metadata for record in reports.storage.documents.all()},
                 method=reports.settings.retrieval_method,
@@ -76,7 +76,7 @@ def _measure(services: Services, dataset: Path) -> tuple[Scores, str]:
             )
             length = len(data.answerable) + len(unrelated_questions())
             with progress_bar("Asking", length) as bar:
-                return collector.collect(data, bar.update), reports.vectors.embedder.model_id
+                return collector.collect(data, bar.update), reports.runtime.embedder.model_id
     except LoadError as error:
         if dataset != QUESTIONS:
             raise

@@ -30,7 +30,7 @@ def throw_away_database(services: Services, **overrides: Any) -> Iterator[Servic
             data_dir=Path(folder), mongodb_uri=None, vector_search="faiss", sample_data="off", **overrides
         )
         with Services(settings) as scratch:
-            scratch.vectors.current().remember_embedder()
+            scratch.runtime.remember_embedder()
             yield scratch
 
 
@@ -87,9 +87,9 @@ def _questions(services: Services, path: Path) -> Dataset:
 
 
 def _load(services: Services, chunks: list[Chunk]) -> None:
-    label = f"Embedding {len(chunks):,} passages with {services.vectors.embedder.model_id}"
+    label = f"Embedding {len(chunks):,} passages with {services.runtime.embedder.model_id}"
     with progress_bar(label, len(chunks)) as bar:
-        load_chunks(services.vectors.store, services.vectors.embedder, chunks, bar.update)
+        load_chunks(services.runtime.store, services.runtime.embedder, chunks, bar.update)
     register_reports(services.storage.documents, chunks)
 
 

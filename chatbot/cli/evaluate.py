@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import click
 
-from ..agents.understanding import Understanding
 from ..evaluation.comparison import (
     Compared,
     Configuration,
@@ -180,7 +179,7 @@ class Measuring:
         self._data = data
         self._ask = ask
         self._answers = answers
-        embedder = reports.vectors.embedder
+        embedder = reports.runtime.embedder
         self.model_id, self._local = embedder.model_id, embedder.local
 
     def measure(self, configuration: Configuration) -> Measured:
@@ -191,7 +190,7 @@ class Measuring:
             measured = measure_retrieval(
                 self._data,
                 configuration.name,
-                services.answering.retriever(),
+                services.runtime.retriever,
                 method=settings.retrieval_method,
                 ask=self._ask,
                 progress=bar.update,
@@ -225,11 +224,8 @@ class Measuring:
 
 def _answering(services: Services) -> Answering:
     """What /query does with a question, without a conversation that keeps it."""
-    understanding = Understanding(
-        catalog=services.storage.documents, chat_models=services.models.chat_models, on_empty=services.settings.on_empty
-    )
-    return lambda question, cancel: understanding.run(
-        services.answering.agent(question.mode), question, request=RequestContext(cancel)
+    return lambda question, cancel: services.answering.understanding.run(
+        services.runtime.agent(question.mode), question, request=RequestContext(cancel)
     )
 
 

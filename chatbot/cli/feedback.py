@@ -35,7 +35,7 @@ def export(services: Services, path: Path | None) -> None:
     Example: python -m chatbot feedback export --to feedback.csv
     """
     storage, fields = services.storage, services.settings.filter_fields
-    table = list(_rows(storage.feedback.latest(), storage.documents, services.vectors.store, fields))
+    table = list(_rows(storage.feedback.latest(), storage.documents, services.runtime.store, fields))
     text = csv_text(table, (*COLUMNS, *fields, *RATED))
     if path is None:
         click.echo(text, nl=False)

@@ -69,7 +69,7 @@ def _index_plans(services: Services) -> list[SearchTarget]:
             f"There are no search indexes here: {services.storage.engine.detail}.",
             remedy="They belong to VECTOR_SEARCH=atlas, on Atlas or on MongoDB Community 8.2+ with mongot.",
         )
-    return services.vectors.index_plans
+    return services.runtime.index_plans
 
 
 def _print_status(status: IndexStatus) -> None:
@@ -88,10 +88,10 @@ def show_pipelines(services: Services, question: str, limit: int | None, explain
     Example: python -m chatbot index pipeline "maize harvest in Kenya" --limit 5
     """
     _index_plans(services)
-    store, settings = services.vectors.store, services.settings
+    store, settings = services.runtime.store, services.settings
     assert isinstance(store, TracedStore)
     with store.traced() as sent:
-        services.answering.retriever().retrieve(
+        services.runtime.retriever.retrieve(
             question, top_k=limit or settings.top_k, scope=Scope(), method=settings.retrieval_method
         )
     for collection, pipeline in sent:

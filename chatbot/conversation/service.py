@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from ..agents import CHOOSES, DEFAULT
@@ -80,19 +81,19 @@ class Saved:
 
 
 class ChatService:
-    """Answers questions and remembers them. ``agents(mode, preset)`` gives the agent."""
+    """Answers questions and remembers them. ``agent(mode)`` gives the agent, for as long as the question takes."""
 
     def __init__(
         self,
         *,
         conversations: ConversationRepository,
-        agents: Callable[[str, str], Agent],
+        agent: Callable[[str], AbstractContextManager[Agent]],
         condenser: Condenser,
         understanding: Understanding,
         books: Books,
     ) -> None:
         self._conversations = conversations
-        self._agents = agents
+        self._agent = agent
         self._condenser = condenser
         self._understanding = understanding
         self._books = books
@@ -117,13 +118,12 @@ class ChatService:
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
         question, changed = _in_its_mode(question)
         yield from changed
-        agent = self._agents(question.mode, question.preset)
         history = self._history(question, place, previous_messages, caller.owner)
         question = replace(question, history=history)
         if history:
             yield StepEvent("condense", "Reading the conversation")
         request = RequestContext(cancel, caller=caller, private=bool(history))
-        with self._books.open(conversation_id, request.meter) as settle:
+        with self._agent(question.mode) as agent, self._books.open(conversation_id, request.meter) as settle:
             question, condensed = self._condensed(question, request)
             understood = self._understanding.read(question, request=request)
             for event in understood.events(agent, request):

@@ -44,7 +44,7 @@ class Finding:
 
 def check_embedder(services: Services) -> Iterator[Finding]:
     """One real embedding; a stored model that is not the configured one is an EmbedderMismatchError."""
-    embedder = services.vectors.current().embedder.uncached  # a vector that is kept says nothing of the endpoint
+    embedder = services.runtime.embedder.uncached  # a vector that is kept says nothing of the endpoint
     found = len(embedder.embed_query("Does the embedding model answer?"))
     if found != embedder.dimensions:
         yield Finding(
@@ -60,7 +60,7 @@ def check_embedder(services: Services) -> Iterator[Finding]:
 
 def check_chat_model(services: Services) -> Iterator[Finding]:
     """One real, short completion, broken off at its first word."""
-    model = services.models.chat_model
+    model = services.answering.chat_model
     request = RequestContext()
     for _ in model.stream(_PROMPT, request=request):
         break
@@ -129,7 +129,7 @@ def _check_reports(services: Services, records: Sequence[DocumentRecord]) -> Ite
     searched = {SEVERAL, *_collection_names(services)}
     registered = sum(r.chunks for r in records if r.status == "ready" and r.collection in searched)
     elsewhere = not services.storage.engine.traits.in_database
-    stored = services.vectors.store.count(Scope()) if registered or elsewhere else 0
+    stored = services.runtime.store.count(Scope()) if registered or elsewhere else 0
     if elsewhere:
         yield Finding("ok", "data", "count", f"{services.storage.engine.store}: {stored} passages")
     if elsewhere and stored > registered and all(r.status == "ready" and not r.replacing for r in records):
@@ -204,7 +204,7 @@ def _check_vectors(services: Services, collection: Collection) -> Iterator[Findi
             f"collection {collection.name}: embeddings stored as arrays take three times the space.",
             "Make them float32 vectors: python -m chatbot migrate",
         )
-    embedder, dimensions = services.vectors.embedder, {len(decode_vector(value)) for value in stored}
+    embedder, dimensions = services.runtime.embedder, {len(decode_vector(value)) for value in stored}
     if other := sorted(dimensions - {embedder.dimensions}):
         yield _data(
             "error",
@@ -239,11 +239,11 @@ def check_engine(services: Services) -> Iterator[Finding]:
             )
         asked = "what a question asks of it: python -m chatbot index pipeline QUESTION"
         yield Finding("ok", "vector_search", "engine", f"{found.detail}; {asked}")
-        store = services.vectors.store
+        store = services.runtime.store
         if services.settings.reranker == "mongodb" and isinstance(store, RerankingStore):
             store.relevance("Does the server rerank?", ())
         return
-    yield Finding("ok", "vector_search", "engine", f"{engine.store}: {engine.detail}; {services.vectors.store.ping()}")
+    yield Finding("ok", "vector_search", "engine", f"{engine.store}: {engine.detail}; {services.runtime.store.ping()}")
     if (foreign := services.storage.foreign_changes) is not None and not foreign.supported():
         yield Finding(
             "warning",
@@ -261,7 +261,7 @@ def check_indexes(services: Services) -> Iterator[Finding]:
     """
     if not services.storage.engine.traits.has_search_indexes:
         return
-    for plan in services.vectors.index_plans:
+    for plan in services.runtime.index_plans:
         findings = list(_check_index(services, plan))
         yield from findings or [Finding("ok", "indexes", "queryable", plan.described)]
     for name in _collection_names(services):

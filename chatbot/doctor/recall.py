@@ -27,11 +27,11 @@ def check_recall(services: Services) -> Iterator[Finding]:
     if not services.storage.engine.traits.has_search_indexes:
         yield Finding("ok", "recall", "exact", f"{services.storage.engine.store} is measured by its own benchmarks")
         return
-    embedder = services.vectors.embedder
+    embedder = services.runtime.embedder
     vectors = [embedder.embed_query(text) for text in _questions(services)]
     if not vectors:
         yield Finding("warning", "recall", "no_questions", "There is nothing to ask: no question and no heading.")
-    for target in services.vectors.index_plans:
+    for target in services.runtime.index_plans:
         if vectors and not target.optional and services.storage.database[target.collection].estimated_count():
             yield _measured(services, target, vectors)
 

@@ -19,6 +19,7 @@ from ..schema import (
     Context,
     Message,
     Prompt,
+    QuerySettings,
     Question,
     ScopeSummary,
     SearchHit,
@@ -29,7 +30,6 @@ from ..schema import (
     TokenEvent,
     Trace,
 )
-from ..settings import Settings
 from ..text import escape_markdown, estimate_tokens
 from ..words import Say, in_english
 from .citations import check
@@ -59,7 +59,7 @@ def prompt_for(
     return _prompt(question, render(rules, figures=render("figures")), text, context)
 
 
-def as_set(prompt: Prompt, settings: Settings) -> Prompt:
+def as_set(prompt: Prompt, settings: QuerySettings) -> Prompt:
     """Put SYSTEM_PROMPT before the rules (R-E7), and the passages where the settings want them.
 
     CONTEXT_ROLE=system: the passages stand at the end of the system message (R-E2, R-E4), still marked as quoted.

@@ -137,7 +137,7 @@ class Toolbox:
         """The best passages for a query, without an answer."""
         method = self.services.settings.retrieval_method
         scope = asked.scope(self.library)
-        found = self.services.answering.retriever().retrieve(asked.query, top_k=asked.limit, scope=scope, method=method)
+        found = self.services.runtime.retriever.retrieve(asked.query, top_k=asked.limit, scope=scope, method=method)
         return {"hits": [hit_json(hit) for hit in found.hits]}
 
     def ask(self, asked: Ask, progress: Progress) -> Json:
@@ -211,7 +211,7 @@ class Toolbox:
 
     def _report(self, document_id: str) -> str:
         record = self.library.record(document_id)
-        chunks = passages(self.services.vectors.store, record, offset=0, limit=record.chunks + 1)
+        chunks = passages(self.services.runtime.store, record, offset=0, limit=record.chunks + 1)
         read = [chunk for chunk in chunks if not chunk.is_summary]
         return f"# {record.title}\n\n" + "\n\n".join(texts_of(read))
 

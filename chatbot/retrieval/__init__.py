@@ -12,10 +12,15 @@ from ..schema import Match
 class RetrievalMethod(Protocol):
     """Which searches run, and how their answers become one ranking."""
 
-    uses_vectors: bool
-    uses_keywords: bool
-    refines: bool
-    """Whether names that the scope says are left out, and headings and editions order what is found."""
+    @property
+    def uses_vectors(self) -> bool: ...
+
+    @property
+    def uses_keywords(self) -> bool: ...
+
+    @property
+    def refines(self) -> bool:
+        """Whether names that the scope says are left out, and headings and editions order what is found."""
 
     def candidates(self, top_k: int) -> int:
         """How many matches to ask of each search."""
@@ -32,8 +37,8 @@ class RetrievalMethod(Protocol):
 RETRIEVAL_METHODS: Registry[RetrievalMethod] = Registry(
     "retrieval method",
     {
-        "bm25": "chatbot.retrieval.vector:bm25",
-        "hybrid": "chatbot.retrieval.hybrid",
-        "vector": "chatbot.retrieval.vector",
+        "bm25": "chatbot.retrieval.ranking:bm25",
+        "hybrid": "chatbot.retrieval.ranking:hybrid",
+        "vector": "chatbot.retrieval.ranking:vector",
     },
 )

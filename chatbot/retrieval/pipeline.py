@@ -7,15 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
-from ..protocols import Embedder, HybridStore, PrefetchingEmbedder, Reranker, Store, TracedStore
+from ..protocols import (
+    CandidateStore,
+    Embedder,
+    HybridStore,
+    PrefetchingEmbedder,
+    Reranker,
+    Store,
+    TracedStore,
+)
 from ..request import RequestContext
-from ..schema import Aggregation, Chunk, Match, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
-from . import RetrievalMethod
+from ..schema import Aggregation, Chunk, Match, QuerySettings, Scope, SearchHit, StepTiming, Threshold, Usage, Vector
+from . import RETRIEVAL_METHODS, RetrievalMethod
 from .ordering import DEPTH, Refiner
+from .ranking import adaptive_threshold, merge_untagged, split_by_country_tag
 from .search_text import SearchText
-from .threshold import adaptive_threshold
-from .untagged import joined, parted
 
 PAGE_CANDIDATES = 1000
 MOST_CANDIDATES = 10_000
@@ -38,14 +46,10 @@ class Retrieval:
     pipeline: tuple[Aggregation, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdSettings:
-    """See `adaptive_threshold`. ``keep``: None = as many as are asked for."""
+class Rerankers(Protocol):
+    """Gives the reranker of a name; None for none."""
 
-    start: float
-    step: float
-    floor: float
-    keep: int | None = None
+    def __call__(self, name: str, *, cached: bool) -> Reranker | None: ...
 
 
 class Retriever:
@@ -56,31 +60,23 @@ class Retriever:
         *,
         store: Store,
         embedder: Embedder,
-        methods: Callable[[str], RetrievalMethod],
-        threshold: ThresholdSettings,
+        settings: QuerySettings = QuerySettings(),  # noqa: B008  # frozen
         unsettled: Unsettled = dict,
         position: Callable[[], int] = int,
-        reranker: Callable[[], Reranker | None] = lambda: None,
+        reranker: Rerankers = lambda name, *, cached: None,
         refiner: Refiner | None = None,
-        keyword_exempt: int = 10,
-        rerank_candidates: int | None = None,
     ) -> None:
-        """``unsettled``, ``position``: see `settled_search`. ``reranker`` is the one where a call names no other.
-
-        The first ``keyword_exempt`` keyword matches stay whatever their vector score (R-D5). ``rerank_candidates``:
-        how many hits a reranker is given, None = as many as it asks for.
+        """``settings`` are those of a search that brings none. ``unsettled``, ``position``: see `settled_search`.
 
         ``refiner``: for methods that may be refined; None = all are to the letter.
         """
         self._store = store
         self._embedder = embedder
-        self._methods = methods
-        self._threshold = threshold
+        self._settings = settings
         self._settled = partial(settled_search, unsettled=unsettled, position=position)
         self._reranker = reranker
         self._refiner = refiner
-        self._exempt = keyword_exempt
-        self._rerank_candidates = rerank_candidates
+        self._stores: dict[object, Store] = {}
 
     def retrieve(
         self,
@@ -89,154 +85,144 @@ class Retriever:
         top_k: int,
         scope: Scope,
         method: str,
+        settings: QuerySettings | None = None,
         page: int | None = None,
         reranker: Reranker | None = None,
+        cache: bool = True,
         request: RequestContext | None = None,
     ) -> Retrieval:
-        """Up to ``top_k`` hits inside ``scope``, and on ``page`` of their report where one is given.
+        """Return up to ``top_k`` hits inside ``scope``, and on ``page`` of their report where one is given.
 
-        ``reranker`` orders them anew, among as many as it asks for.
+        ``reranker`` takes the place of the one that the settings name; that asks its model anew without ``cache``.
 
         Raises:
             UnknownNameError: no such method.
             DependencyError: the embedder, the search or the reranker failed.
         """
-        chosen = self._methods(method)
-        reranker = reranker or self._reranker()
-        fetched = max(top_k, self._rerank_candidates or reranker.candidates(top_k)) if reranker else top_k
-        clock = _Clock()
-        find = partial(self._found, chosen, fetched, page, clock, request)
-        asked = self._asked(query, scope, chosen)
-        store = self._store
+        settings = settings or self._settings
+        chosen = RETRIEVAL_METHODS.builder(RETRIEVAL_METHODS.check(method, field="retrieval_method"))(settings)
+        reranker = reranker or self._reranker(settings.reranker, cached=cache)
+        fetched = max(top_k, settings.rerank_candidates or reranker.candidates(top_k)) if reranker else top_k
+        refiner = self._refiner if settings.refine and chosen.refines else None
+        clock, count, store = _Clock(), settings.num_candidates, self._store
+        if count != self._settings.num_candidates and isinstance(store, CandidateStore):
+            store = self._stores.setdefault(count, store.with_candidates(None if count == "auto" else count))
+        search = _Search(store, self._embedder, chosen, settings, refiner, self._settled, fetched, page, clock, request)
+        texts = [(scope, SearchText(query, query))]
+        if refiner:
+            parts = split_by_country_tag(scope, refiner.catalog)
+            texts = [(part, refiner.read(query, part)) for part in parts if part is not None]
         with store.traced() if isinstance(store, TracedStore) else nullcontext() as sent:
-            self._prefetch([text for _, text in asked], chosen, request)
-            hits, threshold = find(*asked[0])
-            for untagged in asked[1:]:
-                hits = joined(hits, find(*untagged)[0], asked[0][0])[:fetched]
+            if refiner and isinstance(self._embedder, PrefetchingEmbedder):
+                self._embedder.prefetch([each for _, text in texts for each in refiner.embedded(text)], request=request)
+            hits, threshold = search.hits(*texts[0])
+            for untagged in texts[1:]:
+                hits = merge_untagged(hits, search.hits(*untagged)[0], texts[0][0])[:fetched]
         hits = with_rank(hits)
         if reranker:
             reranked = reranker.rerank(query, hits, top_k=top_k, request=request or RequestContext())
             hits = with_rank(reranked.hits)
             clock.lap("rerank", reranked.usage)
-        pipeline = None if sent is None else tuple(Aggregation.of(*one) for one in sent)
+        pipeline = None if sent is None else tuple(Aggregation.of(*each) for each in sent)
         return Retrieval(hits, threshold, tuple(clock.laps), pipeline)
 
-    def _asked(self, query: str, scope: Scope, method: RetrievalMethod) -> list[tuple[Scope, SearchText]]:
-        """What is searched for where: in the scope, and apart in its reports that say no country."""
-        if self._refiner is None or not method.refines:
-            return [(scope, SearchText(query, query))]
-        parts = parted(scope, self._refiner.catalog)
-        return [(part, self._refiner.read(query, part)) for part in parts if part is not None]
 
-    def _prefetch(self, asked: Sequence[SearchText], method: RetrievalMethod, request: RequestContext | None) -> None:
-        if self._refiner and method.refines and isinstance(self._embedder, PrefetchingEmbedder):
-            self._embedder.prefetch([one for text in asked for one in self._refiner.embedded(text)], request=request)
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What the searches of one call of `Retriever.retrieve` share."""
 
-    def _found(
-        self,
-        method: RetrievalMethod,
-        top_k: int,
-        page: int | None,
-        clock: _Clock,
-        request: RequestContext | None,
-        scope: Scope,
-        text: SearchText,
-    ) -> tuple[Sequence[SearchHit], Threshold | None]:
+    store: Store
+    embedder: Embedder
+    method: RetrievalMethod
+    settings: QuerySettings
+    refiner: Refiner | None
+    settled: Callable[[Callable[[int], Found], int], Found]
+    top_k: int
+    page: int | None
+    clock: _Clock
+    request: RequestContext | None
+
+    def hits(self, scope: Scope, text: SearchText) -> tuple[Sequence[SearchHit], Threshold | None]:
         """Hits of one scope in order, and the threshold they passed."""
-        refiner = self._refiner if method.refines else None
-        vector = self._embedder.embed_query(text.question, request=request)
-        clock.lap("embed", Usage(embedding_tokens=self._embedder.count_tokens(text.question)))
+        vector = self.embedder.embed_query(text.question, request=self.request)
+        self.clock.lap("embed", Usage(embedding_tokens=self.embedder.count_tokens(text.question)))
         # No index knows pages, so as many are looked through as the nearest may be spread over.
-        considered = max(top_k, PAGE_CANDIDATES if page else DEPTH if refiner else 0)
-        search = partial(self._search, text, vector, method, scope, clock)
+        considered = max(self.top_k, PAGE_CANDIDATES if self.page else DEPTH if self.refiner else 0)
         for _ in range(TRIES):
-            near, worded = self._settled(search, method.candidates(considered))
-            hits, threshold, complete = self._rank(vector, method, near, worded, (considered, top_k), clock)
+            near, worded = self.settled(partial(self._matches, text, vector, scope), self.method.candidates(considered))
+            hits, threshold, complete = self._ranked(vector, near, worded, considered)
             if complete:
                 break  # else a report was replaced since it was found: its new passages are there now
-        found = [hit for hit in hits if page is None or hit.chunk.page == page]
-        if refiner:
-            found = refiner.order(text, vector, found, scope, request)
-            clock.lap("order")
-        return found[:top_k], threshold
+        hits = [hit for hit in hits if self.page is None or hit.chunk.page == self.page]
+        if self.refiner:
+            hits = self.refiner.order(text, vector, hits, scope, self.request)
+            self.clock.lap("order")
+        return hits[: self.top_k], threshold
 
-    def _search(
-        self, text: SearchText, vector: Vector, method: RetrievalMethod, scope: Scope, clock: _Clock, count: int
-    ) -> Found:
+    def _matches(self, text: SearchText, vector: Vector, scope: Scope, count: int) -> Found:
         """What the vectors and what the keywords find: ``count`` matches each, of the searches the method uses."""
         near, worded = list[Match](), list[Match]()
-        store = self._store
+        store = self.store
         # Words of another language are in no report but for names, which are what everything else is about, too.
-        by_meaning = text.foreign and method.uses_vectors and self._embedder.multilingual
-        if method.uses_vectors and method.uses_keywords and isinstance(store, HybridStore):
+        by_meaning = text.foreign and self.method.uses_vectors and self.embedder.multilingual
+        if self.method.uses_vectors and self.method.uses_keywords and isinstance(store, HybridStore):
             near, worded = store.hybrid_search(text.topic, vector, top_k=count, scope=scope)
-            clock.lap("hybrid_search")
+            self.clock.lap("hybrid_search")
             if store.without_keywords(scope):
-                clock.lap("keywords_missing")
+                self.clock.lap("keywords_missing")
             return near, [] if by_meaning else worded
-        if method.uses_vectors:
+        if self.method.uses_vectors:
             near = store.vector_search(vector, top_k=count, scope=scope)
-            clock.lap("vector_search")
-        if method.uses_keywords and not by_meaning:
+            self.clock.lap("vector_search")
+        if self.method.uses_keywords and not by_meaning:
             worded = store.keyword_search(text.topic, top_k=count, scope=scope)
-            clock.lap("keyword_search")
+            self.clock.lap("keyword_search")
         return near, worded
 
-    def _rank(
-        self,
-        vector: Vector,
-        method: RetrievalMethod,
-        near: Sequence[Match],
-        worded: Sequence[Match],
-        counts: tuple[int, int],
-        clock: _Clock,
+    def _ranked(
+        self, vector: Vector, near: Sequence[Match], worded: Sequence[Match], count: int
     ) -> tuple[list[SearchHit], Threshold | None, bool]:
-        """Hits, fused, the threshold they passed, and whether all of them are still there.
-
-        ``counts``: how many hits at most, and how many should pass the threshold.
-        """
-        count, keep = counts
+        """At most ``count`` hits, fused, the threshold they passed, and whether all of them are still there."""
         scores = {match.chunk_id: match.score for match in near}
-        scores |= self._store.vector_scores(vector, [one.chunk_id for one in worded if one.chunk_id not in scores])
-        threshold = None
-        if method.uses_vectors:
-            own = self._threshold
-            keep = own.keep or (EDITIONS * keep if self._refiner and method.refines else 1)
-            scored = (match.score for match in near)
-            threshold = adaptive_threshold(scored, start=own.start, step=own.step, floor=own.floor, keep=keep)
-        stays = _survivors(threshold, worded, scores, self._exempt)
+        scores |= self.store.vector_scores(vector, [one.chunk_id for one in worded if one.chunk_id not in scores])
+        threshold, settings = None, self.settings
+        passed = {*scores, *(match.chunk_id for match in worded)}
+        if self.method.uses_vectors:
+            keep = settings.threshold_keep
+            if keep == "auto":
+                keep = EDITIONS * self.top_k if self.refiner else 1
+            threshold = adaptive_threshold(
+                (match.score for match in near),
+                start=settings.threshold_start,
+                step=settings.threshold_step,
+                floor=settings.threshold_floor,
+                keep=keep,
+            )
+            # The first keyword matches stay whatever their vector score (R-D5).
+            passed = {chunk_id for chunk_id, score in scores.items() if score > threshold.used}
+            passed.update(match.chunk_id for match in worded[: settings.keyword_exempt])
         # The verdict is the threshold's, before fusion; but the scores are normalised over all that both searches
         # found: over the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).
-        ranked = [row for row in method.rank(near, worded, scores) if row[0] in stays][:count]
-        clock.lap("fuse")
-        hits = self._load(ranked, near, worded, scores)
-        clock.lap("load")
-        return hits, threshold, len(hits) == len(ranked)
-
-    def _load(
-        self,
-        ranked: Sequence[tuple[str, float | None]],
-        near: Sequence[Match],
-        worded: Sequence[Match],
-        scores: dict[str, float],
-    ) -> list[SearchHit]:
-        """Chunks for the ranking; one that was deleted meanwhile is left out."""
+        ranked = [row for row in self.method.rank(near, worded, scores) if row[0] in passed][:count]
+        self.clock.lap("fuse")
         chunks = {match.chunk_id: match.chunk for match in (*near, *worded) if match.chunk is not None}
         missing = [chunk_id for chunk_id, _ in ranked if chunk_id not in chunks]
-        chunks.update((chunk.id, chunk) for chunk in self._store.get(missing) if missing)
+        chunks.update((chunk.id, chunk) for chunk in self.store.get(missing) if missing)
         by_keyword = {match.chunk_id: match.score for match in worded}
         by_search = {"vector": {match.chunk_id for match in near}, "keyword": by_keyword}
-        return [
+        hits = [
             SearchHit(
                 chunk=chunks[chunk_id],
                 score=scores.get(chunk_id),
                 keyword_score=by_keyword.get(chunk_id),
                 fused_score=fused,
-                found_by=tuple(name for name, found in by_search.items() if chunk_id in found),
+                found_by=tuple(name for name, ids in by_search.items() if chunk_id in ids),
             )
             for chunk_id, fused in ranked
-            if chunk_id in chunks
+            if chunk_id in chunks  # one that was deleted meanwhile is left out
         ]
+        self.clock.lap("load")
+        return hits, threshold, len(hits) == len(ranked)
 
 
 def settled_search(
@@ -264,28 +250,20 @@ def settled_search(
 
 def _widened(search: Callable[[int], Found], count: int, visible: Mapping[str, str]) -> tuple[Found, bool]:
     """What may be seen of it, and whether anything was dropped."""
+
+    def is_visible(chunk_id: str) -> bool:
+        document_id, version = Chunk.version_of(chunk_id)
+        return visible.get(document_id, version) == version
+
     asked = count
     while True:
         found = search(asked)
-        kept = tuple([match for match in matches if _seen(match.chunk_id, visible)] for matches in found)
+        kept = tuple([match for match in matches if is_visible(match.chunk_id)] for matches in found)
         full = any(len(all_) >= asked and len(some) < count for all_, some in zip(found, kept, strict=True))
         if not full or asked >= MOST_CANDIDATES:
             near, worded = kept
             return (near[:count], worded[:count]), (len(near), len(worded)) != tuple(map(len, found))
         asked = min(2 * asked, MOST_CANDIDATES)
-
-
-def _seen(chunk_id: str, visible: Mapping[str, str]) -> bool:
-    document_id, version = Chunk.version_of(chunk_id)
-    return visible.get(document_id, version) == version
-
-
-def _survivors(threshold: Threshold | None, worded: Sequence[Match], scores: dict[str, float], exempt: int) -> set[str]:
-    """The candidates above the threshold, and the first ``exempt`` keyword matches whatever their score (R-D5)."""
-    if threshold is None:
-        return set(scores) | {match.chunk_id for match in worded}
-    close = {chunk_id for chunk_id, score in scores.items() if score > threshold.used}
-    return close | {match.chunk_id for match in worded[:exempt]}
 
 
 def with_rank(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:

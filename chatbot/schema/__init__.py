@@ -16,6 +16,7 @@ from .chat import (
     MarkKind,
     Message,
     Prompt,
+    QuerySettings,
     Question,
     Role,
     ScopeSummary,

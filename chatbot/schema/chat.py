@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from typing import Any, Literal
 
@@ -35,6 +35,47 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class QuerySettings:
+    """The settings that one question is searched and answered with. See `Settings` for the meaning of each field.
+
+    A preset that a request names changes them for its question alone.
+    """
+
+    threshold_start: float = 0.7
+    threshold_step: float = 0.1
+    threshold_floor: float = 0.0
+    threshold_keep: int | Literal["auto"] = "auto"
+    num_candidates: int | Literal["auto"] = "auto"
+    vector_weight: float = 0.6
+    fusion: str = "zscore"
+    rrf_k: int = 60
+    search_candidates: int = 100
+    keyword_exempt: int = 10
+    refine: bool = True
+    reranker: str = "none"
+    rerank_candidates: int | None = None
+    relevance_floor: float | Literal["auto"] = "auto"
+    on_empty: Literal["abstain", "relax", "general"] = "abstain"
+    context_tokens: int = 3000
+    context_margin: int = 300
+    context_metadata: bool = True
+    context_role: Literal["user", "system"] = "user"
+    system_prompt: str | None = None
+    max_answer_tokens: int = 1024
+    deep_context_tokens: int = 6000
+    deep_rounds: int = 3
+    deep_sub_questions: int = 4
+    deep_gaps: int = 3
+    chain_rounds: int = 4
+    search_seconds: float = 20.0
+
+    @classmethod
+    def of(cls, settings: object) -> QuerySettings:
+        """Take over the fields of ``settings`` that have the same names."""
+        return cls(**{each.name: getattr(settings, each.name) for each in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A checked request: what an agent works on. ``history`` is oldest first, without the question itself.
 
@@ -54,7 +95,9 @@ class Question:
     page: int | None = None
     """Only passages of this page."""
     preset: str = ""
-    """A seed's query-time figures for this question, "" = those of the settings."""
+    """The name of the preset that ``settings`` were made from; "" = none."""
+    settings: QuerySettings | None = None
+    """None: those of the server."""
     cache: bool = True
     """Whether an answer given before may be given again."""
     expand: bool = False

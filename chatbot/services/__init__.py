@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 from types import TracebackType
 
 from ..database.core import Database
 from ..embedders import EMBEDDERS
+from ..repositories.request_cache import refresh
+from ..rerankers import RERANKERS
 from ..retrieval import RETRIEVAL_METHODS
-from ..retrieval.hybrid import fusion_named
+from ..retrieval.ranking import fusion_named
 from ..settings import Settings
 from ..stores import STORES
 from ..text import analyzer
 from .answering import Answering
-from .forgetting import Forgetting
 from .ingesting import Ingesting
-from .models import Models
+from .retention import Retention
+from .runtime import Runtime
 from .storage import Storage
-from .vectors import CurrentVectors
 
-__all__ = ["Services"]
+__all__ = ["Runtime", "Services"]
+GRACE_SECONDS = 60.0
+"""How long a runtime that was replaced stays open at least, for searches that are not part of a question."""
 
 
 class Services:
@@ -28,41 +32,76 @@ class Services:
         """``database`` stands in for the one that the settings name; it is closed with the rest."""
         self.settings = settings
         self.storage = Storage(settings, database=database)
-        self.vectors = CurrentVectors(self.storage)
-        self.models = Models(self.storage, self.vectors)
-        self.answering = Answering(self.storage, self.models, self.vectors)
-        self.ingesting = Ingesting(self.storage, self.models, self.vectors)
-        self.forgetting = Forgetting(self.storage)
+        self.answering = Answering(self)
+        self.ingesting = Ingesting(self)
+        self.retention = Retention(self.storage)
+        self._lock = threading.RLock()
+        self._runtime: Runtime | None = None
+        self._replaced: list[Runtime] = []
+
+    @property
+    def runtime(self) -> Runtime:
+        """The runtime of the embedding model that the database has now.
+
+        Reads one small document: `reembed` in another process may have changed the model. Take everything that a
+        request needs from one runtime, so that it fits together.
+        """
+        stored = self.storage.facts.embedder()
+        with self._lock:
+            if self._runtime is None or not self._runtime.serves(stored):
+                refresh(self.storage.database)  # another thread may have seen a later answer
+                stored = self.storage.facts.embedder()
+            if self._runtime is None:
+                self._runtime = Runtime(self.storage, self.answering, stored)
+            elif not self._runtime.serves(stored):
+                self._runtime.retire()
+                self._replaced.append(self._runtime)
+                self._runtime = Runtime(self.storage, self.answering, stored, adopt=self._runtime.stored is not None)
+            for runtime in [one for one in self._replaced if one.is_idle(GRACE_SECONDS)]:
+                self._replaced.remove(runtime)
+                runtime.close()
+            return self._runtime
 
     def check(self) -> None:
         """Build what a question needs, so that a wrong setting stops the start and not the first question.
 
         Raises:
-            SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong; found without the database
-                as far as that goes.
-            DatabaseError: it does not answer.
+            SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong. As far as possible this is
+                found without the database.
+            DatabaseError: the database does not answer.
         """
         settings = self.settings
         analyzer(settings.language)
         RETRIEVAL_METHODS.check(settings.retrieval_method, field="RETRIEVAL_METHOD")
         fusion_named(settings.fusion)
-        self.models.reranker()
+        RERANKERS.check(settings.reranker, field="RERANKER")
         STORES.check(settings.vector_search, field="VECTOR_SEARCH", also=("auto",))
         if settings.embedding_provider is not None:
             EMBEDDERS.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")
-        self.answering.agent(self.answering.check_mode(None))
+        mode = self.answering.check_mode(None)
+        runtime = self.runtime
+        runtime.reranker(settings.reranker)
+        runtime.agent(mode)
         self.ingesting.check()
-        if (verify := getattr(self.vectors.embedder.uncached, "verify", None)) is not None:
+        if (verify := getattr(runtime.embedder.uncached, "verify", None)) is not None:
             verify()
 
     def prepare(self) -> None:
         """Make the database ready to be written and searched. Raises DatabaseError, SettingsError."""
-        self.storage.prepare()
-        self.vectors.store.prepare()
+        _ = self.runtime.writable_store
 
     def close(self) -> None:
         """Close what was opened, dependants first; the parts can be used again and open anew."""
-        for part in (self.vectors, self.ingesting, self.answering, self.models, self.storage):
+        with self._lock:
+            runtimes = [*self._replaced, *([self._runtime] if self._runtime else [])]
+            self._replaced, self._runtime = [], None
+        parts: list[Runtime | Ingesting | Answering | Storage] = [
+            *runtimes,
+            self.ingesting,
+            self.answering,
+            self.storage,
+        ]
+        for part in parts:
             part.close()
 
     def __enter__(self) -> Services:

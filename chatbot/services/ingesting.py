@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..cancellation import Cancellation
 from ..chunkers import CHUNKERS
@@ -16,67 +15,39 @@ from ..ingestion.pipeline import Ingestor
 from ..ingestion.service import IngestionService
 from ..ingestion.summaries import EXTRACTIVE, NONE, ModelSummary, Summary
 from ..ingestion.versions import PATIENT, Editor
-from ..ingestion.watch import Retries, Watch
+from ..ingestion.watch import Watch
 from ..loaders import loader_for
 from ..loaders.isolation import LoaderPool
 from ..presets import CHUNKING
-from ..protocols import Chunker
 from ..schema import Chunking, DocumentRecord, Loaded, Scope
 from ..shipped import SAMPLE_DATA
-from .lifetime import LruCache, close_lazy, lazy
-from .models import Models
-from .storage import Storage
-from .vectors import CurrentVectors, Vectors
+from .lifetime import close_lazy, lazy
 
-FOR_CHUNKINGS = 16
-"""Ingestors that are kept: people send any sizes they like, and each holds a chunker."""
+if TYPE_CHECKING:
+    from . import Services
 
 
 class Ingesting:
     """What the knowledge base and `ingest` use."""
 
-    def __init__(self, storage: Storage, models: Models, vectors: CurrentVectors) -> None:
-        self.settings = storage.settings
-        self._storage = storage
-        self._models = models
-        self._vectors = vectors
-        self._ingestors: LruCache[tuple[Vectors, Chunking], Ingestor] = LruCache(FOR_CHUNKINGS)
-        vectors.when_closed(lambda closed: self._ingestors.forget(lambda key: key[0] is closed))
+    def __init__(self, services: Services) -> None:
+        self.settings = services.settings
+        self._services = services
+        self._storage = services.storage
 
     @property
     def ingestor(self) -> Ingestor:
-        """The one that cuts as the settings say."""
+        """The ingestor that cuts as the settings say."""
         return self.ingestor_for({})
 
     def ingestor_for(self, overrides: Mapping[str, Any]) -> Ingestor:
-        """Cuts as ``overrides`` say, else as the settings do.
+        """The ingestor that cuts as ``overrides`` say, else as the settings do.
 
         Raises:
             UnknownNameError, InvalidRequestError: a chunking that cannot be.
             DatabaseError: it had to be prepared and does not answer.
         """
-        return self._ingestor(self._vectors.current(), self._chunking(overrides))
-
-    def _ingestor(self, vectors: Vectors, chunking: Chunking) -> Ingestor:
-        return self._ingestors.get((vectors, chunking), lambda: self._build_ingestor(vectors, chunking))
-
-    def _build_ingestor(self, vectors: Vectors, chunking: Chunking) -> Ingestor:
-        self._storage.prepare()
-        vectors.store.prepare()
-        chunker = self._chunker(vectors, chunking)
-        # Without the model: `reembed` changes the vectors of all passages, which is no change of the reports.
-        key = (chunking.strategy, chunking.size, chunking.overlap, chunking.unit)
-        return Ingestor(
-            store=vectors.store,
-            embedder=vectors.embedder,
-            chunker=chunker,
-            chunking=replace(chunking, used=chunker.limits.used),
-            documents=self._storage.documents,
-            collections=self.settings.chunk_collections,
-            settings_key=":".join(map(str, key)),
-            require_current=vectors.require_current,
-            retries=Retries(),
-        )
+        return self._services.runtime.ingestor(self._chunking(overrides))
 
     def _chunking(self, overrides: Mapping[str, Any]) -> Chunking:
         """What a person asks for, else the settings say. Raises UnknownNameError."""
@@ -90,12 +61,7 @@ class Ingesting:
     def check(self) -> None:
         """Raises UnknownNameError, InvalidRequestError: as the settings say no report can be cut."""
         CHUNKERS.check(self.settings.chunk_strategy, field="CHUNK_STRATEGY")
-        self._chunker(self._vectors.current(), self._chunking({}))
-
-    def _chunker(self, vectors: Vectors, chunking: Chunking) -> Chunker:
-        known = vectors.warm_cache if vectors.warm_cache.model_id == vectors.embedder.model_id else ()
-        build = CHUNKERS.builder(chunking.strategy)
-        return build(vectors.embedder, chunk_size=chunking.size, chunk_overlap=chunking.overlap, known=known)
+        self._services.runtime.chunker(self._chunking({}))
 
     def check_overrides(self, said: About | Cutting) -> dict[str, Any]:
         """What a person says of a report, checked, also against each other and against the settings.
@@ -136,7 +102,9 @@ class Ingesting:
         if kind == "auto":
             kind = "model" if self.settings.openai_api_key else "extractive"
         if kind == "model":
-            return Summary("model", ModelSummary(self._models.chat_model, input_tokens=self.settings.context_tokens))
+            return Summary(
+                "model", ModelSummary(self._services.answering.chat_model, input_tokens=self.settings.context_tokens)
+            )
         return EXTRACTIVE if kind == "extractive" else NONE
 
     @property
@@ -152,16 +120,16 @@ class Ingesting:
             loader=loader_for,
             leases=self._storage.facts,
             summary=self.sample_summary,
-            warm=lambda: self._vectors.store.count(Scope()),
+            warm=lambda: self._services.runtime.store.count(Scope()),
         )
 
     @property
     def editor(self) -> Editor:
         """Changes what is said of a report."""
-        storage, vectors = self._storage, self._vectors.current()
+        storage, runtime = self._storage, self._services.runtime
         return Editor(
-            store=vectors.store,
-            writer=self._ingestor(vectors, self._chunking({})).writer,
+            store=runtime.store,
+            writer=runtime.ingestor(self._chunking({})).writer,
             documents=storage.documents,
             leases=storage.facts,
         )

@@ -52,13 +52,13 @@ class Library:
     def passages(self, chunk_ids: Sequence[str]) -> list[Chunk]:
         """Those of these passages that exist and that the caller may see, in the order asked for."""
         limit = self.who.limit
-        found = self.services.vectors.store.get(chunk_ids)
+        found = self.services.runtime.store.get(chunk_ids)
         return [chunk for chunk in found if limit.holds(chunk.collection) and limit.matches(chunk.about)]
 
     def wider_text(self, chunk: Chunk) -> str:
         """A passage with what stands around it in its report, as far as `CONTEXT_MARGIN` reaches."""
         margin = self.services.settings.context_margin
-        (around,) = self.services.vectors.store.surroundings([chunk], margin=margin)
+        (around,) = self.services.runtime.store.surroundings([chunk], margin=margin)
         return wider_text(chunk, around, margin=margin)
 
     def figures(self, scope: Scope, indicator: str, year: int | None) -> list[ReportedFigure]:
@@ -71,7 +71,7 @@ class Library:
 
     def _passages_with_figures(self, scope: Scope, indicator: str) -> list[Chunk]:
         """Every passage in the scope; of a large scope those that a keyword search for the indicator finds."""
-        catalog, store = self.services.storage.documents, self.services.vectors.store
+        catalog, store = self.services.storage.documents, self.services.runtime.store
         if (size := catalog.holdings(scope).ready_chunks) <= MOST_PARSED:
             ready = [record for record in catalog.all(scope) if record.status == "ready"]
             every = (chunk for one in ready for chunk in passages(store, one, offset=0, limit=one.chunks + 1))

@@ -1,14 +1,12 @@
-"""Objects that are built on first use and kept: a property, or a bounded number of them by request values."""
+"""Properties that are built on first use and kept."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
-K = TypeVar("K", bound=Hashable)
 
 
 class lazy(Generic[T]):  # noqa: N801  # used like `property`
@@ -57,28 +55,3 @@ def close(one: object) -> None:
     """Close an object where it can be closed: most adapters hold nothing open."""
     if close_it := getattr(one, "close", None):
         close_it()
-
-
-class LruCache(Generic[K, T]):
-    """Objects by the value they were built for, of which the ``most`` last used ones are kept."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._lock = threading.RLock()
-        self._built: OrderedDict[K, T] = OrderedDict()
-
-    def get(self, key: K, build: Callable[[], T]) -> T:
-        """What was built for ``key``, now or before; two threads get the same."""
-        with self._lock:
-            if key not in self._built:
-                self._built[key] = build()
-                if len(self._built) > self._most:
-                    self._built.popitem(last=False)
-            self._built.move_to_end(key)
-            return self._built[key]
-
-    def forget(self, which: Callable[[K], bool]) -> None:
-        """Let go of what was built for these keys."""
-        with self._lock:
-            for key in [key for key in self._built if which(key)]:
-                del self._built[key]

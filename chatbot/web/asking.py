@@ -83,9 +83,13 @@ def search_passages() -> Response:
     """Find passages, without an answer."""
     require_samples()
     question = parse(SearchRequest, json_body()).to_search(services(), caller().limit)
-    method, retriever = question.retrieval_method, services().answering.retriever(question.preset)
-    retrieval = retriever.retrieve(
-        question.query, top_k=question.top_k, scope=question.scope, method=method, page=question.page
+    retrieval = services().runtime.retriever.retrieve(
+        question.query,
+        top_k=question.top_k,
+        scope=question.scope,
+        method=question.retrieval_method,
+        settings=question.settings,
+        page=question.page,
     )
     inside = services().storage.documents.holdings(question.scope)
     summary = ScopeSummary(question.scope, inside.documents, inside.chunks, question.page)

@@ -176,7 +176,7 @@ def get_passage(chunk_id: str) -> Json:
 def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
     """Suggest questions to ask after an answer that cites this passage."""
     require_samples()
-    scope, passage, retriever = query_scope(query), library().passage(chunk_id), services().answering.retriever()
+    scope, passage, retriever = query_scope(query), library().passage(chunk_id), services().runtime.retriever
 
     def search(words: str, inside: Scope) -> Sequence[SearchHit]:
         return retriever.retrieve(words, top_k=SEARCHED_FOR_FURTHER, scope=inside, method="bm25").hits

@@ -127,7 +127,7 @@ def get_shared_conversation(token: str, query: MessageQuery) -> Json:
     record = _history().shared(token)
     rows, following = _page(record, query)
     # Who has the link sees what the owner may see.
-    messages = [_as_shared(message) for message in _messages(rows, services().vectors.store.get, is_shared=True)]
+    messages = [_as_shared(message) for message in _messages(rows, services().runtime.store.get, is_shared=True)]
     return {"title": record.title, "messages": messages, "next": following}
 
 
@@ -144,7 +144,7 @@ def resume_answer(message_id: str) -> Response:
     if not last.isdecimal() or len(last) > 9:
         raise InvalidRequestError.for_field(LAST_EVENT, "send the id of an event of this answer.")
     owner, storage = caller().owner, services().storage
-    begun, get = storage.unfinished.find(message_id, owner), services().vectors.store.get
+    begun, get = storage.unfinished.find(message_id, owner), services().runtime.store.get
 
     refuse_ended(begun)
     if not begun.state and "response" not in storage.conversations.message(message_id):

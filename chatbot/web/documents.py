@@ -84,7 +84,7 @@ class PassagePage(Page):
 def list_passages(document_id: str, query: PassagePage) -> Json:
     """List the passages of a report as they are searched, in reading order."""
     record = library().record(document_id)
-    chunks = passages(services().vectors.store, record, offset=query.start, limit=query.limit)
+    chunks = passages(services().runtime.store, record, offset=query.start, limit=query.limit)
     hits = [hit_json(SearchHit(chunk)) for chunk in chunks]
     return {"chunks": hits, "total": record.chunks, "next": query.next(record.chunks)}
 
@@ -122,7 +122,7 @@ def get_text(document_id: str, query: TextQuery) -> Json:
             raise NotFoundError(f"There is no passage {query.around[:200]!r} in {record.title!r}.")
         start = 0 if passage.is_summary else max(0, passage.ordinal - PARTS_BEFORE)
     before = min(start, 1)  # one part more, to find the overlap
-    chunks = passages(services().vectors.store, record, offset=start - before, limit=query.limit + before)
+    chunks = passages(services().runtime.store, record, offset=start - before, limit=query.limit + before)
     read = [chunk for chunk in chunks if not chunk.is_summary]
     texts = zip(read, texts_of(read), strict=True)
     parts = [{**source_json(SearchHit(chunk)), "text": text} for chunk, text in texts][before:]

@@ -36,11 +36,11 @@ def check_readiness() -> Response:
         _ping("database", found.storage.database.ping),
         _ping(
             "embedder",
-            lambda: f"{found.vectors.embedder.model_id}, {found.vectors.embedder.dimensions} dimensions",
+            lambda: f"{found.runtime.embedder.model_id}, {found.runtime.embedder.dimensions} dimensions",
         ),
         # Built here, with why it was chosen: a store that cannot be built is a finding, not a crash.
-        _ping("vector_search", lambda: f"{found.vectors.store.ping()} ({found.storage.engine.detail})"),
-        _ping("chat_model", lambda: found.models.chat_model.model_id),
+        _ping("vector_search", lambda: f"{found.runtime.store.ping()} ({found.storage.engine.detail})"),
+        _ping("chat_model", lambda: found.answering.chat_model.model_id),
     ]
     records = [record for record in found.storage.documents.all() if record.sample] if dependencies[0]["ok"] else []
     if loading is not None and loading.error:

@@ -142,7 +142,7 @@ class EmbeddingRequest(BaseModel):
 def list_models() -> Response:
     """List the models: one for each way of answering, and the embedding model."""
     return jsonify(
-        {"object": "list", "data": [_model(name) for name in (*_names(), services().vectors.embedder.model_id)]}
+        {"object": "list", "data": [_model(name) for name in (*_names(), services().runtime.embedder.model_id)]}
     )
 
 
@@ -151,7 +151,7 @@ def list_models() -> Response:
 @request_cache()
 def get_model(name: str) -> Response:
     """Get a model."""
-    if name != services().vectors.embedder.model_id:
+    if name != services().runtime.embedder.model_id:
         mode_and_scope(name)
     return jsonify(_model(name))
 
@@ -189,7 +189,7 @@ def complete_chat() -> Response:
 def embed_texts() -> Response:
     """Embed texts with the model that embeds the passages."""
     refuse_more()
-    body, embedder = parse(EmbeddingRequest, json_body()), services().vectors.embedder
+    body, embedder = parse(EmbeddingRequest, json_body()), services().runtime.embedder
     if body.model != embedder.model_id:
         raise NotFoundError(
             f"There is no embedding model {body.model[:LONGEST_SHOWN]!r} here. Valid: {embedder.model_id}."

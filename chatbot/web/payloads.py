@@ -23,7 +23,8 @@ from pydantic_core import PydanticCustomError
 
 from ..agents import CHOOSES
 from ..errors import InvalidRequestError
-from ..schema import Message, Question, Scope
+from ..retrieval import RETRIEVAL_METHODS
+from ..schema import Message, QuerySettings, Question, Scope
 from ..schema.chat import QUERY_CHARACTERS, question_problem
 from ..text import evenly_spaced
 from ..validation import ADDRESS, IDENTIFIER
@@ -142,9 +143,8 @@ class SearchRequest(SearchOptions):
         Raises InvalidRequestError, UnknownNameError.
         """
         context = (self.report_context.type, self.report_context.value) if self.report_context else None
-        settings = services.models.query_settings(self.preset)
-        method = self.retrieval_method or settings.retrieval_method
-        services.models.retrieval_method(method)
+        settings = services.answering.settings_with(self.preset)
+        method = RETRIEVAL_METHODS.check(self.retrieval_method or settings.retrieval_method, field="retrieval_method")
         return Question(
             query=self.query,
             scope=services.storage.scopes.inside(limit).resolve(self.filters, context, self.collections),
@@ -152,6 +152,7 @@ class SearchRequest(SearchOptions):
             retrieval_method=method,
             mode=mode,
             preset=self.preset,
+            settings=QuerySettings.of(settings),
             page=self.page,
         )
 
@@ -175,7 +176,7 @@ class ChatRequest(AnswerOptions, SearchRequest):
 
         Raises InvalidRequestError, UnknownNameError.
         """
-        settings = services.models.query_settings(self.preset)
+        settings = services.answering.settings_with(self.preset)
         auto_scope = settings.auto_scope if self.auto_scope is None else self.auto_scope
         question = self.to_search(services, limit, mode=services.answering.check_mode(self.mode, self.preset))
         if self.query_expansion and question.mode not in {"deep", CHOOSES}:

@@ -22,7 +22,7 @@ DROUGHT = "About 5.4 million people were acutely food insecure in Kenya between 
 def embedder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedder]:
     folder = tmp_path_factory.mktemp("minilm")
     with Services(Settings(data_dir=folder, embedding_provider="minilm", sample_data="off")) as services:
-        yield services.vectors.embedder
+        yield services.runtime.embedder
 
 
 @pytest.fixture

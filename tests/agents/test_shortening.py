@@ -22,7 +22,7 @@ def shown(server) -> list[list[int]]:
 
 def test_the_weakest_passages_go_until_the_prompt_fits(services, server) -> None:
     server.chat(TOO_LONG, Reply(["It is so [1], or so [3]."]))
-    events = list(services.answering.agent("direct").run(question(), request=RequestContext()))
+    events = list(services.runtime.agent("direct").run(question(), request=RequestContext()))
     assert shown(server) == [[1, 2, 3], [1, 2]]
     assert [event.name for event in events if isinstance(event, StepEvent)] == ["search", "generate", "shorten"]
     (sources,) = [event for event in events if isinstance(event, SourcesEvent)]
@@ -39,12 +39,12 @@ def test_the_weakest_passages_go_until_the_prompt_fits(services, server) -> None
 def test_with_no_passage_left_to_drop_it_is_the_error(services, server) -> None:
     server.always(CHAT, TOO_LONG)
     with pytest.raises(ContextLengthError, match=r"Lower CONTEXT_TOKENS\."):
-        list(services.answering.agent("direct").run(question(), request=RequestContext()))
+        list(services.runtime.agent("direct").run(question(), request=RequestContext()))
     assert shown(server) == [[1, 2, 3], [1, 2], [1]]
 
 
 @pytest.mark.parametrize(("reason", "truncated"), [("length", True), ("stop", False)])
 def test_an_answer_cut_at_its_limit_is_marked_in_the_trace(services, server, reason, truncated) -> None:
     server.chat(Reply(["It is so [1], and"], finish_reason=reason))
-    *_, last = services.answering.agent("direct").run(question(), request=RequestContext())
+    *_, last = services.runtime.agent("direct").run(question(), request=RequestContext())
     assert last.answer.trace.truncated is truncated

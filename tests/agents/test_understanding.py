@@ -38,7 +38,7 @@ class Recorder:
     needs_language_model = False
 
     def __init__(self, services: Services) -> None:
-        self._agent = services.answering.agent("direct")
+        self._agent = services.runtime.agent("direct")
         self.asked: list[Question] = []
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Any]:
@@ -54,7 +54,7 @@ def agent(services: Services) -> Recorder:
 def run(services: Services, agent: Recorder, asked: Question, on_empty: Any = "abstain") -> list[Any]:
     understanding = Understanding(
         catalog=services.storage.documents,
-        chat_models=services.models.chat_models,
+        chat_models=services.answering.chat_models,
         on_empty=on_empty,
     )
     return list(understanding.run(agent, asked, request=RequestContext()))

@@ -18,7 +18,7 @@ QUESTION = "How fast does the population of Kenya grow?"
 
 def rated(services: Services, question: str, rating: Rating, *, answered: bool = True, comment: str = "") -> Feedback:
     """What the service keeps of a question and its answer, and what somebody says of that."""
-    chunks = services.vectors.store.get([hit.chunk.id for hit in found(services, question)]) if answered else []
+    chunks = services.runtime.store.get([hit.chunk.id for hit in found(services, question)]) if answered else []
     asked = {"role": "user", "content": question, "scope": {"country_name": ["Kenya"]}, "mode": "direct"}
     citations = [{"number": 1, "chunk_id": chunks[0].id, "supported": True}] if chunks else []
     said = {"role": "assistant", "content": "It grows.", "answered": answered, "citations": citations}
@@ -29,7 +29,7 @@ def rated(services: Services, question: str, rating: Rating, *, answered: bool =
 
 def found(services: Services, question: str):  # type: ignore[no-untyped-def]
     scope = services.storage.scopes.resolve({})
-    return services.answering.retriever().retrieve(question, top_k=1, scope=scope, method="bm25").hits
+    return services.runtime.retriever.retrieve(question, top_k=1, scope=scope, method="bm25").hits
 
 
 def test_what_was_good_is_measured_and_what_was_bad_waits(

@@ -55,12 +55,12 @@ def test_killed_and_run_again(
         assert process.returncode == -signal.SIGKILL
         done = vectors(serving.storage.database, "data_embedding_b")
         assert 0 < done < PASSAGES
-        assert serving.vectors.embedder.model_id == "hashing:64"
+        assert serving.runtime.embedder.model_id == "hashing:64"
 
         result = run(*COMMAND)
         assert result.status == 0, result.err
         assert f"{PASSAGES - done} passages embedded. The database's embedding model is hashing:128." in result.out
-        assert serving.vectors.embedder.model_id == "hashing:128"
+        assert serving.runtime.embedder.model_id == "hashing:128"
         assert vectors(serving.storage.database, "data_embedding_b") == PASSAGES
         assert vectors(serving.storage.database, "data_embedding") == 0
     assert "Zebra number 77" in run("ask", "Zebra number 77", "--retrieval-method", "vector").out

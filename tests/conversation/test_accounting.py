@@ -131,7 +131,7 @@ class TestCaches:
     ) -> None:
         server.chat(ANSWER)
         ask(services)
-        monkeypatch.setattr("chatbot.services.answering.__version__", "99.0")
+        monkeypatch.setattr("chatbot.services.runtime.__version__", "99.0")
         assert not ask(services).event.answer.trace.cached
 
     def test_a_completion_from_the_cache_is_told_apart(self, services: Services, server: FakeOpenAI) -> None:

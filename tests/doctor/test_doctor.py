@@ -57,13 +57,13 @@ def deployment(tmp_path: Path) -> Deployment:
     made = Deployment(tmp_path)
     with_data = made.services()
     with_data.prepare()
-    with_data.vectors.current().remember_embedder()
+    with_data.runtime.remember_embedder()
     chunks = [
         Chunk(f"doc-v-{n:05d}", "doc", "Kenya", "Kenya", "text", metadata={"country_name": "Kenya", "year": 2023})
         for n in range(2)
     ]
     vectors = np.eye(DIMENSIONS, dtype=np.float32)[:2]
-    with_data.vectors.store.upsert(chunks, vectors)
+    with_data.runtime.store.upsert(chunks, vectors)
     return made
 
 

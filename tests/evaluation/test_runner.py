@@ -99,7 +99,7 @@ def test_an_interval_holds_the_mean_is_repeatable_and_narrows_with_more_question
 def dataset(services: Services, tmp_path: Path) -> Dataset:
     data = read_dataset(beir.write(tmp_path / "tiny"), services.settings.filter_fields)
     done: list[int] = []
-    load_chunks(services.vectors.store, services.vectors.embedder, data.chunks, done.append)
+    load_chunks(services.runtime.store, services.runtime.embedder, data.chunks, done.append)
     assert sum(done) == 4
     return data
 
@@ -107,9 +107,7 @@ def dataset(services: Services, tmp_path: Path) -> Dataset:
 def run(services: Services, data: Dataset, *, filters: bool = True, method: str = "hybrid") -> dict[str, Any]:
     done: list[int] = []
     ask = with_filters if filters else without_filters
-    measured = measure_retrieval(
-        data, "own", services.answering.retriever(), method=method, ask=ask, progress=done.append
-    )
+    measured = measure_retrieval(data, "own", services.runtime.retriever, method=method, ask=ask, progress=done.append)
     assert sum(done) == len(data.answerable)
     return measured.to_json()
 
@@ -137,7 +135,7 @@ def test_a_hit_outside_the_filter_is_counted(services: Services, dataset: Datase
 
     class Leaky:
         def retrieve(self, query: str, *, top_k: int, scope: Scope, method: str) -> object:
-            return services.answering.retriever().retrieve(query, top_k=top_k, scope=Scope(), method=method)
+            return services.runtime.retriever.retrieve(query, top_k=top_k, scope=Scope(), method=method)
 
     retriever: Any = Leaky()
     measured = measure_retrieval(dataset, "leaky", retriever, method="bm25", ask=with_filters, progress=lambda n: None)
@@ -147,7 +145,7 @@ def test_a_hit_outside_the_filter_is_counted(services: Services, dataset: Datase
 
 def test_metrics_are_means_over_the_questions(services: Services, dataset: Dataset) -> None:
     """bm25 with filters finds both; after its passage is gone, only one of two."""
-    services.vectors.store.delete_document("free")
+    services.runtime.store.delete_document("free")
     result = run(services, dataset, method="bm25")
     assert (result["recall@5"], result["mrr@10"]) == (0.5, 0.5)
 
@@ -155,7 +153,7 @@ def test_metrics_are_means_over_the_questions(services: Services, dataset: Datas
 def test_recall_at_20_sees_what_lies_behind_the_tenth(services: Services) -> None:
     """Fourteen passages alike, told apart by their ids: the last but one is asked for."""
     chunks = [Chunk(f"c{n:02}", f"c{n:02}", "n", "t", "zebra growth") for n in range(14)]
-    load_chunks(services.vectors.store, services.vectors.embedder, chunks, lambda n: None)
+    load_chunks(services.runtime.store, services.runtime.embedder, chunks, lambda n: None)
     query = EvaluationQuery("q", "zebra growth", "zebra growth", Scope(), (Expectation("c12"),))
     result = run(services, Dataset("d", chunks, [query]), method="vector")
     assert (result["recall@10"], result["recall@20"], result["mrr@10"]) == (0.0, 1.0, 0.0)
@@ -164,10 +162,10 @@ def test_recall_at_20_sees_what_lies_behind_the_tenth(services: Services) -> Non
 def test_chunks_are_loaded_in_batches(services: Services) -> None:
     chunks = [Chunk(f"c{n:03}", f"c{n:03}", "n", "t", "text") for n in range(300)]
     steps: list[int] = []
-    load_chunks(services.vectors.store, services.vectors.embedder, chunks, steps.append)
+    load_chunks(services.runtime.store, services.runtime.embedder, chunks, steps.append)
     assert sum(steps) == 300
     assert len(steps) > 1
-    assert services.vectors.store.count(Scope()) == 300
+    assert services.runtime.store.count(Scope()) == 300
 
 
 def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked(services: Services, kenya) -> None:
@@ -182,7 +180,7 @@ def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked
         seen.append(question.query)
         assert not question.cache
         yield StepEvent("begin")
-        yield from services.answering.agent("direct").run(question, request=RequestContext(cancel))
+        yield from services.runtime.agent("direct").run(question, request=RequestContext(cancel))
 
     verdicts = measure_abstention(data, answer, method="bm25", top_k=5, ask=with_filters, progress=lambda n: None)
     assert seen == ["population", "zzz"]

@@ -67,9 +67,9 @@ def collector(services: Services, add_report: AddReport) -> ScoreCollector:
         text = f"# {country} {year}\n\n## Zebras\n\nzebra herds {year}\n\n## Rivers\n\nriver water\n"
         add_report(text, f"{country}-{year}", country_name=country, year=year)
     return ScoreCollector(
-        retriever=services.answering.retriever(),
-        store=services.vectors.store,
-        embedder=services.vectors.embedder,
+        retriever=services.runtime.retriever,
+        store=services.runtime.store,
+        embedder=services.runtime.embedder,
         reports={record.id: record.metadata for record in services.storage.documents.all()},
         method="hybrid",
         top_k=5,
@@ -92,9 +92,9 @@ def test_what_belongs_together_is_told_from_what_does_not(services: Services, co
     # Of Mali alone: another year of Kenya may have the same answer. Two passages each time.
     assert len(found.irrelevant) == 2 * FEWEST
     assert min(found.answerable) >= max(found.relevant) > min(found.irrelevant)
-    vector = services.vectors.embedder.embed_query("zebra herds 2023")
+    vector = services.runtime.embedder.embed_query("zebra herds 2023")
     scope = questions(services, "").queries[0].scope
-    (zebras,) = services.vectors.store.vector_search(vector, top_k=1, scope=scope)
+    (zebras,) = services.runtime.store.vector_search(vector, top_k=1, scope=scope)
     assert found.relevant[0] == pytest.approx(zebras.score, abs=1e-5)
 
 

@@ -53,8 +53,8 @@ class Load:
             chunk = passage(f"w{writer}n{number:03}")
             began = time.monotonic()
             try:
-                site.services.vectors.store.upsert(
-                    [chunk], np.ones((1, site.services.vectors.embedder.dimensions), dtype=np.float32)
+                site.services.runtime.store.upsert(
+                    [chunk], np.ones((1, site.services.runtime.embedder.dimensions), dtype=np.float32)
                 )
             except DependencyError:
                 outcome = self.refused
@@ -131,8 +131,8 @@ def assert_writes(load: Load, site: Site, server: NxProcess, new_site: NewSite) 
     assert set(load.acknowledged) <= set(stored)
     assert set(stored.values()) == {1}
     another = new_site(server.uri)
-    for store in (site.services.vectors.store, another.services.vectors.store):
+    for store in (site.services.runtime.store, another.services.runtime.store):
         assert {chunk.id for chunk in store.get(load.acknowledged)} == set(load.acknowledged)
-    query = np.ones(site.services.vectors.embedder.dimensions, dtype=np.float32)
-    found = another.services.vectors.store.vector_search(query, top_k=2 * WRITES, scope=EVERYTHING)
+    query = np.ones(site.services.runtime.embedder.dimensions, dtype=np.float32)
+    found = another.services.runtime.store.vector_search(query, top_k=2 * WRITES, scope=EVERYTHING)
     assert set(load.acknowledged) <= {match.chunk_id for match in found}

@@ -110,8 +110,8 @@ def test_an_engine_that_is_away_at_the_start_is_a_503_and_serves_when_it_is_back
 def test_a_refused_rank_fusion_fails_no_question(atlas: Site, proxy: WireProxy) -> None:
     refused = failure(224, "QueryFeatureNotAllowed", "featureFlagRankFusionFull must be enabled to use scoreDetails")
     proxy.always("$rankFusion", rows())  # at the probe it looks as if it were there
-    vars(atlas.services.vectors.store)["_rank_fusion"] = None
-    assert atlas.services.vectors.store._has_rank_fusion()  # type: ignore[attr-defined]
+    vars(atlas.services.runtime.store)["_rank_fusion"] = None
+    assert atlas.services.runtime.store._has_rank_fusion()  # type: ignore[attr-defined]
     proxy.always("$rankFusion", refused)
     for _ in range(2):
         assert atlas.ask(QUESTION).status == 200

@@ -60,7 +60,7 @@ def record_of(services: Services, document: str = REPORT_ID) -> DocumentRecord:
 
 def stored(services: Services, document: str = REPORT_ID) -> list[Chunk]:
     """All that is in the store of a document, of whatever version, in reading order."""
-    return sorted(services.vectors.store.stored(document)[0], key=lambda chunk: (chunk.ordinal, chunk.id))
+    return sorted(services.runtime.store.stored(document)[0], key=lambda chunk: (chunk.ordinal, chunk.id))
 
 
 def assert_consistent(services: Services, document: str = REPORT_ID) -> None:

@@ -57,11 +57,11 @@ def test_editing_metadata_embeds_nothing_and_is_searched(
     assert (record.labels, record.description) == (("a",), "About.")
     for chunk in stored(services):
         assert (chunk.metadata, chunk.labels, chunk.description) == (record.metadata, ("a",), "About.")
-    found = services.answering.retriever().retrieve(
+    found = services.runtime.retriever.retrieve(
         "zebra", top_k=5, scope=Scope.of({"country_name": Values(("Mali",))}), method="bm25"
     )
     assert [hit.chunk.text for hit in found.hits] == ["The zebra lives here."]
-    assert services.vectors.store.count(Scope.of({"country_name": Values(("Kenya",))})) == 0
+    assert services.runtime.store.count(Scope.of({"country_name": Values(("Kenya",))})) == 0
     assert services.storage.documents.values("country_name") == ["Mali"]
 
 
@@ -71,9 +71,9 @@ def test_editing_the_title_embeds_the_passages_again(
     edit(title="Animals of the coast")
     assert sorted(embedding.taken()) == ["The lion lives here.", "The zebra lives here."]
     assert_consistent(services)
-    for chunk, vector in zip(*services.vectors.store.stored(REPORT_ID), strict=True):
+    for chunk, vector in zip(*services.runtime.store.stored(REPORT_ID), strict=True):
         assert (chunk.title, chunk.document_name) == ("Animals of the coast", "Animals of the coast")
-        assert vector == pytest.approx(services.vectors.embedder.embed_query(chunk.search_text))
+        assert vector == pytest.approx(services.runtime.embedder.embed_query(chunk.search_text))
     assert record_of(services).name == "Animals of the coast"
 
 

@@ -46,7 +46,7 @@ def state(settings: Settings) -> tuple[str, int, dict[str, int]]:
     with Services(settings) as services:
         (record,) = services.storage.documents.all()
         matches = {
-            word: len(services.vectors.store.keyword_search(word, top_k=5000, scope=Scope()))
+            word: len(services.runtime.store.keyword_search(word, top_k=5000, scope=Scope()))
             for word in ("zebra", "giraffe")
         }
         ids = [row["_id"] for row in services.storage.database[settings.report_collection].find({}, {"_id": 1})]

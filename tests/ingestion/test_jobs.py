@@ -269,7 +269,7 @@ def test_versions_of_one_document_by_two_workers_and_the_command_line_end_with_o
     run_together(work, work, command)
     record = registered(services, UPLOAD)
     assert_consistent(services, record.id)
-    words = [chunk.text.split()[1] for chunk in services.vectors.store.get(record.chunk_ids())]
+    words = [chunk.text.split()[1] for chunk in services.runtime.store.get(record.chunk_ids())]
     assert " ".join(words) in versions_of.values()
 
 
@@ -333,7 +333,7 @@ def test_a_worker_that_slept_too_long_leaves_everything_to_the_next(
     assert (file.owner, file.state, file.error) == ("another", "embedding", "")
     record = registered(services, UPLOAD)
     assert record.status == "pending"
-    assert len(services.vectors.store.stored(record.id)[0]) == 2
+    assert len(services.runtime.store.stored(record.id)[0]) == 2
 
 
 # Cancelling and stopping
@@ -368,11 +368,11 @@ def test_cancelling_what_is_at_work_takes_it_back(
     record = record_of(services)
     if first:
         assert record is None
-        assert services.vectors.store.stored(UPLOAD)[0] == []
+        assert services.runtime.store.stored(UPLOAD)[0] == []
     else:
         assert record is not None
         assert_consistent(services, record.id)
-        assert [chunk.text for chunk in services.vectors.store.stored(record.id)[0]] == ["The okapi lives here."]
+        assert [chunk.text for chunk in services.runtime.store.stored(record.id)[0]] == ["The okapi lives here."]
     assert document_leases(services) == []
 
 
@@ -387,7 +387,7 @@ def test_cancelling_what_a_dead_worker_had_begun_takes_it_back(
     until(services.ingesting.worker.work_once)
     assert states(services, job) == ["cancelled"]
     assert record_of(services) is None, "a pending report would be waited for forever"
-    assert services.vectors.store.stored(UPLOAD)[0] == []
+    assert services.runtime.store.stored(UPLOAD)[0] == []
 
 
 def test_a_stopped_worker_lets_go_and_the_next_goes_on(

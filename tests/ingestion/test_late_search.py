@@ -71,7 +71,7 @@ def other(services: Services, tmp_path: Path) -> None:
 
 
 def words(services: Services, top_k: int = 50, method: str = "hybrid") -> list[str]:
-    found = services.answering.retriever().retrieve("lives here", top_k=top_k, scope=Scope(), method=method)
+    found = services.runtime.retriever.retrieve("lives here", top_k=top_k, scope=Scope(), method=method)
     return sorted(hit.chunk.text.split()[1] for hit in found.hits if hit.chunk.document_id == REPORT_ID)
 
 
@@ -80,7 +80,7 @@ def unit() -> Vector:
 
 
 def all_words(services: Services, top_k: int) -> list[str]:
-    found = services.answering.retriever().retrieve("lives here", top_k=top_k, scope=Scope(), method="vector")
+    found = services.runtime.retriever.retrieve("lives here", top_k=top_k, scope=Scope(), method="vector")
     return [hit.chunk.text.split()[1] for hit in found.hits]
 
 
@@ -140,7 +140,7 @@ def test_nothing_is_cached_while_a_report_is_written_or_removed(
 ) -> None:
     def ask() -> bool:
         question = Question("Where does the okapi1 live?", Scope(), top_k=3, retrieval_method="hybrid", mode="direct")
-        *_, last = services.answering.agent("direct").run(question, request=RequestContext())
+        *_, last = services.runtime.agent("direct").run(question, request=RequestContext())
         assert isinstance(last, AnswerEvent)
         return last.answer.trace.cached
 
@@ -171,7 +171,7 @@ def test_a_deletion_that_nobody_waits_for_is_finished_later(
     assert words(services) == []
     for top_k in range(1, 7):
         assert len(set(all_words(services, top_k)) & set(OTHER)) == top_k
-        found = services.vectors.store.hybrid_search("lives here", unit(), top_k=top_k, scope=Scope())  # type: ignore[attr-defined]
+        found = services.runtime.store.hybrid_search("lives here", unit(), top_k=top_k, scope=Scope())  # type: ignore[attr-defined]
         assert [len(matches) for matches in found] == [top_k, top_k]
     assert services.ingesting.finish_deletions()
     client.engine.lag = 1e-6
@@ -184,7 +184,7 @@ def test_what_a_killed_replacement_leaves_is_cleared_up_at_the_next_start(
 ) -> None:
     """Else nothing would ever be cached again."""
     ingest(services, write(tmp_path / "old", passages_of(*OLD)))
-    store, die = type(services.vectors.store), raising(KilledError)
+    store, die = type(services.runtime.store), raising(KilledError)
     with monkeypatch.context() as patch:
         patch.setattr(store, "retire", lambda *arguments, **options: die())
         with pytest.raises(KilledError):
@@ -254,7 +254,7 @@ def test_an_index_that_cannot_answer_is_not_waited_for(
     ingest(services, write(tmp_path / "old", passages_of(*OLD)))
     if kind == "search":
         assert words(services) == OLD
-        found = services.answering.retriever().retrieve("lives here", top_k=5, scope=Scope(), method="hybrid")
+        found = services.runtime.retriever.retrieve("lives here", top_k=5, scope=Scope(), method="hybrid")
         assert "keywords_missing" in [step.name for step in found.steps]
     else:
         with pytest.raises(SearchEngineError, match="no search index 'vector_index'"):

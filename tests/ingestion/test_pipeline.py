@@ -55,7 +55,7 @@ def stored_ids(services: Services) -> list[str]:
 
 
 def found(services: Services, words: str) -> list[str]:
-    return [match.chunk_id for match in services.vectors.store.keyword_search(words, top_k=50, scope=Scope())]
+    return [match.chunk_id for match in services.runtime.store.keyword_search(words, top_k=50, scope=Scope())]
 
 
 def test_a_new_report_is_added_and_registered(services: Services, kenya: Ingested) -> None:
@@ -66,7 +66,7 @@ def test_a_new_report_is_added_and_registered(services: Services, kenya: Ingeste
     assert record.updated_at
     assert len(stored_ids(services)) == 3
     scope = Scope.of({"country_name": Values(("Kenya",)), "year": Values((2023,))})
-    assert services.vectors.store.count(scope) == 3
+    assert services.runtime.store.count(scope) == 3
 
 
 def test_the_same_again_embeds_nothing_and_writes_nothing(
@@ -109,8 +109,8 @@ def test_changed_text_replaces_every_old_passage(services: Services, kenya: Inge
 def test_changed_metadata_replaces_too(services: Services, kenya: Ingested, add_report: AddReport) -> None:
     again = add_report(KENYA_2023, "kenya-2023", **{**KENYA, "year": 2024})
     assert again.outcome == "replaced"
-    assert services.vectors.store.count(Scope.of({"year": Values((2023,))})) == 0
-    assert services.vectors.store.count(Scope.of({"year": Values((2024,))})) == 3
+    assert services.runtime.store.count(Scope.of({"year": Values((2023,))})) == 0
+    assert services.runtime.store.count(Scope.of({"year": Values((2024,))})) == 3
 
 
 def test_a_report_that_gets_a_country_moves_to_the_reports(services: Services, add_report: AddReport) -> None:
@@ -194,10 +194,10 @@ def test_a_further_collection_is_written_and_searched(settings: Settings) -> Non
     document = Document("d1", "n", "t", "s", KENYA, (Section((), "zebra", 0),))
     with Services(settings.override(collections={"news": "Daily news."})) as services:
         services.ingesting.ingestor.ingest(document)
-        assert services.vectors.store.count(Scope().within(["report_chatting"])) == 1
+        assert services.runtime.store.count(Scope().within(["report_chatting"])) == 1
         assert services.ingesting.ingestor.ingest(document, Registration("news")).outcome == "replaced"
-        assert services.vectors.store.count(Scope().within(["report_chatting"])) == 0
-        assert services.vectors.store.count(Scope().within(["news"])) == 1
+        assert services.runtime.store.count(Scope().within(["report_chatting"])) == 0
+        assert services.runtime.store.count(Scope().within(["news"])) == 1
         assert len(found(services, "zebra")) == 1
         with pytest.raises(InvalidRequestError, match="Valid: chatbot_data, report_chatting, news"):
             services.ingesting.ingestor.ingest(document, Registration("elsewhere"))

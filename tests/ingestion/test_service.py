@@ -118,8 +118,8 @@ def test_only_changed_passages_are_embedded(services: Services, tmp_path: Path, 
     assert (again.outcome, again.chunks) == ("replaced", 4)
     assert embedding.taken() == ["The okapi lives here.", "The ant lives here."]
     assert_consistent(services)
-    for chunk, vector in zip(*services.vectors.store.stored(REPORT_ID), strict=True):
-        assert vector == pytest.approx(services.vectors.embedder.embed_query(chunk.search_text)), chunk.text
+    for chunk, vector in zip(*services.runtime.store.stored(REPORT_ID), strict=True):
+        assert vector == pytest.approx(services.runtime.embedder.embed_query(chunk.search_text)), chunk.text
 
 
 def test_the_same_text_twice_in_a_report_is_embedded_once(
@@ -227,7 +227,7 @@ def test_the_rows_of_a_table_are_found_under_their_own_country_and_year(services
     )
     kenya = Scope.of({"country_name": Values(("Kenya",))})
     assert services.storage.documents.facets(kenya)["chunks"] == 2
-    assert services.vectors.store.count(kenya) == 2
+    assert services.runtime.store.count(kenya) == 2
     facets = services.storage.documents.facets(Scope())
     assert [(row["value"], row["documents"]) for row in facets["country_name"]] == [("Kenya", 1), ("Mali", 1)]
     assert (facets["documents"], facets["chunks"]) == (1, 4)
@@ -256,22 +256,22 @@ def test_the_summary_is_the_last_passage_and_counted(settings: Settings, tmp_pat
         ingest(services, write(tmp_path, passages_of("zebra", "lion", title="Animals")))
         record = record_of(services)
         assert record.chunks == 3
-        pages = [passages(services.vectors.store, record, offset=offset, limit=2) for offset in (0, 2, 4)]
+        pages = [passages(services.runtime.store, record, offset=offset, limit=2) for offset in (0, 2, 4)]
         assert [[chunk.section for chunk in page] for page in pages] == [
             ["Part 0", "Part 1"],
             ["Summary"],
             [],
         ]
-        whole = passages(services.vectors.store, record, offset=0, limit=10)
+        whole = passages(services.runtime.store, record, offset=0, limit=10)
         assert [chunk.section for chunk in whole] == ["Part 0", "Part 1", "Summary"]
-        assert passages(services.vectors.store, record, offset=3, limit=10) == []
+        assert passages(services.runtime.store, record, offset=3, limit=10) == []
         assert_consistent(services)
 
 
 def test_without_a_summary_every_passage_is_shown_once(services: Services, tmp_path: Path) -> None:
     ingest(services, write(tmp_path, passages_of("zebra", "lion", "ant")))
     record = record_of(services)
-    shown = [c.text for start in (0, 2, 4) for c in passages(services.vectors.store, record, offset=start, limit=2)]
+    shown = [c.text for start in (0, 2, 4) for c in passages(services.runtime.store, record, offset=start, limit=2)]
     assert shown == ["The zebra lives here.", "The lion lives here.", "The ant lives here."]
 
 

@@ -75,12 +75,10 @@ def test_it_is_found_by_an_overview_question_in_one_passage(settings: Settings, 
     with Services(settings.override(summaries="extractive")) as services:
         ingest(services, write(tmp_path, f"# Kenya\n\n{PROSE}\n\n## People\n\nMany.\n\n## Land\n\nDry.\n"))
         record = record_of(services)
-        found = services.answering.retriever().retrieve(
-            "overview of the report", top_k=10, scope=Scope(), method="bm25"
-        )
+        found = services.runtime.retriever.retrieve("overview of the report", top_k=10, scope=Scope(), method="bm25")
         assert [hit.chunk.section for hit in found.hits] == ["Summary"]
         assert found.hits[0].chunk.id == record.chunk_ids()[-1]
-        assert services.vectors.store.surroundings([found.hits[0].chunk], margin=500) == [[found.hits[0].chunk]]
+        assert services.runtime.store.surroundings([found.hits[0].chunk], margin=500) == [[found.hits[0].chunk]]
         assert_consistent(services)
 
 
@@ -146,7 +144,7 @@ def test_a_model_that_fails_keeps_the_old_version(
     with Services(settings) as services:
         with pytest.raises(ChatModelError):
             ingest(services, write(tmp_path, passages_of("lion")))
-        assert [chunk.text for chunk in services.vectors.store.stored(REPORT_ID)[0]] == ["The zebra lives here."]
+        assert [chunk.text for chunk in services.runtime.store.stored(REPORT_ID)[0]] == ["The zebra lives here."]
         assert_consistent(services)
 
 

@@ -55,7 +55,7 @@ def new(tmp_path: Path) -> Path:
 
 def words(services: Services) -> list[str]:
     """What a question is shown, in reading order."""
-    found = services.answering.retriever().retrieve("lives here", top_k=50, scope=Scope(), method="bm25")
+    found = services.runtime.retriever.retrieve("lives here", top_k=50, scope=Scope(), method="bm25")
     hits = sorted(found.hits, key=lambda hit: hit.chunk.ordinal)
     return [hit.chunk.text.split()[1] for hit in hits]
 
@@ -228,7 +228,7 @@ def test_a_database_that_fails_in_the_middle_leaves_what_the_next_try_mends(
 
     with monkeypatch.context() as patch:
         patch.setattr(FaissStore, "upsert", failing)
-        patch.setattr(FaissStore, "delete_document", lambda *arguments, **options: failing(services.vectors.store))  # type: ignore[arg-type]
+        patch.setattr(FaissStore, "delete_document", lambda *arguments, **options: failing(services.runtime.store))  # type: ignore[arg-type]
         with pytest.raises(DatabaseError):
             ingest(services, new)
     assert words(services) == ([] if first else OLD)
@@ -262,7 +262,7 @@ def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
     with pytest.raises(EmbedderMismatchError):
         ingest(services, new)
     with Services(settings.override(embedding_model="64")) as after:
-        assert sorted(chunk.text.split()[1] for chunk in after.vectors.store.get(record_of(after).chunk_ids())) == OLD
+        assert sorted(chunk.text.split()[1] for chunk in after.runtime.store.get(record_of(after).chunk_ids())) == OLD
         assert words(after) == OLD
         assert_consistent(after)
         ingest(after, new)

@@ -172,12 +172,12 @@ def test_a_report_is_read_as_it_is_shown(app: Flask) -> None:
     added(client, ("long.md", "# Long\n\n" + " ".join(lines)))
     services = app.extensions["services"]
     (record,) = (one for one in services.storage.documents.all(Scope()) if one.title == "Long")
-    (first, *_), _ = services.vectors.store.stored(record.id)
+    (first, *_), _ = services.runtime.store.stored(record.id)
     coming = replace(first, id=f"{record.id}-next-00000", text="Not to be seen yet.")
-    services.vectors.store.upsert([coming], services.vectors.embedder.embed_documents([coming.text]))
+    services.runtime.store.upsert([coming], services.runtime.embedder.embed_documents([coming.text]))
     text = Toolbox(services, ANYBODY, Cancellation()).read(f"report://{record.id}")["contents"][0]["text"]
     assert " ".join(text.split()) == "# Long " + " ".join(lines)
-    services.vectors.store.delete_document(record.id, keep=record.chunk_ids())
+    services.runtime.store.delete_document(record.id, keep=record.chunk_ids())
 
 
 @pytest.mark.parametrize(

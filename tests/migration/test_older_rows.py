@@ -73,7 +73,7 @@ def write_older_rows(database: Database) -> None:
 def ask(services: Services, query: str, **filters: Any) -> AnswerEvent:
     scope = services.storage.scopes.resolve(filters)
     question = Question(query, scope, top_k=3, retrieval_method="hybrid", mode="direct")
-    *_, last = services.answering.agent("direct").run(question, request=RequestContext())
+    *_, last = services.runtime.agent("direct").run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last
 
@@ -111,7 +111,7 @@ def test_a_scope_finds_them_although_the_years_are_text(services: Services) -> N
     assert {hit.chunk.document_name for hit in answer.trace.hits} == {"Kenya 2023"}
     assert answer.trace.hits[0].chunk.text == "Nairobi is the capital."
     assert answer.trace.hits[0].chunk.metadata == {"country_name": "Kenya", "year": 2023}
-    assert services.vectors.store.count(services.storage.scopes.resolve({"year": {"gte": 2023}})) == 3
+    assert services.runtime.store.count(services.storage.scopes.resolve({"year": {"gte": 2023}})) == 3
 
 
 def test_a_hit_leads_to_its_report(services: Services) -> None:
@@ -127,7 +127,7 @@ def test_a_report_can_be_deleted(services: Services) -> None:
     assert services.ingesting.ingestor.delete(kenya) is True
     assert "Kenya 2023" not in {values[0] for values in listed(services).values()}
     assert "Kenya 2023" not in {hit.chunk.document_name for hit in ask(services, "Nairobi").answer.trace.hits}
-    assert services.vectors.store.count(Scope()) == 2
+    assert services.runtime.store.count(Scope()) == 2
     assert services.ingesting.ingestor.delete(kenya) is False
 
 

@@ -83,7 +83,7 @@ def run(work: Reembedding) -> StoredEmbedder:
 
 def ask(services: Services, query: str = "zebra number 7") -> AnswerEvent:
     question = Question(query, Scope(), top_k=3, retrieval_method="vector", mode="direct")
-    *_, last = services.answering.agent("direct").run(question, request=RequestContext())
+    *_, last = services.runtime.agent("direct").run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last
 
@@ -103,12 +103,12 @@ def fields(database: Database) -> set[str]:
 
 def test_the_model_changes_and_a_running_process_notices(services: Services) -> None:
     assert best_text(services) == "zebra number 7"
-    assert services.vectors.embedder.dimensions == 64
+    assert services.runtime.embedder.dimensions == 64
     embedder = WatchedEmbedder()
     assert run(change(services, embedder)) == NEW
     assert embedder.texts == PASSAGES
     assert best_text(services) == "zebra number 7"
-    assert services.vectors.embedder.dimensions == 128
+    assert services.runtime.embedder.dimensions == 128
     assert fields(services.storage.database) == {"data_embedding_b:128"}
     assert services.storage.database["meta"].find_one({"_id": "reembed"}) is None
 
@@ -132,7 +132,7 @@ def test_another_process_answers_all_the_while(services: Services, settings: Set
                 try:
                     if best_text(other) != "zebra number 7":
                         failures.append("another passage")
-                    used.append(other.vectors.embedder.dimensions)
+                    used.append(other.runtime.embedder.dimensions)
                 except ChatbotError as error:
                     failures.append(error.message)
 
@@ -153,7 +153,7 @@ def test_another_process_answers_all_the_while(services: Services, settings: Set
 
 def test_an_answer_under_way_finishes_with_the_old_model(services: Services) -> None:
     question = Question("zebra number 7", Scope(), top_k=3, retrieval_method="vector", mode="direct")
-    events = services.answering.agent("direct").run(question, request=RequestContext())
+    events = services.runtime.agent("direct").run(question, request=RequestContext())
     next(events)
 
     def during_the_grace(seconds: float) -> None:
@@ -263,7 +263,7 @@ class TestNewcomers:
 
         run(change(services, WatchedEmbedder(before=replace_first)))
         assert fields(services.storage.database) == {"data_embedding_b:128"}
-        assert services.vectors.store.count(Scope()) == 5
+        assert services.runtime.store.count(Scope()) == 5
 
     def test_what_slips_in_just_before_the_switch_gets_its_vector_after_it(self, services: Services) -> None:
         """Written by a process that had checked the model a moment earlier."""
@@ -278,7 +278,7 @@ class TestNewcomers:
         late = services.storage.database["report_chatting"].find_one({"_id": "late-v-00000"})
         assert late is not None
         assert {name for name in late if name.startswith("data_embedding")} == {"data_embedding_b"}
-        assert services.vectors.store.vector_scores(services.vectors.embedder.embed_query("giraffe"), ["late-v-00000"])
+        assert services.runtime.store.vector_scores(services.runtime.embedder.embed_query("giraffe"), ["late-v-00000"])
 
     def test_an_outdated_ingestor_refuses(self, services: Services) -> None:
         outdated = services.ingesting.ingestor
@@ -319,7 +319,7 @@ def test_the_model_in_use_gives_vectors_to_passages_that_have_none(services: Ser
     assert run(change(services, embedder)) == OLD
     assert embedder.texts == 1
     assert (
-        services.vectors.store.vector_scores(services.vectors.embedder.embed_query("giraffe"), ["late"])["late"] > 0.9
+        services.runtime.store.vector_scores(services.runtime.embedder.embed_query("giraffe"), ["late"])["late"] > 0.9
     )
 
 
@@ -398,7 +398,7 @@ class TestSearchEngine:
 
 
 def test_a_vector_is_what_the_model_makes_of_the_same_text(services: Services, tmp_path: Path) -> None:
-    chunk = services.vectors.store.get([ask(services).answer.trace.hits[0].chunk.id])[0]
+    chunk = services.runtime.store.get([ask(services).answer.trace.hits[0].chunk.id])[0]
     run(change(services))
     stored = services.storage.database["report_chatting"].find_one({"_id": chunk.id})
     assert stored is not None

@@ -45,7 +45,7 @@ def test_every_planning_call_is_read_at_the_first_try(services: Services, stage:
         Message("user", render(f"{stage}_user", **VALUES)),
     ]
     shape = SHAPES[stage]
-    asked = ask(services.models.chat_model, shape_prompt(messages, "", shape), shape, RequestContext(), stage=stage)
+    asked = ask(services.answering.chat_model, shape_prompt(messages, "", shape), shape, RequestContext(), stage=stage)
     assert asked.value is not None, asked.why
     assert [step.name for step in asked.steps] == [stage]
     assert asked.steps[0].usage.calls == 1
@@ -55,7 +55,7 @@ def test_every_planning_call_is_read_at_the_first_try(services: Services, stage:
 def test_it_is_the_schema_that_makes_it_write_json(services: Services) -> None:
     shape = choice(["direct", "deep"])
     prompt = shape_prompt([Message("user", "Write a line about the sea.")], "", shape)
-    held = complete(services.models.chat_model, prompt, RequestContext())
-    free = complete(services.models.chat_model, replace(prompt, json_schema=None), RequestContext())
+    held = complete(services.answering.chat_model, prompt, RequestContext())
+    free = complete(services.answering.chat_model, replace(prompt, json_schema=None), RequestContext())
     assert json.loads(held.text)["choice"] in ("direct", "deep")
     assert "{" not in free.text

@@ -87,7 +87,7 @@ def test_others_say_whether_they_listen_or_want_it_stopped(services: Services, o
 def test_it_goes_with_its_conversation(services: Services, old: Begun) -> None:
     begun = services.storage.conversations.begin(old.conversation_id, ASKED, OWNER)
     services.storage.unfinished.keep(begun, 1, ["a"])
-    services.forgetting.conversations(owner=OWNER)
+    services.retention.conversations(owner=OWNER)
     with pytest.raises(NotFoundError):
         services.storage.conversations.add(begun.conversation_id, SAID, owner=OWNER, message_id=begun.message_id)
     for name in ("conversations", "messages", "message_events"):

@@ -216,7 +216,7 @@ class TestFigures:
     def test_passages_are_that_long_and_overlap(self, services: Services) -> None:
         words = " ".join(f"word{number}" for number in range(1000))
         whole = Document("attachment-x", "x.md", "x", "x.md", {}, lay_out([Section((), words)]))
-        _, chunks = services.answering.compressor.retrieve("word7", [whole], top_k=1, request=_NONE)
+        _, chunks = services.runtime.compressor.retrieve("word7", [whole], top_k=1, request=_NONE)
         assert 900 < max(len(chunk.text) for chunk in chunks) <= 1000
         assert {chunk.collection for chunk in chunks} == {ATTACHMENTS}
         overlaps = [before.end - after.start for before, after in pairwise(chunks)]
@@ -227,5 +227,5 @@ class TestFigures:
         text = Document("attachment-x", "x.md", "x", "x.md", {}, lay_out([Section((), "alpha beta gamma delta")]))
         for least, found in ((0.2, 1), (0.99, 0)):
             with Services(settings.override(similarity_threshold=least)) as services:
-                kept, _ = services.answering.compressor.retrieve("alpha", [text], top_k=5, request=_NONE)
+                kept, _ = services.runtime.compressor.retrieve("alpha", [text], top_k=5, request=_NONE)
             assert len(kept.hits) == found

@@ -6,8 +6,7 @@ import pytest
 
 from chatbot.errors import UnknownNameError
 from chatbot.retrieval import RETRIEVAL_METHODS, RetrievalMethod
-from chatbot.schema import Match
-from chatbot.settings import Settings
+from chatbot.schema import Match, QuerySettings
 
 NEAR = [Match("a", 0.9), Match("b", 0.8), Match("c", 0.4)]
 WORDED = [Match("c", 12.0), Match("d", 3.0)]
@@ -15,7 +14,7 @@ SCORES = {"a": 0.9, "b": 0.8, "c": 0.4, "d": 0.1}
 
 
 def method(name: str, weight: float = 0.6) -> RetrievalMethod:
-    return RETRIEVAL_METHODS.builder(name)(Settings(vector_weight=weight))
+    return RETRIEVAL_METHODS.builder(name)(QuerySettings(vector_weight=weight))
 
 
 def test_vector_and_bm25_ask_one_search_for_exactly_what_is_wanted() -> None:

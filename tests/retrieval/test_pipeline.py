@@ -29,8 +29,8 @@ def fill(services: Services) -> Fill:
         for number, (name, row) in enumerate(rows.items()):
             score, text, year = (*row, 2023)[:3] if isinstance(row, tuple) else (row, "nothing in common", 2023)
             chunks.append(Chunk(name, f"d-{name}", "Report", "", str(text), metadata={"year": int(year)}))
-            vectors.append(with_cosine(services.vectors.embedder.embed_query(QUESTION), 2 * float(score) - 1, number))
-        services.vectors.store.upsert(chunks, np.vstack(vectors))
+            vectors.append(with_cosine(services.runtime.embedder.embed_query(QUESTION), 2 * float(score) - 1, number))
+        services.runtime.store.upsert(chunks, np.vstack(vectors))
 
     return write
 
@@ -50,7 +50,7 @@ def with_cosine(question: Vector, cosine: float, seed: int) -> Vector:
 
 
 def retrieve(services: Services, method: str = "hybrid", top_k: int = 50, scope: Scope = Scope()) -> Retrieval:  # noqa: B008
-    return services.answering.retriever().retrieve(QUESTION, top_k=top_k, scope=scope, method=method)
+    return services.runtime.retriever.retrieve(QUESTION, top_k=top_k, scope=scope, method=method)
 
 
 def reopened(services: Services, **values: float) -> Services:

@@ -42,7 +42,7 @@ def services(settings: Settings) -> Iterator[Services]:
 @pytest.fixture
 def filled(services: Services) -> Services:
     """Scores .95, .93, ... .77 and one far below the threshold; two passages per report."""
-    question = services.vectors.embedder.embed_query(QUESTION)
+    question = services.runtime.embedder.embed_query(QUESTION)
     chunks, vectors = [], []
     for number, score in enumerate([*np.arange(0.95, 0.76, -0.02), 0.3]):
         other = np.random.default_rng(number).standard_normal(len(question))
@@ -50,7 +50,7 @@ def filled(services: Services) -> Services:
         cosine = 2 * score - 1
         vectors.append(cosine * question + np.sqrt(1 - cosine**2) * other / np.linalg.norm(other))
         chunks.append(Chunk(f"c{number:02}", f"report {number // 2}", "Report", "", "nothing in common"))
-    services.vectors.store.upsert(chunks, np.vstack(vectors).astype(np.float32))
+    services.runtime.store.upsert(chunks, np.vstack(vectors).astype(np.float32))
     return services
 
 
@@ -61,7 +61,7 @@ def ids(found: Retrieval) -> list[str]:
 @pytest.mark.parametrize("method", ["vector", "hybrid"])
 def test_it_gets_what_it_asks_for_and_its_order_is_the_answer(filled: Services, method: str) -> None:
     reranker = Reversing()
-    found = filled.answering.retriever().retrieve(QUESTION, top_k=2, scope=Scope(), method=method, reranker=reranker)
+    found = filled.runtime.retriever.retrieve(QUESTION, top_k=2, scope=Scope(), method=method, reranker=reranker)
     assert reranker.given == ["c00", "c01", "c02", "c03", "c04", "c05"]
     assert ids(found) == ["c05", "c04"]
     assert [hit.rank for hit in found.hits] == [1, 2]
@@ -71,14 +71,12 @@ def test_it_gets_what_it_asks_for_and_its_order_is_the_answer(filled: Services, 
 def test_the_threshold_works_before_it(filled: Services) -> None:
     """R-D5, R-B7: threshold, fuse, rerank, cut."""
     reranker = Reversing()
-    filled.answering.retriever().retrieve(QUESTION, top_k=10, scope=Scope(), method="hybrid", reranker=reranker)
+    filled.runtime.retriever.retrieve(QUESTION, top_k=10, scope=Scope(), method="hybrid", reranker=reranker)
     assert reranker.given == [f"c{number:02}" for number in range(10)]
 
 
 def test_its_step_and_its_cost_are_recorded(filled: Services) -> None:
-    found = filled.answering.retriever().retrieve(
-        QUESTION, top_k=2, scope=Scope(), method="hybrid", reranker=Reversing()
-    )
+    found = filled.runtime.retriever.retrieve(QUESTION, top_k=2, scope=Scope(), method="hybrid", reranker=Reversing())
     assert [step.name for step in found.steps] == [
         "embed", "vector_search", "keyword_search", "fuse", "load", "rerank",
     ]  # fmt: skip
@@ -87,7 +85,7 @@ def test_its_step_and_its_cost_are_recorded(filled: Services) -> None:
 
 def test_diversity_by_report(filled: Services) -> None:
     """R-B7: ten are fetched for three, of three reports."""
-    found = filled.answering.retriever().retrieve(
+    found = filled.runtime.retriever.retrieve(
         QUESTION, top_k=3, scope=Scope(), method="hybrid", reranker=DiversityReranker()
     )
     assert ids(found) == ["c00", "c02", "c04"]

@@ -36,7 +36,7 @@ def test_its_sentences_lead_to_their_passages(
 ) -> None:
     with Services(settings.override(summaries="extractive")) as services:
         ingest(services, write(tmp_path, REPORT))
-        store, retriever = services.vectors.store, services.answering.retriever()
+        store, retriever = services.runtime.store, services.runtime.retriever
         found = retriever.retrieve("overview of the report", top_k=5, scope=Scope(), method="bm25").hits
         assert [hit.chunk.section for hit in found] == ["Summary"]
         for top_k in (2, 1):
@@ -49,7 +49,7 @@ def test_the_report_is_read_once_for_its_summary(
 ) -> None:
     with Services(settings.override(summaries="extractive")) as services:
         ingest(services, write(tmp_path, REPORT))
-        store, retriever = services.vectors.store, services.answering.retriever()
+        store, retriever = services.runtime.store, services.runtime.retriever
         found = retriever.retrieve("overview of the report", top_k=5, scope=Scope(), method="bm25").hits
         first = without_summaries(found, "overview", store, analyzer("english"), top_k=2)
         monkeypatch.setattr(store, "stored", None)
@@ -61,8 +61,8 @@ def test_a_table_is_counted_by_its_summary_alone(settings: Settings, tmp_path: P
         table = tmp_path / "table.csv"
         table.write_text("country,year,Text\nKenya,2021,It rains.\nMali,2022,It is dry.\n", encoding="utf-8")
         ingest(services, table)
-        found = services.answering.retriever().retrieve("table of rows", top_k=1, scope=Scope(), method="bm25").hits
-        store, words = services.vectors.store, analyzer("english")
+        found = services.runtime.retriever.retrieve("table of rows", top_k=1, scope=Scope(), method="bm25").hits
+        store, words = services.runtime.store, analyzer("english")
         assert without_summaries(found, "table of rows", store, words, top_k=1) == found
 
 
@@ -71,7 +71,7 @@ def test_what_says_most_of_a_report_is_its_beginning_and_what_its_summary_is_sai
 ) -> None:
     with Services(settings.override(summaries="extractive")) as services:
         ingest(services, write(tmp_path, REPORT))
-        store, (record,) = services.vectors.store, services.storage.documents.all()
+        store, (record,) = services.runtime.store, services.storage.documents.all()
         hits, said = of_whole_report(record, store, analyzer("english"), top_k=3)
         assert [(hit.rank, hit.chunk.section, hit.found_by) for hit in hits] == [
             (1, "", ("summary",)),
@@ -86,7 +86,7 @@ def test_what_says_most_of_a_report_is_its_beginning_and_what_its_summary_is_sai
 def test_of_a_report_without_a_summary_it_is_the_beginning(settings: Settings, tmp_path: Path) -> None:
     with Services(settings.override(summaries="off")) as services:
         ingest(services, write(tmp_path, REPORT))
-        store, (record,) = services.vectors.store, services.storage.documents.all()
+        store, (record,) = services.runtime.store, services.storage.documents.all()
         hits, said = of_whole_report(record, store, analyzer("english"), top_k=2)
         assert [hit.chunk.section for hit in hits] == ["", "People"]
         assert said == []
@@ -95,7 +95,7 @@ def test_of_a_report_without_a_summary_it_is_the_beginning(settings: Settings, t
 def test_of_a_table_it_is_the_summary_that_counts_its_rows(settings: Settings, tmp_path: Path) -> None:
     with Services(settings.override(summaries="extractive")) as services:
         ingest(services, write(tmp_path, "country_name,year,harvest\nKenya,2021,12\nMali,2022,13\n", "table.csv"))
-        store, (record,) = services.vectors.store, services.storage.documents.all()
+        store, (record,) = services.runtime.store, services.storage.documents.all()
         hits, said = of_whole_report(record, store, analyzer("english"), top_k=2)
         assert "2 rows" in hits[0].chunk.text
         assert (len(hits), said) == (2, [])

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot.embedders.minilm import MiniLMEmbedder
+from chatbot.retrieval.ranking import SHIPPED, adaptive_threshold, calibration_of, relevance_bounds
 from chatbot.retrieval.relevance import Bounds
-from chatbot.retrieval.threshold import SHIPPED, adaptive_threshold, calibration_of, relevance_bounds
 from chatbot.schema import Threshold
 from chatbot.schema.documents import Calibration
 

@@ -1,4 +1,4 @@
-"""What is built on first use: once, also under threads, kept in bounded number, and forgotten when closed."""
+"""What is built on first use: once, also under threads, and forgotten when closed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from chatbot.errors import InvalidRequestError
-from chatbot.services import Services
-from chatbot.services.ingesting import FOR_CHUNKINGS
-from chatbot.services.lifetime import LruCache, close_lazy, lazy
+from chatbot.services.lifetime import close_lazy, lazy
 
 
 class Closable:
@@ -79,28 +77,3 @@ class TestLazy:
 
     def test_it_tells_what_it_is(self) -> None:
         assert House.kitchen.__doc__ == "Where it is warm."
-
-
-class TestKept:
-    def test_the_last_used_stay(self) -> None:
-        kept: LruCache[int, object] = LruCache(2)
-        first, second = kept.get(1, object), kept.get(2, object)
-        assert kept.get(1, object) is first
-        kept.get(3, object)
-        assert kept.get(1, object) is first
-        assert kept.get(2, object) is not second
-
-    def test_what_is_let_go_of_is_built_anew(self) -> None:
-        kept: LruCache[int, object] = LruCache(4)
-        first, second = kept.get(1, object), kept.get(2, object)
-        kept.forget(lambda key: key == 1)
-        assert kept.get(1, object) is not first
-        assert kept.get(2, object) is second
-
-
-def test_sizes_that_people_ask_for_do_not_pile_up(services: Services) -> None:
-    first = services.ingesting.ingestor_for({"chunk_size": 100})
-    assert services.ingesting.ingestor_for({"chunk_size": 100}) is first
-    for size in range(200, 200 + 2 * FOR_CHUNKINGS):
-        services.ingesting.ingestor_for({"chunk_size": size})
-    assert services.ingesting.ingestor_for({"chunk_size": 100}) is not first

@@ -33,26 +33,26 @@ def plain(settings: Settings) -> Settings:
 class TestEmbedder:
     def test_without_a_key_it_is_the_local_one(self, plain: Settings) -> None:
         with Services(plain) as services:
-            assert (services.vectors.embedder.model_id, services.vectors.embedder.dimensions) == (
+            assert (services.runtime.embedder.model_id, services.runtime.embedder.dimensions) == (
                 "minilm:all-minilm-l6-v2-int8",
                 384,
             )
 
     def test_with_a_key_it_is_openais(self, plain: Settings) -> None:
         with Services(plain.override(openai_api_key=KEY)) as services:
-            embedder = services.vectors.embedder
+            embedder = services.runtime.embedder
             assert (embedder.model_id, embedder.dimensions) == ("openai:text-embedding-ada-002", 1536)
 
     def test_a_key_set_later_keeps_the_databases_embedder(self, plain: Settings, kenya) -> None:
         """R-A5: it changes the chat model only. (The fixture wrote the database with ``hashing``.)"""
         with Services(plain.override(openai_api_key=KEY)) as services:
-            assert services.vectors.embedder.model_id == "hashing:256"
-            assert services.models.chat_model.model_id == "openai:gpt-4o"
+            assert services.runtime.embedder.model_id == "hashing:256"
+            assert services.answering.chat_model.model_id == "openai:gpt-4o"
 
     def test_a_key_taken_away_keeps_it_too(self, plain: Settings, kenya) -> None:
         with Services(plain) as services:
-            assert services.vectors.embedder.model_id == "hashing:256"
-            assert services.models.chat_model.model_id == "extractive"
+            assert services.runtime.embedder.model_id == "hashing:256"
+            assert services.answering.chat_model.model_id == "extractive"
 
     @pytest.mark.parametrize(
         "wrong", [{"embedding_provider": "minilm"}, {"embedding_provider": "hashing", "embedding_model": "128"}]
@@ -61,7 +61,7 @@ class TestEmbedder:
         with Services(settings.override(**wrong)) as services:
             for _ in range(2):
                 with pytest.raises(EmbedderMismatchError) as raised:
-                    _ = services.vectors.embedder
+                    _ = services.runtime.embedder
             assert "hashing:256 (256 dimensions)" in raised.value.message
             assert "Unset EMBEDDING_PROVIDER and EMBEDDING_MODEL" in raised.value.message
 
@@ -69,12 +69,12 @@ class TestEmbedder:
         """Only the stored id tells text-embedding-ada-002 and -3-small apart."""
         openai = settings.override(embedding_provider="openai", openai_api_key=KEY, openai_base_url=server.url)
         with Services(openai.override(embedding_model="text-embedding-ada-002")) as services:
-            services.vectors.current().remember_embedder()
+            services.runtime.remember_embedder()
         with (
             Services(openai.override(embedding_model="text-embedding-3-small")) as services,
             pytest.raises(EmbedderMismatchError, match="text-embedding-ada-002"),
         ):
-            _ = services.vectors.embedder
+            _ = services.runtime.embedder
 
     def test_a_mismatch_stops_the_start(self, settings, kenya) -> None:
         with Services(settings.override(embedding_provider="minilm")) as services, pytest.raises(EmbedderMismatchError):
@@ -87,14 +87,14 @@ class TestEmbedder:
     def test_what_the_database_remembers_is_set_once(self, settings, kenya) -> None:
         with Services(settings) as services:
             before = services.storage.facts.embedder()
-            services.vectors.current().remember_embedder()
+            services.runtime.remember_embedder()
             assert services.storage.facts.embedder() == before
             assert before is not None
             assert (before.provider, before.model_id, before.dimensions) == ("hashing", "hashing:256", 256)
 
     def test_reading_alone_writes_nothing_down(self, settings) -> None:
         with Services(settings) as services:
-            assert services.vectors.embedder.model_id == "hashing:256"
+            assert services.runtime.embedder.model_id == "hashing:256"
             assert services.storage.facts.embedder() is None
 
     def test_a_missing_key_names_it(self, settings) -> None:
@@ -102,14 +102,14 @@ class TestEmbedder:
             Services(settings.override(embedding_provider="openai")) as services,
             pytest.raises(SettingsError, match="OPENAI_API_KEY"),
         ):
-            _ = services.vectors.embedder
+            _ = services.runtime.embedder
 
     def test_an_openai_database_without_the_key_names_it(self, plain, server) -> None:
         opened = plain.override(openai_api_key=KEY, openai_base_url=server.url, embedding_model="mine")
         with Services(opened) as services:
-            services.vectors.current().remember_embedder()
+            services.runtime.remember_embedder()
         with Services(plain) as services, pytest.raises(SettingsError, match="OPENAI_API_KEY"):
-            _ = services.vectors.embedder
+            _ = services.runtime.embedder
 
 
 class TestChatModel:
@@ -126,14 +126,14 @@ class TestChatModel:
     )
     def test_which(self, plain: Settings, values: dict[str, object], model_id: str) -> None:
         with Services(plain.override(**values)) as services:
-            assert services.models.chat_model.model_id == model_id
+            assert services.answering.chat_model.model_id == model_id
 
     def test_a_missing_key_names_it(self, settings: Settings) -> None:
         with (
             Services(settings.override(chat_model="openai:gpt-4o")) as services,
             pytest.raises(SettingsError, match="OPENAI_API_KEY"),
         ):
-            _ = services.models.chat_model
+            _ = services.answering.chat_model
 
 
 @pytest.mark.parametrize(
@@ -182,9 +182,9 @@ def test_a_model_that_the_provider_cannot_be_names_the_setting(settings, model: 
 class TestClosing:
     def test_each_part_is_built_once(self, services: Services) -> None:
         assert services.storage.database is services.storage.database
-        assert services.vectors.embedder is services.vectors.embedder
-        assert services.vectors.store is services.vectors.store
-        assert services.answering.agent("direct") is services.answering.agent("direct")
+        assert services.runtime.embedder is services.runtime.embedder
+        assert services.runtime.store is services.runtime.store
+        assert services.runtime.uncached_agent("direct") is services.runtime.uncached_agent("direct")
 
     def test_it_can_be_used_again_after_it_was_closed(self, services: Services, kenya) -> None:
         for _ in range(2):
@@ -203,7 +203,7 @@ class TestClosing:
 
     def test_the_database_file_is_let_go(self, settings: Settings) -> None:
         with Services(settings) as services:
-            services.vectors.current().remember_embedder()
+            services.runtime.remember_embedder()
             database = services.storage.database
         assert services.storage.database is not database
         services.close()
@@ -234,4 +234,4 @@ def test_atlas_without_a_mongodb_stops_the_start(settings) -> None:
 def test_rerankers_that_ask_no_model_are_built_once(settings: Settings) -> None:
     for name, same in (("mmr", True), ("llm", False)):
         with Services(settings.override(reranker=name)) as services:
-            assert (services.models.reranker() is services.models.reranker(cached=False)) == same
+            assert (services.runtime.reranker(name) is services.runtime.reranker(name, cached=False)) == same

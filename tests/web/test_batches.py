@@ -281,6 +281,6 @@ def test_it_goes_with_its_owners_data(client: FlaskClient, app: Flask) -> None:
     batch_id = begun(client, *QUESTIONS)
     finished(client, batch_id)
     services = app.extensions["services"]
-    services.forgetting.conversations()
+    services.retention.conversations()
     error_of(client.get(f"{API}/{batch_id}"), 404, "not_found")
     assert list(services.storage.batches.questions(batch_id)) == []

