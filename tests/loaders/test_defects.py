@@ -17,7 +17,7 @@ from pptx.util import Inches
 from chatbot.loaders.docx import DocxLoader
 from chatbot.loaders.html import page_sections
 from chatbot.loaders.pdf import PdfLoader
-from chatbot.loaders.pdf.spelling import logical
+from chatbot.loaders.pdf.words import logical
 from chatbot.loaders.pptx import PptxLoader
 from chatbot.loaders.sections import LEVEL, row_text, table_text
 from chatbot.schema import document_text

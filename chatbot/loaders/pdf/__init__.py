@@ -1,8 +1,8 @@
 """PDF: the text of each page in reading order, headings as section paths, tables as lines.
 
-Read from here down: `document` opens the file, `page` reads one page (its `words`, `columns` and `tables`, from what
-`drawing` takes of its `content`), `outline` makes sections of all. No permissively licensed library kept as many table
-rows whole (benchmarks/table_structure.py).
+`document` opens the file. `page` reads one page: its `drawing` (from the operators in `content`) to `words`, `columns`
+and `tables`. `outline` makes sections of all pages. No permissively licensed library kept as many table rows whole
+(benchmarks/table_structure.py).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 from ...schema import Loaded
 from ..formats import Fit, Sample
 
-_WITHIN = 1024
-"""Bytes. Other programs put mail headers and the like before a PDF."""
+_HEAD_BYTES = 1024
+"""Other programs put mail headers and the like before a PDF."""
 
 
 class PdfLoader:
@@ -24,10 +24,10 @@ class PdfLoader:
     isolated = True
 
     def fit(self, sample: Sample) -> Fit:
-        start = sample.head.find(b"%PDF-", 0, _WITHIN)
+        start = sample.head.find(b"%PDF-", 0, _HEAD_BYTES)
         if start < 0:
             return Fit.NO
-        # A text may speak of "%PDF-" as well.
+        # A text may contain "%PDF-" as well.
         first = not sample.head[:start].strip(b"\xef\xbb\xbf \t\r\n")
         return Fit.CERTAIN if first or sample.is_named(self.suffixes) or b"\0" in sample.head else Fit.NO
 

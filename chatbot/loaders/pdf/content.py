@@ -1,7 +1,7 @@
 """The drawing operators of a PDF page, read with one expression: pdfminer's own lexer took half the time of a page.
 
-What it has to keep apart is the same (ISO 32000-1, 7.2 and 7.3), and so is what it makes of each token. Where a page
-has more than that (pictures within the operators, damage) `UnusualError` says so, and pdfminer reads the page itself.
+It separates the same tokens (ISO 32000-1, 7.2 and 7.3) into the same values. `UnusualError` reports a page that has
+more (pictures within the operators, damage); pdfminer's own lexer then reads that page.
 """
 
 from __future__ import annotations
@@ -24,36 +24,33 @@ _TOKEN = re.compile(
     | < ( (?: [0-9A-Fa-f]{2} | \s )* ) >                 # 4: one in hexadecimal digits
     | (\[) | (\])                                        # 5, 6: an array, nearly always of strings and numbers
     | / ( [^\#/%\[\]()<>{}\s]*+ ) (?!\#)                 # 7: a name
-    | ( <<(?: [^<>()] | \([^()\\]*(?:\\.[^()\\]*)*\) | <[0-9A-Fa-f\s]*> )*>> )  # 8: what marked content is
+    | ( <<(?: [^<>()] | \([^()\\]*(?:\\.[^()\\]*)*\) | <[0-9A-Fa-f\s]*> )*>> )  # 8: properties of marked content
     | ( \Z ) )""",
     re.VERBOSE | re.DOTALL,
 )
 _NUMBER, _OPERATOR, _STRING, _HEXADECIMAL, _ARRAY, _ARRAY_END, _NAME, _PROPERTIES, _END = range(1, 10)
 _ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|.)", re.DOTALL)
-_NOT_READ = {b"BI", b"ID", b"EI", b"true", b"false"}
+_UNSUPPORTED = {b"BI", b"ID", b"EI", b"true", b"false"}
 
 
 class ContentDevice(PDFPageAggregator):
-    """``shaded``: something is filled by a run of colours, which pdfminer does not tell."""
+    """``shaded``: whether something is filled with a gradient, which pdfminer does not report."""
 
     shaded = False
 
 
 class UnusualError(Exception):
-    """The page is one for pdfminer's own lexer."""
+    """The page needs pdfminer's own lexer."""
 
 
 class ContentInterpreter(PDFPageInterpreter):
-    """pdfminer's interpreter; raises `UnusualError` for a page that it did not read to its end."""
+    """pdfminer's interpreter. Raises `UnusualError` for a page that it cannot read to its end."""
 
     def execute(self, streams: Sequence[object]) -> None:
         """Run the drawing operators; as in pdfminer, a form that contains itself is not drawn again."""
-        known = [stream for stream in map(stream_value, streams) if stream.objid is not None]
-        wanted = [stream for stream in known if stream.objid not in self.parent_stream_ids]
-        self.stream_ids = {stream.objid for stream in wanted if stream.objid is not None}
-        self._read(b"\n".join(stream.get_data() for stream in wanted))
-
-    def _read(self, content: bytes) -> None:
+        new = [each for each in map(stream_value, streams) if each.objid not in {None, *self.parent_stream_ids}]
+        self.stream_ids = {stream.objid for stream in new if stream.objid is not None}
+        content = b"\n".join(stream.get_data() for stream in new)
         array: list[Any] | None = None
         place, match, end = 0, _TOKEN.match, len(content)
         while place < end:
@@ -74,7 +71,7 @@ class ContentInterpreter(PDFPageInterpreter):
                 raise UnusualError
 
     def _draw(self, operator: bytes) -> None:
-        if operator in _NOT_READ:
+        if operator in _UNSUPPORTED:
             raise UnusualError
         if operator == b"sh" and isinstance(self.device, ContentDevice):
             self.device.shaded = True
@@ -85,7 +82,7 @@ class ContentInterpreter(PDFPageInterpreter):
 
 @lru_cache(maxsize=256)
 def _method(operator: bytes) -> tuple[Callable[..., None] | None, int]:
-    """What pdfminer does for the operator, if anything, and with how many operands."""
+    """Return pdfminer's method for the operator, if any, and its number of operands."""
     name = operator.decode("latin-1").replace("*", "_a").replace('"', "_w").replace("'", "_q")
     method = getattr(PDFPageInterpreter, f"do_{name}", None)
     return method, method.__code__.co_argcount - 1 if method else 0
@@ -116,5 +113,5 @@ _OPERANDS: dict[int, Callable[[bytes], PDFStackT]] = {
     _STRING: _string,
     _HEXADECIMAL: lambda text: bytes.fromhex(text.decode()),
     _NAME: _name,
-    _PROPERTIES: lambda _: {},  # nobody asks for them
+    _PROPERTIES: lambda _: {},  # they are never used
 }

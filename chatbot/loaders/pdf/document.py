@@ -1,4 +1,4 @@
-"""PDF: the text of each page in reading order, headings as section paths, tables as lines."""
+"""Open a PDF and read its pages; refuse what is damaged, cut short, protected or without text."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ from pathlib import Path
 import pdfplumber
 from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect, PDFXRefFallback
 from pdfminer.psexceptions import PSException
-from pdfplumber.pdf import PDF
 from pdfplumber.utils.exceptions import MalformedPDFException, PdfminerException
 
 from ...errors import LoadError
 from ...schema import Loaded, lay_out
 from ..formats import FAULTS
 from ..text import unreadable
-from .drawing import DrawnPage, pages_of
+from .drawing import pages_of
 from .outline import sections_of
 from .page import PageText, PdfPageReader, without_running_lines
 from .words import Line
 
-# pdfminer reports each oddity of a file, thousands for some; what matters of it arrives as an exception.
+# pdfminer reports each oddity of a file, thousands for some. The serious ones arrive as exceptions.
 logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
 logging.getLogger("pdfplumber").setLevel(logging.CRITICAL)
 
-# What pdfminer raises over a damaged file; pdfplumber wraps it when it opens one. What the reader itself raises is no
-# verdict on the file: `formats.read_file` calls that what it is, a fault of the reader.
+# pdfminer's errors about a damaged file; pdfplumber wraps them when it opens one. Errors of our own code say nothing
+# about the file: `formats.read_file` reports them as a fault of the reader.
 _DAMAGE = (PdfminerException, MalformedPDFException, PSException, struct.error, zlib.error, *FAULTS)
-_TAIL = 4096  # bytes in which a complete file has its end mark
-_FEW_LETTERS = 25  # a page with fewer has no text layer worth the name
-_PICTURE = 0.3  # of a page: with a picture so large and few letters it is a scan
+_TAIL_BYTES = 4096  # in which a complete file has its end mark
+_MIN_LETTERS = 25  # a page with fewer has no real text layer
+_SCANNED = 0.3  # of a page: with a picture of this size and few letters it is a scan
 _NO_TITLE = re.compile(
     r"(?:untitled|microsoft|powerpoint|document|slide|title|\(?unspecified|\(?anonymous|https?:|file:|about:\S)"
     r"|.*\.(?:docx?|pdf|xlsx?|pptx?|indd|qxd|tex|dvi|ps|rtf|odt|wpd|txt|html?|fm|pub|ai|eps)$",
@@ -47,7 +46,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffd]+")
 
 
 def read_pdf(path: Path) -> Loaded:
-    """The document. ``Section.page`` counts the pages of the file from 1.
+    """Return the document. ``Section.page`` counts the pages of the file from 1.
 
     Raises:
         LoadError: it cannot be opened, is damaged, cut short, protected, or has no text layer.
@@ -64,7 +63,7 @@ def read_pdf(path: Path) -> Loaded:
 
 
 def _read(file: BufferedReader, path: Path) -> tuple[str, list[PageText]]:
-    """The title that the file gives itself, and its pages, read one by one.
+    """Return the title in the file's metadata, and its pages.
 
     Raises:
         LoadError: damaged, cut short or protected.
@@ -72,22 +71,19 @@ def _read(file: BufferedReader, path: Path) -> tuple[str, list[PageText]]:
     with _damage_named(path):
         pdf = pdfplumber.open(file)
         drawn = list(pages_of(pdf))
-        whole = bool(drawn) and not _cut_short(pdf, file)
+        # If the file's end is missing, pages may be too: pdfminer then reads what it still finds.
+        file.seek(max(file.seek(0, SEEK_END) - _TAIL_BYTES, 0))
+        rebuilt = all(isinstance(table, PDFXRefFallback) for table in pdf.doc.xrefs)
+        whole = bool(drawn) and not (rebuilt and b"%%EOF" not in file.read())
     if not whole:
         raise LoadError(_damaged(path))
     reader = PdfPageReader()
     pages = []
     for page in drawn:
-        with _damage_named(path):  # only while pdfminer works: a mistake of ours must not look like a damaged file
-            _parse(page)
+        with _damage_named(path):  # only while pdfminer works: our own faults must not look like a damaged file
+            _ = page.objects, page.edges  # pdfplumber keeps them until the page is closed
         pages.append(reader.read(page))
     return str(pdf.metadata.get("Title") or ""), pages
-
-
-def _parse(page: DrawnPage) -> None:
-    """Has pdfminer read the page; pdfplumber keeps the result until the page is closed."""
-    assert page.objects is not None
-    assert page.edges is not None
 
 
 @contextmanager
@@ -96,19 +92,9 @@ def _damage_named(path: Path) -> Iterator[None]:
     try:
         yield
     except _DAMAGE as error:
-        raise LoadError(protected if _is_protected(error) else _damaged(path)) from error
-
-
-def _is_protected(error: BaseException) -> bool:
-    cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
-    return isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError)
-
-
-def _cut_short(pdf: PDF, file: BufferedReader) -> bool:
-    """The file's end is missing, and with it perhaps pages: pdfminer then reads what it still finds."""
-    file.seek(max(file.seek(0, SEEK_END) - _TAIL, 0))
-    rebuilt = all(isinstance(table, PDFXRefFallback) for table in pdf.doc.xrefs)
-    return rebuilt and b"%%EOF" not in file.read()
+        cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
+        is_protected = isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError)
+        raise LoadError(protected if is_protected else _damaged(path)) from error
 
 
 def _damaged(path: Path) -> str:
@@ -116,13 +102,14 @@ def _damaged(path: Path) -> str:
 
 
 def _check_text(pages: Sequence[PageText], path: Path) -> None:
-    """Refuses scans: most pages are pictures without text.
-
-    Raises:
-        LoadError: saying so, and how many pages.
-    """
-    empty = [page for page in pages if _letters(page) < _FEW_LETTERS]
-    scanned = sum(page.pictured >= _PICTURE for page in empty)
+    """Raise LoadError for a scan: most pages are pictures without text."""
+    empty = []
+    for page in pages:
+        blocks = [block for column in page.columns for block in column]
+        letters = (len(block.text) if isinstance(block, Line) else sum(map(len, block.lines)) for block in blocks)
+        if sum(letters) < _MIN_LETTERS:
+            empty.append(page)
+    scanned = sum(page.pictured >= _SCANNED for page in empty)
     remedy = "Run OCR on it first, for example: ocrmypdf in.pdf out.pdf."
     if not any(page.columns for page in pages) or scanned == len(pages):
         raise LoadError(f"{path.name} has no text: it is a scan or holds pictures only. {remedy}")
@@ -130,13 +117,8 @@ def _check_text(pages: Sequence[PageText], path: Path) -> None:
         raise LoadError(f"{path.name}: {scanned} of {len(pages)} pages are scans without text. {remedy}")
 
 
-def _letters(page: PageText) -> int:
-    blocks = [block for column in page.columns for block in column]
-    return sum(len(block.text) if isinstance(block, Line) else sum(map(len, block.lines)) for block in blocks)
-
-
 def _sensible_title(title: str, path: Path) -> str:
-    """The title, or "" where a program put in something else: a file's name, its own name."""
+    """Return the title, or "" if a program filled it in with a file's name or its own."""
     title = " ".join(_CONTROL.sub(" ", title).split())
     no_words = not _LETTERS.search(title) or (" " not in title and _CODE.search(title))
     if len(title) > 200 or no_words or _NO_TITLE.match(title) or title == path.stem:

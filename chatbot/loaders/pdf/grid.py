@@ -1,4 +1,4 @@
-"""The words of a table without cell borders: to columns, to a header, to one line of text per row."""
+"""The words of a table without cell borders to columns, a header, and one line of text per row."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from itertools import pairwise
 
 from ...schema import SECTION_SEPARATOR
 from ..sections import LEVEL, empty_columns, row_text
-from .spelling import join_lines
-from .words import Rule, Word, pieces_of, text_of
+from .words import Rule, Word, join_lines, pieces_of, text_of
 
-WIDE = 1.0  # of the font size: a gap between two cells, not between two words
+WIDE = 1.0  # of the font size: a wider gap is between two cells, not between two words
 _HEADER_GAP = 0.6
 _LEADERS = re.compile(r"\s\.{2,}\s*$|(?:\s?\.){3,}\s*$|^(?:\.\s?){3,}")
 _NUMBER = re.compile(
@@ -26,7 +25,7 @@ Span = tuple[float, float]
 
 @dataclass(slots=True)
 class Table:
-    """A table as text, a line per row, and where it stands. ``columns`` and ``header`` serve its continuation."""
+    """A table as text, a line per row, and its place. ``columns`` and ``header`` serve its continuation."""
 
     lines: list[str]
     x0: float
@@ -38,48 +37,49 @@ class Table:
 
 
 def is_number(text: str) -> bool:
-    """A figure, an interval, a share, or a sign that stands for a missing one."""
+    """Whether a cell is a figure, an interval, a share, or a sign for a missing one."""
     return bool(_NUMBER.match(text))
 
 
 def is_year(text: str) -> bool:
-    """A year or a span of years: a column's heading as often as a figure."""
+    """Whether a cell is a year or a span of years: a column's heading as often as a figure."""
     return bool(_YEAR.match(text))
 
 
 def columns_of(rows: Rows) -> list[Span]:
-    """The columns' extents: what lies between the white stripes that (nearly) all rows with several cells share."""
+    """Return the columns: the parts between the white stripes that (nearly) all rows with several cells share."""
     several = [row for row in rows if len(pieces_of(row, WIDE)) > 1]
     if len(several) < 2:
         return []
     size = min(word.size for word in several[0])
     left, right = min(row[0].x0 for row in rows), max(word.x1 for row in rows for word in row)
-    taken = [0] * (int(2 * (right - left)) + 2)
+    rows_at = [0] * (int(2 * (right - left)) + 2)  # by half points from the left
     for row in several:
         covered = {at for word in row for at in range(int(2 * (word.x0 - left)), int(2 * (word.x1 - left)) + 1)}
         for at in covered:
-            taken[at] += 1
+            rows_at[at] += 1
     allowed = len(several) // 40
-    narrowest = (0.3 if len(several) > 5 else 0.7) * size
-    stripes = [(left + a / 2, left + b / 2) for a, b in _runs(taken, allowed) if (b - a) / 2 >= narrowest]
+    min_width = (0.3 if len(several) > 5 else 0.7) * size
+    stripes = [(left + a / 2, left + b / 2) for a, b in _white_runs(rows_at, allowed) if (b - a) / 2 >= min_width]
     edges = [left, *(edge for stripe in stripes for edge in stripe), right]
     return [(x0, x1) for x0, x1 in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _runs(taken: Sequence[int], allowed: int) -> list[tuple[int, int]]:
-    """Stretches that at most ``allowed`` rows cover, without those at the two ends."""
-    free = [at for at, count in enumerate(taken) if count <= allowed]
+def _white_runs(rows_at: Sequence[int], allowed: int) -> list[tuple[int, int]]:
+    """Return the stretches that at most ``allowed`` rows cover, without those at the two ends."""
     runs: list[tuple[int, int]] = []
-    for at in free:
+    for at, count in enumerate(rows_at):
+        if count > allowed:
+            continue
         if runs and runs[-1][1] == at:
             runs[-1] = (runs[-1][0], at + 1)
         else:
             runs.append((at, at + 1))
-    return [(a, b) for a, b in runs if a > 0 and b < len(taken) - 1]
+    return [(a, b) for a, b in runs if a > 0 and b < len(rows_at) - 1]
 
 
 def cells_of(row: Iterable[Word], columns: Sequence[Span]) -> list[str]:
-    """The row's text in each column; a word belongs where its middle is nearest."""
+    """Return the row's text in each column; a word belongs to the column nearest to its middle."""
     limits = [(left[1] + right[0]) / 2 for left, right in pairwise(columns)]
     cells: list[list[Word]] = [[] for _ in columns]
     for word in row:
@@ -88,17 +88,17 @@ def cells_of(row: Iterable[Word], columns: Sequence[Span]) -> list[str]:
 
 
 def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> list[str]:
-    """A name for each column. A heading with a rule below it names all columns over that rule."""
+    """Return a name for each column. A heading with a rule below it names all columns over that rule."""
     names: list[list[str]] = [[] for _ in columns]
     for row in rows:
         for piece in pieces_of(row, _HEADER_GAP):
             text = text_of(piece)
-            for at in _named(piece, columns, rules):
+            for at in _columns_below(piece, columns, rules):
                 names[at].append(text)
     return [LEVEL.join(name) for name in names]
 
 
-def _named(piece: Sequence[Word], columns: Sequence[Span], rules: Sequence[Rule]) -> list[int]:
+def _columns_below(piece: Sequence[Word], columns: Sequence[Span], rules: Sequence[Rule]) -> list[int]:
     x0, x1 = piece[0].x0, piece[-1].x1
     bottom = max(word.bottom for word in piece)
     for rule in rules:
@@ -112,13 +112,15 @@ def _named(piece: Sequence[Word], columns: Sequence[Span], rules: Sequence[Rule]
 
 
 def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
-    """The rows' cells. Wrapped cells are joined; a row of a label alone heads the rows below it, in their labels."""
+    """Return the rows' cells. Wrapped cells are joined; a label alone in its row is added to the labels below it."""
     body: list[list[str]] = []
     groups: list[_Group] = []
     label: Word | None = None
     for row in rows:
         cells = cells_of(row, columns)
-        if not cells[0] and body and not _figures_alone(cells):
+        filled = [cell for cell in cells if cell]
+        # Several figures without a label are a row of their own, not the rest of the row above.
+        if not cells[0] and body and not (len(filled) > 1 and all(map(is_number, filled))):
             body[-1] = [join_lines(above, below) for above, below in zip(body[-1], cells, strict=True)]
         elif any(cells[1:]):
             for group in groups:
@@ -137,12 +139,6 @@ def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
     return body + [group.row(columns) for group in groups if not group.used]
 
 
-def _figures_alone(cells: Sequence[str]) -> bool:
-    """Several figures without a label are a row of their own, not the rest of the row above."""
-    filled = [cell for cell in cells if cell]
-    return len(filled) > 1 and all(is_number(cell) for cell in filled)
-
-
 def _with_last_total(body: list[list[str]]) -> list[list[str]]:
     """A total in the last row only is the table's, not its last group's."""
     totals = [at for at, row in enumerate(body) if row[0].lower().endswith(f"{SECTION_SEPARATOR}total")]
@@ -153,7 +149,7 @@ def _with_last_total(body: list[list[str]]) -> list[list[str]]:
 
 @dataclass(eq=False, slots=True)
 class _Group:
-    """A label that stands above rows; ``used`` once a row carries it."""
+    """A label above rows. ``used``: a row has it in its own label."""
 
     x: float
     name: str
@@ -164,13 +160,13 @@ class _Group:
 
 
 def _wrapped(word: Word, label: Word) -> bool:
-    """The label goes on in this line: a little indented and close below."""
+    """Whether the label continues in this line: a little indented and close below."""
     indent = word.x0 - label.x0
     return 0.5 < indent < 1.5 * label.size and word.top - label.bottom < 0.6 * label.size and word.bold == label.bold
 
 
 def row_lines(header: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
-    """``Header: value; Header: value`` for each row; a Markdown table where there is no header."""
+    """Return ``Header: value; Header: value`` for each row; a Markdown table if there is no header."""
     if not any(header):
         lines = [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in body]
         return lines[:1] + [f"|{'---|' * lines[0].count(' | ')}---|"] * bool(lines) + lines[1:]

@@ -1,25 +1,169 @@
-"""Pages to sections: each page is a flow of headings, paragraphs, captions and tables; headings make the paths."""
+"""Lines to paragraphs, headings and captions, and pages of these to sections whose paths the headings make.
+
+Paragraphs are found by distance, indent and list marks, headings by size and weight.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import reduce
+from itertools import groupby, pairwise
+from statistics import median
 
 from ...schema import Section
 from ...schema.documents import PARAGRAPH
 from .grid import Table
 from .page import Block, PageText
-from .paragraphs import Paragraph, Styles, continues, paragraphs_of, styles_of
-from .spelling import compounds, join_lines
 from .tables import CAPTION
-from .words import Line
+from .words import Line, compounds, join_lines
+
+_BULLET = re.compile(r"[•◦▪■●○‣►–—·*†‡§¶-]\s?\S")
+_NUMBERED = re.compile(
+    r"\((?:\d{1,3}|[a-zA-Z]|[ivx]{2,5})\)\s|[a-z]\)\s|(?:\d{1,3}(?:\.\d{1,2})*[.)]|[A-Z]\.|[ivx]{1,5}\.)\s|\d{1,3}\s[A-Z]"
+)
+_SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’)\]]*$")
+_INDENT = 0.7  # of the font size
+_SHORT = 0.3  # of the column: a line that leaves so much free is short
+
+
+@dataclass(slots=True)
+class Paragraph:
+    """Joined lines. ``opens``: the first line begins at the column's edge; ``ends_full``: the last one ends there."""
+
+    text: str
+    size: float
+    opens: bool
+    ends_full: bool
+
+
+def paragraphs_of(lines: Sequence[Line], hyphenated: Collection[str]) -> list[Paragraph]:
+    """Group the lines of one column, in order, into paragraphs."""
+    groups: list[list[Line]] = []
+    # The usual distance between two lines of the column.
+    steps = [b.bottom - a.bottom for a, b in pairwise(lines) if 0 < b.bottom - a.bottom < 2.2 * a.size]
+    pitch = median(steps) if steps else 1.3 * lines[0].size if lines else 0.0
+    for at, line in enumerate(lines):
+        after = lines[at + 1] if at + 1 < len(lines) else None
+        if not groups or _breaks(groups[-1], line, after, pitch):
+            groups.append([])
+        groups[-1].append(line)
+    paragraphs = []
+    for group in groups:
+        first, last = group[0], group[-1]
+        opens = first.x0 - first.left < _INDENT * first.size
+        ends_full = last.x1 > last.right - _SHORT * (last.right - last.left)
+        paragraphs.append(Paragraph(_joined(group, hyphenated), first.size, opens, ends_full))
+    return paragraphs
+
+
+def _joined(lines: Sequence[Line], hyphenated: Collection[str]) -> str:
+    return reduce(lambda text, line: join_lines(text, line.text, hyphenated), lines, "")
+
+
+def continues(before: Paragraph, after: Paragraph) -> bool:
+    """Whether the paragraph at the top of a column continues the one at the foot of the column before."""
+    unfinished = before.ends_full and not _SENTENCE_END.search(before.text)
+    return unfinished and after.opens and abs(before.size - after.size) < 0.6 and not _BULLET.match(after.text)
+
+
+def _breaks(group: Sequence[Line], line: Line, after: Line | None, pitch: float) -> bool:
+    """Whether a line begins a new paragraph after the lines in ``group``."""
+    before, ended = group[-1], bool(_SENTENCE_END.search(group[-1].text))
+    step = line.bottom - before.bottom
+    if step < 0 or step > 1.25 * max(min(pitch, 1.6 * line.size), line.size) or abs(line.size - before.size) > 0.9:
+        return True
+    if _BULLET.match(line.text) or (_NUMBERED.match(line.text) and ended):
+        return True
+    indent = (line.x0 - before.x0) / line.size
+    if indent < -_INDENT and len(group) > 1:
+        return True
+    if indent > _INDENT and not _hanging(group):
+        return ended or after is None or after.x0 < line.x0 - _INDENT * line.size
+    return ended and before.x1 < before.right - _SHORT * (before.right - before.left) and not line.text[0].islower()
+
+
+def _hanging(group: Sequence[Line]) -> bool:
+    """Whether the group is a list item whose other lines are aligned with its text."""
+    item = _BULLET.match(group[0].text) or _NUMBERED.match(group[0].text)
+    return bool(item) and all(line.x0 > group[0].x0 for line in group[1:2])
+
+
+_LARGER = 1.1  # times the body size
+_MAX_HEADING_LINES = 3
+_MAX_HEADING_WORDS = 25
+_MAX_BOLD_WORDS = 14
+_LETTERS = re.compile(r"[^\W\d_].*[^\W\d_]")
+_NO_HEADING = re.compile(r"^[•◦▪■●‣►]|[.;,]$|^\[[^\]]*\]$|^\([^)]*\)$")
+
+Style = tuple[float, bool]
+"""Size, and whether it is bold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Styles:
+    """The document's body size, and its heading styles from the highest to the lowest."""
+
+    body: float
+    levels: tuple[Style, ...]
+
+    @property
+    def larger_than(self) -> float:
+        """The size from which a line is larger than the body text."""
+        return _LARGER * self.body
+
+    def heading(self, lines: Sequence[Line], at: int) -> int:
+        """Return how many lines from ``at`` on make one heading; 0 = none begins here."""
+        first = lines[at]
+        if style_of(first) not in self.levels:
+            return 0
+        end = at + 1
+        while end < len(lines) and style_of(lines[end]) == style_of(first):
+            if not 0 < lines[end].bottom - lines[end - 1].bottom < 1.5 * lines[end].size:
+                break
+            end += 1
+        count, text = end - at, " ".join(line.text for line in lines[at:end])
+        if CAPTION.match(text):
+            return count if count <= _MAX_HEADING_LINES + 1 else 0
+        max_words = _MAX_HEADING_WORDS if first.size >= self.larger_than else _MAX_BOLD_WORDS
+        short = count <= _MAX_HEADING_LINES and len(text.split()) <= max_words
+        return count if short and _LETTERS.search(text) and not _NO_HEADING.search(text) else 0
+
+    def level(self, line: Line) -> int:
+        """Return the level of a heading line, 0 for the highest."""
+        return self.levels.index(style_of(line))
+
+
+def style_of(line: Line) -> Style:
+    return line.size, line.bold
+
+
+def styles_of(pages: Sequence[PageText]) -> Styles:
+    """Find the size that most letters have, and the styles that are larger or bolder."""
+    letters: Counter[Style] = Counter()
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for column in page.columns:
+            for block in column:
+                if isinstance(block, Line):
+                    letters[style_of(block)] += len(block.text)
+                    sizes[block.size] += len(block.text)
+    body = max(sizes, key=sizes.__getitem__, default=0.0)
+    bold_body = 2 * letters[body, True] > letters[body, False] + letters[body, True]
+    levels = [
+        (size, bold)
+        for size, bold in letters
+        if size >= _LARGER * body or (bold and not bold_body and size > 0.85 * body)
+    ]
+    return Styles(body, tuple(sorted(levels, key=lambda style: (-style[0], not style[1]))))
+
 
 _FOOTNOTE = 0.86  # of the body size
 _WIDE_ROW = 150
-"""Characters. So long a row of a table is a section: two such rows in one passage, and neither is found by its label
-(MiniLM: .81 for both together, .85 for the row alone)."""
+"""Characters. A longer row of a table is a section of its own: in one passage with another, neither is found by its
+label (MiniLM: .81 for both together, .85 for the row alone)."""
 _NOTE = re.compile(
     r"(?:notes?|sources?|abbreviations?|see notes?|legend|key|quelle|fuente)\b|[—*†‡§¶]|\d{1,2}\s[A-Z]", re.IGNORECASE
 )
@@ -46,31 +190,24 @@ Part = Heading | Caption | Paragraph | Table
 
 
 def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Part]:
-    """The page's parts. A paragraph goes on over columns; footnotes stand at the end of the page."""
+    """Return the page's parts. Paragraphs continue over columns; footnotes come at the end of the page."""
     parts: list[Part] = []
     notes: list[Part] = []
     for at, column in enumerate(page.columns):
         end = _footnotes(column, styles) if at + 1 < len(page.columns) else len(column)
-        found = list(_parts(column[:end], styles, hyphenated))
-        if parts and found:
-            last, first = parts[-1], found[0]
+        new = list(_parts(column[:end], styles, hyphenated))
+        if parts and new:
+            last, first = parts[-1], new[0]
             if isinstance(last, Paragraph) and isinstance(first, Paragraph) and continues(last, first):
                 last.text = join_lines(last.text, first.text, hyphenated)
-                found = found[1:]
-        parts += found
+                new = new[1:]
+        parts += new
         notes += _parts(column[end:], styles, hyphenated)
     return _with_captions(parts + notes)
 
 
-def is_note(paragraph: Paragraph, styles: Styles) -> bool:
-    """Below a table: it belongs to the table."""
-    return paragraph.size < 0.93 * styles.body or bool(_NOTE.match(paragraph.text))
-
-
 def _footnotes(column: Sequence[Block], styles: Styles) -> int:
-    """The index at which the small print at the column's foot begins; the end where all of it is small, or stands
-    below a table.
-    """
+    """Return the index of the small print at the column's foot; the end if all is small, or it is below a table."""
     start = len(column)
     while start and isinstance(line := column[start - 1], Line) and line.size <= _FOOTNOTE * styles.body:
         start -= 1
@@ -96,22 +233,17 @@ def _text_parts(lines: Sequence[Line], styles: Styles, hyphenated: Collection[st
         count = styles.heading(lines, at)
         if count:
             yield from paragraphs_of(lines[start:at], hyphenated)
-            yield _heading(lines[at : at + count], styles, hyphenated)
+            heading = lines[at : at + count]
+            x = sum(line.x0 + line.x1 for line in heading) / (2 * count)
+            text = _joined(heading, hyphenated).rstrip(": ")
+            yield Heading(text, styles.level(heading[0]), heading[0].size, x)
             start = at + count
         at += count or 1
     yield from paragraphs_of(lines[start:], hyphenated)
 
 
-def _heading(lines: Sequence[Line], styles: Styles, hyphenated: Collection[str]) -> Heading:
-    text = ""
-    for line in lines:
-        text = join_lines(text, line.text, hyphenated)
-    x = sum(line.x0 + line.x1 for line in lines) / (2 * len(lines))
-    return Heading(text.rstrip(": "), styles.level(lines[0]), lines[0].size, x)
-
-
 def _with_captions(parts: list[Part]) -> list[Part]:
-    """Headings and paragraphs that name the table below them become its caption."""
+    """Turn headings and paragraphs that name the table below them into its caption."""
     for at, part in enumerate(parts):
         if not isinstance(part, Heading | Paragraph):
             continue
@@ -127,10 +259,10 @@ def _with_captions(parts: list[Part]) -> list[Part]:
 
 
 def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Section]]:
-    """The document's title and its sections.
+    """Return the document's title and its sections.
 
-    ``title``: what the file says it is called; where that is "", the largest heading of page 1 is the title. A
-    heading that repeats the title is no section.
+    ``title``: the title in the file's metadata; if it is "", the largest heading of page 1 is the title. A heading
+    that repeats the title is no section.
     """
     styles = styles_of(pages)
     hyphenated = compounds(b.text for page in pages for column in page.columns for b in column if isinstance(b, Line))
@@ -145,10 +277,10 @@ def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Sectio
 
 
 def _largest_heading(parts: Sequence[Part], styles: Styles) -> str:
-    """Empty where nothing is larger than the body text."""
-    found = [part for part in parts if isinstance(part, Heading) and part.size >= styles.larger_than]
-    found = [heading for heading in found if not CAPTION.match(heading.text)]
-    return max(found, key=lambda heading: heading.size).text if found else ""
+    """Return "" if no heading is larger than the body text."""
+    headings = [part for part in parts if isinstance(part, Heading) and part.size >= styles.larger_than]
+    headings = [heading for heading in headings if not CAPTION.match(heading.text)]
+    return max(headings, key=lambda heading: heading.size).text if headings else ""
 
 
 def _plain(text: str) -> str:
@@ -156,7 +288,7 @@ def _plain(text: str) -> str:
 
 
 class _SectionWriter:
-    """Collects sections. A heading with nothing below it is kept as text: it was perhaps none."""
+    """Collects sections. A heading with nothing below it is kept as text: it may not be a heading."""
 
     def __init__(self, title: str, styles: Styles) -> None:
         self._title = _plain(title)
@@ -165,7 +297,7 @@ class _SectionWriter:
         self._headings: list[tuple[Heading, bool]] = []  # and whether something stands below it
         self._caption: Caption | None = None
         self._page = 0
-        self._alone = False  # what was written last is a row by itself
+        self._alone = False  # whether the last text is a row by itself
 
     def add(self, page: int, parts: Sequence[Part]) -> None:
         self._page, self._caption = page, None
@@ -186,30 +318,24 @@ class _SectionWriter:
         return self._sections
 
     def _add_paragraph(self, paragraph: Paragraph) -> None:
-        if self._caption and not is_note(paragraph, self._styles) and self._under_caption():
+        is_note = paragraph.size < 0.93 * self._styles.body or _NOTE.match(paragraph.text)
+        last_path = self._sections[-1].path if self._sections else ()
+        if self._caption and last_path[-1:] == (self._caption.text,) and not is_note:  # its table has been written
             self._caption = None
         self._write(paragraph.text)
-
-    def _under_caption(self) -> bool:
-        """The table called so has been written."""
-        last = self._sections[-1] if self._sections else None
-        return last is not None and self._caption is not None and last.path[-1:] == (self._caption.text,)
 
     def _open(self, heading: Heading) -> None:
         self._caption = None
         self._close(heading.level)
-        if self._repeats_title(heading):
+        name = _plain(heading.text)
+        first_line = self._page == 1 and heading.level == 0 and self._title.startswith(f"{name} ")
+        if name == self._title or first_line:
             self._close(0)
         else:
             self._headings.append((heading, False))
 
-    def _repeats_title(self, heading: Heading) -> bool:
-        """The title again, or on page 1 the first line of it."""
-        name = _plain(heading.text)
-        return name == self._title or (self._page == 1 and heading.level == 0 and self._title.startswith(f"{name} "))
-
     def _close(self, level: int) -> None:
-        """Ends the headings of ``level`` and below."""
+        """End the headings of ``level`` and below."""
         kept = [(heading, used) for heading, used in self._headings if heading.level < level]
         unused = [heading.text for heading, used in self._headings[len(kept) :] if not used]
         self._headings = kept

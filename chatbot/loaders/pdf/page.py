@@ -1,27 +1,26 @@
-"""One PDF page to lines and tables in reading order; lines that come again on pages near by are no text of it."""
+"""A PDF page to lines and tables in reading order, without the lines that are repeated on pages near by."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .columns import Box, Columns, Gutter, order_columns
 from .drawing import DrawnPage
 from .grid import Table
-from .spelling import is_right_to_left
 from .tables import aligned_tables, bordered_tables, ruled_tables
-from .words import Line, Word, line_of, page_rules, page_words, pieces_of, rows_of
+from .words import Line, Word, is_right_to_left, line_of, page_rules, page_words, pieces_of, rows_of
 
 Block = Line | Table
 _APART = 2.0  # times the font size
-_ACROSS = 0.9  # of the text's width: such a rule parts what is above from what is below
+_ACROSS = 0.9  # of the text's width: a rule this long separates the text above from the text below
 
 
 @dataclass(slots=True)
 class PageText:
-    """A page's columns in reading order. ``pictured`` = the share of it that images cover."""
+    """A page's columns in reading order. ``pictured``: the share of the page under its largest image, 0 to 1."""
 
     number: int
     height: float
@@ -37,38 +36,33 @@ class PdfPageReader:
         self._open_table: Table | None = None
 
     def read(self, page: DrawnPage) -> PageText:
-        """The page's text; releases what pdfplumber keeps of the page."""
+        """Return the page's text, and release what pdfplumber keeps of the page."""
         height = float(page.height)
         bordered, words = bordered_tables(page, page_words(page), self._open_table)
         between_rules, words = ruled_tables(page, words)
         tables = bordered + between_rules
         self._open_table = next((table for table in bordered if table.bottom > 0.75 * height), None)
-        gutters = self._columns.gutters(words, [*tables, *_pictures(page, words)], _walls(page, words))
+        left, right = min((word.x0 for word in words), default=0.0), max((word.x1 for word in words), default=0.0)
+        walls = [rule.y for rule in page_rules(page, joined=1.5) if rule.x1 - rule.x0 >= _ACROSS * (right - left)]
+        gutters = self._columns.gutters(words, [*tables, *_pictures(page, words)], walls)
         columns = [_blocks(items) for items in order_columns([*words, *tables], gutters)]
-        pictured = _pictured(page)
+        area = max((float(image["width"]) * float(image["height"]) for image in page.images), default=0.0)
         page.close()
-        return PageText(page.page_number, height, columns, pictured)
-
-
-def _walls(page: DrawnPage, words: Sequence[Word]) -> list[float]:
-    if not words:
-        return []
-    width = max(word.x1 for word in words) - min(word.x0 for word in words)
-    return [rule.y for rule in page_rules(page, joined=1.5) if rule.x1 - rule.x0 >= _ACROSS * width]
+        return PageText(page.page_number, height, columns, min(area / float(page.width * page.height), 1.0))
 
 
 def _pictures(page: DrawnPage, words: Sequence[Word]) -> list[Box]:
-    """Pictures that stand among the text, not behind it."""
+    """Return the pictures among the text, not those behind it."""
+
+    def is_behind(box: Box) -> bool:
+        return any(box.x0 < word.x < box.x1 and box.top < word.y < box.bottom for word in words)
+
     boxes = (Gutter(image["x0"], image["x1"], image["top"], image["bottom"]) for image in page.images)
-    return [box for box in boxes if not any(_holds(box, word) for word in words)]
-
-
-def _holds(box: Box, word: Word) -> bool:
-    return box.x0 < word.x < box.x1 and box.top < word.y < box.bottom
+    return [box for box in boxes if not is_behind(box)]
 
 
 def _blocks(items: Sequence[Box]) -> list[Block]:
-    """A column's lines and tables from top to bottom."""
+    """Return a column's lines and tables from top to bottom."""
     left, right = min(item.x0 for item in items), max(item.x1 for item in items)
     words = [item for item in items if isinstance(item, Word)]
     blocks: list[Block] = []
@@ -88,13 +82,13 @@ def _blocks(items: Sequence[Box]) -> list[Block]:
 
 def _lines(words: Sequence[Word]) -> list[Block]:
     blocks: list[Block] = []
-    for found in aligned_tables(rows_of(words)):
-        blocks += [found] if isinstance(found, Table) else [line_of(piece) for piece in _by_size(found)]
+    for part in aligned_tables(rows_of(words)):
+        blocks += [part] if isinstance(part, Table) else [line_of(piece) for piece in _by_size(part)]
     return blocks
 
 
 def _by_size(row: Sequence[Word]) -> list[list[Word]]:
-    """A row as one line, or cut where text of another size stands apart from it."""
+    """Split a row where text of another size stands apart from it."""
     pieces = pieces_of(row, _APART)
     lines = pieces[:1]
     for piece in pieces[1:]:
@@ -105,15 +99,9 @@ def _by_size(row: Sequence[Word]) -> list[list[Word]]:
     return lines
 
 
-def _pictured(page: DrawnPage) -> float:
-    """The share of the page under its largest image, 0 to 1."""
-    areas = [float(image["width"]) * float(image["height"]) for image in page.images]
-    return min(max(areas, default=0.0) / float(page.width * page.height), 1.0)
-
-
 _MARGIN = 0.12  # of the page's height, above and below
 _NEAR = 4  # pages: headers change with the chapter, and differ between left and right pages
-_SHIFT = 4.0  # points: a header stands where it stood
+_SHIFT = 4.0  # points: tolerance for the height of a repeated line
 _PAGE_NUMBER = re.compile(
     r"^\W*(?:(?:page|seite|página|p\.)\s*)?(\d{1,5}|[ivxlc]{1,6})(?:\s*(?:/|of|von|de)\s*\d+)?\W*$", re.IGNORECASE
 )
@@ -122,7 +110,7 @@ _NO_LETTER = re.compile(r"[\W\d_]+")
 
 
 def without_running_lines(pages: Sequence[PageText]) -> None:
-    """Removes running lines from the pages, in place."""
+    """Remove running headers and footers and page numbers, in place."""
     places: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for page in pages:
         for line in _margin_lines(page):
@@ -133,9 +121,13 @@ def without_running_lines(pages: Sequence[PageText]) -> None:
         running = set()
         for line in _margin_lines(page):
             number = _PAGE_NUMBER.match(line.text)
-            if (number and number[1].isdigit() and int(number[1]) - page.number == offset) or (
-                _again(places[_key(line)], page.number, line.top) >= needed
-            ):
+            repeated = {
+                other
+                for other, top in places[_key(line)]
+                if other != page.number and abs(other - page.number) <= _NEAR and abs(top - line.top) <= _SHIFT
+            }
+            is_page_number = number and number[1].isdigit() and int(number[1]) - page.number == offset
+            if is_page_number or len(repeated) >= needed:
                 running.add(id(line))
         if running:
             kept = [[block for block in column if id(block) not in running] for column in page.columns]
@@ -151,21 +143,16 @@ def _margin_lines(page: PageText) -> Iterator[Line]:
 
 
 def _key(line: Line) -> str:
-    """A line without its numbers, to find what is the same on every page; "" for a page number alone."""
+    """Return a line without its numbers, to compare it between pages; "" for a page number alone."""
     return "" if _PAGE_NUMBER.match(line.text) else _NO_LETTER.sub("", line.text).lower() or line.text
 
 
-def _again(places: Iterable[tuple[int, float]], number: int, top: float) -> int:
-    """The number of other pages near by on which the line stands at the same height."""
-    return len({at for at, y in places if at != number and abs(at - number) <= _NEAR and abs(y - top) <= _SHIFT})
-
-
 def _number_offset(pages: Sequence[PageText]) -> int | None:
-    """Printed page number minus the page's place in the file, where most pages agree on it."""
+    """Return the printed page number minus the page's place in the file, if most pages agree on it."""
     offsets: Counter[int] = Counter()
     for page in pages:
-        found = {int(a or b) for line in _margin_lines(page) for a, b in _OUTER_NUMBER.findall(line.text)}
-        offsets.update(number - page.number for number in found)
+        numbers = {int(a or b) for line in _margin_lines(page) for a, b in _OUTER_NUMBER.findall(line.text)}
+        offsets.update(number - page.number for number in numbers)
     if not offsets:
         return None
     offset, count = offsets.most_common(1)[0]

@@ -9,23 +9,22 @@ from itertools import chain, pairwise
 
 from .drawing import DrawnPage
 from .grid import WIDE, Span, Table, body_of, cells_of, columns_of, header_of, is_number, is_year, row_lines
-from .spelling import join_lines
-from .words import Rule, Word, line_of, page_rules, pieces_of, rows_of, text_of
+from .words import Rule, Word, join_lines, line_of, page_rules, pieces_of, rows_of, text_of
 
 Cell = tuple[float, float, float, float]
 """x0, top, x1, bottom."""
 CAPTION = re.compile(r"(?:table|tabelle|tableau|tabla|tabela|tab\.)\s*[a-z]?\.?-?\d", re.IGNORECASE)
 
-_SAME = 6.0  # points: two rules of one table
-_BROKEN = 20.0  # points: so wide a gap in a rule parts column groups, not tables
-_HEADER_ROWS = 8  # more is text above a table
+_SAME = 6.0  # points: tolerance for two rules of one table
+_BROKEN = 20.0  # points: a gap up to this width in a rule separates groups of columns, not tables
+_MAX_HEADER_ROWS = 8  # more is text above a table
 _DRAWN = re.compile(r"[-_=–—.·*\s]{8,}")  # a rule of typed characters
-_MANY_LINES = 3  # baselines in one row of borders: rows without rules between them
-_PROSE = 4  # words a line in a first column: text in two columns between two rules, not a table
+_MIN_ROWS = 3  # baselines in one row of borders: from here on, they may be rows without rules between them
+_MAX_LABEL_WORDS = 4  # on average: with more, it is text in two columns between two rules, not a table
 
 
 def ruled_tables(page: DrawnPage, words: list[Word]) -> tuple[list[Table], list[Word]]:
-    """Tables between horizontal rules of one width, and the words outside them."""
+    """Return tables between horizontal rules of one width, and the words outside them."""
     tables: list[Table] = []
     broken, exact = page_rules(page, joined=_BROKEN), page_rules(page, joined=1.5)
     for rules in _chains(broken, page):
@@ -40,7 +39,7 @@ def ruled_tables(page: DrawnPage, words: list[Word]) -> tuple[list[Table], list[
 
 
 def _chains(rules: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
-    """Rules of the same left and right ends, from top to bottom; a double rule counts once."""
+    """Group rules of the same left and right ends, from top to bottom; a double rule counts once."""
     chains: list[list[Rule]] = []
     for rule in rules:
         for group in chains:
@@ -57,9 +56,9 @@ def _chains(rules: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
 
 
 def _widened(chains: Sequence[list[Rule]]) -> list[list[Rule]]:
-    """Chains that a single longer rule goes through begin where it does: labels stand there, between no rules."""
+    """Extend chains to the left along a single longer rule through them: labels stand there, between no rules."""
     for group in chains:
-        if len(group) < _MANY_LINES:
+        if len(group) < _MIN_ROWS:
             continue
         for wide in (other[0] for other in chains if len(other) == 1):
             through = group[0].y < wide.y < group[-1].y and abs(wide.x1 - group[0].x1) < _SAME
@@ -70,7 +69,7 @@ def _widened(chains: Sequence[list[Rule]]) -> list[list[Rule]]:
 
 
 def _open_end(last: Rule, page: DrawnPage) -> list[Rule]:
-    """A table that only its column borders close ends where they end."""
+    """Return a rule where the column borders end, for a table that only these close."""
     end = last.y
     for edge in sorted(page.vertical_edges, key=lambda edge: edge["top"]):
         if last.x0 < edge["x0"] < last.x1 and edge["top"] - end < _SAME:
@@ -83,7 +82,7 @@ def _within(word: Word, top: Rule, bottom: Rule) -> bool:
 
 
 def _between(rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]) -> tuple[Table | None, int]:
-    """The table that begins at the first rule, and how many rules further it ends."""
+    """Return the table that begins at the first rule, if any, and how many rules further it ends."""
     parts: list[list[list[Word]]] = []
     for upper, lower in pairwise(rules):
         rows = rows_of(word for word in words if _within(word, upper, lower))
@@ -94,11 +93,13 @@ def _between(rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]
         parts.append(rows)
     if not parts:
         return None, 1
-    head, body = _parted(parts[0])
+    head, body = _split_header(parts[0])
     if len(parts) > 1:
-        above = _header_parts(parts)
+        # The header takes more than one part if figures begin later.
+        figures = [any(_is_figures(row) for row in part) for part in parts]
+        above = max(figures.index(True), 1) if any(figures) else 1
         head, body = list(chain(*parts[:above])), list(chain(*parts[above:]))
-    columns = columns_of(body) if len(head) <= _HEADER_ROWS else []
+    columns = columns_of(body) if len(head) <= _MAX_HEADER_ROWS else []
     if len(columns) < 2 or not _tabular(body, columns, header=len(parts) > 1):
         return None, 1
     top, bottom = rules[0], rules[len(parts)]
@@ -108,22 +109,16 @@ def _between(rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]
     return Table(lines, top.x0, top.x1, top.y, bottom.y, header, columns), len(parts)
 
 
-def _header_parts(parts: Sequence[Sequence[Sequence[Word]]]) -> int:
-    """How many parts between rules the header takes: more than one where figures begin later."""
-    figures = [any(_figures(row) for row in part) for part in parts]
-    return max(figures.index(True), 1) if any(figures) else 1
-
-
-def _figures(row: Sequence[Word]) -> bool:
-    """Most cells after the first are numbers, and not all of them years: those are headings."""
+def _is_figures(row: Sequence[Word]) -> bool:
+    """Whether most cells after the first are numbers, and not all of them years as in a header."""
     cells = [text_of(piece) for piece in pieces_of(row, WIDE)][1:]
     numbers = sum(is_number(cell) for cell in cells)
     return 2 * numbers > len(cells) and not all(map(is_year, cells))
 
 
-def _parted(rows: Sequence[Sequence[Word]]) -> tuple[Sequence[Sequence[Word]], Sequence[Sequence[Word]]]:
-    """Header and body of a table without a rule between them: the header ends where figures begin."""
-    start = next((at for at, row in enumerate(rows) if _figures(row)), 0)
+def _split_header(rows: Sequence[Sequence[Word]]) -> tuple[Sequence[Sequence[Word]], Sequence[Sequence[Word]]]:
+    """Split a table without a rule below its header: the header ends where figures begin."""
+    start = next((at for at, row in enumerate(rows) if _is_figures(row)), 0)
     while start > 1 and len(pieces_of(rows[start - 1], WIDE)) == 1:
         start -= 1  # a label alone heads the rows below it
     return rows[:start], rows[start:]
@@ -131,20 +126,23 @@ def _parted(rows: Sequence[Sequence[Word]]) -> tuple[Sequence[Sequence[Word]], S
 
 def _tabular(body: Sequence[Sequence[Word]], columns: Sequence[Span], *, header: bool) -> bool:
     labels = [cells[0].split() for row in body if (cells := cells_of(row, columns))[0]]
-    if len(body) > 2 * _PROSE and sum(map(len, labels)) > _PROSE * len(labels):
+    if len(body) > 2 * _MAX_LABEL_WORDS and sum(map(len, labels)) > _MAX_LABEL_WORDS * len(labels):
         return False
-    return header or sum(_figures(row) for row in body) >= max(3, 0.6 * len(body))
+    return header or sum(_is_figures(row) for row in body) >= max(3, 0.6 * len(body))
 
 
 def aligned_tables(rows: Sequence[list[Word]]) -> list[Table | list[Word]]:
-    """A column's rows in order, with runs of rows that line up as columns of figures as tables."""
+    """Return a column's rows in order, with runs of rows that align as columns of figures as tables."""
     result: list[Table | list[Word]] = []
     at = 0
     while at < len(rows):
         end = _run(rows, at)
         table = _aligned_table(rows[at:end]) if end - at > 2 else None
-        if table is None and (first := _first_single(rows[at:end])) > 2:  # two tables, of different columns
-            end = at + first
+        # The first row of one cell that is more than a drawn rule may separate two tables of different columns.
+        singles = (place for place in range(at, end) if len(pieces_of(rows[place], WIDE)) == 1)
+        single = at if table else next((place for place in singles if not _is_drawn(rows[place])), at)
+        if single - at > 2:
+            end = single
             table = _aligned_table(rows[at:end])
         result += [table] if table else rows[at:end]
         at = end
@@ -152,7 +150,7 @@ def aligned_tables(rows: Sequence[list[Word]]) -> list[Table | list[Word]]:
 
 
 def _run(rows: Sequence[Sequence[Word]], start: int) -> int:
-    """The end of the rows from ``start`` on that have several cells; at most one row in between has not."""
+    """Return the end of the rows from ``start`` on with several cells; at most one row in between has one."""
     end = at = start
     if len(pieces_of(rows[start], WIDE)) == 1:
         return start + 1
@@ -163,20 +161,14 @@ def _run(rows: Sequence[Sequence[Word]], start: int) -> int:
     return max(end, start + 1)
 
 
-def _first_single(rows: Sequence[Sequence[Word]]) -> int:
-    """The place of the first row of one cell that is more than a drawn rule; 0 where there is none."""
-    single = (at for at, row in enumerate(rows) if len(pieces_of(row, WIDE)) == 1 and not _is_drawn(row))
-    return next(single, 0)
-
-
 def _is_drawn(row: Sequence[Word]) -> bool:
     return bool(_DRAWN.fullmatch(" ".join(word.text for word in row)))
 
 
 def _aligned_table(rows: Sequence[Sequence[Word]]) -> Table | None:
-    rule = next((at for at, row in enumerate(rows[:_HEADER_ROWS]) if _is_drawn(row)), 0)
+    rule = next((at for at, row in enumerate(rows[:_MAX_HEADER_ROWS]) if _is_drawn(row)), 0)
     rows = [row for row in rows if not _is_drawn(row)]
-    head, body = (rows[:rule], rows[rule:]) if rule else _parted(rows)
+    head, body = (rows[:rule], rows[rule:]) if rule else _split_header(rows)
     columns = columns_of(body)
     if len(columns) < 2 or not _tabular(body, columns, header=False):
         return None
@@ -188,7 +180,7 @@ def _aligned_table(rows: Sequence[Sequence[Word]]) -> Table | None:
 
 
 def bordered_tables(page: DrawnPage, words: list[Word], before: Table | None) -> tuple[list[Table], list[Word]]:
-    """Tables whose cells have borders, and the words outside them.
+    """Return tables whose cells have borders, and the words outside them.
 
     ``before``: the table at the foot of the page before; a first table of the same columns continues it.
     """
@@ -196,37 +188,36 @@ def bordered_tables(page: DrawnPage, words: list[Word], before: Table | None) ->
         return [], words
     rules = page_rules(page, joined=_BROKEN)
     tables = []
-    for found in page.find_tables():
-        x0, top, x1, bottom = found.bbox
+    for bordered in page.find_tables():
+        x0, top, x1, bottom = bordered.bbox
         wider = [r for r in rules if top - 2 < r.y < bottom - 2 and (r.x0 < x0 - _SAME or r.x1 > x1 + _SAME)]
         if wider:
-            continue  # the outer columns have no border: `ruled_tables` sees them
-        if 2 * sum(sum(map(bool, row.cells)) == 1 for row in found.rows) > len(found.rows):
+            continue  # the outer columns have no border: `ruled_tables` finds it
+        if 2 * sum(sum(map(bool, row.cells)) == 1 for row in bordered.rows) > len(bordered.rows):
             continue  # borders around rows only: `ruled_tables` finds the columns
         inside = [word for word in words if x0 <= word.x <= x1 and top <= word.y <= bottom]
-        grid, taken = _grid([row.cells for row in found.rows], inside)
+        grid, used = _grid([row.cells for row in bordered.rows], inside)
         if len(grid) < 2 or sum(any(row[at] for row in grid) for at in range(len(grid[0]))) < 2:
             continue
-        columns = [(cell[0], cell[2]) for cell in found.rows[0].cells if cell]
+        columns = [(cell[0], cell[2]) for cell in bordered.rows[0].cells if cell]
         header, body = _headed(grid, columns, before if top < page.height / 4 else None)
         tables.append(Table(row_lines(header, body), x0, x1, top, bottom, header, columns))
-        words = [word for word in words if id(word) not in taken]
+        words = [word for word in words if id(word) not in used]
     return tables, words
 
 
 def _grid(rows: Sequence[Sequence[Cell | None]], words: Sequence[Word]) -> tuple[list[list[str]], set[int]]:
-    """The cells' texts, and the ids of the words in them. A cell that spans rows is repeated as a row's label."""
+    """Return the cells' texts, and the ids of the words in them. A cell over several rows is repeated as a label."""
     grid: list[list[str]] = []
-    taken: set[int] = set()
+    used: set[int] = set()
     for cells in rows:
         low, high = min(cell[1] for cell in cells if cell), max(cell[3] for cell in cells if cell)
         beside = [word for word in words if low <= word.y <= high]
         inside = [
             [w for w in beside if cell and cell[0] <= w.x <= cell[2] and cell[1] <= w.y <= cell[3]] for cell in cells
         ]
-        taken |= {id(word) for cell in inside for word in cell}
-        several = _rows_without_rules(cells, inside)
-        grid += several or [
+        used |= {id(word) for cell in inside for word in cell}
+        grid += _rows_without_rules(cells, inside) or [
             [
                 reduce(join_lines, (line_of(row).text for row in rows_of(cell)), "")
                 if cells[at]
@@ -234,38 +225,38 @@ def _grid(rows: Sequence[Sequence[Cell | None]], words: Sequence[Word]) -> tuple
                 for at, cell in enumerate(inside)
             ]
         ]
-    return [row for row in grid if any(row)], taken
+    return [row for row in grid if any(row)], used
 
 
 def _rows_without_rules(cells: Sequence[Cell | None], inside: Sequence[Sequence[Word]]) -> list[list[str]]:
-    """The rows that stand in one row of borders, line by line; empty where its lines are one row's.
+    """Return the rows in one row of borders, line by line; [] if its lines are one row.
 
-    They are rows where each line has figures, and of the figures' columns none has a line of words.
+    They are rows if each line has figures, and no column of figures has a line of words.
     """
     lines = rows_of(word for cell in inside for word in cell)
     spans = [(cell[0], cell[2]) for cell in cells if cell]
-    if len(lines) < _MANY_LINES or len(spans) < len(cells) or len(spans) < 2:
+    if len(lines) < _MIN_ROWS or len(spans) < len(cells) or len(spans) < 2:
         return []
     rows = [cells_of(line, spans) for line in lines]
     figures = [cell for row in rows for cell in row[1:] if cell]
     labelled = [row for row in rows if row[0]]
     with_figures = sum(any(row[1:]) for row in labelled)
-    if not figures or not all(map(is_number, figures)) or with_figures < max(_MANY_LINES, 0.7 * len(lines)):
+    if not figures or not all(map(is_number, figures)) or with_figures < max(_MIN_ROWS, 0.7 * len(lines)):
         return []
     return body_of(lines, spans)
 
 
 def _headed(grid: list[list[str]], columns: list[Span], before: Table | None) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows below it; a table that goes on without a header takes the one it began with."""
+    """Return the header and the rows below it. A table that continues without one takes the header of ``before``."""
     first = grid[0]
-    if before is not None and any(before.header) and first != before.header and _alike(columns, before.columns):
+    if before is not None and any(before.header) and first != before.header and _same_columns(columns, before.columns):
         return before.header, grid
     if is_number(first[0]) or any(not cell or (is_number(cell) and not is_year(cell)) for cell in first[1:]):
         return [""] * len(first), grid
     return first, grid[1:]
 
 
-def _alike(one: Sequence[Span], other: Sequence[Span]) -> bool:
+def _same_columns(one: Sequence[Span], other: Sequence[Span]) -> bool:
     return len(one) == len(other) and all(
         abs(a[0] - b[0]) < 3 and abs(a[1] - b[1]) < 3 for a, b in zip(one, other, strict=True)
     )

@@ -1,4 +1,4 @@
-"""The words and the ruled lines of one PDF page. Lengths are PDF points, y runs down from the top of the page."""
+"""The words, text lines and ruled lines of a PDF page. Lengths are PDF points, y runs down from the top of the page."""
 
 from __future__ import annotations
 
@@ -6,27 +6,25 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 from operator import attrgetter
 
 from .drawing import Char, DrawnPage, Placed
-from .spelling import is_right_to_left, logical, mend_word
 
 _UNREADABLE = re.compile(r"(?:\(cid:\d+\))+|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffd]+")
 _SPACE = 0.15  # of the font size: narrower gaps are kerning
-_SPREAD = 0.3  # the same on a page whose words are parted by space characters: there, letters may be spread
-_SPACES = 0.08  # of a page's characters
-_LINE = 3.0  # points: tops of one line lie no further apart
-_SHARE = 0.15  # of a line's letters: so many in a size make it the line's; small capitals do not
-_DOUBLED = 0.1  # of the font size: the same letter so near is printed twice, to look bold
-_COVERED = 0.6  # of a space's width: one that letters cover parts nothing, it fills up the cell before
-_SPREAD_FIGURE = re.compile(r"\d+(?:[.,/:]\d+)+")  # with a sign in it: a row of cells of one digit each has none
+_SPREAD = 0.3  # the same on a page with space characters between its words: there, letters may be spread
+_SPACES = 0.08  # of a page's characters: with more spaces, its words are separated by space characters
+_LINE = 3.0  # points: largest distance between the tops of one line
+_SIZE_SHARE = 0.15  # of a line's letters: a size with fewer, as of small capitals, is not the line's
+_DOUBLED = 0.1  # of the font size: a letter this near to the same letter is printed twice to look bold
+_COVERED = 0.6  # of a space's width: a space that letters cover pads the cell before and separates nothing
+_SPREAD_FIGURE = re.compile(r"\d+(?:[.,/:]\d+)+")  # with a sign in it: a row of one-digit cells has none
 _EVEN = 0.05  # of the font size: gaps that differ less are the same letter-spacing
-_MOST_MARKS = 5_000  # on a page; a page of vowelled text has some 2,000
-
+_MAX_MARKS = 5_000  # on a page; a page of vowelled text has some 2,000
 
 Span = tuple[float, float]
 """Left and right end, in points."""
@@ -34,7 +32,7 @@ Span = tuple[float, float]
 
 @dataclass(slots=True)
 class Word(Placed):
-    """``text`` is as it stands on the page, from left to right, also where it is read the other way (`text_of`)."""
+    """A word. ``text`` runs from left to right as on the page, also if it is read the other way (`text_of`)."""
 
     @property
     def x(self) -> float:
@@ -56,26 +54,25 @@ class Rule:
 
 @dataclass(slots=True)
 class Line(Word):
-    """Words on one baseline, in the order of reading. ``size``: of its larger letters; ``left``, ``right``: the edges
-    of the column it stands in."""
+    """Words on one baseline in reading order. ``size``: of the larger letters; ``left``, ``right``: of the column."""
 
     left: float = 0.0
     right: float = 0.0
 
 
 def page_words(page: DrawnPage) -> list[Word]:
-    """The page's words, unordered. Text across the reading direction (stamps in a margin) is left out."""
+    """Return the page's words, unordered, without text across the reading direction (stamps in a margin)."""
     chars = _without_covered_spaces(_printed_once(page.upright()))
     if any(map(is_right_to_left, {char.text for char in chars})):
         chars = _with_marks(chars)
     spaced = sum(char.text == " " for char in chars) > _SPACES * len(chars)
     gap = _SPREAD if spaced else _SPACE
-    words = [_word(letters) for line in _char_lines(chars) for letters in _parted(line, gap)]
+    words = [_word(letters) for line in _char_lines(chars) for letters in _word_letters(line, gap)]
     return _with_spread_figures([word for word in words if word.text])
 
 
 def _char_lines(chars: Sequence[Char]) -> list[list[Char]]:
-    """Lines from top to bottom, each from left to right: a line's characters have their tops on a few points."""
+    """Return lines from top to bottom, each from left to right. The tops of a line lie within a few points."""
     line_at: dict[float, int] = {}
     last = -inf
     for top in sorted({char.top for char in chars}):
@@ -89,8 +86,8 @@ def _char_lines(chars: Sequence[Char]) -> list[list[Char]]:
     return lines
 
 
-def _parted(line: Sequence[Char], gap: float) -> Iterator[list[Char]]:
-    """The line's words: white space parts them, or ``gap`` times the font size, or a step up or down."""
+def _word_letters(line: Sequence[Char], gap: float) -> Iterator[list[Char]]:
+    """Split a line at white space, at gaps of ``gap`` times the font size and at steps up or down."""
     word: list[Char] = []
     for char in line:
         blank = not char.text or char.text.isspace()
@@ -104,10 +101,10 @@ def _parted(line: Sequence[Char], gap: float) -> Iterator[list[Char]]:
 
 
 def _with_spread_figures(words: list[Word]) -> list[Word]:
-    """Figures whose signs stand evenly apart, by letter-spacing, in one piece: "0 3 / 2 5" is "03/25"."""
+    """Join figures whose signs are evenly spaced by letter-spacing: "0 3 / 2 5" becomes "03/25"."""
     single = [word for word in words if len(word.text) == 1 and word.text in "0123456789.,/:"]
     joined: list[Word] = []
-    taken: set[int] = set()
+    used: set[int] = set()
     for row in rows_of(single):
         runs = [[row[0]]]
         for before, word in pairwise(row):
@@ -119,12 +116,12 @@ def _with_spread_figures(words: list[Word]) -> list[Word]:
         for run in runs:
             if _SPREAD_FIGURE.fullmatch(text := "".join(word.text for word in run)):
                 joined.append(replace(run[0], text=text, x1=run[-1].x1))
-                taken |= {id(word) for word in run}
-    return [word for word in words if id(word) not in taken] + joined
+                used |= {id(word) for word in run}
+    return [word for word in words if id(word) not in used] + joined
 
 
 def _printed_once(chars: list[Char]) -> list[Char]:
-    """The characters without those printed twice, a little aside, to look bold."""
+    """Drop characters that are printed twice, slightly shifted, to look bold."""
     alike: dict[str, list[Char]] = defaultdict(list)
     for char in chars:
         alike[char.text].append(char)
@@ -133,20 +130,20 @@ def _printed_once(chars: list[Char]) -> list[Char]:
 
 
 def _doubled(alike: Sequence[Char]) -> Iterator[Char]:
-    """Of one letter's characters, from left to right, those that stand on the one before."""
-    known: set[int] = set()
+    """Yield the repetitions among one letter's characters, given from left to right."""
+    repeated: set[int] = set()
     for at, char in enumerate(alike, start=1):
         near = max(_DOUBLED * char.size, 0.1)
         top, end = char.top, char.x0 + near
         while at < len(alike) and (other := alike[at]).x0 < end:
             at += 1  # noqa: PLW2901
-            if -near < other.top - top < near and abs(char.size - other.size) < near and id(char) not in known:
-                known.add(id(other))
+            if -near < other.top - top < near and abs(char.size - other.size) < near and id(char) not in repeated:
+                repeated.add(id(other))
                 yield other
 
 
 def _without_covered_spaces(chars: list[Char]) -> list[Char]:
-    """The characters without spaces that run on under the next cell, whose digits would be read one by one."""
+    """Drop spaces that continue under the next cell, whose digits would be read one by one."""
     letters: dict[int, list[Span]] = defaultdict(list)
     for char in chars:
         if not char.text.isspace():
@@ -157,21 +154,21 @@ def _without_covered_spaces(chars: list[Char]) -> list[Char]:
 
 
 def _covered(space: Char, letters: Mapping[int, list[Span]]) -> bool:
-    least = _COVERED * (space.x1 - space.x0)
+    minimum = _COVERED * (space.x1 - space.x0)
     bottom = round(space.bottom)
     for line in (letters.get(bottom + aside, []) for aside in (-1, 0, 1)):
         # Of the letters that begin before the space ends, the last two may cover it.
         end = bisect_left(line, (space.x1,))
         shared = sum(max(min(x1, space.x1) - max(x0, space.x0), 0.0) for x0, x1 in line[max(end - 2, 0) : end])
-        if shared > least > 0:
+        if shared > minimum > 0:
             return True
     return False
 
 
 def _with_marks(chars: list[Char]) -> list[Char]:
-    """Vowel signs on their letters, and letters of one sign turned round: all is turned back in `logical`."""
+    """Put vowel signs on their letters and reverse letters of several signs; `logical` reverses everything back."""
     marks = [char for char in chars if all(map(unicodedata.combining, char.text))]
-    if len(marks) > _MOST_MARKS:
+    if len(marks) > _MAX_MARKS:
         return chars
     marked = {id(mark) for mark in marks}
     letters = [replace(char, text=char.text[::-1]) for char in chars if id(char) not in marked]
@@ -193,7 +190,7 @@ def _word(chars: Sequence[Char]) -> Word:
 
 
 def rows_of(words: Iterable[Word]) -> list[list[Word]]:
-    """Words grouped by baseline, from top to bottom, each row from left to right. A superscript joins its row."""
+    """Group words by baseline, from top to bottom, each row from left to right. A superscript joins its row."""
     rows: list[list[Word]] = []
     for word in sorted(words, key=lambda word: (word.bottom, word.x0)):
         for row in rows[:-4:-1]:
@@ -213,7 +210,7 @@ def _raised(small: Word, word: Word) -> bool:
 
 
 def text_of(row: Iterable[Word]) -> str:
-    """The words of one baseline, from left to right on the page, as text in the order in which it is read."""
+    """Return the words of one baseline, given from left to right, as text in reading order."""
     return logical(" ".join(word.text for word in row))
 
 
@@ -226,12 +223,12 @@ def line_of(row: Sequence[Word]) -> Line:
     bold = bool(lettered) and all(lettered)
     text = text_of(row)
     top, bottom = min(word.top for word in row), max(word.bottom for word in row)
-    size = max(size for size, count in sizes.items() if count >= _SHARE * letters)
+    size = max(size for size, count in sizes.items() if count >= _SIZE_SHARE * letters)
     return Line(text, row[0].x0, max(word.x1 for word in row), top, bottom, size, bold)
 
 
 def pieces_of(row: Sequence[Word], gap: float) -> list[list[Word]]:
-    """The row cut where two words stand more than ``gap`` times the font size apart."""
+    """Split a row where two words are more than ``gap`` times the font size apart."""
     pieces = [[row[0]]]
     for before, word in pairwise(row):
         if word.x0 - before.x1 > gap * min(before.size, word.size):
@@ -241,7 +238,7 @@ def pieces_of(row: Sequence[Word], gap: float) -> list[list[Word]]:
 
 
 def page_rules(page: DrawnPage, *, joined: float) -> list[Rule]:
-    """Horizontal ruled lines, from top to bottom; segments at one height up to ``join_lines`` points apart are one."""
+    """Return horizontal rules from top to bottom, joining segments at one height up to ``joined`` points apart."""
     edges = sorted((edge["top"], edge["x0"], edge["x1"]) for edge in page.horizontal_edges)
     heights: list[tuple[float, list[Span]]] = []
     for y, x0, x1 in edges:
@@ -252,7 +249,7 @@ def page_rules(page: DrawnPage, *, joined: float) -> list[Rule]:
 
 
 def merge_spans(spans: Iterable[Span], gap: float) -> list[Span]:
-    """Intervals, sorted, with those joined that are up to ``gap`` apart."""
+    """Sort intervals and join those up to ``gap`` apart."""
     result: list[Span] = []
     for x0, x1 in sorted(spans):
         if result and x0 - result[-1][1] <= gap:
@@ -260,3 +257,67 @@ def merge_spans(spans: Iterable[Span], gap: float) -> list[Span]:
         else:
             result.append((x0, x1))
     return result
+
+
+_SOFT_HYPHEN = "\xad"
+_CUT = re.compile(r"([^\W\d_]+)[-‐]$")
+_DASHED = re.compile(r"\w[-‐–]$")
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
+_SUSPENDED = re.compile(r"(?:and|or|to|und|oder|bis|et|ou|y|o|e|en|of)\b")
+_ADDRESS = re.compile(r"(?://|www\.)\S*[/=&?%_-]$|//$|@$")
+_COMPOUND = re.compile(r"[^\W\d_]+-[^\W\d_]+")
+_ACCENTED = re.compile(r"([A-Za-z])([ˆ¸˜´¨ˇ˘˚])")
+_COMBINING = dict(zip("ˆ¸˜´¨ˇ˘˚", "\u0302\u0327\u0303\u0301\u0308\u030c\u0306\u030a", strict=True))
+_LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
+
+
+def mend_word(text: str) -> str:
+    """Spell out ligatures, and put accents that were printed as signs of their own on their letters."""
+
+    def composed(match: re.Match[str]) -> str:
+        letter = unicodedata.normalize("NFC", match[1] + _COMBINING[match[2]])
+        return letter if len(letter) == 1 else match[0]
+
+    return _ACCENTED.sub(composed, text.translate(_LIGATURES))
+
+
+def is_right_to_left(text: str) -> bool:
+    """Whether most letters are Arabic, Hebrew or of another script from right to left."""
+    directions = [unicodedata.bidirectional(char) for char in text]
+    return sum(one in {"R", "AL"} for one in directions) > directions.count("L")
+
+
+def logical(text: str) -> str:
+    """Return a line in reading order, given as it stands on the page.
+
+    The Unicode bidirectional algorithm undoes itself but for rare mixtures of numbers and signs. Arabic presentation
+    forms become plain letters, which people type into a search.
+    """
+    if text.isascii() or not any(unicodedata.bidirectional(char) in {"R", "AL"} for char in text):
+        return text
+    from bidi import get_display
+
+    text_in_order: str = get_display(text, base_dir="R" if is_right_to_left(text) else "L")
+    return unicodedata.normalize("NFKC", text_in_order)
+
+
+def compounds(lines: Iterable[str]) -> set[str]:
+    """Return the words with a hyphen inside a line, in lower case: they keep it when split at a line end."""
+    return {word.lower() for line in lines if "-" in line for word in _COMPOUND.findall(line)}
+
+
+def join_lines(before: str, after: str, hyphenated: Collection[str] = ()) -> str:
+    """Join two lines of a paragraph. ``hyphenated``: words written with a hyphen elsewhere (`compounds`)."""
+    if not before or not after:
+        return before or after
+    if before.endswith(_SOFT_HYPHEN):
+        return before.rstrip(_SOFT_HYPHEN) + after
+    cut, rest = _CUT.search(before), _FIRST_WORD.match(after)
+    if cut and rest and rest[0][0].islower():
+        if _SUSPENDED.match(after):
+            return f"{before} {after}"
+        whole = f"{cut[1]}-{rest[0]}".lower()
+        return (before if whole in hyphenated else before[:-1]) + after
+    if (_DASHED.search(before) and after[0].isalnum()) or _ADDRESS.search(before):
+        return before + after
+    return f"{before} {after}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.loaders.pdf import PdfLoader
-from chatbot.loaders.pdf.spelling import compounds, join_lines, mend_word
+from chatbot.loaders.pdf.words import compounds, join_lines, mend_word
 from tests.loaders.pdfs import HEIGHT, WIDTH, Page, prose, write
 
 
