@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatbot import create_embedding, similarity, similarity_search
-from chatbot.database.core import Database
-from chatbot.database.mongo import MongoBackend
+from chatbot.database.mongo import MongoDatabase
 from chatbot.errors import InvalidRequestError
 from chatbot.presets import PRESETS
 from chatbot.services import Services
@@ -40,7 +39,7 @@ def services(
     changed = settings.override(embedding_model="64", vector_search=name)
     if name == "pgvector":
         changed = changed.override(postgres_uri=postgres.empty_database())
-    database = Database(MongoBackend(client, "similar")) if name == "atlas" else None
+    database = MongoDatabase(client, "similar") if name == "atlas" else None
     with Services(changed, database=database) as opened:
         if database is not None:
             opened.prepare()

@@ -1,6 +1,6 @@
-"""One API, PyMongo's, over MongoDB and one embedded SQLite file. The only package that imports either driver.
+"""PyMongo's API over MongoDB and over one embedded SQLite file. The only package that imports either driver.
 
-Here: where a database is, and opening it: the one of the settings, and those that `copy` is told by a URI.
+This module opens databases: that of the settings, and those that `copy` gets as a URI.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _MONGODB = re.compile(r"(?P<scheme>mongodb(\+srv)?)://([^@/]*@)?(?P<hosts>[^/?]+
 
 
 def open_database(settings: Settings) -> Database:
-    """MongoDB where MONGODB_URI is set, else the embedded file in DATA_DIR. Opens no connection to a server yet."""
+    """Return MongoDB where MONGODB_URI is set, else the embedded file in DATA_DIR. Does not connect yet."""
     if settings.mongodb_uri is None:
         return _open_file(settings.data_dir / EMBEDDED_FILE)
-    from .mongo import MongoBackend
+    from .mongo import MongoDatabase
 
-    return Database(MongoBackend.from_settings(settings))
+    return MongoDatabase.from_settings(settings)
 
 
 def _open_file(path: Path) -> Database:
-    from .embedded import EmbeddedBackend
+    from .embedded import EmbeddedDatabase
 
-    return Database(EmbeddedBackend(path))
+    return EmbeddedDatabase(path)
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A database named by a URI. ``name`` tells it from others and shows no password."""
+    """A database named by a URI. ``name`` identifies it without the password."""
 
     name: str
     uri: str = ""
@@ -44,14 +44,14 @@ class Location:
 
     @classmethod
     def parse(cls, uri: str, settings: Settings) -> Location:
-        """`mongodb://...[/db]`, `mongodb+srv://...`, or a data folder or SQLite file with or without `sqlite:`.
+        """Read `mongodb://...[/db]`, `mongodb+srv://...`, or a data folder or SQLite file, with or without `sqlite:`.
 
         Raises:
-            InvalidRequestError: something else.
+            InvalidRequestError: the URI has another form.
         """
-        if found := _MONGODB.match(uri):
-            db = found["db"] or settings.mongodb_db
-            return cls(f"{found['scheme']}://{found['hosts']}/{db}", uri, db)
+        if match := _MONGODB.match(uri):
+            db = match["db"] or settings.mongodb_db
+            return cls(f"{match['scheme']}://{match['hosts']}/{db}", uri, db)
         scheme, separator, rest = uri.partition(":")
         path = rest.removeprefix("//") if separator and scheme == "sqlite" else uri
         if not path or (path is uri and "://" in uri):
@@ -65,11 +65,11 @@ class Location:
 
     @property
     def exists(self) -> bool:
-        """False for a file that opening would create; a server is not asked."""
+        """False for a file that opening would create. A server is not asked."""
         return self.file is None or self.file.is_file()
 
     def open(self, settings: Settings) -> Database:
-        """Connect to it. Raises SettingsError, DatabaseError."""
+        """Open the database. Raises SettingsError, DatabaseError."""
         if self.file is not None:
             return _open_file(self.file)
         return open_database(settings.override(mongodb_uri=self.uri, mongodb_db=self.mongodb_db))

@@ -1,4 +1,4 @@
-"""MongoDB through PyMongo: the calls, the pauses between attempts, and its exceptions in our words."""
+"""MongoDB through PyMongo: calls, pauses between retries, and exceptions as DatabaseError."""
 
 from __future__ import annotations
 
@@ -30,41 +30,40 @@ from pymongo.read_concern import ReadConcern
 from ..errors import DatabaseError, SettingsError
 from ..schema import Vector
 from ..settings import Settings
-from .core import CommandError, Json
+from .core import ChangeStream, CommandError, Database, Json
 from .rows import VECTOR_SUBTYPE, encode_payload
-from .time_limits import REQUEST_SHARE, Call, NoTimeLeftError, TimeLimits, current_call
+from .time_limits import REQUEST_SHARE, NoTimeLeftError, TimeLimits, current_call
 
 CONNECTIONS_PER_THREAD = 4
-"""Upper bound of the pool: streamed answers and ingestion run beside the threads that serve requests."""
+"""Upper bound of the pool: streamed answers and ingestion run beside the threads of requests."""
 PAUSE, LONGEST_PAUSE = 0.05, 1.0
-"""Seconds before the third attempt, doubled with each further one; the second is made at once, as PyMongo does."""
+"""Seconds before the third attempt, doubled before each further one; PyMongo makes the second at once."""
 AWAIT_MS = 100
-"""How long a change stream waits for the next change."""
-SOON = 5
-LATER = 30
-"""Seconds after which trying again may help: an election or a restart is over, a changed password is rolled out."""
+"""Time that a change stream waits for the next change."""
+SOON, LATER = 5, 30
+"""Seconds until a retry may help: after an election or a restart; after a password was changed."""
 NO_USER = {11, 18}
 NO_RIGHTS = 13
 ATLAS = 8000
-"""Atlas's own code for many things; its message tells them apart."""
+"""Atlas's code for many errors, which differ in the message."""
 _ATLAS_NO_USER = re.compile(r"auth", re.IGNORECASE)
 _ATLAS_NO_RIGHTS = re.compile(r"user is not allowed|not authorized", re.IGNORECASE)
 _TLS = re.compile(r"\b(?:SSL|TLS)|certificate", re.IGNORECASE)
 TOO_SLOW = {50, 202, 262}
 OVERLOAD = {433, 449, 450, 462, 473}
 OVERLOAD_LABEL, SEARCH_OVERLOADED = "SystemOverloadedError", 489
-"""The server refuses a request or a connection before it does any work: error_codes.yml, category and label of this
-name. The search engine's own overload is its store's to explain."""
+"""The server refuses a request or a connection before any work: error_codes.yml, category and label of this name. The
+store explains an overloaded search engine."""
 ELECTION = {91, 189, 10058, 10107, 11600, 11602, 13435, 13436}
-"""The server is shutting down, stepping down, or no primary (any more)."""
+"""The server is shutting down, stepping down, or not the primary."""
 BROKEN_OFF = {6, 7, 43, 64, 89, 134, 237, 9001}
-"""The server lost a connection, a cursor or a replica on the way."""
+"""The server lost a connection, a cursor or a replica."""
 
 
-class MongoBackend:
-    """A client and the database it uses. Takes any PyMongo-compatible client (the tests pass mongomock).
+class MongoDatabase(Database):
+    """A client and the database it uses. Takes any client compatible with PyMongo (tests pass mongomock).
 
-    ``seconds`` is what one call may take; what one request may take follows from it (`time_limits`).
+    ``seconds``: the time limit of one call, from which that of a request follows (`time_limits`).
     """
 
     embedded = False
@@ -75,8 +74,8 @@ class MongoBackend:
         self._limits = TimeLimits(seconds, silence=(ConnectionFailure, ConfigurationError))
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> MongoBackend:
-        """Every wait is bounded. Reads and writes are retried, PyMongo's default, unless the URI says otherwise."""
+    def from_settings(cls, settings: Settings) -> MongoDatabase:
+        """Connect with a limit for every wait. Reads and writes are retried, unless the URI says otherwise."""
         assert settings.mongodb_uri is not None
         timeout_ms = int(settings.mongodb_timeout * 1000)
         try:
@@ -91,7 +90,7 @@ class MongoBackend:
                 event_listeners=[RetryPauses()],
             )
         except (ValueError, PyMongoError) as error:
-            # Not PyMongo's own words, which repeat parts of the URI.
+            # PyMongo's message may contain parts of the URI.
             raise SettingsError(
                 f"MONGODB_URI cannot be used: {type(error).__name__}. It should be mongodb://user:password@host:27017 "
                 "or mongodb+srv://user:password@host, with : / ? # [ ] @ % in a password percent-encoded (@ is %40)."
@@ -99,12 +98,12 @@ class MongoBackend:
         return cls(client, settings.mongodb_db, seconds=settings.mongodb_timeout)
 
     def raw(self, name: str) -> Any:
-        """PyMongo's collection."""
+        """Return PyMongo's collection."""
         return self._database[name]
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Raises PyMongo's errors as `translate` makes them."""
+        """Raise PyMongo's errors as `translate` converts them."""
         try:
             yield
         except PyMongoError as error:
@@ -114,16 +113,20 @@ class MongoBackend:
 
     @contextmanager
     def deadline(self, milliseconds: int | None) -> Iterator[None]:
-        """Limit one call's time; the client's timeoutMS would otherwise replace the command's maxTimeMS."""
-        wanted = None if milliseconds is None else milliseconds / 1000
-        with self._limits.call(wanted) as call, _raise_refusal(call), pymongo.timeout(call.seconds):
-            yield
-
-    def empty_log(self) -> None:
-        """Nothing: the server looks after its own log."""
+        """Limit the time of one call; the client's timeoutMS would otherwise replace the command's maxTimeMS."""
+        with self._limits.call(None if milliseconds is None else milliseconds / 1000) as call:
+            try:
+                with pymongo.timeout(call.seconds):
+                    yield
+            except (ExecutionTimeout, ConnectionFailure) as error:
+                # Where the time ends during retries of a refused command, the refusal is the reason.
+                refusal = call.refusal
+                if refusal is None or not (isinstance(error, ExecutionTimeout) or error.timeout):
+                    raise
+                raise OperationFailure(str(refusal.get("errmsg", "")), refusal["code"], refusal) from error
 
     def for_search(self, raw: Any) -> Any:
-        """The collection with read concern `local`, whatever the URI says: search stages refuse every other."""
+        """Return the collection with read concern `local`, the only one that search stages accept."""
         return raw.with_options(read_concern=ReadConcern("local"))
 
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
@@ -135,28 +138,34 @@ class MongoBackend:
         """Apply one update to each document by ``_id``, in one round trip."""
         raw.bulk_write([UpdateOne({"_id": id}, update) for id, update in updates], ordered=False)
 
-    def watch(self, names: Sequence[str], after: Any) -> Any:
-        """One change stream for all these collections, without the rows themselves."""
-        wanted = {"ns.coll": {"$in": list(names)}, "operationType": {"$in": ["update", "replace"]}}
-        pipeline = [{"$match": wanted}, {"$project": {"ns": 1, "documentKey": 1}}]
-        return self._database.watch(pipeline, resume_after=after, max_await_time_ms=AWAIT_MS)
+    @contextmanager
+    def watch(self, names: Sequence[str], after: Any = None) -> Iterator[ChangeStream]:
+        """Follow the changes with one change stream, which leaves out the rows themselves."""
+        condition = {"ns.coll": {"$in": list(names)}, "operationType": {"$in": ["update", "replace"]}}
+        pipeline = [{"$match": condition}, {"$project": {"ns": 1, "documentKey": 1}}]
+        with (
+            self.translate_errors(),
+            self._database.watch(pipeline, resume_after=after, max_await_time_ms=AWAIT_MS) as stream,
+        ):
+            yield stream
 
     def collection_names(self) -> list[str]:
-        """The collections that exist, in no order."""
-        return [str(name) for name in self._database.list_collection_names()]
+        """Return the names of the existing collections, sorted."""
+        with self.translate_errors(), self.deadline(None):
+            return sorted(map(str, self._database.list_collection_names()))
 
     def encode_vector(self, vector: Vector) -> Any:
-        """A vector as BSON's BinData of subtype 9, float32."""
+        """Return a vector as BSON's BinData of subtype 9, float32."""
         return Binary(encode_payload(vector), VECTOR_SUBTYPE)
 
     def ping(self) -> str:
-        """The server's version and the database's name, once it has answered."""
+        """Return the server's version and the database's name."""
         with self.translate_errors(), self.deadline(None):
             version = self._client.server_info().get("version", "of unknown version")
         return f"MongoDB {version}, database {self._database.name}"
 
-    def free_bytes(self, *, tidy: bool = False) -> None:
-        """None: the room on the server's disks cannot be asked for."""
+    def empty_log(self) -> None:
+        """Do nothing: the server maintains its log."""
 
     def close(self) -> None:
         """Close the client."""
@@ -164,20 +173,20 @@ class MongoBackend:
 
 
 class RetryPauses(CommandListener):
-    """What PyMongo's retries leave out: a pause between them. Its methods run in the thread that makes the call.
+    """Pauses between PyMongo's retries. Its methods run in the thread that makes the call.
 
-    Under a time limit PyMongo tries a refused command again and again without a pause (4,000 times a second,
-    measured), and in the end tells only that the time is up.
+    Under a time limit PyMongo retries a refused command without a pause (4,000 times a second, measured), and in the
+    end reports only that the time is up.
     """
 
     def started(self, event: CommandStartedEvent) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def succeeded(self, event: CommandSucceededEvent) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def failed(self, event: CommandFailedEvent) -> None:
-        """Notes the failure, and pauses before the driver tries again."""
+        """Note the failure, and pause before the driver tries again."""
         call = current_call()
         if call is None:
             return
@@ -189,26 +198,19 @@ class RetryPauses(CommandListener):
         call.failures += 1
 
 
-@contextmanager
-def _raise_refusal(call: Call) -> Iterator[None]:
-    """Raise the server's own refusal where a call's time runs out over retries of it."""
-    try:
-        yield
-    except (ExecutionTimeout, ConnectionFailure) as error:
-        refusal = call.refusal
-        if refusal is None or not (isinstance(error, ExecutionTimeout) or error.timeout):
-            raise
-        raise OperationFailure(str(refusal.get("errmsg", "")), refusal["code"], refusal) from error
-
-
 def translate(error: PyMongoError, seconds: float) -> DatabaseError:
-    """What happened, what helps, and when to try again, without a secret; ``seconds``: the time limit of one call."""
+    """Return what happened, what helps and when to retry, without secrets; ``seconds``: the time limit of one call."""
     if isinstance(error, OperationFailure) and not isinstance(error, (ExecutionTimeout, WTimeoutError)):
         return _refused(error, seconds)
     if isinstance(error, (NetworkTimeout, ExecutionTimeout, WTimeoutError)):
         return _too_slow(seconds)
+    if isinstance(error, NotPrimaryError):
+        return _election()
+    if isinstance(error, WaitQueueTimeoutError):
+        return _overloaded("All connections to MongoDB are in use.", "look at the server's load")
     if isinstance(error, ConnectionFailure):
-        return _unreachable(error)
+        # Only a failed selection names the cause of failed attempts to connect.
+        return _no_answer(tls=isinstance(error, ServerSelectionTimeoutError) and bool(_TLS.search(str(error))))
     if isinstance(error, ConfigurationError):
         return DatabaseError(
             "The address in MONGODB_URI cannot be resolved or used.",
@@ -219,19 +221,8 @@ def translate(error: PyMongoError, seconds: float) -> DatabaseError:
     return DatabaseError(f"MongoDB failed: {type(error).__name__}.", retry_after=SOON)
 
 
-def _unreachable(error: ConnectionFailure) -> DatabaseError:
-    if isinstance(error, NotPrimaryError):
-        return _election()
-    if isinstance(error, WaitQueueTimeoutError):
-        remedy = "Try again; if it stays so, look at the server's load."
-        busy = "All connections to MongoDB are in use."
-        return DatabaseError(busy, remedy=remedy, retry_after=SOON, reason="overloaded")
-    # only a failed selection tells what the attempts to connect died of
-    return _no_answer(tls=isinstance(error, ServerSelectionTimeoutError) and bool(_TLS.search(str(error))))
-
-
 def _no_answer(*, tls: bool = False) -> DatabaseError:
-    remedy = "Check that the server runs and MONGODB_URI is right."
+    remedy = "Check that the server runs and that MONGODB_URI is right."
     if tls:
         remedy = (
             "TLS failed: on Atlas, allow this machine's address (Network Access); elsewhere check the certificates."
@@ -253,6 +244,11 @@ def _election() -> DatabaseError:
     return DatabaseError("MongoDB has no primary just now.", remedy=remedy, retry_after=SOON, reason="no_primary")
 
 
+def _overloaded(message: str, advice: str) -> DatabaseError:
+    remedy = f"Try again; if it stays so, {advice}."
+    return DatabaseError(message, remedy=remedy, retry_after=SOON, reason="overloaded")
+
+
 def _refused(error: OperationFailure, seconds: float) -> DatabaseError:
     code, message = _cause(error)
     if code in NO_USER or (code == ATLAS and _ATLAS_NO_USER.search(message) and not _ATLAS_NO_RIGHTS.search(message)):
@@ -264,7 +260,7 @@ def _refused(error: OperationFailure, seconds: float) -> DatabaseError:
         )
     if code == NO_RIGHTS or (code == ATLAS and _ATLAS_NO_RIGHTS.search(message)):
         return DatabaseError(
-            "The MongoDB user lacks a right that is needed.",
+            "The MongoDB user lacks a permission.",
             remedy="Give the user of MONGODB_URI the role readWrite on the database MONGODB_DB.",
             retry_after=LATER,
             reason="no_rights",
@@ -274,14 +270,13 @@ def _refused(error: OperationFailure, seconds: float) -> DatabaseError:
     if code in ELECTION:
         return _election()
     if code in OVERLOAD or (code != SEARCH_OVERLOADED and error.has_error_label(OVERLOAD_LABEL)):
-        remedy = "Try again; if it stays so, use a larger tier."
-        return DatabaseError("MongoDB is overloaded.", remedy=remedy, retry_after=SOON, reason="overloaded")
+        return _overloaded("MongoDB is overloaded.", "use a larger tier")
     again = code in BROKEN_OFF or error.has_error_label("RetryableWriteError")
     return CommandError(message, code, retry_after=SOON if again else None)
 
 
 def _cause(error: OperationFailure) -> tuple[int | None, str]:
-    """Code and message; of a batch those of its first failure (never the written document, which is there too)."""
+    """Return code and message; of a batch those of its first failure, without the written document."""
     details: Any = error.details or {}
     if isinstance(error, BulkWriteError):
         failures = [*(details.get("writeErrors") or ()), *(details.get("writeConcernErrors") or ())]

@@ -1,7 +1,7 @@
 """The operations of a collection on a table of SQLite: PyMongo's names and arguments, one statement each.
 
-Updates are Python functions that the statement calls (`mend`), so that reading, changing and writing a row is one
-atomic step whoever else writes.
+Updates are Python functions that the statement calls (`updated`), so that reading, changing and writing a row is one
+atomic step.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import DatabaseError
 from .rows import BYTE_FIELDS
-from .sqlite_document import (
+from .sqlite_documents import (
     COLUMNS,
     LAYOUT,
     Json,
@@ -22,18 +22,19 @@ from .sqlite_document import (
     apply,
     as_bytes,
     check_update,
+    field,
     projected,
     quoted,
     to_document,
     to_row,
+    where,
 )
-from .sqlite_filter import field, where
 
 NAMES = ", ".join(f'"{name}"' for name in COLUMNS)
 PLACES = ", ".join("?" * len(COLUMNS))
 REPLACED = ", ".join(f'"{name}" = excluded."{name}"' for name in COLUMNS[1:])
 Parameters = Sequence[Any]
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class Updated(NamedTuple):
@@ -50,7 +51,7 @@ class Deleted(NamedTuple):
 
 
 class Writer:
-    """The one connection of this process that writes; its threads take turns."""
+    """The only connection of this process that writes; threads take turns."""
 
     def __init__(self, connection: sqlite3.Connection, *, seconds: float) -> None:
         """``seconds``: how long a thread waits for its turn."""
@@ -59,17 +60,17 @@ class Writer:
         self._lock = threading.Lock()
         self._updates: Sequence[Update] = ()
         self.latest: Json = {}
-        """The document that was updated last."""
-        connection.create_function("mend", -1, self._mend)
+        """The document of the latest update."""
+        connection.create_function("updated", -1, self._updated)
 
-    def _mend(self, number: int, *row: Any) -> str:
-        """In SQL: the JSON of a row of COLUMNS after the update with this number."""
+    def _updated(self, number: int, *row: Any) -> str:
+        """Return the JSON of a row of COLUMNS after the update with this number; called by SQL."""
         self.latest = apply(to_document(row), self._updates[number])
         return str(to_row(self.latest)[1])
 
     @contextmanager
     def turn(self, updates: Sequence[Update] = ()) -> Iterator[sqlite3.Connection]:
-        """Raises sqlite3.OperationalError: others write for too long."""
+        """Wait for the turn. Raises sqlite3.OperationalError: others write for too long."""
         if not self._lock.acquire(timeout=self._seconds):
             raise sqlite3.OperationalError("database is locked by another thread")
         try:
@@ -80,20 +81,20 @@ class Writer:
 
     @contextmanager
     def transaction(self, updates: Sequence[Update] = ()) -> Iterator[sqlite3.Connection]:
-        """All of the statements or none."""
+        """Run all statements or none."""
         with self.turn(updates) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:  # SQLite itself takes it back where the disk is full
+                if connection.in_transaction:  # SQLite rolls back by itself where the disk is full
                     connection.execute("ROLLBACK")
                 raise
 
 
 class SqliteCollection:
-    """One table. Reads through ``reader``, the calling thread's own connection; a table is made by the first write."""
+    """One table, which the first write creates. ``reader`` is the calling thread's connection."""
 
     def __init__(self, name: str, reader: sqlite3.Connection, writer: Callable[[], Writer]) -> None:
         self._table = quoted(name)
@@ -110,14 +111,14 @@ class SqliteCollection:
         sort: Sequence[tuple[str, int]] = (),
         limit: int = 0,
     ) -> Iterator[Json]:
-        """One by one, as they were when the first was read."""
-        columns, finish = projected(projection)
+        """Yield documents as they were when the first was read."""
+        columns, reduce = projected(projection)
         condition, values = where(filter)
         order = ", ".join(f"{field(name).value} {'DESC' if way < 0 else 'ASC'}" for name, way in sort)
         text = f"SELECT {columns} FROM {self._table} WHERE {condition}"
         text += (f" ORDER BY {order}" if order else "") + (" LIMIT ?" if limit else "")
         for row in self._read(text, [*values, limit] if limit else values):
-            yield finish(to_document(row))
+            yield reduce(to_document(row))
 
     def _read(self, text: str, values: Parameters = ()) -> Iterator[Any]:
         try:
@@ -128,25 +129,25 @@ class SqliteCollection:
             return iter(())
 
     def find_one(self, filter: Mapping[str, Any], projection: Mapping[str, int] | None = None) -> Json | None:
-        """The first that matches."""
+        """Return the first match."""
         return next(self.find(filter, projection, limit=1), None)
 
     def count_documents(self, filter: Mapping[str, Any]) -> int:
-        """How many match."""
+        """Count the matches."""
         condition, values = where(filter)
         return next((row[0] for row in self._read(f"SELECT count(*) FROM {self._table} WHERE {condition}", values)), 0)
 
     def estimated_document_count(self) -> int:
-        """Exact."""
+        """Count all documents, exactly."""
         return self.count_documents({})
 
     def distinct(self, name: str) -> list[Any]:
-        """The values of a field; of lists their elements."""
+        """Return the values of a field; of lists their elements."""
         values = f"SELECT DISTINCT part.value FROM {self._table}, json_each(doc, {field(name).path}) AS part"
         return [row[0] for row in self._read(values)]
 
     def insert_one(self, document: Json) -> None:
-        """Raises sqlite3.IntegrityError: the id is taken."""
+        """Insert a document. Raises sqlite3.IntegrityError: its id exists."""
         self._write(lambda db: db.execute(self._insert, to_row(document)).rowcount)
 
     def replace_many(self, documents: Sequence[Json]) -> None:
@@ -156,13 +157,13 @@ class SqliteCollection:
         self._write(lambda db: db.executemany(text, rows).rowcount, several=len(rows) > 1)
 
     def update_one(self, filter: Mapping[str, Any], update: Update, *, upsert: bool = False) -> Updated:
-        """The first that matches."""
+        """Update the first match."""
         return self._update(filter, update, upsert=upsert)[0]
 
     def find_one_and_update(
         self, filter: Mapping[str, Any], update: Update, *, upsert: bool = False, return_document: bool = True
     ) -> Json | None:
-        """The document afterwards; what it was before is not to be had."""
+        """Update the first match and return the new document. The previous document is not available."""
         assert return_document
         return self._update(filter, update, upsert=upsert)[1]
 
@@ -190,19 +191,19 @@ class SqliteCollection:
         return self._write(run, updates=[update])
 
     def _assignments(self, update: Update) -> tuple[str, list[Any]]:
-        """Of the columns that an update changes, and the parameters after the update's number."""
-        named = {
+        """Return the assignments of an update, and their parameters after the update's number."""
+        columns = {
             name: value
             for operator, fields in update.items()
             for name, value in fields.items()
             if name in BYTE_FIELDS and operator != "$setOnInsert"
         }
-        blobs = [as_bytes(value) for value in named.values()]
-        mend = f"doc = mend(?, {NAMES})"
-        return ", ".join((mend, *(f'"{name}" = ?' for name in named))), blobs
+        blobs = [as_bytes(value) for value in columns.values()]
+        document = f"doc = updated(?, {NAMES})"
+        return ", ".join((document, *(f'"{name}" = ?' for name in columns))), blobs
 
     def update_each(self, updates: Sequence[tuple[Any, Update]]) -> None:
-        """One update for each ``_id``, all or none; an id that is gone is left out."""
+        """Apply one update to each ``_id``, all or none; missing ids are skipped."""
         for _, update in updates:
             check_update(update)
 
@@ -214,31 +215,31 @@ class SqliteCollection:
         self._write(run, updates=[update for _, update in updates], several=True)
 
     def delete_many(self, filter: Mapping[str, Any]) -> Deleted:
-        """All that match."""
+        """Delete all matches."""
         condition, values = where(filter)
         text = f"DELETE FROM {self._table} WHERE {condition}"
         return Deleted(self._write(lambda db: db.execute(text, values).rowcount))
 
     def create_index(self, keys: str | Sequence[tuple[str, int]]) -> None:
-        """By the fields' values, and one of the rows that have a list in the first field."""
+        """Create an index of the fields' values, and one of the rows with a list in the first field."""
         fields = [keys] if isinstance(keys, str) else [name for name, _ in keys]
         values = ", ".join(field(name).value for name in fields)
-        name, arrays = quoted(f"{self._name} by {', '.join(fields)}"), quoted(f"{self._name} with lists of {fields[0]}")
+        name, lists = quoted(f"{self._name} by {', '.join(fields)}"), quoted(f"{self._name} with lists of {fields[0]}")
         first = field(fields[0])
 
         def run(db: sqlite3.Connection) -> None:
             db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {self._table} ({values})")
-            db.execute(f"CREATE INDEX IF NOT EXISTS {arrays} ON {self._table} ({first.kind}) WHERE {first.arrays}")
+            db.execute(f"CREATE INDEX IF NOT EXISTS {lists} ON {self._table} ({first.kind}) WHERE {first.is_list}")
 
         self._write(run, several=True)
 
     def _write(
-        self, run: Callable[[sqlite3.Connection], Found], *, updates: Sequence[Update] = (), several: bool = False
-    ) -> Found:
-        """In a transaction where it takes ``several`` statements.
+        self, run: Callable[[sqlite3.Connection], Result], *, updates: Sequence[Update] = (), several: bool = False
+    ) -> Result:
+        """Run it, in a transaction where it takes ``several`` statements.
 
-        ``run`` gives no cursor away: one that goes out of use behind the lock resets a statement that another thread
-        runs by then (SQLITE_MISUSE).
+        ``run`` returns no cursor: one that is freed outside of the lock resets a statement that another thread is
+        running by then (SQLITE_MISUSE).
         """
         writer = self._writer()
         turn = writer.transaction if several else writer.turn

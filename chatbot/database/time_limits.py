@@ -1,4 +1,4 @@
-"""How long to wait for a database server, so that no request hangs on one that is down, frozen or slow."""
+"""Time limits for calls of a database server, so that no request hangs on a server that is down, frozen or slow."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 REQUEST_SHARE = 1.5
-"""What all calls of one request may take together, in time limits of a single call."""
+"""Time limit for all calls of a request together, in time limits of a single call."""
 SILENT_SECONDS = 1.5
-"""How long to wait for a server that is known to be silent; the driver looks for it twice a second meanwhile."""
+"""Time limit of a call while the server is silent; meanwhile the driver looks for the server twice a second."""
 IN_VAIN = 0.9
-"""A call that fails after this share of its time limit has waited in vain; an earlier failure says less."""
+"""A call that fails after this share of its time limit counts as unanswered; an earlier failure says less."""
 
 
 class NoTimeLeftError(Exception):
-    """The call is not made. ``silent``: the server does not answer; else this request has waited for too long."""
+    """The call is not made. ``silent``: the server does not answer; otherwise the request has waited too long."""
 
     def __init__(self, *, silent: bool) -> None:
         super().__init__("silent" if silent else "slow")
@@ -28,7 +28,7 @@ class NoTimeLeftError(Exception):
 
 @dataclass
 class RequestTime:
-    """What the calls of one request have ``waited`` for so far, in seconds."""
+    """Start of a request, and the seconds that its calls have taken. Time between calls does not count."""
 
     began: float
     waited: float = 0.0
@@ -36,52 +36,47 @@ class RequestTime:
 
 @dataclass
 class Call:
-    """One call to the server, which may take ``seconds``; the driver's listener notes its attempts that fail."""
+    """A call to the server. The driver's listener, which runs in the same thread, notes its failed attempts."""
 
     seconds: float
     deadline: float
     """In the time of `time.monotonic`."""
     failures: int = 0
     refusal: dict[str, Any] | None = None
-    """The server's last refusal, as it came."""
+    """The server's last refusal."""
 
 
-@dataclass(frozen=True)
-class _Request:
-    time: RequestTime | None = None
-    call: Call | None = None
-
-
-_request: ContextVar[_Request] = ContextVar("database_request", default=_Request())  # noqa: B039  # frozen
-"""The one thing that is not handed on: PyMongo's signatures, and those of what lies between, have no place for it."""
+_request: ContextVar[RequestTime | None] = ContextVar("database_request", default=None)
+"""A context variable, because PyMongo's signatures have no place for it."""
+_thread = threading.local()
 
 
 def begin_request(clock: Callable[[], float] = time.monotonic) -> None:
-    """From here on, the calls made in this context belong together and share one time limit."""
-    _request.set(_Request(RequestTime(clock())))
+    """Let the following calls in this context share one time limit."""
+    _request.set(RequestTime(clock()))
 
 
 def end_request() -> None:
-    """What follows in this context belongs to no request."""
-    _request.set(_Request())
+    """End what `begin_request` began."""
+    _request.set(None)
 
 
 def current_call() -> Call | None:
-    """The call that this thread is making."""
-    return _request.get().call
+    """Return the call that this thread is making."""
+    return getattr(_thread, "call", None)
 
 
 class TimeLimits:
-    """How long calls of one server may take. Thread-safe.
+    """Time limits of the calls of one server, and a circuit breaker. Thread-safe.
 
-    The server counts as silent once a call has waited in vain and nobody else got an answer meanwhile. Then calls of
-    requests that had already begun are given up at once (they queued behind that one), new ones wait briefly.
+    The server counts as silent after a call that got no answer while no other call got one. From then on, calls of
+    requests that began before fail at once, because they would queue, and calls of new requests have SILENT_SECONDS.
     """
 
     def __init__(
         self, seconds: float, *, silence: tuple[type[Exception], ...], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """``silence``: what is raised where nobody answers; any other error is an answer."""
+        """``silence``: exceptions that mean that nobody answers; any other is an answer."""
         self.seconds = seconds
         self._silence = silence
         self._clock = clock
@@ -91,52 +86,35 @@ class TimeLimits:
 
     @contextmanager
     def call(self, seconds: float | None = None) -> Iterator[Call]:
-        """Around one call, which may take at most ``seconds`` where given, and less where little time is left.
+        """Limit one call to ``seconds``, or less where the request has little time left.
 
         Raises:
-            NoTimeLeftError: it should not be made at all.
+            NoTimeLeftError: the call must not be made.
         """
-        here = _request.get()
-        limit = self._limit(self.seconds if seconds is None else seconds, here.time)
-        call = Call(limit, time.monotonic() + limit)
-        token = _request.set(replace(here, call=call))
-        began = self._clock()
-        try:
-            yield call
-        except self._silence:
-            self._note_silence(began, limit)
-            raise
-        except Exception:
-            self._note_answer()
-            raise
-        else:
-            self._note_answer()
-        finally:
-            _request.reset(token)
-            if here.time is not None:
-                here.time.waited += self._clock() - began
-
-    def _limit(self, seconds: float, request: RequestTime | None) -> float:
+        request, limit = _request.get(), self.seconds if seconds is None else seconds
         with self._lock:
             silent_since = self._silent_since
         if silent_since is not None:
             if request is not None and request.began < silent_since:
                 raise NoTimeLeftError(silent=True)
-            seconds = min(seconds, SILENT_SECONDS)
+            limit = min(limit, SILENT_SECONDS)
         if request is not None:
-            left = REQUEST_SHARE * self.seconds - request.waited
-            if left <= 0:
+            limit = min(limit, REQUEST_SHARE * self.seconds - request.waited)
+            if limit <= 0:
                 raise NoTimeLeftError(silent=False)
-            seconds = min(seconds, left)
-        return seconds
-
-    def _note_silence(self, began: float, limit: float) -> None:
-        now = self._clock()
-        with self._lock:
-            if now - began >= IN_VAIN * limit and self._answered < began:
-                self._silent_since = now
-
-    def _note_answer(self) -> None:
-        with self._lock:
-            self._answered = self._clock()
-            self._silent_since = None
+        outer, call = current_call(), Call(limit, time.monotonic() + limit)
+        _thread.call, began, answered = call, self._clock(), True
+        try:
+            yield call
+        except self._silence:
+            answered = False
+            raise
+        finally:
+            _thread.call, now = outer, self._clock()
+            if request is not None:
+                request.waited += now - began
+            with self._lock:
+                if answered:
+                    self._answered, self._silent_since = now, None
+                elif now - began >= IN_VAIN * limit and self._answered < began:
+                    self._silent_since = now

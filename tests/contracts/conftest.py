@@ -15,7 +15,7 @@ from pymongo import MongoClient
 
 from chatbot.database import open_database
 from chatbot.database.core import Database
-from chatbot.database.mongo import MongoBackend
+from chatbot.database.mongo import MongoDatabase
 from chatbot.protocols import Store
 from chatbot.repositories.corpus import CorpusChanges
 from chatbot.schema import Scope
@@ -73,7 +73,7 @@ def mongomock(name: str, path: Path) -> Iterator[Harness]:
     """A MongoDB, as far as mongomock is one; with a search engine for the store that searches by it."""
     client, settings = SearchClient(), settings_of(path)
     client.engine.enabled = store_traits(name).has_search_indexes
-    database = Database(MongoBackend(client, "contract"))
+    database = MongoDatabase(client, "contract")
     if client.engine.enabled:
         create_indexes(database, settings)
     yield Harness(lambda: build_store(name, database, settings))

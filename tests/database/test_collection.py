@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from chatbot.database.core import Collection, Database, Json
-from chatbot.database.embedded import EmbeddedBackend
-from chatbot.database.mongo import MongoBackend
+from chatbot.database.embedded import EmbeddedDatabase
+from chatbot.database.mongo import MongoDatabase
 from chatbot.errors import DatabaseError
 from tests.campaigns import times
 from tests.fakes.mongomock_search import SearchClient
@@ -20,14 +20,14 @@ from tests.fakes.mongomock_search import SearchClient
 
 @pytest.fixture
 def embedded(tmp_path: Path) -> Iterator[Database]:
-    opened = Database(EmbeddedBackend(tmp_path / "a.sqlite"))
+    opened = EmbeddedDatabase(tmp_path / "a.sqlite")
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def mongodb() -> Database:
-    return Database(MongoBackend(SearchClient(), "test"))
+    return MongoDatabase(SearchClient(), "test")
 
 
 @pytest.fixture(params=["embedded", "mongodb"])
@@ -98,7 +98,7 @@ def test_true_is_not_1_and_a_list_not_its_text(embedded: Database) -> None:
 def test_a_look_up_by_an_indexed_field_reads_no_other_rows(embedded: Database) -> None:
     rows = embedded["rows"]
     rows.create_index([("document_id", 1), ("ordinal", 1)])
-    reader = embedded._backend.raw("rows")._reader  # type: ignore[attr-defined]
+    reader = embedded.raw("rows")._reader  # type: ignore[attr-defined]
     seen: list[str] = []
     reader.set_trace_callback(seen.append)
     for wanted in ("d1", {"$in": ["d1", "d2"]}, {"$exists": False}):

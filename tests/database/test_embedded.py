@@ -19,7 +19,7 @@ import pytest
 
 from chatbot.database import open_database
 from chatbot.database.core import Database
-from chatbot.database.embedded import EmbeddedBackend
+from chatbot.database.embedded import EmbeddedDatabase
 from chatbot.errors import DatabaseError
 from chatbot.settings import Settings
 
@@ -135,8 +135,8 @@ def test_connections_are_closed_with_what_nobody_has_any_more(settings: Settings
     """Though nobody closed it; Python 3.13 warns of a connection that is left open."""
     database = open_database(settings)
     database["rows"].insert_one({"_id": "a"})
-    backend = database._backend
-    assert isinstance(backend, EmbeddedBackend)
+    backend = database
+    assert isinstance(backend, EmbeddedDatabase)
     opened = [backend._get_writer().connection, backend._reader()]
     del database, backend
     gc.collect()
@@ -148,7 +148,7 @@ def test_connections_are_closed_with_what_nobody_has_any_more(settings: Settings
 def test_a_locked_file_is_a_busy_database(settings: Settings, database: Database) -> None:
     """Another process that writes for longer than the wait: an error that says so, and when to try again."""
     database["rows"].insert_one({"_id": "a"})
-    hurried = Database(EmbeddedBackend(settings.data_dir / "report-chat.sqlite", busy_seconds=0.05))
+    hurried = EmbeddedDatabase(settings.data_dir / "report-chat.sqlite", busy_seconds=0.05)
     other = sqlite3.connect(settings.data_dir / "report-chat.sqlite", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(DatabaseError) as raised:
@@ -165,8 +165,8 @@ def test_a_locked_file_is_a_busy_database(settings: Settings, database: Database
 
 
 def test_a_full_disk_takes_nothing_halfway(settings: Settings, database: Database) -> None:
-    rows, backend = database["rows"], database._backend
-    assert isinstance(backend, EmbeddedBackend)
+    rows, backend = database["rows"], database
+    assert isinstance(backend, EmbeddedDatabase)
     rows.insert_one({"_id": "a"})
     writer = backend._get_writer().connection
     writer.execute("PRAGMA max_page_count = 20")
@@ -201,7 +201,7 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_setting(tmp_path: Path) 
 def test_a_read_only_folder_is_a_clear_error(settings: Settings) -> None:
     settings.data_dir.mkdir(mode=0o500)
     database = open_database(settings)
-    with pytest.raises(DatabaseError, match="Check the disk and the file's rights"):
+    with pytest.raises(DatabaseError, match="Check the disk and the file's permissions"):
         database["rows"].insert_one({"_id": "a"})
     database.close()
 
@@ -211,7 +211,7 @@ def test_a_file_that_became_read_only_does_not_answer_well(settings: Settings, m
     assert database.ping()
     with monkeypatch.context() as patched:
         patched.setattr(os, "access", lambda path, mode: Path(path).suffix != ".sqlite" or mode != os.W_OK)
-        with pytest.raises(DatabaseError, match=r"it cannot be written.*Check the disk and the file's rights"):
+        with pytest.raises(DatabaseError, match=r"it cannot be written.*Check the disk and the file's permissions"):
             database.ping()
     assert database.ping()
     database.close()
@@ -258,12 +258,12 @@ def test_the_search_index_commands_say_what_they_need(database: Database) -> Non
 def test_ping_names_the_file(database: Database) -> None:
     """Not where it lies: whoever asks `/ready` would learn the name of a user of this machine."""
     assert database.ping() == "embedded database report-chat.sqlite"
-    assert isinstance(database._backend, EmbeddedBackend)
+    assert isinstance(database, EmbeddedDatabase)
 
 
 def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
     """A connection that is closed while another thread uses it takes the process with it."""
-    database = Database(EmbeddedBackend(tmp_path / "x.sqlite"))
+    database = EmbeddedDatabase(tmp_path / "x.sqlite")
     ended = threading.Event()
     written = [0] * 4
 
@@ -296,6 +296,6 @@ def test_a_file_of_another_program_is_left_alone(tmp_path: Path, written: str, w
     path = tmp_path / "other.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(written)
-    database = Database(EmbeddedBackend(path))
+    database = EmbeddedDatabase(path)
     with pytest.raises(DatabaseError, match=words):
         database.collection_names()

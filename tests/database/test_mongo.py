@@ -12,7 +12,7 @@ import pytest
 
 from chatbot.database import open_database
 from chatbot.database.core import CommandError, Database
-from chatbot.database.mongo import MongoBackend
+from chatbot.database.mongo import MongoDatabase
 from chatbot.database.rows import decode_vector
 from chatbot.errors import DatabaseError, SettingsError
 from chatbot.settings import Settings
@@ -46,7 +46,7 @@ def opened_at(uri: str, **values: str) -> Database:
 
 
 def options_of(uri: str, **values: Any) -> Any:
-    backend = MongoBackend.from_settings(Settings.from_env({"MONGODB_URI": uri, **values}))
+    backend = MongoDatabase.from_settings(Settings.from_env({"MONGODB_URI": uri, **values}))
     options = backend._client.options
     backend.close()
     return options

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from pymongo.errors import OperationFailure
 
-from chatbot.database.core import Database
-from chatbot.database.mongo import MongoBackend
+from chatbot.database.mongo import MongoDatabase
 from chatbot.doctor import Finding, diagnose
 from chatbot.doctor.checks import check_access
 from chatbot.schema import Chunk
@@ -30,7 +29,7 @@ class Deployment:
 
     def __init__(self, folder: Path) -> None:
         self.client = SearchClient()
-        self.database = Database(MongoBackend(self.client, "test"))
+        self.database = MongoDatabase(self.client, "test")
         self.settings = Settings(
             data_dir=folder,
             vector_search="atlas",
@@ -266,7 +265,7 @@ def test_wrong_password(deployment: Deployment, tmp_path: Path) -> None:
         def server_info(self, session: object = None) -> dict[str, object]:
             raise OperationFailure("bad auth : authentication failed", 8000, {"errmsg": "bad auth"})
 
-    deployment.database = Database(MongoBackend(Locked(), "test"))
+    deployment.database = MongoDatabase(Locked(), "test")
 
     findings = deployment.findings()
 

@@ -1,7 +1,7 @@
 """mongomock with a search engine: search stages, search indexes, and every refusal that matters.
 
     client = SearchClient()
-    database = Database(MongoBackend(client, "test"))
+    database = MongoDatabase(client, "test")
 
 Documents are searchable after ``engine.lag``; as the real one, it gives ids, and the server drops those whose rows
 are gone meanwhile. An unknown index gives no rows and no error, an unfinished one refuses, filters are type-strict.

@@ -124,7 +124,7 @@ def services(tmp_path: Path) -> Iterator[Services]:
 
 def fill(services: Services, *, full: bool) -> None:
     """As SQLite sees it: its file may not grow."""
-    writer = services.storage.database._backend._get_writer().connection  # type: ignore[attr-defined]
+    writer = services.storage.database._get_writer().connection  # type: ignore[attr-defined]
     (pages,) = writer.execute("PRAGMA page_count").fetchone()
     writer.execute(f"PRAGMA max_page_count = {pages if full else 2**30}")
 

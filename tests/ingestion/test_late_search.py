@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chatbot.database.core import Database
-from chatbot.database.mongo import MongoBackend
+from chatbot.database.mongo import MongoDatabase
 from chatbot.errors import SearchEngineError
 from chatbot.ingestion.watch import Watch
 from chatbot.request import RequestContext
@@ -54,7 +53,7 @@ def client() -> SearchClient:
 
 @pytest.fixture
 def services(settings: Settings, client: SearchClient) -> Iterator[Services]:
-    database = Database(MongoBackend(client, "late"))
+    database = MongoDatabase(client, "late")
     changed = settings.override(
         vector_search="atlas", embedding_provider="hashing", embedding_model="64", cache_seconds=60
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from chatbot.database.core import Database
-from chatbot.database.mongo import MongoBackend
+from chatbot.database.mongo import MongoDatabase
 from chatbot.database.rows import decode_vector
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.errors import ChatbotError, DatabaseError, EmbedderMismatchError, EmbeddingError, SearchEngineError
@@ -348,7 +348,7 @@ class TestSearchEngine:
 
     @pytest.fixture
     def services(self, settings: Settings, client: SearchClient) -> Iterator[Services]:
-        database = Database(MongoBackend(client, "reembed"))
+        database = MongoDatabase(client, "reembed")
         with Services(settings.override(embedding_provider="hashing", embedding_model="64"), database=database) as one:
             one.prepare()
             AtlasSlotIndexes(settings, database).build(None, OLD)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.database.core import Database
-from chatbot.database.embedded import EmbeddedBackend
+from chatbot.database.embedded import EmbeddedDatabase
 from chatbot.errors import DatabaseError, SettingsError
 from chatbot.factory import create_app
 from chatbot.migration.schema import Migration, migrate, newest, set_version, stored_version
@@ -19,7 +19,7 @@ from chatbot.settings import Settings
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database(EmbeddedBackend(tmp_path / "a.sqlite"))
+    opened = EmbeddedDatabase(tmp_path / "a.sqlite")
     yield opened
     opened.close()
 

@@ -9,7 +9,7 @@ import pytest
 
 from chatbot.database import open_database
 from chatbot.database.core import Database
-from chatbot.database.mongo import MongoBackend
+from chatbot.database.mongo import MongoDatabase
 from chatbot.settings import Settings
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.nx_server import NxThread
@@ -22,7 +22,7 @@ def embedded(path: Path) -> Iterator[Database]:
 
 
 def mongomock(path: Path) -> Iterator[Database]:
-    database = Database(MongoBackend(SearchClient(), "repositories"))
+    database = MongoDatabase(SearchClient(), "repositories")
     yield database
     database.close()
 

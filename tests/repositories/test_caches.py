@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from chatbot.database.core import Database
-from chatbot.database.mongo import MongoBackend
+from chatbot.database.mongo import MongoDatabase
 from chatbot.repositories.caches import CacheRepository
 from chatbot.request import RequestContext
 from chatbot.services import Services
@@ -57,7 +57,7 @@ def test_switched_off_it_neither_keeps_nor_counts(database: Database, off: dict[
 def test_on_a_server_rows_have_a_date_after_which_it_deletes_them() -> None:
     """mongodb.com/docs/manual/core/index-ttl: a BSON date, and an index with expireAfterSeconds."""
     client = SearchClient()
-    cache = CacheRepository(Database(MongoBackend(client, "test")), seconds=60, entries=10)
+    cache = CacheRepository(MongoDatabase(client, "test"), seconds=60, entries=10)
     cache.ensure_indexes()
     cache.put("query", "k", "v")
     row = client["test"]["cache"].find_one({})

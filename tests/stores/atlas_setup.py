@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chatbot.database.core import Database
-from chatbot.database.mongo import MongoBackend
+from chatbot.database.mongo import MongoDatabase
 from chatbot.repositories.corpus import CorpusChanges
 from chatbot.schema import Chunk
 from chatbot.settings import Settings
@@ -48,7 +47,7 @@ class Setup:
     def __init__(self, *, indexed: bool = True, fields: Sequence[str] = FIELDS, dimensions: int = DIMENSIONS) -> None:
         self.client = SearchClient()
         self.engine: Engine = self.client.engine
-        self.database = Database(MongoBackend(self.client, "test"))
+        self.database = MongoDatabase(self.client, "test")
         self.clock = Clock()
         ensure_ordinary_indexes(self.database, COLLECTIONS, FIELDS)
         if indexed:

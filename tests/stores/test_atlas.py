@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from bson import ObjectId
 
-from chatbot.database.core import Collection, Database, Json
-from chatbot.database.mongo import MongoBackend
+from chatbot.database.core import Collection, Json
+from chatbot.database.mongo import MongoDatabase
 from chatbot.errors import EmbedderMismatchError, SearchEngineError
 from chatbot.schema import Chunk, Scope, Values, Vector
 from chatbot.settings import Settings
@@ -171,7 +171,7 @@ def test_build_takes_its_settings() -> None:
     )
     client = SearchClient()
     store = STORES.builder("atlas")(
-        settings=settings, database=Database(MongoBackend(client, "t")), changes=None, dimensions=DIMENSIONS
+        settings=settings, database=MongoDatabase(client, "t"), changes=None, dimensions=DIMENSIONS
     )
     assert isinstance(store, AtlasStore)
     store.vector_search(QUERY, top_k=1, scope=Scope())

@@ -12,8 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from chatbot.cli import main
-from chatbot.database.core import Database
-from chatbot.database.mongo import MongoBackend
+from chatbot.database.mongo import MongoDatabase
 from chatbot.factory import close_app, create_app
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -29,9 +28,7 @@ QUESTION = "Where does the zebra3 live?"
 def engine_client(monkeypatch: pytest.MonkeyPatch) -> SearchClient:
     """Whatever opens a database gets this one."""
     made = SearchClient()
-    monkeypatch.setattr(
-        "chatbot.services.storage.open_database", lambda settings: Database(MongoBackend(made, "traced"))
-    )
+    monkeypatch.setattr("chatbot.services.storage.open_database", lambda settings: MongoDatabase(made, "traced"))
     return made
 
 
