@@ -32,7 +32,7 @@ LASTING: dict[str, tuple[Action, str]] = {
     "each call late": (Delay(TIMEOUT / 4), SLOW),
     "commands over their time limit": (wire_faults.TOO_SLOW, SLOW),
     "no primary": (wire_faults.NOT_PRIMARY, f"{NO_PRIMARY}|{SLOW}"),
-    "rights taken away": (wire_faults.NO_RIGHTS, "lacks a right"),
+    "rights taken away": (wire_faults.NO_RIGHTS, "lacks a permission"),
 }
 
 

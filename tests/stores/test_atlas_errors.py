@@ -80,7 +80,7 @@ def test_no_search_engine() -> None:
 def test_a_refused_user_stays_a_database_error() -> None:
     setup = Setup()
     setup.engine.failure = failure("not authorized on test", 13, "Unauthorized")
-    with pytest.raises(DatabaseError, match="lacks a right"):
+    with pytest.raises(DatabaseError, match="lacks a permission"):
         setup.store.vector_search(QUERY, top_k=5, scope=Scope())
 
 

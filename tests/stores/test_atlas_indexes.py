@@ -443,7 +443,7 @@ def test_probe_of_an_overloaded_engine_finds_it(setup: Setup) -> None:
 
 def test_probe_with_wrong_credentials_is_no_finding(setup: Setup) -> None:
     setup.engine.failure = failure("not authorized", 13, "Unauthorized")
-    with pytest.raises(DatabaseError, match="lacks a right"):
+    with pytest.raises(DatabaseError, match="lacks a permission"):
         probe_search(setup.database, "general")
 
 
