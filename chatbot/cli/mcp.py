@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from ..errors import MissingPackageError
 from ..services import Services
 
 
@@ -15,10 +14,6 @@ def mcp(services: Services) -> None:
 
     Example: python -m chatbot mcp
     """
-    try:
-        from ..mcp.stdio import serve
-    except ModuleNotFoundError as error:
-        raise MissingPackageError(
-            f"This needs the Python package {error.name!r}.", remedy="Run pip install -r requirements-mcp.txt."
-        ) from error
-    serve(services)
+    from ..mcp.server import serve_stdio  # the SDK takes a second to import
+
+    serve_stdio(services)

@@ -1,22 +1,25 @@
-"""The Model Context Protocol over HTTP, without sessions: one JSON-RPC message per request, and its answer.
+"""The Model Context Protocol over HTTP: the official SDK's ASGI application behind the checks of the whole API.
 
-After the specification's streamable HTTP transport (modelcontextprotocol.io, 2025-11-25). The SDK's own server is ASGI.
+The SDK runs in an event loop of its own. A request comes to it after keys, limits, host and size have been checked
+here, and it ends there when its client goes. There are no sessions: any worker can serve any request.
 """
 
 from __future__ import annotations
 
-import json
+import asyncio
 import queue
-from collections.abc import Callable, Iterator, Mapping
-from contextvars import copy_context
+import threading
+from collections.abc import Callable, Iterator, MutableMapping
+from functools import cache
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, request
 
-from ..cancellation import Cancellation
-from ..errors import ChatbotError, InvalidRequestError
-from ..mcp.tools import INSTRUCTIONS, TEMPLATES, TOOLS, Json, Toolbox, error_of, result_of
+from ..errors import ChatbotError
+from ..mcp.tools import Json
 from ..repositories.request_cache import request_cache
+from ..schema.access import Caller
+from ..services import Services
 from ..validation import parse
 from .access import caller
 from .asking import refuse_more
@@ -26,13 +29,12 @@ from .middleware import log_failure, unexpected
 from .request import json_object
 from .routes import EVENTS, JSON, route
 from .services import require_samples, services
-from .streaming import STREAM_HEADERS, THREADS, client_of
+from .streaming import ClientGoneError, client_of
 
 mcp = Blueprint("mcp", __name__)
-VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
-"""Newest first; a client that asks for another gets the first."""
-METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32601, -32602, -32603
-SILENCE_SECONDS = 1.0
+OF_REPORTS = ("tools/call", "resources/list", "resources/read")
+"""Methods that need the sample reports to be loaded."""
+Message = MutableMapping[str, Any]
 
 
 @mcp.post("/mcp")
@@ -44,119 +46,114 @@ SILENCE_SECONDS = 1.0
 def send_mcp_message() -> Response:
     """Send a JSON-RPC message of the Model Context Protocol.
 
-    A request is answered, a notification is accepted (202). See docs/mcp.md.
+    A request is answered, a notification is accepted (202). A tool with a progress token answers as server-sent events.
+    See docs/mcp.md.
     """
     sent = parse(JsonRpc, json_object())
-    if "id" not in sent.model_fields_set:
-        return Response(status=202)
-    params = sent.params or {}
+    if sent.method in OF_REPORTS:
+        require_samples()
     if sent.method == "tools/call":
-        return _call(sent.id, params)
-    handler = METHODS.get(sent.method)
-    if handler is None:
-        valid = ", ".join(METHODS)
-        return _failed(sent.id, METHOD_NOT_FOUND, f"There is no {sent.method[:100]}. Valid: {valid}.")
-    try:
-        return jsonify({"jsonrpc": "2.0", "id": sent.id, "result": handler(params)})
-    except ChatbotError as error:
-        return _failed(sent.id, INVALID_PARAMS, error.message)
+        refuse_more()
+    meta = (sent.params or {}).get("_meta")
+    streams = isinstance(meta, dict) and "progressToken" in meta
+    body = sent.model_dump_json(exclude_none=True).encode()
+    return _Exchange(_scope(services(), caller()), body).run(streams=streams)
 
 
-def _failure(id: Any, code: int, text: str) -> Json:
-    return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}}
+def _scope(found: Services, who: Caller) -> dict[str, Any]:
+    from mcp import MCPError
+    from mcp_types import INTERNAL_ERROR
 
+    from ..mcp.server import ACCESS_KEY, Access
 
-def _failed(id: Any, code: int, text: str) -> Response:
-    return jsonify(_failure(id, code, text))
-
-
-def _initialize(params: Mapping[str, Any]) -> Json:
-    wanted = params.get("protocolVersion")
-    return {
-        "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[0],
-        "capabilities": {"tools": {}, "resources": {}},
-        "serverInfo": {"name": "report-chat", "version": "1"},
-        "instructions": INSTRUCTIONS,
-    }
-
-
-def _box(cancel: Cancellation) -> Toolbox:
-    require_samples()
-    return Toolbox(services(), caller(), cancel)
-
-
-def _resource(params: Mapping[str, Any]) -> Json:
-    if not isinstance(params.get("uri"), str):
-        raise InvalidRequestError.for_field("uri", "must be a text.")
-    return _box(Cancellation()).read(params["uri"])
-
-
-METHODS: Mapping[str, Callable[[Mapping[str, Any]], Json]] = {
-    "initialize": _initialize,
-    "ping": lambda params: {},
-    "tools/list": lambda params: {"tools": [tool.described(name) for name, tool in TOOLS.items()]},
-    "resources/list": lambda params: _box(Cancellation()).resources(str(params.get("cursor") or "")),
-    "resources/templates/list": lambda params: {"resourceTemplates": TEMPLATES},
-    "resources/read": _resource,
-}
-"""But for `tools/call`, which may stream."""
-
-
-def _call(id: Any, params: Mapping[str, Any]) -> Response:
-    """A tool's result; with a progress token as a stream, which tells each step before."""
-    refuse_more()
-    name, arguments, about = params.get("name"), params.get("arguments") or {}, params.get("_meta") or {}
-    if not isinstance(name, str) or not isinstance(arguments, dict) or not isinstance(about, dict):
-        return _failed(id, INVALID_PARAMS, "name must be a text, arguments and _meta objects.")
-    cancel = Cancellation()
-    client_of(request.environ).on_cancel(cancel.cancel)
-    box, found, who = _box(cancel), services(), caller()
-
-    def work(progress: Callable[[int, str], None]) -> Json:
+    def limited(work: Callable[[], Json]) -> Json:
         def once() -> Iterator[Json]:
-            yield result_of(box.call(name, arguments, progress))
+            yield work()
 
         try:
             (result,) = one_at_a_time(found, who, once)
         except ChatbotError as error:
             log_failure(error)
-            result = error_of(error.message)
-        return {"jsonrpc": "2.0", "id": id, "result": result}
+            raise
+        except Exception as error:  # the web layer's border: it goes to the client
+            raise MCPError(INTERNAL_ERROR, unexpected(error).message) from error
+        return result
 
-    token = about.get("progressToken")
-    if token is None:
-        return jsonify(work(lambda step, detail: None))
-    return Response(_told(id, work, token, cancel), mimetype="text/event-stream", headers=STREAM_HEADERS)
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in request.headers]
+    if "Accept" not in request.headers:
+        headers.append((b"accept", b"*/*"))
+    return {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": request.scheme,
+        "path": "/mcp", "raw_path": b"/mcp", "query_string": b"", "root_path": "", "headers": headers,
+        ACCESS_KEY: Access(found, who, limited),
+    }  # fmt: skip
 
 
-def _told(
-    id: Any, work: Callable[[Callable[[int, str], None]], Json], token: Any, cancel: Cancellation
-) -> Iterator[str]:
-    """The steps as notifications, then the answer; in between a comment for each second of silence."""
-    said: queue.SimpleQueue[Json | None] = queue.SimpleQueue()
+class _Exchange:
+    """One request to the SDK's application, and its response as WSGI has it."""
 
-    def progress(step: int, detail: str) -> None:
-        params = {"progressToken": token, "progress": step, "message": detail}
-        said.put({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+    def __init__(self, scope: dict[str, Any], body: bytes) -> None:
+        self._scope = scope
+        self._body: bytes | None = body
+        self._sent: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
 
-    def run() -> None:
-        try:
-            said.put(work(progress))
-        except Exception as error:  # noqa: BLE001  # the web layer's border: it goes to the client
-            said.put(_failure(id, INTERNAL_ERROR, unexpected(error).message))
-        finally:
-            said.put(None)
+    def run(self, *, streams: bool) -> Response:
+        """Return the response once it begins. Raises ClientGoneError."""
+        loop, managers = _sdk()
+        future = asyncio.run_coroutine_threadsafe(
+            managers[streams].handle_request(self._scope, self._receive, self._send), loop
+        )
+        future.add_done_callback(lambda _: self._sent.put(None))
 
-    THREADS.submit(copy_context().run, run)
-    try:
-        while True:
-            try:
-                message = said.get(timeout=SILENCE_SECONDS)
-            except queue.Empty:
-                yield ": waiting\n\n"
-                continue
-            if message is None:
-                return
-            yield f"event: message\ndata: {json.dumps(message, ensure_ascii=False)}\n\n"
-    finally:
-        cancel.cancel()
+        def cancel() -> None:
+            future.cancel()
+
+        client_of(request.environ).on_cancel(cancel)
+        begin = self._sent.get()
+        if begin is None:
+            if future.cancelled():
+                raise ClientGoneError
+            future.result()
+            raise AssertionError("the SDK sends a response")
+        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in begin["headers"]]
+        if not streams:
+            return Response(b"".join(self._pieces()), begin["status"], headers)
+        response = Response(self._pieces(), begin["status"], headers)
+        response.call_on_close(cancel)
+        return response
+
+    def _pieces(self) -> Iterator[bytes]:
+        while (sent := self._sent.get()) is not None:
+            yield sent.get("body", b"")
+
+    async def _receive(self) -> Message:
+        if self._body is None:
+            await asyncio.Event().wait()  # a client that goes cancels the whole exchange
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def _send(self, message: Message) -> None:
+        self._sent.put(message)
+
+
+@cache
+def _sdk() -> tuple[asyncio.AbstractEventLoop, dict[bool, Any]]:
+    """Start the SDK's applications, once for this process: by whether they stream. It takes a second to import."""
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from ..mcp.server import build_server
+
+    loop, ready, server = asyncio.new_event_loop(), threading.Event(), build_server()
+    managers = {
+        streams: StreamableHTTPSessionManager(server, json_response=not streams, stateless=True)
+        for streams in (False, True)
+    }
+
+    async def serve() -> None:
+        async with managers[False].run(), managers[True].run():
+            ready.set()
+            await asyncio.Event().wait()
+
+    threading.Thread(target=loop.run_until_complete, args=(serve(),), name="mcp", daemon=True).start()
+    ready.wait()
+    return loop, managers

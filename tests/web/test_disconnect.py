@@ -148,7 +148,7 @@ class TestSeveralProcesses:
     def test_who_goes_stops_the_model_and_who_stays_is_answered(
         self, url: str, server: FakeOpenAI, services: Services
     ) -> None:
-        for path in ("/query", "/api/chat"):
+        for path in ("/query", "/api/chat", "/mcp", "/mcp?progress"):
             model = stalls("plan")
             server.always(CHAT, model)
             connection = posted(url, path)
@@ -174,5 +174,10 @@ class TestSeveralProcesses:
 def posted(url: str, path: str) -> http.client.HTTPConnection:
     """A question that has been sent; nothing of the response is read."""
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
-    connection.request("POST", path, json.dumps({"query": ASKED, "mode": "deep"}), {"Content-Type": "application/json"})
+    body: dict[str, object] = {"query": ASKED, "mode": "deep"}
+    if path.startswith("/mcp"):
+        call = {"name": "ask", "arguments": {"question": ASKED, "mode": "deep"}}
+        call |= {"_meta": {"progressToken": 1}} if "progress" in path else {}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
     return connection
