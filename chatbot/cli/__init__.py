@@ -1,6 +1,6 @@
 """`python -m chatbot ...`: the command line, and how its commands print.
 
-Results go to the output, progress and all else to the error stream: what is piped on is the result alone.
+Results go to the output, progress and everything else to the error stream, so that a pipe gets the result alone.
 """
 
 from __future__ import annotations
@@ -9,53 +9,52 @@ import json
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
 
 from .. import __version__
-from ..errors import ChatbotError, InvalidRequestError
+from ..errors import ChatbotError, DependencyError, InvalidRequestError
 from ..logs import begin_log
 from ..settings import Settings
 
 USAGE, FAILED = 2, 1
 COMMANDS = {
     "serve": ("operation", "Serve the chat page and the API."),
-    "ingest": ("documents", "Read files, folders, web pages (https://...) or standard..."),
-    "ask": ("ask", "Answer QUESTION from the reports, or those of a table."),
-    "chat": ("ask", "Ask one question after the other, each understood with those..."),
+    "ingest": ("documents", "Read files, folders, web pages (https://...) or standard input..."),
+    "ask": ("ask", "Answer QUESTION from the reports, or the questions of a table."),
+    "chat": ("ask", "Ask one question after the other, each with the ones before as..."),
     "documents": ("documents", "The reports in the database."),
     "keys": ("access", "The API keys: create, list, revoke."),
-    "conversations": ("access", "The conversations that are kept."),
+    "conversations": ("access", "The stored conversations: list, delete."),
     "audit": ("access", "Show who changed what, the newest first."),
-    "feedback": ("feedback", "What people thought of answers: export."),
-    "evaluate": ("evaluate", "Measure retrieval on DATASET: your own questions in a CSV..."),
-    "calibrate": ("calibrate", "Measure which scores mean something with the embedding..."),
-    "warm-cache": ("maintenance", "Compute the vectors that ship with the sample reports;..."),
-    "index": ("indexes", "The search indexes of MongoDB ($vectorSearch and $search)."),
-    "doctor": ("operation", "Check keys, server, collections, indexes and models; exit..."),
-    "copy": ("maintenance", "Copy reports, passages, vectors and conversations between..."),
-    "reembed": ("maintenance", "Embed all passages with another model, and switch to it..."),
-    "mcp": ("mcp", "Serve agents over stdin and stdout (Model Context Protocol)."),
+    "feedback": ("access", "What people thought of answers: export."),
+    "evaluate": ("evaluate", "Measure retrieval on DATASET: your own questions in a CSV file,..."),
+    "calibrate": ("evaluate", "Measure which scores mean something with the embedding model in..."),
+    "warm-cache": ("maintenance", "Compute the vectors that ship with the sample reports; existing..."),
+    "index": ("maintenance", "The search indexes of MongoDB ($vectorSearch and $search)."),
+    "doctor": ("operation", "Check keys, server, collections, indexes and models; exit status..."),
+    "copy": ("maintenance", "Copy reports, passages, vectors and conversations between the..."),
+    "reembed": ("maintenance", "Embed all passages with another model, then switch to it."),
+    "mcp": ("operation", "Serve agents over stdin and stdout (Model Context Protocol)."),
     "migrate": ("maintenance", "Bring the schema up to date and mend rows of an older system."),
     "usage": ("operation", "Show questions, calls, tokens and costs by day (UTC); runs,..."),
 }
-"""By name: the module, which is imported when the command is used, and its line in the list of commands."""
+"""The module and the line in the list of commands, by name."""
 
 
 class CommandLine(click.Group):
-    """Shows the table, and takes a command from its module when it is used: nobody waits for the others' imports."""
+    """Lists the commands from `COMMANDS` and imports the module of a command only when it is used."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """See `click.Group`."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, load_command(name) if name else None, rest
 
 
 def load_command(name: str) -> click.Command:
-    """The command itself, with its options. Raises KeyError."""
     command: click.Command = getattr(import_module(f".{COMMANDS[name][0]}", __name__), name.replace("-", "_"))
     return command
 
@@ -72,7 +71,7 @@ def cli(context: click.Context) -> None:
 
     Settings come from the environment and from .env; see .env.example for all of them.
     """
-    from ..services import Services  # not before a command runs: help and version need nothing of it
+    from ..services import Services  # only when a command runs: help and version do not need it
 
     settings = Settings.from_env()
     begin_log(settings.log_level)
@@ -89,10 +88,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def progress_bar(label: str, length: int) -> Any:
-    """A progress bar on the error stream, as a context manager; ``update(steps)`` moves it on."""
+    """Return a progress bar on the error stream, a context manager with ``update(steps)``."""
     return click.progressbar(length=length, label=label, file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
-    """Indented, for people and programs."""
     click.echo(json.dumps(value, indent=2))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that the user asked for. Raises DependencyError: it cannot be written."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DependencyError(f"{path.name} cannot be written: {error.strerror}.") from error

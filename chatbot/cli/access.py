@@ -1,13 +1,17 @@
-"""`keys`, `conversations` and `audit`: who may ask, what of them is kept, and who changed what."""
+"""`keys`, `conversations`, `audit` and `feedback`: who may ask, what is stored about them, and who changed what."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InvalidRequestError
+from ..evaluation.dataset import COLUMNS, RATED, SEVERAL
 from ..schema.access import KEY_ROLES, ApiKey, KeyRole
+from ..serialization import csv_text
+from . import write_text
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -29,31 +33,27 @@ def keys() -> None:
 def create(
     services: Services, /, name: str, role: KeyRole, collections: tuple[str, ...], filters: tuple[str, ...], **most: Any
 ) -> None:
-    """Make a key and print it: this once, only a digest is kept. NAME says whose it is.
+    """Create a key and print it, this once: only a digest is stored. NAME says whose it is.
 
     Example: python -m chatbot keys create "Nairobi office" --role write --filter country_name=Kenya
     """
-    scope = services.storage.scopes.resolve(_filters(filters), None, collections or None)
+    chosen: dict[str, list[str]] = {}
+    for each in filters:
+        field, separator, value = each.partition("=")
+        if not separator or not value.strip():
+            raise InvalidRequestError.for_field("--filter", f"{each!r} should be FIELD=VALUE.")
+        chosen.setdefault(field.strip(), []).append(value.strip())
+    scope = services.storage.scopes.resolve(chosen, None, collections or None)
     services.storage.prepare()
     key, secret = services.storage.keys.create(
         name, role, filters=scope.to_json(), collections=scope.collections, **most
     )
     services.storage.audit.record("keys create", f"{key.id} ({role})")
-    click.echo(f"{key.id}: {_about(key)}. Keep the key, it is shown this once:", err=True)
+    click.echo(f"{key.id}: {_describe(key)}. Keep the key, it is shown this once:", err=True)
     click.echo(secret)
 
 
-def _filters(given: tuple[str, ...]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for one in given:
-        field, separator, value = one.partition("=")
-        if not separator or not value.strip():
-            raise InvalidRequestError.for_field("--filter", f"{one!r} should be FIELD=VALUE.")
-        found.setdefault(field.strip(), []).append(value.strip())
-    return found
-
-
-def _about(key: ApiKey) -> str:
+def _describe(key: ApiKey) -> str:
     limits = [f"{name} {', '.join(map(str, values))}" for name, values in key.filters.items()]
     limits += [f"collections {', '.join(key.collections)}"] if key.collections else []
     limits += [f"{key.daily_tokens:,} tokens a day"] if key.daily_tokens else []
@@ -64,22 +64,22 @@ def _about(key: ApiKey) -> str:
 @keys.command("list")
 @click.pass_obj
 def list_keys(services: Services) -> None:
-    """Show the keys, without what would open anything.
+    """Show the keys, without their secrets.
 
     Example: python -m chatbot keys list
     """
-    found = services.storage.keys.all()
-    for key in found:
+    stored = services.storage.keys.all()
+    for key in stored:
         state = f"revoked {key.revoked_at}" if key.revoked_at else f"last used {key.used_at or 'never'}"
-        click.echo(f"{key.id}  {key.name}  ({_about(key)}), created {key.created_at}, {state}")
-    click.echo(f"{len(found)} keys")
+        click.echo(f"{key.id}  {key.name}  ({_describe(key)}), created {key.created_at}, {state}")
+    click.echo(f"{len(stored)} keys")
 
 
 @keys.command()
 @click.argument("key_ids", nargs=-1, required=True, metavar="KEY_ID...")
 @click.pass_obj
 def revoke(services: Services, key_ids: tuple[str, ...]) -> None:
-    """Close these keys, by the beginning that `list` shows. What was made with them stays, as their owner's.
+    """Revoke keys, named by the beginning that `list` shows. What was made with them stays, as their owner's.
 
     Example: python -m chatbot keys revoke rck_J5yWq2bX
     """
@@ -91,7 +91,7 @@ def revoke(services: Services, key_ids: tuple[str, ...]) -> None:
 
 @click.group()
 def conversations() -> None:
-    """The conversations that are kept."""
+    """The stored conversations: list, delete."""
 
 
 @conversations.command("list")
@@ -108,7 +108,7 @@ def list_owners(services: Services) -> None:
 
 
 @conversations.command()
-@click.option("--owner", required=True, help="key:ID or visitor:ID; none = what belongs to nobody.")
+@click.option("--owner", required=True, help="key:ID or visitor:ID; none = conversations without an owner.")
 @click.option("--before", type=click.DateTime(["%Y-%m-%d"]), help="Only those without a message since this day.")
 @click.pass_obj
 def delete(services: Services, owner: str, before: Any) -> None:
@@ -116,10 +116,10 @@ def delete(services: Services, owner: str, before: Any) -> None:
 
     Example: python -m chatbot conversations delete --owner visitor:4e1f0c6f5a7b4a3f8d2e6c1b9a7f5e3d
     """
-    whose, since = "" if owner == "none" else owner, before.date().isoformat() if before else ""
-    gone = services.retention.conversations(owner=whose, before=since)
-    services.storage.audit.record("conversations delete", f"{owner}: {gone}")
-    click.echo(f"{gone} deleted.")
+    since = before.date().isoformat() if before else ""
+    count = services.retention.conversations(owner="" if owner == "none" else owner, before=since)
+    services.storage.audit.record("conversations delete", f"{owner}: {count}")
+    click.echo(f"{count} deleted.")
 
 
 @click.command()
@@ -132,3 +132,45 @@ def audit(services: Services, limit: int) -> None:
     """
     for entry in services.storage.audit.latest(limit):
         click.echo(f"{entry.at}  {entry.actor}  {entry.action}  {entry.target}")
+
+
+@click.group()
+def feedback() -> None:
+    """What people thought of answers: export."""
+
+
+@feedback.command()
+@click.option("--to", "path", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+@click.pass_obj
+def export(services: Services, path: Path | None) -> None:
+    """Print it as CSV, the newest first: question, scope, rating, reason, comment, reports cited.
+
+    `evaluate` reads the file. For answers marked as good, the reports that they cite are the expected ones. For the
+    others, fill in expected_document, or answerable = no, and they are measured too.
+
+    Example: python -m chatbot feedback export --to feedback.csv
+    """
+    storage, fields = services.storage, services.settings.filter_fields
+    existing = {record.id for record in storage.documents.all()}
+    table = []
+    for rated in storage.feedback.latest():
+        question, is_good = rated.asked, rated.rating == "up"
+        documents = dict.fromkeys(chunk.document_id for chunk in services.runtime.store.get(question.chunk_ids))
+        cited = SEVERAL.join(id for id in documents if id in existing)
+        table.append({
+            "question": " ".join(question.question.split()),
+            "expected_document": cited if is_good else "",
+            "answerable": "no" if is_good and not question.answered else "",
+            **{field: SEVERAL.join(map(str, question.values(field))) for field in fields},
+            "rating": rated.rating,
+            "reason": rated.reason,
+            "comment": rated.comment,
+            "cited": cited,
+            "at": question.at,
+        })  # fmt: skip
+    text = csv_text(table, (*COLUMNS, *fields, *RATED))
+    if path is None:
+        click.echo(text, nl=False)
+    else:
+        write_text(path, text)
+        click.echo(f"{len(table):,} answers were rated.", err=True)

@@ -1,4 +1,4 @@
-"""`ingest` and `documents`: what goes into the database, what is in it, and what goes out."""
+"""`ingest` and `documents`: add, list and delete reports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EVERY_FILE = "**/*"
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table at the end."""
+    """A line of the table at the end."""
 
     outcome: str
     chunks: int
@@ -47,23 +47,23 @@ class Row:
     help="Type of the reports, e.g. country_report. Default: year_in_review with a year and no country, else none.",
 )
 @click.option("--label", "labels", multiple=True, help="A label; repeat for several.")
-@click.option("--title", help="Title, for a single file.")
-@click.option("--description", help="What the reports are, in a sentence.")
-@click.option("--collection", help="Collection to write to. Default: by country or year.")
+@click.option("--title", help="Title, of a single file.")
+@click.option("--description", help="A sentence that describes the reports.")
+@click.option("--collection", help="Collection to write to. Default: chosen by country or year.")
 @click.option("--chunk-strategy", "--strategy", help=f"{', '.join(CHUNKERS.names())}. Default: CHUNK_STRATEGY.")
-@click.option("--chunk-size", help="Longest passage. Default: CHUNK_SIZE.")
-@click.option("--chunk-overlap", help="What a passage repeats of the one before. Default: CHUNK_OVERLAP.")
-@click.option("--glob", "pattern", default=EVERY_FILE, show_default=True, help="Which files of a folder are taken.")
+@click.option("--chunk-size", help="Longest passage, in characters. Default: CHUNK_SIZE.")
+@click.option("--chunk-overlap", help="Characters repeated from the passage before. Default: CHUNK_OVERLAP.")
+@click.option("--glob", "pattern", default=EVERY_FILE, show_default=True, help="Which files of a folder are read.")
 @click.option(
-    "--name", default="stdin.md", show_default=True, help="For -: what to call it; the suffix says the format."
+    "--name", default="stdin.md", show_default=True, help="For -: the file name; its suffix tells the format."
 )
-@click.option("--dry-run", is_flag=True, help="Read everything, write nothing, and say what would happen.")
+@click.option("--dry-run", is_flag=True, help="Read everything, write nothing, and show what would happen.")
 @click.pass_obj
 def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: str, dry_run: bool, **flags: Any) -> None:
     """Read files, folders, web pages (https://...) or standard input (-), so that questions can be asked of them.
 
-    A folder is read with all below it; its manifest.json says what each file is, flags win over it. The same again
-    does nothing, a changed file replaces its old version. Broken off, the same command goes on.
+    A folder is read with its subfolders; its manifest.json describes the files, and flags win over it. An unchanged
+    file is skipped, a changed file replaces its old version. Run an interrupted command again to continue.
 
     Example: python -m chatbot ingest reports/ notes.pdf https://example.org/review.html --country Kenya --year 2024
     """
@@ -76,21 +76,20 @@ def ingest(services: Services, /, paths: tuple[str, ...], pattern: str, name: st
             raise click.UsageError("--title is for a single file.")
         rows: list[Row] = []
         try:
-            shown = _ListedDocument()
-            with click.progressbar(works, label="Ingesting", item_show_func=shown.text, file=sys.stderr) as bar:
+            label = _ProgressLabel()
+            with click.progressbar(works, label="Ingesting", item_show_func=label.text, file=sys.stderr) as bar:
                 for work in bar:
-                    shown.bar = bar
-                    rows.append(_row(services, work, overrides, dry_run=dry_run, shown=shown))
+                    label.bar = bar
+                    rows.append(_ingest(services, work, overrides, label, dry_run=dry_run))
         except KeyboardInterrupt:
-            raise click.ClickException("interrupted; what is finished stays, the same command goes on.") from None
+            raise click.ClickException("interrupted. Finished files are kept; run the command again.") from None
         finally:
             for row in rows:
                 passages = f"{row.chunks:6} passages" if row.chunks else " " * 15
                 about = f"  ({row.about})" if row.about else ""
                 click.echo(f"{row.outcome:9}  {passages}  {row.name}{about}", err=True)
     failed = sum(row.outcome == "failed" for row in rows)
-    what = "can be read" if dry_run else "are searchable"
-    click.echo(f"{len(rows) - failed} of {len(rows)} files {what}.")
+    click.echo(f"{len(rows) - failed} of {len(rows)} files {'can be read' if dry_run else 'are searchable'}.")
     if failed:
         raise LoadError(f"{failed} of {len(rows)} files could not be read.")
 
@@ -103,8 +102,8 @@ class _Work:
     source: Callable[[], Source]
 
 
-class _ListedDocument:
-    """What stands beside the progress bar: the file, and its passages so far."""
+class _ProgressLabel:
+    """The text beside the progress bar: the file, and its passages so far."""
 
     bar: Any = None
     passages = ""
@@ -118,7 +117,7 @@ class _ListedDocument:
 
 
 def _overrides(services: Services, flags: dict[str, Any]) -> dict[str, Any]:
-    """The flags that were given, checked. Raises InvalidRequestError."""
+    """Return the flags that were set, checked. Raises InvalidRequestError."""
     named = {"country_name": flags.pop("country"), "type": flags.pop("report_type"), **flags}
     named["labels"] = list(named["labels"]) or None
     given = {name: value for name, value in named.items() if value is not None}
@@ -131,53 +130,47 @@ def _works(services: Services, path: str, pattern: str, name: str, folder: Path)
         yield _Work(path, lambda: Source(services.ingesting.originals.download(path, folder), identity))
     elif path == STDIN:
         if PurePosixPath(name).suffix.lower() not in suffixes():
-            raise click.UsageError(f"--name {name}: the suffix says the format. Valid: {', '.join(suffixes())}.")
-        yield _Work(name, lambda: _from_stdin(name, folder))
+            raise click.UsageError(f"--name {name}: the suffix tells the format. Valid: {', '.join(suffixes())}.")
+        target = folder / PurePosixPath(name).name
+
+        def read_stdin() -> Source:
+            target.write_bytes(sys.stdin.buffer.read())
+            return Source(target, f"stdin/{target.name}")
+
+        yield _Work(name, read_stdin)
     elif Path(path).is_dir():
         for source in folder_sources(Path(path), pattern=pattern):
             if source.listed or source.path.suffix.lower() in suffixes():
                 yield _Work(source.path.name, lambda source=source: source)  # type: ignore[misc]
             else:
-                click.secho(f"{source.path.name}: skipped, this format is not read.", err=True)
+                click.secho(f"{source.path.name}: skipped, this format cannot be read.", err=True)
     elif Path(path).is_file():
-        found = Path(path)
-        yield _Work(found.name, lambda: Source(found, found.resolve().as_posix()))
+        file = Path(path)
+        yield _Work(file.name, lambda: Source(file, file.resolve().as_posix()))
     else:
-        raise click.UsageError(f"There is no file or folder {path!r}.")
+        raise click.UsageError(f"No file or folder {path!r}. Check the path.")
 
 
-def _from_stdin(name: str, folder: Path) -> Source:
-    path = folder / PurePosixPath(name).name
-    path.write_bytes(sys.stdin.buffer.read())
-    return Source(path, f"stdin/{path.name}")
+def _ingest(services: Services, work: _Work, overrides: dict[str, Any], label: _ProgressLabel, *, dry_run: bool) -> Row:
+    """Ingest a file. One that cannot be read becomes a row that says so, and the others follow."""
 
-
-def _row(services: Services, work: _Work, overrides: dict[str, Any], *, dry_run: bool, shown: _ListedDocument) -> Row:
-    """What became of a file. One that cannot be read becomes a row that says so; the others are still to come."""
-    try:
-        if not dry_run:
-            return _ingest(services, work, overrides, shown)
-        planned = services.ingesting.service.plan(work.source(), overrides=overrides)
-        return Row(planned.outcome, 0, planned.document.title, _about_planned(planned.document.metadata))
-    except (LoadError, CancelledError) as error:
-        click.secho(f"\n{error.message}", fg="red", err=True)
-        return Row("failed", 0, work.name)
-
-
-def _ingest(services: Services, work: _Work, overrides: dict[str, Any], shown: _ListedDocument) -> Row:
     def waiting(reason: str) -> None:
         click.secho(f"\n{work.name}: {reason}", fg="yellow", err=True)
 
-    result = services.ingesting.service.ingest(work.source(), overrides=overrides, watch=Watch(shown.progress, waiting))
+    service = services.ingesting.service
+    try:
+        if dry_run:
+            document = (planned := service.plan(work.source(), overrides=overrides)).document
+            kind = f"type {document.metadata['type']}" if "type" in document.metadata else "no type"
+            about = _about({name: value for name, value in document.metadata.items() if name != "type"})
+            return Row(planned.outcome, 0, document.title, ", ".join(filter(None, [about, kind])))
+        result = service.ingest(work.source(), overrides=overrides, watch=Watch(label.progress, waiting))
+    except (LoadError, CancelledError) as error:
+        click.secho(f"\n{error.message}", fg="red", err=True)
+        return Row("failed", 0, work.name)
     record = services.storage.documents.get(result.document_id)
     assert record is not None
     return Row(result.outcome, result.chunks, record.title, _about(record.metadata))
-
-
-def _about_planned(metadata: Mapping[str, Any]) -> str:
-    """Says the type by its name, which nobody may have given, or that there is none: --type says another."""
-    kind = f"type {metadata['type']}" if "type" in metadata else "no type"
-    return ", ".join(filter(None, [_about({name: metadata[name] for name in metadata if name != "type"}), kind]))
 
 
 def _about(metadata: Mapping[str, Any]) -> str:
@@ -200,11 +193,11 @@ def list_documents(services: Services, country: tuple[str, ...], year: tuple[str
     """
     chosen = {"country_name": list(country), "year": list(year)}
     scope = services.storage.scopes.resolve({name: values for name, values in chosen.items() if values})
-    found = services.storage.documents.all(scope)
-    for record in found:
+    records = services.storage.documents.all(scope)
+    for record in records:
         about = ", ".join(str(record.metadata[name]) for name in ("country_name", "year") if name in record.metadata)
         click.echo(f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}  ({about or record.source})")
-    click.echo(f"{len(found)} reports, {sum(record.chunks for record in found)} passages")
+    click.echo(f"{len(records)} reports, {sum(record.chunks for record in records)} passages")
 
 
 @documents.command("delete")
@@ -215,11 +208,11 @@ def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
 
     Example: python -m chatbot documents delete 73d71e792634f475d551
     """
-    found = {document_id: services.storage.documents.get(document_id) for document_id in document_ids}
-    if unknown := [document_id for document_id, record in found.items() if record is None]:
+    records = {document_id: services.storage.documents.get(document_id) for document_id in document_ids}
+    if unknown := [document_id for document_id, record in records.items() if record is None]:
         raise NotFoundError(f"There is no report {', '.join(unknown)}; nothing was deleted. See: documents list.")
-    for record in filter(None, found.values()):
+    for record in filter(None, records.values()):
         services.ingesting.delete_document(record)
         services.storage.audit.record("documents delete", record.id)
     services.storage.database.empty_log()
-    click.echo(f"{len(found)} deleted.")
+    click.echo(f"{len(records)} deleted.")

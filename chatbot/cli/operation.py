@@ -1,4 +1,4 @@
-"""`serve`, `doctor` and `usage`: running an installation, how it is, and what its answers took."""
+"""`serve`, `mcp`, `doctor` and `usage`: run an installation, check it, and show what its answers cost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..services import Services
 
 FINDINGS = 1
-STRANGERS_MAY = {"read": "ask and look", "keys": "do nothing"}
+WITHOUT_KEY = {"read": "Without a key, people can ask and look.", "keys": "Access without a key is off."}
 COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 COLUMNS = ("questions", "calls", "cached", "failed", "prompt", "completion", "embedding", "cost")
 STAGE_COLUMNS = ("runs", "calls", "tokens", "embedding", "seconds")
@@ -35,7 +35,7 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
 
     Example: python -m chatbot serve --port 8080
     """
-    settings = services.settings.override(host=host) if host else services.settings  # by which ACCESS goes, too
+    settings = services.settings.override(host=host) if host else services.settings  # ACCESS=auto depends on it
     address = settings.host, settings.port if port is None else port
     app = create_app(settings)
     try:
@@ -46,7 +46,7 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
         ) from error
     click.echo(f"Ask your reports: http://{in_url(address[0])}:{listening.getsockname()[1]}  (Ctrl-C stops)")
     if settings.rule != "open":
-        click.echo(f"Strangers may {STRANGERS_MAY[settings.rule]}; the rest needs a key: keys create NAME --role admin")
+        click.echo(f"{WITHOUT_KEY[settings.rule]} Create a key: python -m chatbot keys create NAME --role admin")
     configure_logging(settings.log_level)
     try:
         Server(app, settings).run([listening])
@@ -59,7 +59,7 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
 @click.option("--recall", is_flag=True, help="Also compare approximate with exact search, and propose NUM_CANDIDATES.")
 @click.pass_context
 def doctor(context: click.Context, as_json: bool, recall: bool) -> None:
-    """Check keys, server, collections, indexes and models; exit status 1 when something is wrong.
+    """Check keys, server, collections, indexes and models; exit status 1 if something is wrong.
 
     Example: python -m chatbot doctor
     """
@@ -68,21 +68,18 @@ def doctor(context: click.Context, as_json: bool, recall: bool) -> None:
     for finding in diagnose(services, recall=recall):
         findings.append(finding)
         if not as_json:
-            _print_finding(finding)
+            label = click.style(f"{finding.severity:8}", fg=COLOURS[finding.severity])
+            name = f"  [{finding.name}]" if finding.remedy else ""
+            click.echo(f"{label}{finding.area:14}{finding.message}{name}")
+            if finding.remedy:
+                click.echo(f"{'':22}-> {finding.remedy}")
     if as_json:
         print_json([asdict(finding) for finding in findings])
     context.exit(FINDINGS if any(finding.severity == "error" for finding in findings) else 0)
 
 
-def _print_finding(finding: Finding) -> None:
-    label = click.style(f"{finding.severity:8}", fg=COLOURS[finding.severity])
-    click.echo(f"{label}{finding.area:14}{finding.message}" + (f"  [{finding.name}]" if finding.remedy else ""))
-    if finding.remedy:
-        click.echo(f"{'':22}-> {finding.remedy}")
-
-
 @click.command()
-@click.option("--days", type=click.IntRange(1, 366), default=30, show_default=True, help="How many, with today.")
+@click.option("--days", type=click.IntRange(1, 366), default=30, show_default=True, help="How many, including today.")
 @click.option("--json", "as_json", is_flag=True, help="Print the /api/usage response.")
 @click.pass_obj
 def usage(services: Services, days: int, as_json: bool) -> None:
@@ -92,24 +89,24 @@ def usage(services: Services, days: int, as_json: bool) -> None:
 
     Example: python -m chatbot usage --days 7
     """
-    found = services.storage.usage.days(days)
+    rows = services.storage.usage.days(days)
     if as_json:
-        print_json(days_json(found))
+        print_json(days_json(rows))
         return
-    if not found:
-        click.echo("Nothing was asked on these days.")
+    if not rows:
+        click.echo("No questions on these days.")
         return
     click.echo(_line("day", COLUMNS))
-    for day in found:
+    for day in rows:
         click.echo(_line(day.day, _cells(day.sums)))
-    total = Sums.total(day.sums for day in found)
+    total = Sums.total(day.sums for day in rows)
     click.echo(_line("total", _cells(total)))
     click.echo("\n" + _line("stage", STAGE_COLUMNS))
-    for stage in add_up_stages(stage for day in found for stage in day.stages):
+    for stage in add_up_stages(stage for day in rows for stage in day.stages):
         counts = (stage.runs, stage.calls, stage.tokens, stage.embedding_tokens)
         click.echo(_line(stage.stage, (*(f"{number:,}" for number in counts), f"{stage.ms / 1000:,.2f}")))
     if total.unpriced_tokens:
-        click.echo(f"\n{total.unpriced_tokens:,} tokens have no price in MODEL_PRICES; no cost holds them (+).")
+        click.echo(f"\n{total.unpriced_tokens:,} tokens have no price in MODEL_PRICES; the costs leave them out (+).")
 
 
 def _line(name: str, cells: tuple[str, ...]) -> str:
@@ -123,3 +120,15 @@ def _cells(sums: Sums) -> tuple[str, ...]:
     cost = f"{sums.cost:.6f}{'+' if sums.unpriced_tokens else ''}"
     unknown = sums.unpriced_tokens and not sums.cost
     return (*(f"{number:,}" for number in (*counts, *tokens)), "unknown" if unknown else cost)
+
+
+@click.command()
+@click.pass_obj
+def mcp(services: Services) -> None:
+    """Serve agents over stdin and stdout (Model Context Protocol).
+
+    Example: python -m chatbot mcp
+    """
+    from ..mcp.server import serve_stdio  # the SDK takes a second to import
+
+    serve_stdio(services)

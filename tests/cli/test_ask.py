@@ -207,7 +207,7 @@ def test_an_answer_that_ends_early_says_so(loaded: Run, model: dict[str, str]) -
     result = loaded("ask", COMPARED, "--mode", "deep", BUDGET_CALLS="1", **model)
     assert result.status == 0
     assert "The budget of 1 model call is used up." in result.err
-    assert result.err.endswith("Stopped early (calls): the best answer so far.\n")
+    assert result.err.endswith("Stopped early (calls): this is the best answer so far.\n")
     assert "Stopped early" not in result.out
 
 

@@ -66,7 +66,7 @@ def test_what_was_answered_stays_when_it_is_broken_off(
     with monkeypatch.context() as patched:
         patched.setattr(bulk, "_answered", broken_off)
         result = loaded("ask", "--from", str(questions), "--to", str(answers))
-    assert (result.status, "goes on" in result.err) == (1, True)
+    assert (result.status, "run the command again" in result.err) == (1, True)
     (line,) = map(json.loads, answers.read_text("utf-8").splitlines())
     assert (line["note"], line["answer"]["answered"]) == ("first", True)
     assert loaded("ask", "--from", str(questions), "--to", str(answers)).status == 0
@@ -77,7 +77,7 @@ def test_what_was_answered_stays_when_it_is_broken_off(
 @pytest.mark.parametrize(
     ("content", "arguments", "said"),
     [
-        ("words\nWhat?\n", ["--to", "answers.csv"], "a column question is missing"),
+        ("words\nWhat?\n", ["--to", "answers.csv"], "the column question is missing"),
         ("question,note\nWhat?,Kenya,more\n", ["--to", "answers.csv"], "line 2: more cells"),
         ("question\nWhat?\n", ["--to", "answers.pdf"], "should end in .csv or .jsonl"),
         ("question\nWhat?\n", [], "Give a QUESTION, or --from and --to"),

@@ -67,8 +67,8 @@ def progress(database: Database) -> list[Json]:
 def finish(source: str | Path, target: str | Path, environment: dict[str, str], rows: int) -> None:
     """The second run copies only what is left."""
     output, _ = start(source, target, environment).communicate(timeout=120)
-    assert "Going on with an interrupted copy" in output
-    copied = re.search(r"(\d+) rows copied from .* both sides are the same. 0 embedding calls", output)
+    assert "Continuing an interrupted copy" in output
+    copied = re.search(r"(\d+) rows copied from .* both sides are equal. 0 embedding calls", output)
     assert copied, output
     assert 0 < int(copied[1]) <= rows - 500
 

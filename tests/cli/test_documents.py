@@ -71,7 +71,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_taken(run: Run, 
     result = run("ingest", str(kenya_file.parent))
     assert result.status == 1
     assert "bad.md is damaged" in result.err
-    assert "picture.xyz: skipped, this format is not read." in result.err
+    assert "picture.xyz: skipped, this format cannot be read." in result.err
     assert "1 of 2 files are searchable." in result.out
     assert "Error: 1 of 2 files could not be read." in result.err
     assert run("documents", "list").out.splitlines()[-1] == "1 reports, 3 passages"
@@ -129,7 +129,7 @@ class TestFolders:
         result = run("ingest", str(folder))
         assert result.status == 0
         assert result.out.splitlines()[-1] == "3 of 3 files are searchable."
-        assert "picture.png: skipped, this format is not read." in result.err
+        assert "picture.png: skipped, this format cannot be read." in result.err
         assert "idden" not in result.err
         assert "(Mali, 2021)" in result.err
 
@@ -267,7 +267,7 @@ class TestFlags:
         two = run("ingest", str(kenya_file), str(write_report(kenya_file.parent, "x", "b")), "--title", "T")
         assert (two.status, "--title is for a single file." in two.err) == (2, True)
         missing = run("ingest", str(kenya_file), "nowhere.md")
-        assert (missing.status, "There is no file or folder 'nowhere.md'." in missing.err) == (2, True)
+        assert (missing.status, "No file or folder 'nowhere.md'." in missing.err) == (2, True)
         assert run("ingest").status == 2
         assert run("documents", "list").out.splitlines()[-1] == "0 reports, 0 passages"
 
@@ -291,7 +291,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
             os.killpg(process.pid, signal.SIGINT)
             out, err = process.communicate(timeout=120)
         assert process.returncode == 1, err
-        assert "interrupted; what is finished stays, the same command goes on." in err
+        assert "interrupted. Finished files are kept; run the command again." in err
         assert re.search(r"(?m)^added +3 passages  Kenya", err)
         assert "Traceback" not in err + out
 

@@ -106,7 +106,7 @@ def test_a_wrong_setting_stops_the_start_and_is_named_with_the_valid_ones(
 class TestUsage:
     def test_nothing_is_used_before_the_first_question(self, run: Run) -> None:
         result = run("usage")
-        assert (result.status, result.out) == (0, "Nothing was asked on these days.\n")
+        assert (result.status, result.out) == (0, "No questions on these days.\n")
 
     def test_the_table_has_days_a_total_and_stages(self, loaded: Run) -> None:
         for _ in range(2):
