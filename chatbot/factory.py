@@ -27,7 +27,7 @@ from .web.mcp import mcp
 from .web.middleware import register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
 from .web.openai_protocol import openai_protocol
-from .web.openapi.document import openapi
+from .web.openapi import openapi
 from .web.pages import languages, pages
 from .web.proxies import BehindProxies
 from .web.resuming import UnderWay

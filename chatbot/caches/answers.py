@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
 
 from ..prompts import unmarked
 from ..protocols import Agent, Cache, ChatModel
@@ -28,7 +29,6 @@ from ..schema import (
 from .vectors import cache_key, normalise
 
 _ANSWER = TypeAdapter(Answer)
-_QUESTION = TypeAdapter(Question)
 
 
 class CachedChatModel:
@@ -122,7 +122,7 @@ class CachedAgent:
             # What failed or ended early may go well the next time.
             complete = not (trace.stopped_by or trace.truncated or any(step.failed for step in trace.path))
             if event.answer.answered and complete and not request.cancelled:
-                self._cache.put("query", key, _ANSWER.dump_python(event.answer, mode="json"), owner=request.cached_for)
+                self._cache.put("query", key, to_jsonable_python(asdict(event.answer)), owner=request.cached_for)
             yield AnswerEvent(_counted(event.answer, request.meter.lookups - before))
 
 
@@ -130,7 +130,7 @@ def _key(generation: str, question: Question, owner: str) -> str:
     # Taken before the answer is made: what changes meanwhile makes it an entry that nobody finds.
     # Without the budget: an answer that ended early because of it is not kept.
     asked = replace(question, query=normalise(question.query), budget=Budget())
-    return cache_key(generation, _QUESTION.dump_python(asked, mode="json"), owner)
+    return cache_key(generation, to_jsonable_python(asdict(asked)), owner)
 
 
 def _counted(answer: Answer, counts: Mapping[str, int]) -> Answer:

@@ -18,7 +18,7 @@ from ..retrieval.scope import describe
 from ..schema import Answer, SourcesEvent, StepEvent, TokenEvent, Unsupported
 from ..schema.access import ANYBODY
 from ..schema.chat import question_problem
-from ..serialization import answer_json
+from ..schema.json import to_json
 from ..services import Services
 from ..text import count_of
 from ..validation import parse
@@ -176,7 +176,7 @@ def print_step(step: StepEvent) -> None:
 def print_answer(saved: Saved, printed: str, *, as_json: bool) -> None:
     """Print the answer, except what was ``printed`` while it was written."""
     if as_json:
-        click.echo(json.dumps(answer_json(saved), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(to_json(saved), indent=2, ensure_ascii=False))
         return
     answer = saved.event.answer
     if answer.response.startswith(printed):

@@ -19,7 +19,8 @@ from ..loaders.csv import choose_delimiter
 from ..loaders.text import read_text
 from ..schema import Scope
 from ..schema.access import ANYBODY
-from ..serialization import answer_json, csv_text
+from ..schema.json import to_json
+from ..serialization import csv_text
 from ..services import Services
 from ..validation import parse
 from ..web.payloads import ChatRequest
@@ -87,7 +88,7 @@ def _answered(services: Services, fields: dict[str, Any], row: Row) -> Row:
         raise  # it holds for all questions that are left
     except ChatbotError as error:
         return {**row, **cells, "error": error.message}
-    answer = answer_json(saved)
+    answer = to_json(saved)
     return {
         **row,
         **cells,

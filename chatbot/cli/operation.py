@@ -10,7 +10,8 @@ import click
 from ..doctor import Finding, diagnose
 from ..errors import SettingsError
 from ..factory import close_app, create_app
-from ..schema.costs import Sums, add_up_stages, days_json
+from ..schema.costs import Sums, UsageReport, add_up_stages
+from ..schema.json import to_json
 from ..settings import in_url
 from ..web.observing import configure_logging
 from ..web.server import Server, listen
@@ -91,7 +92,7 @@ def usage(services: Services, days: int, as_json: bool) -> None:
     """
     rows = services.storage.usage.days(days)
     if as_json:
-        print_json(days_json(rows))
+        print_json(to_json(UsageReport.of(rows)))
         return
     if not rows:
         click.echo("No questions on these days.")

@@ -7,6 +7,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from pydantic import computed_field
 
 from ..agents import CHOOSES, DEFAULT
 from ..agents.budget import PLANNING_SHARE, Spending
@@ -29,6 +32,7 @@ from ..schema import (
 )
 from ..schema.access import ANYBODY, Caller
 from ..schema.costs import Sums
+from ..schema.json import Hidden, Inlines
 from ..text import escape_markdown, evenly_spaced
 from .accounting import Books
 from .condensing import Condensed, Condenser
@@ -70,14 +74,20 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
-    """The last thing a stream yields: the answer, where it was kept, and what this conversation has taken so far."""
+class Saved(Inlines):
+    """The end of a stream: the answer, its place, and the usage of its conversation so far."""
 
-    event: AnswerEvent
+    INLINED: ClassVar = ("answer",)
+    event: Hidden[AnswerEvent]
     conversation_id: str | None
     message_id: str | None
     """None where there was no room to keep it."""
     conversation_usage: Sums
+
+    @computed_field
+    @property
+    def answer(self) -> Answer:
+        return self.event.answer
 
 
 class ChatService:

@@ -14,9 +14,9 @@ from ..conversation.service import Place, Saved
 from ..errors import InvalidRequestError, NotFoundError
 from ..grounding.context import texts_of
 from ..ingestion.pipeline import passages
-from ..schema import AnswerEvent, Question, Scope, SearchHit, StepEvent
+from ..schema import AnswerEvent, Question, Report, Scope, SearchHit, StepEvent
 from ..schema.access import Caller
-from ..serialization import citation_json, figure_json, hit_json, report_json, scope_json
+from ..schema.json import to_json
 from ..services import Services
 from ..services.library import Library
 from ..text import evenly_spaced
@@ -138,7 +138,7 @@ class Toolbox:
         method = self.services.settings.retrieval_method
         scope = asked.scope(self.library)
         found = self.services.runtime.retriever.retrieve(asked.query, top_k=asked.limit, scope=scope, method=method)
-        return {"hits": [hit_json(hit) for hit in found.hits]}
+        return {"hits": [to_json(hit) for hit in found.hits]}
 
     def ask(self, asked: Ask, progress: Progress) -> Json:
         """The answer, its sources and what of it no source bears."""
@@ -161,17 +161,17 @@ class Toolbox:
         return {
             "response": answer.response,
             "answered": answer.answered,
-            "citations": [citation_json(citation) for citation in answer.citations],
+            "citations": [to_json(citation) for citation in answer.citations],
             "unsupported": [clause.sentence for clause in answer.unsupported],
-            "figures": [figure_json(figure) for figure in answer.figures],
-            "scope": scope_json(answer.scope),
+            "figures": [to_json(figure) for figure in answer.figures],
+            "scope": to_json(answer.scope),
         }
 
     def list_reports(self, asked: ListReports, progress: Progress) -> Json:
         """A page of the reports in a scope, by title, and how many there are."""
         found = self.services.storage.documents.all(asked.scope(self.library))
         page = found[asked.offset : asked.offset + asked.limit]
-        return {"reports": list(map(report_json, page)), "total": len(found)}
+        return {"reports": [to_json(Report.of(record)) for record in page], "total": len(found)}
 
     def facets(self, asked: Facets, progress: Progress) -> Json:
         """The values that a scope can have."""
@@ -183,12 +183,12 @@ class Toolbox:
 
     def _around(self, chunk_id: str) -> Json:
         found = self.library.passage(chunk_id)
-        return {**hit_json(SearchHit(found)), "wider_text": self.library.wider_text(found)}
+        return {**to_json(SearchHit(found)), "wider_text": self.library.wider_text(found)}
 
     def read_figures(self, asked: ReadFigures, progress: Progress) -> Json:
         """The figures in a scope, by indicator and year, of all editions, and how many there are."""
         found = self.library.figures(asked.scope(self.library), asked.indicator, asked.figure_year)
-        return {"figures": list(map(figure_json, found[: asked.limit])), "total": len(found)}
+        return {"figures": list(map(to_json, found[: asked.limit])), "total": len(found)}
 
     def resources(self, cursor: str = "") -> Json:
         """The reports, a page at a time."""

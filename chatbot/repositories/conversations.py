@@ -15,6 +15,7 @@ from ..database.core import BATCH, Database, Json
 from ..errors import InvalidRequestError, NotFoundError
 from ..schema import Message
 from ..schema.costs import Sums
+from ..schema.json import to_json
 from .usage import increments, read_sums
 
 MAX_TITLE_CHARACTERS = 80
@@ -153,7 +154,7 @@ class ConversationRepository:
         ids = [*(uuid.uuid4().hex for _ in said[:-1]), answer] if begun is None else [question_id(answer), answer]
         common = {"conversation_id": conversation["_id"], "owner": conversation.get("owner", ""), "created_at": now()}
         rows = [{"_id": ids[n], "ordinal": first + n, **common, **message} for n, message in enumerate(said)]
-        rows[-1]["conversation_usage"] = read_sums(conversation).to_json()
+        rows[-1]["conversation_usage"] = to_json(read_sums(conversation))
         self._messages.replace_many(rows)
         return Added(conversation["_id"], answer, read_sums(conversation))
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import PlainSerializer
 
 from ..database.core import Database, Json
 from ..errors import NotFoundError
 from ..schema import Value
+from ..schema.json import Inlines
 from .conversations import now, own_or_nobodys, visible
 
 Rating = Literal["up", "down"]
@@ -35,18 +38,19 @@ class Asked:
         return [] if chosen is None or isinstance(chosen, dict) else chosen if isinstance(chosen, list) else [chosen]
 
 
+def _given(reason: Reason | Literal[""]) -> Reason | None:
+    return reason or None
+
+
 @dataclass(frozen=True, slots=True)
-class Feedback:
+class Feedback(Inlines):
     """A rating of an answer. ``reason`` and ``comment`` may be ""."""
 
+    INLINED: ClassVar = ("asked",)
     rating: Rating
-    reason: Reason | Literal[""]
+    reason: Annotated[Reason | Literal[""], PlainSerializer(_given, return_type=Reason | None)]
     comment: str
     asked: Asked
-
-    def to_json(self) -> Json:
-        """Return the feedback as the page shows it."""
-        return {"rating": self.rating, "reason": self.reason or None, "comment": self.comment}
 
 
 class FeedbackRepository:

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -172,7 +172,7 @@ def seconds_to_reset(now: datetime | None = None) -> int:
 def increments(sums: Sums) -> dict[str, Any]:
     """Return the sums that are not zero, as `$inc` takes them."""
     counts = {"questions": sums.questions, "cost": sums.cost, "unpriced_tokens": sums.unpriced_tokens}
-    return {name: value for name, value in {**counts, **sums.usage.to_json()}.items() if value}
+    return {name: value for name, value in {**counts, **asdict(sums.usage)}.items() if value}
 
 
 def read_sums(row: Mapping[str, Any]) -> Sums:

@@ -7,12 +7,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, PlainSerializer, computed_field
 
 from .costs import LedgerRow, Usage
-from .documents import Context, Document, SearchHit
+from .documents import Chunk, Context, Document, SearchHit
 from .figures import ReportedFigure
-from .scope import Condition, Scope
+from .json import Hidden, Inlines
+from .scope import Condition, Scope, Value, Values
 
 Role = Literal["system", "user", "assistant"]
 
@@ -156,14 +159,28 @@ def question_problem(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
-    """A number that occurs in the answer, and the passage behind it. ``section``: that of the place in it."""
+class Citation(Inlines):
+    """A number that occurs in the answer, and its passage. ``section`` is that of the cited place.
 
+    ``supported``: the passage supports the clauses that cite it.
+    """
+
+    INLINED: ClassVar = ("chunk",)
     number: int
-    hit: SearchHit
+    hit: Hidden[SearchHit]
     section: str
     snippet: str
     supported: bool
+
+    @computed_field
+    @property
+    def chunk(self) -> Chunk:
+        return self.hit.chunk
+
+    @computed_field
+    @property
+    def score(self) -> float | None:
+        return self.hit.score
 
 
 MarkKind = Literal[
@@ -226,7 +243,7 @@ class StepTiming:
 
     name: str
     ms: float
-    usage: Usage = field(default_factory=Usage)
+    usage: Hidden[Usage] = field(default_factory=Usage)
 
     @classmethod
     def since(cls, name: str, started: float, usage: Usage = Usage()) -> StepTiming:  # noqa: B008  # frozen and zero
@@ -236,36 +253,56 @@ class StepTiming:
 
 @dataclass(frozen=True, slots=True)
 class ScopeSummary:
-    """What the scope holds: repeated under each answer. ``page``: only passages that begin on it."""
+    """A scope with the numbers of its reports and passages. ``page``: only passages that begin on it.
 
-    scope: Scope
+    Filters that are sent back count as chosen; passages without these fields are out of scope then.
+    """
+
+    scope: Annotated[Scope, Field(serialization_alias="filters")]
     documents: int
     chunks: int
-    page: int | None = None
-    from_question: Scope = field(default_factory=Scope)
-    """The part of it that nobody chose: it was found in the question."""
+    page: Annotated[int | None, Field(exclude_if=lambda page: page is None)] = None
+    from_question: Annotated[Scope, Field(exclude_if=lambda scope: not scope)] = field(default_factory=Scope)
+    """The part of it that was found in the question."""
+
+    @computed_field(exclude_if=lambda names: not names)
+    @property
+    def collections(self) -> tuple[str, ...]:
+        return self.scope.collections
+
+
+def _years(years: Sequence[Condition]) -> list[Value | dict[str, int]]:
+    """Years as numbers, ranges as ``{"gte", "lte"}``."""
+    return [one for some in years for one in (some.values if isinstance(some, Values) else [some.to_json()])]
+
+
+Years = Annotated[tuple[Condition, ...], PlainSerializer(_years)]
 
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """What a question was understood to be about; a year is a figure's, or an edition's."""
+    """The countries and years that a question is about; a year is that of a figure or of an edition."""
 
     countries: tuple[str, ...] = ()
-    figure_years: tuple[Condition, ...] = ()
-    editions: tuple[Condition, ...] = ()
+    figure_years: Years = ()
+    editions: Years = ()
+
+
+def _chunks(hits: Sequence[SearchHit]) -> list[Chunk]:
+    return [hit.chunk for hit in hits]
 
 
 @dataclass(frozen=True, slots=True)
 class StepEvent:
-    """Something began, or came back: shown to the person who waits.
+    """The beginning or the end of a step, shown to the person who waits.
 
-    ``items`` are what a step came up with (sub-questions, sections), ``hits`` what it found.
+    ``items`` are the sub-questions or sections of a plan, ``hits`` the passages of a search.
     """
 
     name: str
     detail: str = ""
     items: tuple[str, ...] = ()
-    hits: tuple[SearchHit, ...] = ()
+    hits: Annotated[tuple[SearchHit, ...], Field(serialization_alias="sources"), PlainSerializer(_chunks)] = ()
     failed: bool = False
 
 
@@ -273,15 +310,20 @@ NUMBERS_SHOWN = 3
 """Numbers of a query vector that are shown."""
 
 
+def _read_stages(stages: str) -> list[dict[str, Any]]:
+    read: list[dict[str, Any]] = json.loads(stages)
+    return read
+
+
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """What a search engine was asked: a collection, and the ``stages`` as JSON.
+    """A pipeline that was sent to the search engine of MongoDB: the collection, and the ``stages`` as JSON.
 
     As text, because it is kept with the answer, and not every database takes field names that begin with "$".
     """
 
     collection: str
-    stages: str
+    stages: Annotated[str, Field(serialization_alias="pipeline"), PlainSerializer(_read_stages)]
 
     @classmethod
     def of(cls, collection: str, pipeline: Sequence[Mapping[str, Any]]) -> Aggregation:
@@ -305,40 +347,48 @@ Stopper = Literal["", "calls", "tokens", "seconds", "model"]
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
-    """How an answer came about: the search, the steps with their times and usage, what ended it early."""
+class SearchTrace:
+    """How hits were found: the search, the steps with their times and usage."""
 
     mode: str
     retrieval_method: str
     query: str
     threshold: Threshold | None = None
-    hits: tuple[SearchHit, ...] = ()
     steps: tuple[StepTiming, ...] = ()
     path: tuple[StepEvent, ...] = ()
-    """What was done, in order, as it was shown while it happened."""
+    """The steps in order, as they were shown."""
     ledger: tuple[LedgerRow, ...] = ()
     stopped_by: Stopper = ""
     cached: bool = False
     caches: Mapping[str, int] = field(default_factory=dict)
-    """What the caches did, e.g. ``{"embedding hit": 1, "query miss": 1}``."""
+    """Lookups in the caches, e.g. ``{"embedding hit": 1, "query miss": 1}``."""
     truncated: bool = False
     """The answer ends where its token limit did."""
     closest_only: bool = False
-    """What was found may only be near to what was asked."""
+    """The passages may only be close to the subject of the question."""
     understood: Subjects = field(default_factory=Subjects)
     pipeline: tuple[Aggregation, ...] | None = None
-    """What MongoDB's search engine was asked, in order; None where another engine searches."""
+    """The pipelines sent to the search engine of MongoDB, in order; None where another engine searches."""
 
+    @computed_field
     @property
     def usage(self) -> Usage:
         """Calls and tokens of all steps."""
         return Usage.total(step.usage for step in self.steps)
 
+    @computed_field
     @property
     def cost(self) -> float | None:
         """The cost of all steps; None where a price is missing."""
         costs = [row.cost for row in self.ledger]
         return None if None in costs else round(sum(cost for cost in costs if cost is not None), 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace(SearchTrace):
+    """How an answer was made: the search, the steps, and what ended it early."""
+
+    hits: tuple[SearchHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +406,12 @@ class Answer:
     marks: tuple[Mark, ...] = ()
     figures: tuple[ReportedFigure, ...] = ()
     """The figures of the passages that it cites."""
+
+    @computed_field
+    @property
+    def sources(self) -> list[str]:
+        """The names of the cited reports, in the order of their citations."""
+        return list(dict.fromkeys(citation.hit.chunk.document_name for citation in self.citations))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from operator import add, attrgetter
-from typing import Any
+from typing import Annotated, ClassVar
+
+from pydantic import Field, computed_field
+
+from .json import Hidden, Inlines
 
 FORM = "must be provider:model=PROMPT/COMPLETION or provider:model=PRICE, in numbers from 0"
 
@@ -33,24 +37,20 @@ class Usage:
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(add, _FIGURES(self), _FIGURES(other)))
 
-    def to_json(self) -> dict[str, int]:
-        """Every figure by its name."""
-        return dict(zip(_NAMES, _FIGURES(self), strict=True))
-
     @classmethod
     def total(cls, usages: Iterable[Usage]) -> Usage:
         """Zero for none."""
         return sum(usages, cls())
 
 
-_NAMES = tuple(part.name for part in fields(Usage))
-_FIGURES = attrgetter(*_NAMES)
+_FIGURES = attrgetter(*(part.name for part in fields(Usage)))
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerRow:
+class LedgerRow(Inlines):
     """The sum of an answer's steps of one name. ``cost`` is in the price table's currency, None without a price."""
 
+    INLINED: ClassVar = ("usage",)
     stage: str
     runs: int
     ms: float
@@ -99,12 +99,16 @@ def _price(entry: str) -> ModelPrice:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
-    """``cost`` is that of the tokens with a price; ``unpriced_tokens`` have none, embedded ones among them."""
+class Sums(Inlines):
+    """The usage of several answers.
 
+    ``cost`` is that of the tokens with a price; ``unpriced_tokens`` have none, embedded ones among them.
+    """
+
+    INLINED: ClassVar = ("usage",)
     questions: int = 0
     usage: Usage = field(default_factory=Usage)
-    cost: float = 0.0
+    cost: Hidden[float] = 0.0
     unpriced_tokens: int = 0
 
     @classmethod
@@ -122,15 +126,11 @@ class Sums:
         """All of these together."""
         return sum(several, cls())
 
+    @computed_field(alias="cost")
     @property
     def full_cost(self) -> float | None:
-        """The cost of all tokens; None where the price of some is not known."""
+        """The cost of all tokens; None where a price is missing."""
         return None if self.unpriced_tokens else round(self.cost, 10)
-
-    def to_json(self) -> dict[str, Any]:
-        """``cost`` is null where a price is missing."""
-        own = {"questions": self.questions, **self.usage.to_json()}
-        return {**own, "cost": self.full_cost, "unpriced_tokens": self.unpriced_tokens}
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(Sums)))
@@ -153,26 +153,31 @@ class StageSums:
 
 
 @dataclass(frozen=True, slots=True)
-class DayUsage:
-    """One day (UTC). ``metered_tokens`` count against DAILY_TOKEN_LIMIT: those of summaries of reports, too."""
+class DayUsage(Inlines):
+    """One day (UTC); a ``day`` of "" stands for several days.
 
-    day: str
+    ``metered_tokens`` count against DAILY_TOKEN_LIMIT: those of summaries of reports, too.
+    """
+
+    INLINED: ClassVar = ("sums",)
+    day: Annotated[str, Field(exclude_if=lambda day: not day)]
     metered_tokens: int
     sums: Sums
     stages: tuple[StageSums, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """A day of the `/api/usage` response."""
-        own = {"day": self.day, "metered_tokens": self.metered_tokens, **self.sums.to_json()}
-        return {**own, "stages": [asdict(stage) for stage in self.stages]}
 
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """Usage by day, the newest first, without days of no use; and their total."""
 
-def days_json(days: Sequence[DayUsage]) -> dict[str, Any]:
-    """The `/api/usage` response: each day as it comes, and all of them."""
-    stages = add_up_stages(stage for day in days for stage in day.stages)
-    in_all = DayUsage("", sum(day.metered_tokens for day in days), Sums.total(day.sums for day in days), stages)
-    total = {name: value for name, value in in_all.to_json().items() if name != "day"}
-    return {"days": [day.to_json() for day in days], "total": total}
+    days: tuple[DayUsage, ...]
+    total: DayUsage
+
+    @classmethod
+    def of(cls, days: Sequence[DayUsage]) -> UsageReport:
+        stages = add_up_stages(stage for day in days for stage in day.stages)
+        metered, sums = sum(day.metered_tokens for day in days), Sums.total(day.sums for day in days)
+        return cls(tuple(days), DayUsage("", metered, sums, stages))
 
 
 def add_up_stages(stages: Iterable[StageSums]) -> tuple[StageSums, ...]:

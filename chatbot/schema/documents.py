@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, computed_field
 
+from .json import Hidden, Inlines
 from .scope import Value
 
 SECTION_SEPARATOR = " › "
@@ -168,6 +170,28 @@ class DocumentRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Report:
+    """A registered report as lists of the API show it."""
+
+    document_id: str
+    document_name: str
+    title: str
+    country_name: Value | None
+    year: Value | None
+    type: Value | None
+    pages: int | None
+    chunks: int
+    status: Status
+    updated_at: str
+
+    @classmethod
+    def of(cls, record: DocumentRecord) -> Report:
+        country_name, year, kind = (record.metadata.get(name) for name in ("country_name", "year", "type"))
+        about = (record.pages, record.chunks, record.status, record.updated_at)
+        return cls(record.id, record.name, record.title, country_name, year, kind, *about)
+
+
+@dataclass(frozen=True, slots=True)
 class Holdings:
     """How many reports there are, by whether they can be searched, and their passages."""
 
@@ -198,26 +222,40 @@ class Holdings:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage: what is embedded, searched and cited. ``start``/``end`` are offsets in the document's text."""
+    """A passage of a report: the unit that is embedded, searched and cited.
 
-    id: str
+    ``start`` and ``end`` are offsets in the document's text. Its JSON is the source of a hit or a citation.
+    """
+
+    id: Annotated[str, Field(serialization_alias="chunk_id")]
     document_id: str
     document_name: str
     title: str
-    text: str
+    text: Hidden[str]
     section: str = ""
     page: int | None = None
-    ordinal: int = 0
-    start: int = 0
-    end: int = 0
-    metadata: Mapping[str, Value] = field(default_factory=dict)
-    collection: str = ""
-    labels: tuple[str, ...] = ()
-    description: str = ""
-    figure_years: tuple[int, ...] = ()
-    """The years that its figures are of, newest first; not the year of its report."""
-    url: str = ""
-    """The web page it is from; "" = a file."""
+    ordinal: Hidden[int] = 0
+    start: Hidden[int] = 0
+    end: Hidden[int] = 0
+    metadata: Hidden[Mapping[str, Value]] = field(default_factory=dict)
+    collection: Hidden[str] = ""
+    labels: Hidden[tuple[str, ...]] = ()
+    description: Hidden[str] = ""
+    figure_years: Hidden[tuple[int, ...]] = ()
+    """The years of its figures, newest first; not the year of its report."""
+    url: Hidden[str] = ""
+    """The address of its web page; "" = a file."""
+
+    @computed_field
+    @property
+    def country_name(self) -> Value | None:
+        return self.metadata.get("country_name")
+
+    @computed_field
+    @property
+    def year(self) -> Value | None:
+        """The edition of its report."""
+        return self.metadata.get("year")
 
     @staticmethod
     def make_id(document_id: str, version: str, ordinal: int) -> str:
@@ -272,19 +310,26 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchHit:
-    """A chunk with its scores. ``score`` is always the vector score; ``found_by`` says which searches found it.
+class SearchHit(Inlines):
+    """A chunk with its scores; None for a search that did not score it.
 
-    ``heading_score``: how near the chunk's heading is to what is asked, on the same scale; None where nobody looked.
+    ``score`` is always the vector score; ``found_by`` names the searches that found it. ``heading_score`` is the
+    similarity of the chunk's heading to the question, on the same scale.
     """
 
+    INLINED: ClassVar = ("chunk",)
     chunk: Chunk
     rank: int = 0
     score: float | None = None
     keyword_score: float | None = None
     fused_score: float | None = None
     found_by: tuple[str, ...] = ()
-    heading_score: float | None = None
+    heading_score: Hidden[float | None] = None
+
+    @computed_field
+    @property
+    def text(self) -> str:
+        return self.chunk.text
 
 
 @dataclass(frozen=True, slots=True)

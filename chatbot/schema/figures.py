@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Annotated
+
+from pydantic import PlainSerializer
 
 from .scope import Value
+
+
+def _number(value: Decimal) -> int | float:
+    """Whole values stay whole."""
+    return int(value) if value == value.to_integral_value() else float(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +26,7 @@ class ReportedFigure:
 
     subject: str
     indicator: str
-    value: Decimal
+    value: Annotated[Decimal, PlainSerializer(_number, return_type=int | float)]
     unit: str
     text: str
     year: int | None

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from pydantic import model_serializer
+
 Value = str | int
 """A metadata value that a scope can name: years are ints, the rest strings."""
 NO_VALUE = ""
@@ -160,6 +162,7 @@ class Scope:
         ]
         return {**strict, "$and": wider} if wider else strict
 
-    def to_json(self) -> dict[str, Any]:
-        """The conditions as a request's ``filters`` has them."""
+    @model_serializer
+    def to_json(self) -> dict[str, list[Value] | dict[str, int]]:
+        """The conditions as the ``filters`` of a request."""
         return {name: condition.to_json() for name, condition in self.conditions}

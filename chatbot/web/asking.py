@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from flask import Blueprint, Response, g, jsonify, request
+from flask import Blueprint, Response, g, request
 from werkzeug.exceptions import ServiceUnavailable
 
 from ..cancellation import Cancellation
 from ..conversation.service import Place, Saved, asked_json
 from ..errors import DiskFullError, InvalidRequestError
+from ..repositories.conversations import Begun
 from ..repositories.request_cache import request_cache
-from ..schema import Document, Event, Question, ScopeSummary, StepEvent
+from ..schema import Document, Event, Question, ScopeSummary, SearchHit, StepEvent
 from ..schema.access import Caller
-from ..serialization import answer_json, search_json
+from ..schema.chat import SearchTrace
 from ..validation import parse
 from .access import caller
 from .kept_answers import without_passages
 from .limits import one_at_a_time
+from .middleware import Error
 from .observing import observed
-from .openapi import answers
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest
 from .request import accept_files, form_json, is_form, json_body, safe_name
 from .resuming import Resumable, under_way
 from .routes import EVENTS, route
 from .services import require_samples, services
-from .streaming import BEGUN, FULL, HAND_OVER, STREAM_HEADERS, EventStream, client_of
+from .streaming import BEGUN, FULL, HAND_OVER, NAMES, STREAM_HEADERS, EventStream, client_of
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -40,25 +41,20 @@ Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
 
 
 QUESTION = {"query": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}}
-STREAM: dict[str, Any] = {
-    "begun": answers.Begun, "step": answers.Step, "sources": answers.Found, "token": answers.Token,
-    "done": answers.Answer, "error": answers.Error,
-}  # fmt: skip
+STREAM: dict[str, Any] = {"begun": Begun, **{name: type_ for type_, name in NAMES.items()}, "error": Error}
 """The data of each event of a stream."""
 QUESTION_ERRORS = (404, 409, 422, 507)
 
 
 @asking.post("/query")
-@route(
-    need="read", body=ChatRequest, form=ChatRequest, returns=answers.Answer, errors=QUESTION_ERRORS, example=QUESTION
-)
+@route(need="read", body=ChatRequest, form=ChatRequest, returns=Saved, errors=QUESTION_ERRORS, example=QUESTION)
 @request_cache()
-def answer_question() -> Response:
+def answer_question() -> Saved:
     """Answer a question with citations, sources, scope and trace.
 
     A form holds the JSON in `request`, and `files` for this question only.
     """
-    return jsonify(answer_json(_answer(may_resume=False).whole()))
+    return _answer(may_resume=False).whole()
 
 
 @asking.post("/api/chat")
@@ -76,10 +72,19 @@ def stream_answer() -> Response:
     return stream_response(_answer(may_resume=True))
 
 
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The passages found, without an answer."""
+
+    hits: tuple[SearchHit, ...]
+    scope: ScopeSummary
+    trace: SearchTrace
+
+
 @asking.post("/api/search")
-@route(need="read", body=SearchRequest, returns=answers.SearchResult, example=QUESTION)
+@route(need="read", body=SearchRequest, returns=SearchResult, example=QUESTION)
 @request_cache()
-def search_passages() -> Response:
+def search_passages() -> SearchResult:
     """Find passages, without an answer."""
     require_samples()
     question = parse(SearchRequest, json_body()).to_search(services(), caller().limit)
@@ -93,7 +98,15 @@ def search_passages() -> Response:
     )
     inside = services().storage.documents.holdings(question.scope)
     summary = ScopeSummary(question.scope, inside.documents, inside.chunks, question.page)
-    return jsonify(search_json(question, retrieval, summary))
+    trace = SearchTrace(
+        "search",
+        question.retrieval_method,
+        question.query,
+        retrieval.threshold,
+        retrieval.steps,
+        pipeline=retrieval.pipeline,
+    )
+    return SearchResult(retrieval.hits, summary, trace)
 
 
 def stream_response(stream: EventStream) -> Response:

@@ -21,7 +21,6 @@ from .bodies import ManyQuestions
 from .callbacks import callback_of
 from .kept_answers import with_snippets
 from .library import library
-from .openapi import answers
 from .payloads import ChatRequest, QuestionOfBatch
 from .request import Number, Query, csv_response, json_object, page_size
 from .routes import route
@@ -37,7 +36,7 @@ PORTION = 20
 
 
 @batches.post("/api/batches")
-@route(need="read", body=ManyQuestions, returns=answers.Batch, status=202)
+@route(need="read", body=ManyQuestions, returns=Json, status=202)
 @request_cache()
 def create() -> tuple[Response, int, dict[str, str]]:
     """Check every question now; they are answered later."""
@@ -74,7 +73,7 @@ class BatchQuery(Query):
 
 
 @batches.get("/api/batches")
-@route(need="read", query=BatchQuery, returns=answers.Batches)
+@route(need="read", query=BatchQuery, returns=Json)
 def index(query: BatchQuery) -> Response:
     """The caller's batches, the newest first."""
     found = services().storage.batches.latest(caller().owner, query.limit)
@@ -82,14 +81,14 @@ def index(query: BatchQuery) -> Response:
 
 
 @batches.get("/api/batches/<batch_id>")
-@route(need="read", returns=answers.Batch)
+@route(need="read", returns=Json)
 def show(batch_id: str) -> Response:
     """How many questions of a batch are answered."""
     return jsonify(batch_json(_batch(batch_id)))
 
 
 @batches.delete("/api/batches/<batch_id>")
-@route(need="read", returns=answers.Batch, status=202)
+@route(need="read", returns=Json, status=202)
 def cancel(batch_id: str) -> tuple[Response, int]:
     """End it, unless it has ended; what was answered stays."""
     batch = services().storage.batches.cancel(batch_id, caller().owner)

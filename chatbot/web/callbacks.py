@@ -23,7 +23,7 @@ from ..fetching.fetch import check_url, send
 from ..ingestion.watch import WorkLoop
 from ..repositories.callbacks import CallbackQueue
 from ..schema.jobs import Batch, Ingestion
-from ..serialization import batch_json, ingestion_json
+from ..serialization import batch_json
 from ..services import Services
 from .bodies import Job
 from .services import services
@@ -85,8 +85,10 @@ class Callbacks:
         return call is not None
 
     def _next(self) -> Callable[[], None] | None:
+        from .jobs import job_json
+
         storage = self._services.storage
-        ingestion = self._due(storage.ingestions.callbacks, ingestion_json)
+        ingestion = self._due(storage.ingestions.callbacks, job_json)
         return ingestion or self._due(storage.batches.callbacks, batch_json)
 
     def _due(self, queue: CallbackQueue[Ended], about: Callable[[Ended], dict[str, Any]]) -> Callable[[], None] | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Annotated, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal
 
 from flask import Blueprint, Response
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from ..chunkers import CHUNKERS
 from ..database.core import Json
@@ -17,13 +18,13 @@ from ..questions.mentions import COUNTRY, YEAR
 from ..repositories.request_cache import request_cache
 from ..retrieval.further import further_questions
 from ..retrieval.scope import summarise
-from ..schema import Scope, SearchHit
-from ..serialization import collection_json, figure_json, hit_json, report_json, scope_json
+from ..schema import Report, Scope, ScopeSummary, SearchHit, Value
+from ..schema.figures import ReportedFigure
+from ..schema.json import Inlines, to_json
 from ..settings import MEGABYTE
 from ..text import evenly_spaced
 from .access import caller
 from .library import library, query_scope
-from .openapi import answers, holdings
 from .request import COLLECTIONS, Number, Page, ScopeQuery, csv_response, page_size
 from .routes import JSON, route
 from .services import require_samples, services
@@ -44,14 +45,20 @@ class ReportPage(Page, ScopeQuery):
     limit: Number = page_size(MOST_LISTED, MOST_LISTED)
 
 
+class Reports(TypedDict):
+    reports: list[Report]
+    total: int
+    next: str | None
+
+
 @catalog.get("/api/reports")
-@route(need="read", query=ReportPage, returns=holdings.Reports)
+@route(need="read", query=ReportPage, returns=Reports)
 @request_cache()
-def list_reports(query: ReportPage) -> Json:
+def list_reports(query: ReportPage) -> Reports:
     """List the reports in a scope by title."""
     records = services().storage.documents.named("", query_scope(query))
     page = records[query.start : query.start + query.limit]
-    return {"reports": [report_json(one) for one in page], "total": len(records), "next": query.next(len(records))}
+    return {"reports": [Report.of(record) for record in page], "total": len(records), "next": query.next(len(records))}
 
 
 class FacetQuery(Page, ScopeQuery):
@@ -61,7 +68,7 @@ class FacetQuery(Page, ScopeQuery):
 
 
 @catalog.get("/api/facets")
-@route(need="read", query=FacetQuery, returns=answers.Json)
+@route(need="read", query=FacetQuery, returns=Json)
 @request_cache()
 def list_facets(query: FacetQuery) -> Json:
     """List the values of each filter field with the number of their reports.
@@ -83,14 +90,26 @@ def list_facets(query: FacetQuery) -> Json:
     return facets
 
 
+class CoverageCell(TypedDict):
+    """The number of reports of a country and an edition; null stands for reports without one."""
+
+    country_name: Value | None
+    year: Value | None
+    documents: int
+
+
+class Coverage(TypedDict):
+    cells: list[CoverageCell]
+
+
 @catalog.get("/api/coverage")
-@route(need="read", query=ScopeQuery, returns=holdings.Coverage)
+@route(need="read", query=ScopeQuery, returns=Coverage)
 @request_cache()
-def get_coverage(query: ScopeQuery) -> Json:
+def get_coverage(query: ScopeQuery) -> Coverage:
     """Count the reports of each country and edition; null stands for reports without one."""
     pairs = services().storage.documents.pairs(COUNTRY, YEAR, query_scope(query))
     ordered = sorted(pairs.items(), key=lambda item: tuple(map(str, item[0])))
-    return {"cells": [{COUNTRY: c, YEAR: y, "documents": count} for (c, y), count in ordered]}
+    return {"cells": [{"country_name": name, "year": year, "documents": count} for (name, year), count in ordered]}
 
 
 class FigureQuery(Page, ScopeQuery):
@@ -100,33 +119,69 @@ class FigureQuery(Page, ScopeQuery):
     format: Literal["json", "csv"] = "json"
 
 
+class Figures(TypedDict):
+    figures: list[ReportedFigure]
+    total: int
+    next: str | None
+
+
 @catalog.get("/api/figures")
-@route(need="read", query=FigureQuery, returns=holdings.Figures, media=(JSON, "text/csv"))
-def list_figures(query: FigureQuery) -> Json | Response:
+@route(need="read", query=FigureQuery, returns=Figures, media=(JSON, "text/csv"))
+def list_figures(query: FigureQuery) -> Figures | Response:
     """List the figures of the reports as data, of all editions, by indicator and year."""
     require_samples()
     figures = library().figures(query_scope(query), query.indicator, query.year)
-    page = [figure_json(one) for one in figures[query.start : query.start + query.limit]]
+    page = figures[query.start : query.start + query.limit]
     if query.format == "csv":
-        return csv_response(page, FIGURE_COLUMNS, "figures.csv")
+        return csv_response(map(to_json, page), FIGURE_COLUMNS, "figures.csv")
     return {"figures": page, "total": len(figures), "next": query.next(len(figures))}
 
 
+class Collection(TypedDict):
+    """A knowledge collection with its searchable reports and passages."""
+
+    name: str
+    description: str
+    documents: int
+    chunks: int
+
+
+class Collections(TypedDict):
+    collections: list[Collection]
+
+
 @catalog.get("/api/collections")
-@route(need="read", returns=holdings.Collections)
+@route(need="read", returns=Collections)
 @request_cache()
-def list_collections() -> Json:
+def list_collections() -> Collections:
     """List the knowledge collections with their searchable reports and passages."""
     storage, limit = services().storage, caller().limit
     visible = [one for one in storage.collections if limit.holds(one.name)]
     counted = [(one, summarise(storage.documents, limit.within([one.name]))) for one in visible]
-    return {"collections": [collection_json(one, summary) for one, summary in counted]}
+    return {
+        "collections": [
+            {"name": one.name, "description": one.description, "documents": holds.documents, "chunks": holds.chunks}
+            for one, holds in counted
+        ]
+    }
+
+
+class Formats(TypedDict):
+    """The file formats that can be added, and how reports are split."""
+
+    suffixes: list[str]
+    max_bytes: int
+    chunk_strategies: list[str]
+    chunk_strategy: str
+    chunk_size: int
+    chunk_overlap: int
+    types: list[Value]
 
 
 @catalog.get("/api/formats")
-@route(need="read", returns=holdings.Formats)
-def get_formats() -> Json:
-    """The file formats that can be added, and how reports are split."""
+@route(need="read", returns=Formats)
+def get_formats() -> Formats:
+    """Get the file formats that can be added, and the options for splitting reports."""
     settings = services().settings
     return {
         "suffixes": list(suffixes()),
@@ -135,7 +190,7 @@ def get_formats() -> Json:
         "chunk_strategy": settings.chunk_strategy,
         "chunk_size": settings.chunk_size,
         "chunk_overlap": settings.chunk_overlap,
-        "types": services().storage.documents.values("type", caller().limit or None),
+        "types": list(services().storage.documents.values("type", caller().limit or None)),
     }
 
 
@@ -148,32 +203,53 @@ class QuestionQuery(ScopeQuery):
 
 
 @catalog.get("/api/scope")
-@route(need="read", query=QuestionQuery, returns=answers.Scope)
+@route(need="read", query=QuestionQuery, returns=ScopeSummary)
 @request_cache()
-def get_scope(query: QuestionQuery) -> Json:
+def get_scope(query: QuestionQuery) -> ScopeSummary:
     """Count what is in a scope, and find the scope that a question would add to it."""
     scope, product = query_scope(query), services()
     inferred = Scope()
     if query.question and product.settings.auto_scope:
         inferred = product.answering.understanding.taken_from(query.question, scope)
     summary = summarise(product.storage.documents, scope.and_(inferred))
-    return scope_json(replace(summary, from_question=inferred))
+    return replace(summary, from_question=inferred)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedPassage(Inlines):
+    """A passage with the text around it, and the name of its file where that is kept."""
+
+    INLINED: ClassVar = ("hit",)
+    hit: SearchHit
+    wider_text: str
+    file: str | None
 
 
 @catalog.get("/api/chunks/<path:chunk_id>")
-@route(need="read", returns=answers.Passage)
-def get_passage(chunk_id: str) -> Json:
+@route(need="read", returns=OpenedPassage)
+def get_passage(chunk_id: str) -> OpenedPassage:
     """Get a passage with the text around it, and the name of its file where that is kept."""
     chunk = library().passage(chunk_id)
     record = services().storage.documents.get(chunk.document_id)
     file = services().ingesting.originals.file_name(record) if record else ""
-    return {**hit_json(SearchHit(chunk)), "wider_text": library().wider_text(chunk), "file": file or None}
+    return OpenedPassage(SearchHit(chunk), library().wider_text(chunk), file or None)
+
+
+class SuggestedQuestion(TypedDict):
+    """A question, and the scope that answers it."""
+
+    question: str
+    filters: Scope
+
+
+class SuggestedQuestions(TypedDict):
+    questions: list[SuggestedQuestion]
 
 
 @catalog.get("/api/chunks/<path:chunk_id>/further")
-@route(need="read", query=QuestionQuery, returns=holdings.FurtherQuestions)
+@route(need="read", query=QuestionQuery, returns=SuggestedQuestions)
 @request_cache()
-def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
+def list_further_questions(chunk_id: str, query: QuestionQuery) -> SuggestedQuestions:
     """Suggest questions to ask after an answer that cites this passage."""
     require_samples()
     scope, passage, retriever = query_scope(query), library().passage(chunk_id), services().runtime.retriever
@@ -182,4 +258,4 @@ def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
         return retriever.retrieve(words, top_k=SEARCHED_FOR_FURTHER, scope=inside, method="bm25").hits
 
     suggestions = further_questions(passage, query.question, scope, services().storage.documents, search)
-    return {"questions": [{"question": one.question, "filters": one.scope.to_json()} for one in suggestions]}
+    return {"questions": [{"question": one.question, "filters": one.scope} for one in suggestions]}

@@ -1,4 +1,4 @@
-"""The conversations of the caller: list, read, rename, delete, export and share them; resume and rate their answers."""
+"""The conversations of the caller: list, read, rename, delete, export and share them; resume and rate their"""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Annotated, Literal
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, jsonify, request
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from ..cancellation import Cancellation
+from ..conversation.service import Saved
 from ..database.core import Json
 from ..errors import InvalidRequestError, NotFoundError
-from ..repositories.conversations import ConversationRecord, ConversationRepository
-from ..repositories.feedback import Rating
-from ..schema import Chunk
+from ..repositories.conversations import Begun, ConversationRecord, ConversationRepository, State
+from ..repositories.feedback import Asked, Feedback, Rating, Reason
+from ..schema import Chunk, Citation, Mark, Role, Scope, ScopeSummary, Unsupported
+from ..schema.figures import ReportedFigure
 from .access import caller, whose
 from .asking import STREAM, refuse_more, stream_response
 from .bodies import FeedbackRequest, Rename
 from .kept_answers import with_passages
 from .library import library
-from .openapi import answers
 from .request import Number, Query, disposition, page_size
 from .resuming import refuse_ended, replay, under_way
 from .routes import EVENTS, JSON, route
@@ -35,6 +37,111 @@ UNSHARED = ("trace", "suggested_scope", "conversation_id", "conversation_usage")
 """Fields of an answer that a shared link does not show."""
 
 
+class Conversation(TypedDict):
+    """``share``: the token of its link; null without one."""
+
+    conversation_id: str
+    title: str
+    created_at: str
+    updated_at: str
+    share: str | None
+
+
+class Conversations(TypedDict):
+    conversations: list[Conversation]
+    next: str | None
+
+
+class StoredMessage(TypedDict):
+    role: Role
+    content: str
+    created_at: str
+    state: State
+
+
+class StoredQuestion(StoredMessage):
+    """A question, with everything needed to ask it again but its attachments."""
+
+    mode: str | None
+    preset: str | None
+    page: int | None
+    auto_scope: bool | None
+    attached: list[str] | None
+    replaces: str | None
+    scope: Scope
+    collections: list[str]
+
+
+class SharedAnswer(TypedDict):
+    """An answer as a link shows it."""
+
+    response: str
+    sources: list[str]
+    answered: bool
+    citations: list[Citation]
+    figures: list[ReportedFigure]
+    unsupported: list[Unsupported]
+    marks: list[Mark]
+    scope: ScopeSummary
+    message_id: str
+
+
+class GivenFeedback(TypedDict):
+    rating: Rating
+    reason: Reason | None
+    comment: str
+
+
+class StoredAnswer(StoredMessage):
+    """``answer`` is null where something was attached, or only the text was kept."""
+
+    message_id: str
+    answered: bool | None
+    answer: Saved | None
+    feedback: GivenFeedback | None
+
+
+class SharedMessage(StoredMessage):
+    """An answer of a shared conversation."""
+
+    message_id: str
+    answered: bool | None
+    answer: SharedAnswer | None
+
+
+class ExportedConversation(Conversation):
+    messages: list[StoredQuestion | StoredAnswer]
+
+
+class OpenedConversation(ExportedConversation):
+    """A conversation with its last messages; ``next`` leads to those before them."""
+
+    next: str | None
+
+
+class SharedConversation(TypedDict):
+    title: str
+    messages: list[StoredQuestion | SharedMessage]
+    next: str | None
+
+
+class RatedMessage(TypedDict):
+    """The feedback on an answer; null where it was removed."""
+
+    message_id: str
+    rating: Rating | None
+    reason: Reason | None
+    comment: str
+
+
+class AllFeedback(TypedDict):
+    feedback: list[Feedback]
+
+
+class Unanswered(TypedDict):
+    questions: list[Asked]
+
+
 class ConversationQuery(Query):
     search: Annotated[str, Field(max_length=200, description="Words of the title or a question.")] = ""
     limit: Number = page_size(30, 100)
@@ -42,7 +149,7 @@ class ConversationQuery(Query):
 
 
 @conversations.get("/api/conversations")
-@route(need="read", query=ConversationQuery, returns=answers.Conversations)
+@route(need="read", query=ConversationQuery, returns=Conversations)
 def list_conversations(query: ConversationQuery) -> Json:
     """List the caller's conversations, the last written to first."""
     records, following = _history().page(
@@ -52,21 +159,21 @@ def list_conversations(query: ConversationQuery) -> Json:
 
 
 class MessageQuery(Query):
-    limit: Annotated[Number, Field(ge=1, le=100, description="Maximum number of questions with their answers.")] = 30
+    limit: Annotated[Number, Field(ge=1, le=100, description="Maximum number of questions with their ")] = 30
     cursor: Annotated[str, Field(description="The `next` of the page after this one.")] = ""
 
 
 @conversations.get("/api/conversations/<conversation_id>")
-@route(need="read", query=MessageQuery, returns=answers.OpenedConversation)
-def get_conversation(conversation_id: str, query: MessageQuery) -> Json:
+@route(need="read", query=MessageQuery, returns=OpenedConversation)
+def get_conversation(conversation_id: str, query: MessageQuery) -> Response:
     """Get the last messages of a conversation; `next` leads to those before them."""
     record = _history().get(conversation_id, caller().owner)
     rows, following = _page(record, query)
-    return {**_about(record), "messages": _messages(rows, library().passages), "next": following}
+    return jsonify({**_about(record), "messages": _messages(rows, library().passages), "next": following})
 
 
 @conversations.patch("/api/conversations/<conversation_id>")
-@route(need="read", body=Rename, returns=answers.Conversation, example={"title": "Growth in Kenya"})
+@route(need="read", body=Rename, returns=Conversation, example={"title": "Growth in Kenya"})
 def update_conversation(conversation_id: str, body: Rename) -> Json:
     """Rename a conversation, or restore it after its deletion."""
     owner, history = caller().owner, _history()
@@ -91,7 +198,7 @@ class ExportQuery(Query):
 
 
 @conversations.get("/api/conversations/<conversation_id>/export")
-@route(need="read", query=ExportQuery, returns=answers.ExportedConversation, media=(JSON, "text/markdown"))
+@route(need="read", query=ExportQuery, returns=ExportedConversation, media=(JSON, "text/markdown"))
 def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     """Download a whole conversation as a file, to read or for programs."""
     record = _history().get(conversation_id, caller().owner)
@@ -107,7 +214,7 @@ def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
 
 
 @conversations.post("/api/conversations/<conversation_id>/share")
-@route(need="read", returns=answers.Conversation)
+@route(need="read", returns=Conversation)
 def share_conversation(conversation_id: str) -> Json:
     """Create a link with which anybody can read a conversation; it stays the same until it is revoked."""
     return _about(_history().share(conversation_id, caller().owner))
@@ -121,14 +228,14 @@ def unshare_conversation(conversation_id: str) -> None:
 
 
 @conversations.get("/api/shared/<token>")
-@route(need="nothing", query=MessageQuery, returns=answers.SharedConversation)
-def get_shared_conversation(token: str, query: MessageQuery) -> Json:
+@route(need="nothing", query=MessageQuery, returns=SharedConversation)
+def get_shared_conversation(token: str, query: MessageQuery) -> Response:
     """Get a shared conversation: its questions, its answers and the passages they cite."""
     record = _history().shared(token)
     rows, following = _page(record, query)
     # Who has the link sees what the owner may see.
     messages = [_as_shared(message) for message in _messages(rows, services().runtime.store.get, is_shared=True)]
-    return {"title": record.title, "messages": messages, "next": following}
+    return jsonify({"title": record.title, "messages": messages, "next": following})
 
 
 @conversations.get("/api/messages/<message_id>/stream")
@@ -151,7 +258,7 @@ def resume_answer(message_id: str) -> Response:
         raise NotFoundError("The events of this answer have expired. Its text is in the conversation.")
 
     def events(gone: Cancellation) -> Iterator[str]:
-        yield encode("begun", {"conversation_id": begun.conversation_id, "message_id": message_id})
+        yield encode("begun", asdict(Begun(begun.conversation_id, message_id)))
         yield from replay(storage.unfinished, message_id, owner, int(last), gone)
         if not gone.cancelled:
             (answer,) = with_passages([storage.conversations.message(message_id)], get)
@@ -175,7 +282,7 @@ def stop_answer(message_id: str) -> None:
 
 @conversations.post("/api/messages/<message_id>/feedback")
 @route(
-    need="read", body=FeedbackRequest, returns=answers.RatedMessage,
+    need="read", body=FeedbackRequest, returns=RatedMessage,
     example={"rating": "down", "reason": "incomplete", "comment": "Only 2023."},
 )  # fmt: skip
 def rate_answer(message_id: str, body: FeedbackRequest) -> Json:
@@ -185,7 +292,7 @@ def rate_answer(message_id: str, body: FeedbackRequest) -> Json:
         feedback.remove(message_id, caller().owner)
         return {"message_id": message_id, "rating": None, "reason": None, "comment": ""}
     kept = feedback.put(message_id, caller().owner, body.rating, body.reason or "", body.comment)
-    return {"message_id": message_id, **kept.to_json()}
+    return {"message_id": message_id, **_given(kept)}
 
 
 class UnansweredQuery(Query):
@@ -197,18 +304,17 @@ class FeedbackQuery(UnansweredQuery):
 
 
 @conversations.get("/api/feedback")
-@route(need="admin", query=FeedbackQuery, returns=answers.AllFeedback)
-def list_feedback(query: FeedbackQuery) -> Json:
+@route(need="admin", query=FeedbackQuery, returns=AllFeedback)
+def list_feedback(query: FeedbackQuery) -> AllFeedback:
     """List the newest feedback: everybody's for an administrator's key, else the caller's own."""
-    latest = services().storage.feedback.latest(query.rating, query.limit, whose())
-    return {"feedback": [{**asdict(one.asked), **one.to_json()} for one in latest]}
+    return {"feedback": list(services().storage.feedback.latest(query.rating, query.limit, whose()))}
 
 
 @conversations.get("/api/unanswered")
-@route(need="admin", query=UnansweredQuery, returns=answers.Unanswered)
-def list_unanswered(query: UnansweredQuery) -> Json:
+@route(need="admin", query=UnansweredQuery, returns=Unanswered)
+def list_unanswered(query: UnansweredQuery) -> Unanswered:
     """List the latest questions that the reports did not answer: everybody's, or the caller's own."""
-    return {"questions": [asdict(one) for one in services().storage.feedback.unanswered(query.limit, whose())]}
+    return {"questions": services().storage.feedback.unanswered(query.limit, whose())}
 
 
 def as_markdown(title: str, messages: list[Json]) -> str:
@@ -244,6 +350,10 @@ def _page(record: ConversationRecord, query: MessageQuery) -> tuple[list[Json], 
     return rows, next(row["_id"] for row in rows if row["role"] == "assistant") if more else None
 
 
+def _given(feedback: Feedback) -> GivenFeedback:
+    return {"rating": feedback.rating, "reason": feedback.reason or None, "comment": feedback.comment}
+
+
 def _messages(
     rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chunk]], *, is_shared: bool = False
 ) -> list[Json]:
@@ -254,7 +364,7 @@ def _messages(
     rated = services().storage.feedback.of([message["message_id"] for message in answers])
     for message in answers:
         found = rated.get(message["message_id"])
-        message["feedback"] = found.to_json() if found else None
+        message["feedback"] = _given(found) if found else None
     return told
 
 

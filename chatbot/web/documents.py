@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 from flask import Blueprint, Response
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from ..database.core import Json
 from ..errors import NotFoundError
 from ..grounding.context import texts_of
+from ..ingestion.originals import shown_source
 from ..ingestion.pipeline import passages
 from ..ingestion.watch import Watch
 from ..repositories.request_cache import request_cache
-from ..schema import DocumentRecord, SearchHit, Status
-from ..serialization import document_json, hit_json, source_json
+from ..schema import Chunk, Chunking, DocumentRecord, Report, SearchHit, Status
+from ..schema.json import Inlines
 from .bodies import Edit
 from .library import inside_limit, library, may_change, own_record, query_scope
-from .openapi import holdings
 from .request import Number, Page, Query, ScopeQuery, disposition, page_size
 from .routes import FILE, route
 from .services import services, wake_worker
@@ -35,35 +36,61 @@ PARTS_BEFORE = 8
 """Parts before the passage that the text is opened at."""
 
 
+@dataclass(frozen=True, slots=True)
+class LibraryReport(Inlines):
+    """A report as the knowledge base shows it."""
+
+    INLINED: ClassVar = ("report",)
+    report: Report
+    source: str
+    collection: str
+    labels: tuple[str, ...]
+    description: str
+    error: str
+    sample: bool
+    chunking: Chunking | None
+    parts: int
+    """The number of its countries, years or other metadata that differ from those of the whole."""
+    has_file: bool
+    can_reingest: bool
+    may_change: bool
+
+
+class Documents(TypedDict):
+    documents: list[LibraryReport]
+    total: int
+    next: str | None
+
+
 class DocumentQuery(Page, ScopeQuery):
     q: Annotated[str, Field(description="Text of the title or the name.")] = ""
     status: Annotated[Status | None, Field(description="Only reports of this status.")] = None
 
 
 @documents.get("/api/documents")
-@route(need="read", query=DocumentQuery, returns=holdings.Documents)
+@route(need="read", query=DocumentQuery, returns=Documents)
 @request_cache()
-def list_documents(query: DocumentQuery) -> Json:
+def list_documents(query: DocumentQuery) -> Documents:
     """List the reports of the knowledge base by title, whether searchable or not."""
     records = services().storage.documents.named(query.q, query_scope(query))
     records = [record for record in records if query.status in {None, record.status}]
     page = records[query.start : query.start + query.limit]
-    return {"documents": [_json(record) for record in page], "total": len(records), "next": query.next(len(records))}
+    return {"documents": [_shown(record) for record in page], "total": len(records), "next": query.next(len(records))}
 
 
 @documents.get("/api/documents/<document_id>")
-@route(need="read", returns=holdings.Document)
-def get_document(document_id: str) -> Json:
+@route(need="read", returns=LibraryReport)
+def get_document(document_id: str) -> LibraryReport:
     """Get a report."""
-    return _json(library().record(document_id))
+    return _shown(library().record(document_id))
 
 
 @documents.patch("/api/documents/<document_id>")
-@route(need="write", body=Edit, returns=holdings.Document, errors=(409, 422, 507), example={"title": "Kenya 2023"})
-def update_document(document_id: str, body: Edit) -> Json:
+@route(need="write", body=Edit, returns=LibraryReport, errors=(409, 422, 507), example={"title": "Kenya 2023"})
+def update_document(document_id: str, body: Edit) -> LibraryReport:
     """Change the metadata of a report; passages are embedded again only where that changes their text."""
     record, ingesting = own_record(document_id), services().ingesting
-    return _json(ingesting.editor.edit(record.id, inside_limit(ingesting.check_overrides(body))))
+    return _shown(ingesting.editor.edit(record.id, inside_limit(ingesting.check_overrides(body))))
 
 
 @documents.delete("/api/documents/<document_id>")
@@ -79,14 +106,19 @@ class PassagePage(Page):
     limit: Number = page_size(20, 100)
 
 
+class Passages(TypedDict):
+    chunks: list[SearchHit]
+    total: int
+    next: str | None
+
+
 @documents.get("/api/documents/<document_id>/chunks")
-@route(need="read", query=PassagePage, returns=holdings.Chunks)
-def list_passages(document_id: str, query: PassagePage) -> Json:
+@route(need="read", query=PassagePage, returns=Passages)
+def list_passages(document_id: str, query: PassagePage) -> Passages:
     """List the passages of a report as they are searched, in reading order."""
     record = library().record(document_id)
     chunks = passages(services().runtime.store, record, offset=query.start, limit=query.limit)
-    hits = [hit_json(SearchHit(chunk)) for chunk in chunks]
-    return {"chunks": hits, "total": record.chunks, "next": query.next(record.chunks)}
+    return {"chunks": list(map(SearchHit, chunks)), "total": record.chunks, "next": query.next(record.chunks)}
 
 
 class FileQuery(Query):
@@ -111,9 +143,27 @@ class TextQuery(Page):
     around: Annotated[str, Field(description="A passage to open the text at, instead of `cursor`.")] = ""
 
 
+@dataclass(frozen=True, slots=True)
+class TextPart(Inlines):
+    """A part of a report, without the overlap with the part before it."""
+
+    INLINED: ClassVar = ("chunk",)
+    chunk: Chunk
+    text: str
+
+
+class ReportText(TypedDict):
+    """Parts of the text of a report from ``offset`` on; ``total``: the number of its parts."""
+
+    parts: list[TextPart]
+    offset: int
+    total: int
+    next: str | None
+
+
 @documents.get("/api/documents/<document_id>/text")
-@route(need="read", query=TextQuery, returns=holdings.ReadText)
-def get_text(document_id: str, query: TextQuery) -> Json:
+@route(need="read", query=TextQuery, returns=ReportText)
+def get_text(document_id: str, query: TextQuery) -> ReportText:
     """Read the text of a report in parts, each without the overlap with the part before it."""
     record, start = library().record(document_id), query.start
     if query.around:
@@ -124,17 +174,24 @@ def get_text(document_id: str, query: TextQuery) -> Json:
     before = min(start, 1)  # one part more, to find the overlap
     chunks = passages(services().runtime.store, record, offset=start - before, limit=query.limit + before)
     read = [chunk for chunk in chunks if not chunk.is_summary]
-    texts = zip(read, texts_of(read), strict=True)
-    parts = [{**source_json(SearchHit(chunk)), "text": text} for chunk, text in texts][before:]
+    parts = list(map(TextPart, read, texts_of(read)))[before:]
     end = start + len(parts)
     following = str(end) if parts and end < record.chunks else None
     return {"parts": parts, "offset": start, "total": record.chunks, "next": following}
 
 
-def _json(record: DocumentRecord) -> dict[str, Any]:
+def _shown(record: DocumentRecord) -> LibraryReport:
     originals = services().ingesting.originals
-    return document_json(
-        record,
+    return LibraryReport(
+        Report.of(record),
+        shown_source(record.source),
+        record.collection,
+        record.labels,
+        record.description,
+        record.error,
+        record.sample,
+        record.chunking,
+        parts=sum(part.metadata != record.metadata for part in record.several) or 1,
         has_file=originals.has(record),
         can_reingest=originals.job_file(record) is not None,
         may_change=may_change(record),

@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from flask import Blueprint, Response, jsonify, make_response, request, url_for
+from typing_extensions import TypedDict
 
 from ..database.core import Json
 from ..errors import DocumentExistsError, ForbiddenError, InvalidRequestError, NotFoundError
@@ -24,14 +25,12 @@ from ..ingestion.watch import Watch, lease
 from ..repositories.documents import DocumentRepository
 from ..repositories.ingestions import IngestionRepository
 from ..schema import DocumentRecord
-from ..schema.jobs import Ingestion, IngestionFile
-from ..serialization import ingestion_json
+from ..schema.jobs import FileState, Ingestion, IngestionFile
 from ..validation import parse
 from .access import caller, whose
 from .bodies import Conflict, Pages, Reading, Upload, UploadFields
 from .callbacks import callback_of
 from .library import inside_limit, is_shown, may_change, own_record
-from .openapi import holdings
 from .request import (
     FILES,
     MOST_FILES,
@@ -61,9 +60,43 @@ LONGEST_WAIT = 60.0
 """Seconds that an upload waits for another one of its sender to be stored."""
 
 
+class JobFile(TypedDict):
+    """A file or page of a job."""
+
+    name: str
+    state: FileState
+    outcome: str
+    error: str
+    detail: str
+    chunks: int
+    done_chunks: int
+    document_id: str
+
+
+class Job(TypedDict):
+    """An ingestion; ``progress`` from 0 to 1."""
+
+    ingestion_id: str
+    state: Literal["queued", "running", "done", "failed", "cancelled"]
+    created_at: str
+    progress: float
+    files: list[JobFile]
+
+
+class Jobs(TypedDict):
+    ingestions: list[Job]
+
+
+def job_json(job: Ingestion) -> Json:
+    """A job with the state of each of its files."""
+    files = [{name: getattr(file, name) for name in JobFile.__annotations__} for file in job.files]
+    about = {"ingestion_id": job.id, "state": job.state, "created_at": job.created_at}
+    return {**about, "progress": job.progress, "files": files}
+
+
 @jobs.post("/api/documents")
 @route(
-    need="write", body=Pages, form=Upload, returns=holdings.Ingestion, status=202, errors=(409, 422, 507),
+    need="write", body=Pages, form=Upload, returns=Job, status=202, errors=(409, 422, 507),
     example={"url": "https://example.org/review.html"},
 )  # fmt: skip
 def add_documents() -> Response:
@@ -97,7 +130,7 @@ def add_documents() -> Response:
 
 
 @jobs.post("/api/documents/<document_id>/reingest")
-@route(need="write", body=Reading, body_needed=False, returns=holdings.Ingestion, status=202, errors=(409, 422, 507))
+@route(need="write", body=Reading, body_needed=False, returns=Job, status=202, errors=(409, 422, 507))
 def reingest_document(document_id: str) -> Response:
     """Read the original of a report again, with other chunking where given."""
     record = own_record(document_id)
@@ -114,43 +147,43 @@ class IngestionQuery(Query):
 
 
 @jobs.get("/api/ingestions")
-@route(need="read", query=IngestionQuery, returns=holdings.Ingestions)
+@route(need="read", query=IngestionQuery, returns=Jobs)
 def list_ingestions(query: IngestionQuery) -> Json:
     """List the caller's latest jobs."""
     latest = services().storage.ingestions.latest(query.limit, whose())
-    return {"ingestions": [ingestion_json(job) for job in latest]}
+    return {"ingestions": [job_json(job) for job in latest]}
 
 
 @jobs.get("/api/ingestions/<ingestion_id>")
-@route(need="read", returns=holdings.Ingestion)
+@route(need="read", returns=Job)
 def get_ingestion(ingestion_id: str) -> Json:
     """Get the state and progress of a job."""
-    return ingestion_json(services().storage.ingestions.get(_job_id(ingestion_id), whose()))
+    return job_json(services().storage.ingestions.get(_job_id(ingestion_id), whose()))
 
 
 @jobs.delete("/api/ingestions/<ingestion_id>")
-@route(need="write", returns=holdings.Ingestion, status=202, errors=(409, 422, 507))
+@route(need="write", returns=Job, status=202, errors=(409, 422, 507))
 def cancel_ingestion(ingestion_id: str) -> Json:
     """Cancel the files of a job that are not finished."""
     job = services().storage.ingestions.cancel(_job_id(ingestion_id), whose())
     wake_worker()
-    return ingestion_json(job)
+    return job_json(job)
 
 
 @jobs.post("/api/ingestions/<ingestion_id>/retry")
-@route(need="write", returns=holdings.Ingestion, status=202, errors=(409, 422, 507))
+@route(need="write", returns=Job, status=202, errors=(409, 422, 507))
 def retry_ingestion(ingestion_id: str) -> Json:
     """Retry the failed and cancelled files of a job."""
     job = services().storage.ingestions.retry(_job_id(ingestion_id), whose())
     wake_worker()
-    return ingestion_json(job)
+    return job_json(job)
 
 
 def _started(files: list[IngestionFile], callback: str) -> Response:
     job: Ingestion = services().storage.ingestions.create(files, caller().owner, callback)
     wake_worker()
     headers = {"Location": url_for(".get_ingestion", ingestion_id=job.id)}
-    return make_response(jsonify(ingestion_json(job)), 202, headers)
+    return make_response(jsonify(job_json(job)), 202, headers)
 
 
 def _overrides(said: Overrides, *, single: bool) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from ..conversation.service import Saved
 from ..database.core import Json
 from ..grounding.citations import snippet_of
 from ..schema import Chunk
-from ..serialization import answer_json
+from ..schema.json import to_json
 
 
 def without_passages(saved: Saved) -> Json:
     """The `/query` response without the text of its passages."""
-    answer = answer_json(saved)
+    answer: Json = to_json(saved)
     for part in (*answer["citations"], *answer["trace"]["hits"]):
         for name in ("snippet", "text"):
             part.pop(name, None)

@@ -17,10 +17,11 @@ import logging
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, NotRequired
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, jsonify, make_response, render_template, request
+from typing_extensions import TypedDict
 from werkzeug.exceptions import BadRequest, HTTPException
 
 from ..database.time_limits import begin_request, end_request
@@ -51,6 +52,28 @@ from .limits import count_request, tell_share
 from .observing import watch_request
 
 log = logging.getLogger(__name__)
+
+
+class ErrorBody(TypedDict):
+    """``code`` is stable; ``details`` name the fields with their valid values, or a remedy.
+
+    Below `/v1` it also has ``type`` and ``param``, which OpenAI's clients read.
+    """
+
+    code: str
+    message: str
+    details: list[dict[str, Any]]
+    request_id: str
+    type: NotRequired[str]
+    param: NotRequired[str | None]
+
+
+class Error(TypedDict):
+    """The body of every answer with a status from 400 on."""
+
+    error: ErrorBody
+
+
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",

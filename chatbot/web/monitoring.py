@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
 from flask import Blueprint, Response, jsonify, make_response
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from ..database.core import Json
 from ..errors import ChatbotError
-from ..schema.costs import days_json
+from ..schema.costs import UsageReport
 from .metrics import CONTENT_TYPE, exposition
-from .openapi import holdings
 from .request import Number, Query
 from .routes import route
 from .services import samples, services
@@ -20,15 +19,43 @@ from .services import samples, services
 monitoring = Blueprint("monitoring", __name__)
 
 
+class Health(TypedDict):
+    """The process lives; nothing else is checked."""
+
+    status: Literal["ok"]
+
+
 @monitoring.get("/health")
-@route(need="nothing", returns=holdings.Alive, is_counted=False)
-def check_health() -> Json:
+@route(need="nothing", returns=Health, is_counted=False)
+def check_health() -> Health:
     """Check that the process lives; nothing else is checked."""
     return {"status": "ok"}
 
 
+class Dependency(TypedDict):
+    name: str
+    ok: bool
+    detail: str
+
+
+class SampleReports(TypedDict):
+    """The searchable sample reports, and all of them."""
+
+    ready: int
+    total: int
+
+
+class Readiness(TypedDict):
+    """Whether every dependency works."""
+
+    ready: bool
+    dependencies: list[Dependency]
+    sample_data: SampleReports
+    ingesting: bool
+
+
 @monitoring.get("/ready")
-@route(need="nothing", returns=holdings.Readiness, also={503: holdings.Readiness}, is_counted=False)
+@route(need="nothing", returns=Readiness, also={503: Readiness}, is_counted=False)
 def check_readiness() -> Response:
     """Check that every dependency works, and how many sample reports are loaded."""
     found, loading = services(), samples()
@@ -48,7 +75,7 @@ def check_readiness() -> Response:
     ok = all(dependency["ok"] for dependency in dependencies)
     if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
         dependencies.append(_ping("disk", found.storage.quota.describe))
-    body = {
+    body: Readiness = {
         "ready": ok,
         "dependencies": dependencies,
         "sample_data": {
@@ -65,13 +92,13 @@ class UsageQuery(Query):
 
 
 @monitoring.get("/api/usage")
-@route(need="admin", query=UsageQuery, returns=holdings.UsageReport)
-def get_usage(query: UsageQuery) -> Json:
+@route(need="admin", query=UsageQuery, returns=UsageReport)
+def get_usage(query: UsageQuery) -> UsageReport:
     """Get questions, calls, tokens and costs by day (UTC), the newest first, and in all.
 
     Days without use are left out.
     """
-    return days_json(services().storage.usage.days(query.days))
+    return UsageReport.of(services().storage.usage.days(query.days))
 
 
 @monitoring.get("/metrics")
@@ -81,7 +108,7 @@ def metrics() -> Response:
     return Response(exposition(services()), content_type=CONTENT_TYPE)
 
 
-def _ping(name: str, ask: Callable[[], str]) -> dict[str, Any]:
+def _ping(name: str, ask: Callable[[], str]) -> Dependency:
     try:
         return {"name": name, "ok": True, "detail": ask()}
     except ChatbotError as error:

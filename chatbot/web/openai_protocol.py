@@ -29,7 +29,7 @@ from ..retrieval.compression import embedded
 from ..schema import Answer, Event, Message, SearchHit, SourcesEvent, TokenEvent
 from ..schema.chat import QUERY_CHARACTERS
 from ..schema.costs import Usage
-from ..serialization import citation_json, scope_json
+from ..schema.json import to_json
 from ..validation import parse
 from .access import caller
 from .asking import QUESTION_ERRORS, event_stream, refuse_more, stream_response
@@ -313,8 +313,8 @@ class Writing:
     def _extension(self, answer: Answer) -> dict[str, Any]:
         known = {
             "answered": answer.answered,
-            "citations": [citation_json(citation) for citation in answer.citations],
-            "scope": scope_json(answer.scope),
+            "citations": to_json(answer)["citations"],
+            "scope": to_json(answer.scope),
         }
         return {**known, "warning": self._body.warning} if self._body.warning else known
 

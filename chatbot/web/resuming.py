@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from flask import current_app
@@ -57,7 +58,7 @@ class Resumable:
         """The first event: in which conversation the answer is, and which message it is, for the address and a
         reload.
         """
-        return encode("begun", {"conversation_id": self.begun.conversation_id, "message_id": self.begun.message_id})
+        return encode("begun", asdict(self.begun))
 
     def note(self, event: Event | Saved, text: str) -> str:
         """The event's text with its number as the id. All but the last are to be stored; that is kept with the

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from ..database.core import Json
 from ..errors import SettingsError
 from ..schema.access import Need
+from ..schema.json import to_json
 from ..validation import parse
 from .request import Query, json_object, read_query
 
@@ -67,7 +68,7 @@ class Route:
                 return Response(status=self.status)
             if isinstance(answer, Response | tuple):
                 return answer
-            response = jsonify(answer)
+            response = jsonify(to_json(answer, self.returns))
             response.status_code = self.status
             return response
 

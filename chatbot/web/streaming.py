@@ -16,7 +16,7 @@ from ..cancellation import Cancellation
 from ..conversation.service import Saved
 from ..errors import ChatbotError
 from ..schema import Event, SourcesEvent, StepEvent, TokenEvent
-from ..serialization import answer_json, hit_json, scope_json, step_json
+from ..schema.json import to_json
 from .middleware import error_body, unexpected
 
 CLIENT = "report_chat.client"
@@ -27,6 +27,8 @@ FULL = "report_chat.full"
 """In the environ of a question: the server has QUESTIONS of them already, so that this one is to be refused."""
 BEGUN = "report_chat.begun"
 """In the environ of a question: called, in any thread, when its search is over; the rest is mostly waiting."""
+NAMES: Mapping[type, str] = {StepEvent: "step", SourcesEvent: "sources", TokenEvent: "token", Saved: "done"}
+"""The name of each event of a stream."""
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 """Of a stream: nothing may keep it, nor hold it back."""
 SILENCE_SECONDS = 1.0
@@ -176,7 +178,7 @@ class EventStream:
     def _encoded(self, event: Event | Saved | str) -> str:
         if isinstance(event, str):
             return event
-        text = encode(*_payload(event))
+        text = encode(NAMES[type(event)], to_json(event))
         return text if self._keeping is None else self._keeping.note(event, text)
 
     def _heard(self) -> Iterator[Event | Saved | str]:
@@ -202,17 +204,6 @@ class EventStream:
 def encode(name: str, data: dict[str, Any]) -> str:
     """A server-sent event; JSON has no line break, so that its data is one line."""
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
-
-
-def _payload(event: Event | Saved) -> tuple[str, dict[str, Any]]:
-    if isinstance(event, StepEvent):
-        return "step", step_json(event)
-    if isinstance(event, SourcesEvent):
-        return "sources", {"hits": [hit_json(hit) for hit in event.hits], "scope": scope_json(event.scope)}
-    if isinstance(event, TokenEvent):
-        return "token", {"text": event.text}
-    assert isinstance(event, Saved)
-    return "done", answer_json(event)
 
 
 def client_of(environ: Mapping[str, Any]) -> Cancellation:

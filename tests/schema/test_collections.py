@@ -44,7 +44,7 @@ WRONG = {
         "keeps its own documents there. Taken: audit, batch_items, batches, cache",
     ),
     "the program's own in capitals": ("Messages", "keeps its own messages there"),
-    "twice": ("news: a; news: b", "COLLECTIONS names one of them twice"),
+    "twice": ("news: a; news: b", "COLLECTIONS names a collection twice"),
     "capitals only": ("news; News", "'news' and 'News' differ in capital letters only"),
     "capitals only, of a standard one": ("Chatbot_Data", "'chatbot_data' and 'Chatbot_Data' differ in capital"),
     "no name": (": a description", "'' cannot be the name"),

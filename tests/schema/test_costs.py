@@ -6,7 +6,8 @@ import pytest
 
 from chatbot.errors import SettingsError
 from chatbot.schema import LedgerRow, Usage
-from chatbot.schema.costs import DayUsage, ModelPrice, StageSums, Sums, add_up_stages, days_json
+from chatbot.schema.costs import DayUsage, ModelPrice, StageSums, Sums, UsageReport, add_up_stages
+from chatbot.schema.json import to_json
 from chatbot.settings import Settings
 
 TABLE = "openai:gpt-4o=2.50/10; openai:text-embedding-3-small=0.02"
@@ -74,10 +75,10 @@ def test_a_ledger_added_up() -> None:
 
 
 def test_the_cost_is_unknown_where_a_price_is_missing() -> None:
-    assert Sums.of([PLAN]).to_json()["cost"] == 0.5
-    assert Sums.of([PLAN, EMBED]).to_json()["cost"] is None
-    assert Sums.of([PLAN, EMBED]).to_json()["unpriced_tokens"] == 7
-    assert Sums().to_json()["cost"] == 0.0
+    assert to_json(Sums.of([PLAN]))["cost"] == 0.5
+    assert to_json(Sums.of([PLAN, EMBED]))["cost"] is None
+    assert to_json(Sums.of([PLAN, EMBED]))["unpriced_tokens"] == 7
+    assert to_json(Sums())["cost"] == 0.0
 
 
 def test_added_costs_show_no_binary_remainders() -> None:
@@ -94,7 +95,7 @@ def test_several_days_and_all_of_them() -> None:
         DayUsage("2026-11-22", 130, Sums.of([PLAN]), (StageSums("plan", 1, ms=10.0),)),
         DayUsage("2026-11-21", 20, Sums.of([EMBED]), (StageSums("embed", 3, ms=5.0), StageSums("plan", ms=1.0))),
     ]
-    body = days_json(days)
+    body = to_json(UsageReport.of(days))
     assert [day["day"] for day in body["days"]] == ["2026-11-22", "2026-11-21"]
     assert body["days"][0]["stages"][0]["stage"] == "plan"
     total = body["total"]

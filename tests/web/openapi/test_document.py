@@ -8,7 +8,7 @@ import re
 from flask.testing import FlaskClient
 
 from chatbot.web.middleware import HTTP_CODES, STATUS
-from chatbot.web.openapi.document import API_VERSION, ERRORS
+from chatbot.web.openapi import API_VERSION, ERRORS
 
 
 def test_every_route_has_its_errors_and_every_reference_leads_somewhere(client: FlaskClient) -> None:

@@ -12,18 +12,19 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from werkzeug.routing import Rule
 
-from ...agents import AGENTS
-from ...database.core import Json
-from ...presets import PRESETS
-from ...retrieval import RETRIEVAL_METHODS
-from ...retrieval.scope import REPORT_CONTEXT_FIELDS
-from ...schema.access import NEEDS
-from ...settings import Settings
-from ..access import KEY_COOKIE, STRANGERS
-from ..request import ScopeQuery
-from ..routes import EVENTS, JSON, PAGE, Route, route, route_of
-from ..services import services
-from .answers import Error
+from ..agents import AGENTS
+from ..database.core import Json
+from ..presets import PRESETS
+from ..retrieval import RETRIEVAL_METHODS
+from ..retrieval.scope import REPORT_CONTEXT_FIELDS
+from ..schema.access import NEEDS
+from ..schema.json import inlined
+from ..settings import Settings
+from .access import KEY_COOKIE, STRANGERS
+from .middleware import Error
+from .request import ScopeQuery
+from .routes import EVENTS, JSON, PAGE, Route, route, route_of
+from .services import services
 
 openapi = Blueprint("openapi", __name__)
 API_VERSION = "2.0.0"
@@ -106,6 +107,12 @@ class _Untitled(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        """An answer has all fields, unless they say when they are left out."""
+        if self.mode == "serialization" and field["type"] != "typed-dict-field":
+            return field.get("serialization_exclude_if") is None
+        return super().field_is_required(field, total)
+
 
 def _schemas(routes: list[Route], settings: Settings) -> tuple[dict[Any, Json], Json]:
     """How each type is referred to, and the schemas of all."""
@@ -118,7 +125,7 @@ def _schemas(routes: list[Route], settings: Settings) -> tuple[dict[Any, Json], 
     inputs = [(one.__name__, mode, TypeAdapter(one)) for one, mode in types.items()]
     found, shared = TypeAdapter.json_schemas(inputs, ref_template=REF + "{model}", schema_generator=_Untitled)
     own = {name: schema for (name, _), schema in found.items() if "$ref" not in schema}
-    schemas: Json = {**shared.get("$defs", {}), **own}
+    schemas: Json = inlined({**shared.get("$defs", {}), **own})
     for body in ("ChatRequest", "SearchRequest"):
         fields = schemas[body]["properties"]
         for name, valid in NAMES.items():
