@@ -14,6 +14,7 @@
     ├── BudgetExhaustedError     the day's tokens are used up (429)
     ├── TooManyRequestsError     the caller has had its share of requests (429)
     ├── ConflictError            somebody else has it in hand (409)
+    ├── SupersededError          a newer upload of the same file is registered (409)
     ├── DocumentExistsError      a report of that name is there: replace it, or keep both? (409)
     ├── KeyReusedError           an Idempotency-Key that another request had (422)
     ├── CancelledError           a person stopped it (409)
@@ -172,6 +173,12 @@ class ConflictError(ChatbotError):
 
     code = "conflict"
     retry_after = 5
+
+
+class SupersededError(ChatbotError):
+    """An older upload of a file whose newer upload is registered: it never replaces the newer one."""
+
+    code = "superseded"
 
 
 class KeyReusedError(ChatbotError):

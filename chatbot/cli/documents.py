@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..chunkers import CHUNKERS
-from ..errors import CancelledError, LoadError, NotFoundError
+from ..errors import CancelledError, LoadError, NotFoundError, SupersededError
 from ..ingestion.originals import WEB
 from ..ingestion.overrides import Overrides
 from ..ingestion.sources import Source, folder_sources
@@ -165,7 +165,7 @@ def _ingest(services: Services, work: _Work, overrides: dict[str, Any], label: _
             about = _about({name: value for name, value in document.metadata.items() if name != "type"})
             return Row(planned.outcome, 0, document.title, ", ".join(filter(None, [about, kind])))
         result = service.ingest(work.source(), overrides=overrides, watch=Watch(label.progress, waiting))
-    except (LoadError, CancelledError) as error:
+    except (LoadError, CancelledError, SupersededError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)
         return Row("failed", 0, work.name)
     record = services.storage.documents.get(result.document_id)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cancellation import Cancellation
-from ..errors import CancelledError, ChatbotError, DiskFullError, StoppedError
+from ..errors import CancelledError, ChatbotError, DiskFullError, StoppedError, SupersededError
 from ..protocols import Loader
 from ..repositories.corpus import CorpusFacts
 from ..repositories.ingestions import IngestionRepository
@@ -121,26 +121,36 @@ class IngestionWorker:
 
         try:
             with heartbeat("ingestion-beat", BEAT_SECONDS, renew):
-                outcome = self._ingest(file, cancel, lambda: self._loop.stopping or lost.is_set())
+                outcome = self._ingest(file, cancel, lambda: self._loop.stopping or lost.is_set(), renew)
         finally:
             self._current.discard(cancel)
         self._jobs.release(file, **outcome)
         return outcome["state"] != "waiting" or self._loop.stopping
 
-    def _ingest(self, file: IngestionFile, cancel: Cancellation, stopping: Callable[[], bool]) -> dict[str, Any]:
+    def _ingest(
+        self, file: IngestionFile, cancel: Cancellation, stopping: Callable[[], bool], renew: Callable[[], bool]
+    ) -> dict[str, Any]:
         """How it ended, as values of the file's row."""
         try:
             with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
                 self._jobs.note(file, state="loading", detail="", error="")
                 path, file_id = self._fetch(file, Path(folder), cancel)
                 source = Source(path, file.identity, **file.about)
-                watch = self._watch(file, cancel, stopping)
+                watch = self._watch(file, cancel, stopping, renew)
                 found = self._service().ingest(
-                    source, overrides=file.overrides, file_id=file_id, owner=file.uploader, watch=watch
+                    source,
+                    overrides=file.overrides,
+                    file_id=file_id,
+                    owner=file.uploader,
+                    upload_number=file.upload_number,
+                    watch=watch,
                 )
         except DiskFullError as error:
             return {"state": "waiting", "detail": error.message, "tries": file.tries - 1}
+        except SupersededError as error:
+            return {"state": "superseded", "detail": error.message}
         except ChatbotError as error:
+            renew()
             # What is interrupted may fail in its own way.
             if isinstance(error, StoppedError) or (cancel.cancelled and stopping()):
                 # Not queued: what it has begun would have to be taken back when it is cancelled.
@@ -159,7 +169,9 @@ class IngestionWorker:
             "file_id": file_id,
         }
 
-    def _watch(self, file: IngestionFile, cancel: Cancellation, stopping: Callable[[], bool]) -> Watch:
+    def _watch(
+        self, file: IngestionFile, cancel: Cancellation, stopping: Callable[[], bool], renew: Callable[[], bool]
+    ) -> Watch:
         """Progress into the job's row, not more often than people can read it."""
         noted, last = 0.0, ""
 
@@ -172,7 +184,7 @@ class IngestionWorker:
         def waiting(reason: str) -> None:
             self._jobs.note(file, state="waiting", detail=reason)
 
-        return Watch(partial(note, "embedding"), waiting, cancel, stopping, indexing=partial(note, "indexing"))
+        return Watch(partial(note, "embedding"), waiting, cancel, stopping, partial(note, "indexing"), refresh=renew)
 
 
 class SampleReports:

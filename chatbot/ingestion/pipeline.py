@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from ..errors import ChatbotError, LoadError
+from ..errors import ChatbotError, LoadError, SupersededError
 from ..grounding.reported_figures import figure_years
 from ..protocols import Chunker, Embedder, Store
 from ..repositories.documents import DocumentRepository
 from ..schema import SUMMARY_ORDINAL, Chunk, Chunking, Document, DocumentRecord, Section, Value, lay_out
 from .overrides import check_collection
 from .summaries import NONE, Summary
-from .versions import PATIENT, VersionWriter
+from .versions import PATIENT, SUPERSEDED, VersionWriter
 from .watch import NO_RETRIES, Retries, Watch
 
 SUMMARY_HEADING = "Summary"
@@ -44,6 +44,7 @@ class Registration:
     overrides: Mapping[str, Any] = field(default_factory=dict)
     summary: Summary = NONE
     owner: str = ""
+    upload_number: int = 0
 
 
 PLAIN = Registration()
@@ -82,22 +83,36 @@ class Ingestor:
 
     def register(self, document: Document, about: Registration = PLAIN) -> bool:
         """Announce a document before its passages; False when this very version is already searchable."""
-        return self._register(self._record(document, about), self._documents.get(document.id))
+        return self._register(self._record(document, about), self._documents.get(document.id), Watch()) is not None
 
-    def _register(self, record: DocumentRecord, known: DocumentRecord | None) -> bool:
+    def _register(self, record: DocumentRecord, known: DocumentRecord | None, watch: Watch) -> DocumentRecord | None:
+        """Return what is registered now; None where ``known`` is this very version.
+
+        Raises:
+            SupersededError: ``known`` is of a newer upload.
+            CancelledError: the report was deleted after the upload.
+        """
+        require_newest(known, record.upload_number)
+        if known is None or known.status == "deleting":
+            # A deletion cancels the uploads before it removes the report, so that this sees every one before `known`.
+            watch.confirm()
         if known is None:
             self._documents.put(record)
-        elif known.status != "ready":
-            if (known.status, known.version) != ("pending", record.version):
-                self._documents.put(replace(record, replacing=known.version))
-        elif known.version == record.version and not known.replacing:
-            about_it = replace(
-                known, overrides=record.overrides, file_id=record.file_id, fingerprint=record.fingerprint
-            )
-            if about_it != known:
-                self._documents.put(about_it)
-            return False
-        return True
+            return record
+        if known.status == "ready":
+            if known.version != record.version or known.replacing:
+                return known
+            same = replace(known, overrides=record.overrides, file_id=record.file_id, fingerprint=record.fingerprint)
+            if same != known:
+                self.writer.register(replace(same, upload_number=record.upload_number), known)
+            elif not self._documents.note_upload(known, record.upload_number):
+                self.writer.raise_changed(record)
+            return None
+        if (known.status, known.version) == ("pending", record.version):
+            return known
+        begun = replace(record, replacing=known.version)
+        self.writer.register(begun, known)
+        return begun
 
     def ingest(self, document: Document, about: Registration = PLAIN, *, watch: Watch | None = None) -> Ingested:
         """Make a document searchable.
@@ -112,7 +127,8 @@ class Ingestor:
         watch = watch or Watch()
         known = self._documents.get(document.id)
         record = self._record(document, about)
-        if not self._register(record, known):
+        registered = self._register(record, known, watch)
+        if registered is None:
             assert known is not None
             return Ingested(document.id, "unchanged", known.chunks)
         try:
@@ -121,7 +137,7 @@ class Ingestor:
         except ChatbotError as error:
             self.writer.undo(record, known, error)
             raise
-        self.writer.write(record, known, chunks, watch)
+        self.writer.write(record, known, chunks, watch, registered)
         replaced = known is not None and known.status == "ready"
         return Ingested(document.id, "replaced" if replaced else "added", len(chunks))
 
@@ -205,7 +221,14 @@ class Ingestor:
             overrides=dict(about.overrides),
             chunking=self.chunking,
             owner=about.owner,
+            upload_number=about.upload_number,
         )
+
+
+def require_newest(known: DocumentRecord | None, upload_number: int) -> None:
+    """Raises SupersededError: a newer upload is registered, and has not failed."""
+    if known is not None and known.status not in {"failed", "deleting"} and known.upload_number > upload_number:
+        raise SupersededError(SUPERSEDED)
 
 
 def passages(store: Store, record: DocumentRecord, *, offset: int, limit: int) -> list[Chunk]:

@@ -15,7 +15,7 @@ from ..errors import CancelledError, ConflictError, LoadError
 from ..repositories.corpus import CorpusFacts
 from ..repositories.documents import DocumentRepository
 from ..schema import Chunking, Document, DocumentRecord, Loaded
-from .pipeline import READING, Ingested, Ingestor, Registration
+from .pipeline import READING, Ingested, Ingestor, Registration, require_newest
 from .sources import Source, document_id, make_document
 from .summaries import Summary
 from .watch import Watch, lease
@@ -47,27 +47,30 @@ class IngestionService:
         overrides: Mapping[str, Any] | None = None,
         file_id: str = "",
         owner: str = "",
+        upload_number: int | None = None,
         watch: Watch | None = None,
     ) -> Ingested:
         """Read a file and make it searchable; the same again does nothing.
 
         ``overrides`` (see `check_overrides`) are kept: they hold until others are given. A new report is ``owner``'s;
-        a known one stays its own's.
+        a known one stays its own's. ``upload_number``: when it was sent, None = now; see `DocumentRecord`.
 
         Raises:
+            SupersededError: a newer upload of this file is registered.
             LoadError: the file cannot be read as a document.
             InvalidRequestError: a chunk size or collection that cannot be.
             DependencyError, EmbedderMismatchError, CancelledError: see `Ingestor.ingest`.
         """
-        seen = self._look(source, overrides or {}, file_id)
+        seen = self._look(source, overrides or {}, file_id, upload_number)
         if isinstance(seen, Ingested):
-            return seen  # without a lease: nothing is written
+            return seen  # without a lease: no passage is written
         with lease(self.leases, f"document:{document_id(source.identity)}", watch or Watch()) as mine:
-            seen = self._look(source, overrides or {}, file_id)  # again: who had the lease may have done it
+            seen = self._look(source, overrides or {}, file_id, upload_number)  # who had the lease may have done it
             if isinstance(seen, Ingested):
                 return seen
             said, ingestor, fingerprint = seen
             known = self.documents.get(document_id(source.identity))
+            number = self.leases.next_upload_number() if upload_number is None else upload_number
             document = self._document(source, said, mine)
             mine.check()
             about = Registration(
@@ -77,16 +80,20 @@ class IngestionService:
                 overrides=said,
                 summary=self.summary,
                 owner=known.owner if known else owner,
+                upload_number=number,
             )
             return ingestor.ingest(document, about, watch=mine)
 
     def _look(
-        self, source: Source, overrides: Mapping[str, Any], file_id: str
+        self, source: Source, overrides: Mapping[str, Any], file_id: str, upload_number: int | None
     ) -> Ingested | tuple[dict[str, Any], Ingestor, str]:
         """What there is where nothing has changed; else what is said of the document, its ingestor, its fingerprint."""
         known, said, ingestor = self._known(source, overrides)
+        if upload_number is not None:
+            require_newest(known, upload_number)
         fingerprint = _fingerprint(source, said, f"{ingestor.settings_key}:{self.summary.kind}")
-        if known is not None and _settled(known) and (known.fingerprint, known.file_id) == (fingerprint, file_id):
+        same = known is not None and _settled(known) and (known.fingerprint, known.file_id) == (fingerprint, file_id)
+        if same and known is not None and self.documents.note_upload(known, upload_number or 0):
             return Ingested(known.id, "unchanged", known.chunks)
         return said, ingestor, fingerprint
 
@@ -102,7 +109,9 @@ class IngestionService:
     def _take_back(self, document_id: str, *, longest: float | None) -> None:
         with lease(self.leases, f"document:{document_id}", Watch(), longest=longest):
             known = self.documents.get(document_id)
-            if known is not None and (known.status == "pending" or known.replacing):
+            if known is None:
+                self.ingestors({}).delete(document_id)  # passages that a worker wrote after the deletion
+            elif known is not None and (known.status == "pending" or known.replacing):
                 self.ingestors({}).writer.undo(known, known, CancelledError("Given up."))
 
     def plan(self, source: Source, *, overrides: Mapping[str, Any] | None = None) -> Planned:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from ..errors import (
     NotFoundError,
     SearchEngineError,
     StoppedError,
+    SupersededError,
 )
 from ..protocols import Embedder, LateStore, Store
 from ..repositories.corpus import CorpusFacts
@@ -46,6 +47,7 @@ EDIT_PATIENCE = 60.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two looks at how far the searches have followed."""
 PATIENT = Watch()
+SUPERSEDED = "A newer version of this file was uploaded after it."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,28 +66,54 @@ class VersionWriter:
         known: DocumentRecord | None,
         chunks: Sequence[Chunk],
         watch: Watch,
+        registered: DocumentRecord,
     ) -> None:
-        """Make ``chunks`` the document's passages. ``known`` is what was registered before, if anything.
+        """Make ``chunks`` the document's passages. ``known`` is what was registered before, if anything;
+        ``registered`` is what is registered now.
 
         Raises:
-            DependencyError, EmbedderMismatchError, CancelledError: what was shown before is shown still.
+            DependencyError, EmbedderMismatchError, CancelledError, SupersededError: what was shown before is shown
+                still.
         """
+        shown = replace(record, status="ready", chunks=len(chunks), several=_parts(chunks, record))
+        replaces = known is not None and (known.version != shown.version or bool(known.replacing))
         try:
-            self._require_wanted(record)
             if known is not None and known.status == "ready":
-                self.documents.put(replace(known, replacing=record.version))
+                registered = self.register(replace(known, replacing=record.version), registered)
             self._store_all(record, chunks, again=known is not None, watch=watch)
+            # From this step on questions see the new version; then the old one is removed.
+            registered = self.register(
+                replace(shown, replacing=known.version) if known is not None and replaces else shown, registered
+            )
         except ChatbotError as error:
             self.undo(record, known, error)
             raise
-        shown = replace(record, status="ready", chunks=len(chunks), several=_parts(chunks, record))
-        # From this step on questions see the new version; then the old one is removed.
-        if known is not None and (known.version != shown.version or known.replacing):
-            self.documents.put(replace(shown, replacing=known.version))
+        if replaces:
             kept = [chunk.id for chunk in chunks]
             self._retire(shown.id, watch, kept)
             self.store.delete_document(shown.id, keep=kept)
-        self.documents.put(shown)
+            self.register(shown, registered)
+
+    def register(self, record: DocumentRecord, registered: DocumentRecord) -> DocumentRecord:
+        """Register ``record`` in place of ``registered``; return it. Raises like `raise_changed`."""
+        if not self.documents.replace(record, registered):
+            self.raise_changed(record)
+        return record
+
+    def raise_changed(self, record: DocumentRecord) -> NoReturn:
+        """Raise what another worker's change of the registered report means for this one.
+
+        Raises:
+            CancelledError: the report was deleted.
+            SupersededError: a newer upload is registered.
+            StoppedError: another worker goes on with this upload.
+        """
+        current = self.documents.get(record.id)
+        if current is None or current.status == "deleting":
+            raise CancelledError(f"{record.title} was deleted while it was read.")
+        if current.upload_number > record.upload_number:
+            raise SupersededError(SUPERSEDED)
+        raise StoppedError("Stopped here: another worker goes on with this report.")
 
     def _store_all(self, record: DocumentRecord, chunks: Sequence[Chunk], *, again: bool, watch: Watch) -> None:
         """Embed and store what is not stored yet. ``again``: some of it may be, from this or another version."""
@@ -106,7 +134,6 @@ class VersionWriter:
             )
         # What may have changed between a check and its write: then the document must not become ready.
         watch.check()
-        self._require_wanted(record)
         self.require_current()
 
     def _followed(self, document_id: str, watch: Watch, *, there: AnyOf[str] = (), gone: AnyOf[str] = ()) -> bool:
@@ -155,10 +182,6 @@ class VersionWriter:
         watch.check()
         return np.stack([made[text] if text in made else reusable[text] for text in texts])
 
-    def _require_wanted(self, record: DocumentRecord) -> None:
-        if self._deleted(record.id):
-            raise CancelledError(f"{record.title} was deleted while it was read.")
-
     def _deleted(self, document_id: str) -> bool:
         found = self.documents.get(document_id)
         return found is None or found.status == "deleting"
@@ -172,17 +195,25 @@ class VersionWriter:
         if isinstance(error, StoppedError):
             return
         try:
-            if self._deleted(record.id):
+            current = self.documents.get(record.id)
+            if current is None or current.status == "deleting":
                 self._forget(record.id)
+            elif current.upload_number > record.upload_number:
+                stored = [chunk.id for chunk in self.store.stored(record.id)[0]]
+                others = [id for id in stored if Chunk.version_of(id)[1] != record.version]
+                if record.version not in {current.version, current.replacing}:
+                    self.store.delete_document(record.id, keep=others)
+            elif current.status == "ready" and (known is None or current.version != known.version):
+                return  # another worker has finished it
             elif known is not None and known.status == "ready":
                 # By their ids, not by what is found: this model's vectors may be gone, the passages must not.
                 self.store.delete_document(record.id, keep=known.chunk_ids())
-                self.documents.put(replace(known, replacing=""))
+                self.documents.replace(replace(known, replacing=""), current)
             elif isinstance(error, (LoadError, CancelledError)):
                 self._forget(record.id)
             else:
                 self.store.delete_document(record.id)
-                self.documents.put(replace(record, status="failed", error=error.message))
+                self.documents.replace(replace(record, status="failed", error=error.message), current)
         except DependencyError:
             return
 
@@ -242,7 +273,7 @@ class Editor:
             if edited != known:
                 stored = [c for c in self.store.stored(known.id)[0] if Chunk.version_of(c.id)[1] == known.version]
                 chunks = [_rewritten(chunk, known, edited) for chunk in sorted(stored, key=lambda c: c.ordinal)]
-                self.writer.write(edited, known, chunks, watch)
+                self.writer.write(edited, known, chunks, watch, known)
             return self.documents.get(document_id) or edited  # as it is registered: with the time of the change
 
 

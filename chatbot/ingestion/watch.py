@@ -39,6 +39,13 @@ class Watch:
     """Whether the cancellation means that another process goes on with it, so that what was begun is kept."""
     indexing: Callable[[int, int], None] = lambda done, total: None
     patience: float = 600.0
+    refresh: Callable[[], object] = lambda: None
+    """Sets ``cancel`` where the database says that the work is not wanted any more."""
+
+    def confirm(self) -> None:
+        """Ask the database whether the work is still wanted. Raises like `check`; DependencyError."""
+        self.refresh()
+        self.check()
 
     def check(self) -> None:
         """Raises CancelledError once ``cancel`` is set; StoppedError where that is because the process ends."""

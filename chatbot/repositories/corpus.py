@@ -29,7 +29,7 @@ LONGEST_LEASE = 120.0
 """Seconds; no lease is taken for longer."""
 ABANDONED_SECONDS = 3600.0
 """Time after its end when a lease of a dead process is removed."""
-CORPUS, CATALOG, EMBEDDER, STREAM = "corpus", "catalog", "embedder", "change_stream"
+CORPUS, CATALOG, EMBEDDER, STREAM, UPLOADS = "corpus", "catalog", "embedder", "change_stream", "uploads"
 DISMISSED, CALIBRATION = "dismissed:", "calibration:"
 BATCH = 1_000
 IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
@@ -175,6 +175,19 @@ class CorpusFacts:
     def adopt(self, decisions: list[Json]) -> None:
         """Write the `decisions` of another database; equal ids are replaced."""
         self._meta.replace_many(decisions)
+
+    def next_upload_number(self, count: int = 1) -> int:
+        """Reserve ``count`` consecutive numbers, higher than all before; return the first.
+
+        The numbers are at least the milliseconds since 1970, so that they also grow in a copy of the database, which
+        has a counter of its own.
+        """
+        now = time.time_ns() // 1_000_000
+        self._meta.update_one({"_id": UPLOADS}, {"$setOnInsert": {"value": now}}, upsert=True)
+        self._meta.update_one({"_id": UPLOADS, "value": {"$lt": now}}, {"$set": {"value": now}})
+        counter = self._meta.find_one_and_update({"_id": UPLOADS}, {"$inc": {"value": count}})
+        assert counter is not None
+        return int(counter["value"]) - count + 1
 
     def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
         """Take a lease that is free, expired or ``owner``'s; return whether ``owner`` holds it now."""

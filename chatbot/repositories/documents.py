@@ -90,10 +90,21 @@ class DocumentRepository:
 
     def put(self, record: DocumentRecord) -> None:
         """Register a report or replace it, with the time as ``updated_at``."""
-        row = _RECORD.dump_python(record, mode="json")
-        row |= {"_id": row.pop("id"), "updated_at": datetime.now(UTC).isoformat(timespec="seconds")}
-        self._documents.replace_many([row])
+        self._documents.replace_many([{"_id": record.id, **_row(record)}])
         self._log.record([record.id])
+
+    def replace(self, record: DocumentRecord, registered: DocumentRecord) -> bool:
+        """Register ``record`` in place of ``registered``; return False if that is not registered any more."""
+        changed = self._documents.update_one(_unchanged(registered), {"$set": _row(record)})
+        if changed:
+            self._log.record([record.id])
+        return changed > 0
+
+    def note_upload(self, registered: DocumentRecord, upload_number: int) -> bool:
+        """Note that this upload has the registered content; return False if that is not registered any more."""
+        if upload_number <= registered.upload_number:
+            return True
+        return self._documents.update_one(_unchanged(registered), {"$set": {"upload_number": upload_number}}) > 0
 
     def delete(self, document_id: str) -> bool:
         """Remove a report's record, not its passages; return whether it existed."""
@@ -146,6 +157,20 @@ class DocumentRepository:
 
 def _read(row: Mapping[str, Any]) -> DocumentRecord:
     return _RECORD.validate_python({**row, "id": row["_id"]})
+
+
+def _row(record: DocumentRecord) -> Json:
+    """The fields of a report's row without its id, with the time as ``updated_at``."""
+    row: Json = _RECORD.dump_python(record, mode="json", exclude={"id"})
+    return row | {"updated_at": datetime.now(UTC).isoformat(timespec="seconds")}
+
+
+def _unchanged(registered: DocumentRecord) -> Json:
+    """The filter that finds a report's row as long as nothing was registered in place of ``registered``."""
+    fields: Json = {"_id": registered.id, "status": registered.status, "version": registered.version}
+    # Rows that an older version of this program wrote may lack these two.
+    fields["replacing"] = registered.replacing or {"$in": ["", None]}
+    return {**fields, "upload_number": registered.upload_number or {"$in": [0, None]}}
 
 
 class OlderReports:

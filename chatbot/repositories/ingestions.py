@@ -15,10 +15,12 @@ from ..errors import NotFoundError
 from ..schema.jobs import FINISHED, Ingestion, IngestionFile
 from .callbacks import AGAIN, CallbackQueue, callback_fields
 from .conversations import own_or_nobodys
+from .corpus import CorpusFacts
 
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200
 CANDIDATES = 20
+WITHDRAWN = "The report was deleted after this upload. Upload the file again to add it."
 
 
 class IngestionRepository:
@@ -30,18 +32,22 @@ class IngestionRepository:
     def __init__(self, database: Database) -> None:
         self._jobs = database["ingestions"]
         self._files = database["ingestion_items"]
+        self._facts = CorpusFacts(database)
         self.callbacks = CallbackQueue(self._jobs, self._with_files, lambda job: job.state in FINISHED)
 
     def ensure_indexes(self) -> None:
         """Idempotent."""
         self._files.create_index("ingestion_id")
         self._files.create_index("state")
+        self._files.create_index("identity")
 
     def create(self, files: Sequence[IngestionFile], uploader: str = "", callback_url: str = "") -> Ingestion:
         """Queue files as one job; their ids are made here. A job of nobody has whoever knows its id."""
         job = f"{time.time_ns():016x}{secrets.token_hex(8)}"  # sorts by time: first come, first served
+        first = self._facts.next_upload_number(len(files))
         rows = tuple(
-            replace(file, id=f"{job}-{n:05d}", ingestion_id=job, uploader=uploader) for n, file in enumerate(files)
+            replace(file, id=f"{job}-{n:05d}", ingestion_id=job, uploader=uploader, upload_number=first + n)
+            for n, file in enumerate(files)
         )
         created_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._files.replace_many([{"_id": (values := asdict(row)).pop("id"), **values} for row in rows])
@@ -76,17 +82,31 @@ class IngestionRepository:
     def cancel(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Ask for an end: what nobody works on is cancelled now, the rest by whoever works on it."""
         for file in self.get(ingestion_id, uploader).files:
-            if file.state == "queued":
-                self._files.update_one({"_id": file.id, "state": "queued"}, {"$set": {"state": "cancelled"}})
-            if file.state not in FINISHED:
-                self._files.update_one({"_id": file.id}, {"$set": {"cancel": True}})
+            self._cancel(file)
         return self.get(ingestion_id, uploader)
+
+    def _cancel(self, file: IngestionFile) -> None:
+        if file.state == "queued":
+            self._files.update_one({"_id": file.id, "state": "queued", "owner": ""}, {"$set": {"state": "cancelled"}})
+        if file.state not in FINISHED:
+            self._files.update_one({"_id": file.id}, {"$set": {"cancel": True}})
+
+    def withdraw(self, identity: str) -> None:
+        """Cancel every upload of a report that is about to be deleted, so that none brings it back.
+
+        Their stored files are not needed any more.
+        """
+        for row in self._files.find({"identity": identity, "state": {"$ne": "done"}}):
+            file = _from_json(row)
+            about = {} if file.state in FINISHED else {"error": WITHDRAWN}
+            self._files.update_one({"_id": file.id}, {"$set": {"withdrawn": True, "file_id": "", **about}})
+            self._cancel(file)
 
     def retry(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Queue the failed and the cancelled files again."""
         again = {"state": "queued", "error": "", "detail": "", "cancel": False, "tries": 0, "until": 0.0}
         for file in self.get(ingestion_id, uploader).files:
-            if file.state in {"failed", "cancelled"}:
+            if file.state in {"failed", "cancelled"} and not file.withdrawn:
                 self._files.update_one({"_id": file.id, "state": file.state}, {"$set": again})
         self._jobs.update_one({"_id": ingestion_id, "callback_url": {"$gt": ""}}, {"$set": AGAIN})
         return self.get(ingestion_id, uploader)
@@ -94,7 +114,8 @@ class IngestionRepository:
     def claim(self, owner: str) -> IngestionFile | None:
         """The next file that nobody works on, now ``owner``'s for LEASE_SECONDS; None when there is none.
 
-        The jobs take turns: the one with the fewest files in hand, then with the fewest before, then the oldest.
+        A file waits for unfinished older uploads of its identity. The jobs take turns: the one with the fewest files
+        in hand, then with the fewest before, then the oldest.
         """
         for file in self._free()[:CANDIDATES]:
             held = {"_id": file.id, "state": file.state, "until": file.until}
@@ -136,9 +157,13 @@ class IngestionRepository:
 
     def _free(self) -> list[IngestionFile]:
         unfinished, now = self.unfinished(), time.time()
+        oldest: dict[str, IngestionFile] = {}
+        for file in sorted(unfinished, key=lambda file: (file.upload_number, file.id)):
+            oldest.setdefault(file.identity, file)
         # A lease that ends much later than one made now was made before the clock was set back: nobody waits for it.
         free = [file for file in unfinished if not now <= file.until <= now + 2 * LEASE_SECONDS]
         busy = Counter(file.ingestion_id for file in unfinished) - Counter(file.ingestion_id for file in free)
+        free = [file for file in free if oldest[file.identity] is file]
         return sorted(free, key=lambda file: (busy[file.ingestion_id], file.id.rpartition("-")[2], file.id))
 
 

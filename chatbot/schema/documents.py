@@ -150,6 +150,8 @@ class DocumentRecord:
     """Where the passages differ in their metadata: the parts. Empty = all have the document's."""
     owner: str = ""
     """Who uploaded it, and may change it besides administrators; "" = nobody."""
+    upload_number: int = 0
+    """The upload that it shows: an upload with a lower number never replaces it. 0 = none, or an older system's."""
     replacing: str = ""
     """Another version whose passages may be there too: the next one, not finished, or the last one, not removed."""
 

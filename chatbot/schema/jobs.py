@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-FileState = Literal["queued", "loading", "embedding", "indexing", "waiting", "done", "failed", "cancelled"]
-FINISHED: tuple[FileState, ...] = ("done", "failed", "cancelled")
+FileState = Literal[
+    "queued", "loading", "embedding", "indexing", "waiting", "done", "failed", "cancelled", "superseded"
+]
+FINISHED: tuple[FileState, ...] = ("done", "failed", "cancelled", "superseded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,10 @@ class IngestionFile:
     done_chunks: int = 0
     document_id: str = ""
     cancel: bool = False
+    upload_number: int = 0
+    """Grows with every file that is accepted: of one identity, a lower number never replaces a higher one."""
+    withdrawn: bool = False
+    """The report was deleted after this upload: it is never read again, not even by a retry."""
     tries: int = 0
     uploader: str = ""
     """Whose job it is; "" = nobody's."""

@@ -139,6 +139,8 @@ class Ingesting:
         if record.sample:
             self._storage.facts.dismiss_sample(record.id)
         self._storage.quota.reclaim()
+        if record.source:
+            self._storage.ingestions.withdraw(record.source)  # first, as `Ingestor` relies on
         self.ingestor.delete(record.id, watch)
         self.originals.tidy()
         self._storage.cache.forget_answers()

@@ -223,7 +223,8 @@ class Naming:
         """
         wanted = {name for name, _ in files}
         same: dict[str, list[DocumentRecord]] = {}
-        for record in (*self.documents.all(), *map(_record_of, self.jobs.unfinished())):
+        waiting = [_record_of(file) for file in self.jobs.unfinished() if not file.cancel]
+        for record in (*self.documents.all(), *waiting):
             if (name := uploaded_name(record.source)) in wanted:
                 same.setdefault(name, []).append(record)
         found = [self._identity(name, digest, same.get(name, []), choice) for name, digest in files]

@@ -42,6 +42,7 @@ from ..errors import (
     KeyReusedError,
     LoadError,
     NotFoundError,
+    SupersededError,
     TooManyRequestsError,
     UnauthorizedError,
 )
@@ -95,6 +96,7 @@ STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
     (TooManyRequestsError, 429),
     (DocumentExistsError, 409),
     (ConflictError, 409),
+    (SupersededError, 409),
     (KeyReusedError, 422),
     (CancelledError, 409),
     (IngestingError, 503),

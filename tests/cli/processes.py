@@ -58,11 +58,11 @@ def get(url: str) -> tuple[int, str]:
 
 
 def call(url: str, method: str, path: str, body: str | bytes | None = None, content_type: str = "") -> dict[str, Any]:
-    """The JSON of a response."""
+    """The JSON of a response; {} for one without a body."""
     connection = HTTPConnection(url.removeprefix("http://"), timeout=120)
     try:
         connection.request(method, path, body, {"Content-Type": content_type} if content_type else {})
-        found: dict[str, Any] = json.loads(connection.getresponse().read())
+        found: dict[str, Any] = json.loads(connection.getresponse().read() or "{}")
         return found
     finally:
         connection.close()

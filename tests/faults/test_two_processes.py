@@ -138,6 +138,35 @@ def test_a_stream_of_one_keeps_its_version_while_the_other_replaces_the_report(p
     assert "53,000,001 (2023 est.)" in {hit["text"] for hit in found["hits"]}
 
 
+def hits(pair: Pair, text: str) -> str:
+    body = json.dumps({"query": text, "retrieval_method": "bm25"})
+    return json.dumps(call(pair.first, "POST", "/api/search", body, "application/json")["hits"])
+
+
+def test_the_newest_of_several_uploads_is_served_whoever_reads_them(pair: Pair) -> None:
+    large = "# Order\n\n" + "".join(f"## Part {n}\n\nVersion zero, number {n}.\n\n" for n in range(600))
+    texts = [large, *(f"# Order\n\nVersion {word} is here.\n" for word in ("one", "two", "three"))]
+    urls = [pair.first, pair.second, pair.first, pair.second]
+    jobs = [pair.upload(url, ("order.md", text)) for url, text in zip(urls, texts, strict=True)]
+    ends = [pair.finished(pair.second, job) for job in jobs]
+    assert [job["state"] for job in ends] == ["done"] * 4
+    found = hits(pair, "version")
+    assert "Version three is here." in found
+    assert not any(word in found for word in ("zero", "Version one", "Version two"))
+
+
+def test_a_report_that_is_deleted_while_replacements_wait_stays_deleted(pair: Pair) -> None:
+    (file,) = pair.finished(pair.first, pair.upload(pair.first, ("gone.md", "# Gone\n\nThe quagga lives.")))["files"]
+    large = "# Gone\n\n" + "".join(f"## Part {n}\n\nThe quagga, number {n}.\n\n" for n in range(600))
+    urls = (pair.first, pair.second, pair.first)
+    jobs = [pair.upload(url, ("gone.md", large + str(n))) for n, url in enumerate(urls)]
+    call(pair.second, "DELETE", f"/api/documents/{file['document_id']}")
+    ends = [pair.finished(pair.first, job)["state"] for job in jobs]
+    assert set(ends[1:]) == {"cancelled"}
+    assert pair.database["documents"].count({"_id": file["document_id"]}) == 0
+    assert "quagga" not in hits(pair, "quagga")
+
+
 def test_what_one_used_of_the_day_the_other_may_not_use_again(pair: Pair) -> None:
     pair.model.chat(Reply(prompt_tokens=LIMIT + 1))
     assert "response" in pair.ask(pair.first, "What is the capital of Kenya?")

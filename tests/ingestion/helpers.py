@@ -88,7 +88,7 @@ def raising(error: BaseException | type[BaseException], after: int = 0) -> Calla
     """Lets some calls pass, then raises in each."""
     left = [after]
 
-    def call(*arguments: object) -> None:
+    def call(*arguments: object, **options: object) -> None:
         if not left[0]:
             raise error
         left[0] -= 1

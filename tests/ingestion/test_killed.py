@@ -83,7 +83,7 @@ def contents(settings: Settings) -> dict[str, Any]:
     with Services(settings) as services:
         database = services.storage.database
         documents = {row.pop("_id"): row for row in map(dict, database["documents"].find())}
-        assert all(row.pop("updated_at") for row in documents.values())
+        assert all(row.pop("updated_at") and row.pop("upload_number") for row in documents.values())
         chunks = {}
         for name in services.settings.chunk_collections:
             for row in database[name].find():

@@ -121,7 +121,7 @@ def test_every_step_of_a_replacement_shows_one_version(
     for kind, name in (
         (FaissStore, "upsert"),
         (FaissStore, "delete_document"),
-        (type(services.storage.documents), "put"),
+        (type(services.storage.documents), "replace"),
     ):
         asking(kind, name)
     ingest(services, new)
@@ -419,7 +419,7 @@ def _killed_at(step: int, services: Services, work: Callable[[], object], monkey
     with monkeypatch.context() as patch:
         for kind, name in ((FaissStore, "upsert"), (FaissStore, "delete_document")):
             counting(kind, name, patch)
-        for name in ("put", "delete"):
+        for name in ("put", "replace", "delete"):
             counting(documents, name, patch)
         try:
             work()

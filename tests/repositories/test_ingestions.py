@@ -222,6 +222,37 @@ def test_a_clock_that_is_set_back_makes_nobody_wait(
     assert jobs.claim("other") is None
 
 
+def test_an_upload_waits_until_the_older_ones_of_its_identity_are_finished(jobs: IngestionRepository) -> None:
+    first, second = jobs.create(files("a", "b")), jobs.create(files("a"))
+    assert [file.upload_number for job in (first, second) for file in job.files] == sorted(
+        {file.upload_number for job in (first, second) for file in job.files}
+    )
+    older, other = claim(jobs), claim(jobs)
+    assert (older.name, other.name, jobs.claim("me")) == ("a", "b", None)
+    jobs.note(older, until=time.time() - 1)
+    again = claim(jobs)
+    assert again.id == older.id, "whose worker died"
+    jobs.release(again, state="failed")
+    assert claim(jobs).ingestion_id == second.id
+
+
+def test_uploads_of_a_deleted_report_are_withdrawn(jobs: IngestionRepository) -> None:
+    """All but what is done: none is read again, and their stored files are not needed any more."""
+    made = [jobs.create(files("a", file_id=f"f{n}")) for n in range(4)]
+    other = jobs.create(files("b", file_id="other"))
+    jobs.release(claim(jobs), state="done")
+    jobs.release(claim(jobs), state="failed", error="why")
+    in_hand = claim(jobs)
+    jobs.withdraw("uploads/a")
+    assert [states(jobs.get(job.id)) for job in made] == [["done"], ["failed"], ["queued"], ["cancelled"]]
+    assert (jobs.renew(in_hand), jobs.file_ids()) == (True, {"other"})
+    jobs.release(in_hand, state="cancelled")
+    for job in made:
+        assert states(jobs.retry(job.id)) == states(jobs.get(job.id)), "a retry does not read it either"
+    assert claim(jobs).ingestion_id == other.id
+    assert jobs.get(made[3].id).files[0].error == module.WITHDRAWN
+
+
 def test_files_that_a_job_still_may_need(jobs: IngestionRepository) -> None:
     jobs.create([*files("queued", file_id="1"), *files("done", file_id="2"), *files("web", url="https://x")])
     jobs.create(files("failed", file_id="3"))

@@ -23,7 +23,7 @@ MALI_CSV = (
     "Inflation was 4.1 percent,Prices in Mali,Mali,2021\n"
 )
 BROKEN_PDF = b"%PDF-1.4\nthis is no PDF"
-FINISHED = {"done", "failed", "cancelled"}
+FINISHED = {"done", "failed", "cancelled", "superseded"}
 
 
 def form(*files: Named, field: str = "files", **fields: str) -> tuple[bytes, str]:

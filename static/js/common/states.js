@@ -42,15 +42,16 @@ const STATES = {
   done: ({ outcome, chunks }) => [OUTCOMES[outcome] ?? t("Ready"), chunks && count(chunks, "passage")].filter(Boolean).join(", "),
   failed: () => t("Failed"),
   cancelled: () => t("Cancelled"),
+  superseded: () => t("Not used"),
 };
 
-const STATE_ICONS = { done: "check", failed: "alert", cancelled: "close" };
+const STATE_ICONS = { done: "check", failed: "alert", cancelled: "close", superseded: "check" };
 
 export const stateText = (file) => [STATES[file.state]?.(file) ?? file.state, file.detail].filter(Boolean).join(": ");
 
 export const stateIcon = (state) => STATE_ICONS[state] ?? "clock";
 
-export const isFinished = ({ state }) => ["done", "failed", "cancelled"].includes(state);
+export const isFinished = ({ state }) => ["done", "failed", "cancelled", "superseded"].includes(state);
 
 export function fileProgress(file) {
   if (isFinished(file)) return 1;
@@ -62,6 +63,7 @@ export function outcomeLine(files) {
   const kinds = {
     added: t("{number} added"), replaced: t("{number} replaced"), unchanged: t("{number} unchanged"),
     failed: t("{number} failed"), cancelled: t("{number} cancelled"),
+    superseded: t("{number} not used"),
   };
   const kind = ({ state, outcome }) => (state === "done" ? outcome || "added" : state);
   const counts = Object.entries(kinds).map(([name, text]) => [files.filter((file) => kind(file) === name).length, text]);
