@@ -54,7 +54,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         (versions, "BATCH", 2),
     ):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr("chatbot.services.ingesting.Retries", lambda: Retries(tries=4, first_seconds=0.01))
+    monkeypatch.setattr("chatbot.services.runtime.Retries", lambda: Retries(tries=4, first_seconds=0.01))
 
 
 @pytest.fixture

@@ -274,7 +274,7 @@ def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatbot.services.ingesting.Retries", lambda: Retries(tries=4, first_seconds=0.01))
+    monkeypatch.setattr("chatbot.services.runtime.Retries", lambda: Retries(tries=4, first_seconds=0.01))
 
 
 @pytest.mark.usefixtures("patient")
