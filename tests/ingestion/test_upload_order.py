@@ -268,7 +268,7 @@ def test_a_deletion_after_a_kill_is_final(
     if killed == "embedded":
         embedding.at("ant", raising(KilledError))
     elif killed == "upsert":
-        store = services.vectors.store
+        store = services.runtime.store
         upsert = store.upsert
 
         def dying(*arguments: object) -> None:
