@@ -27,7 +27,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from chatbot.services import Services
 from chatbot.settings import Settings
-from chatbot.web.assets import asset_bytes
+from chatbot.web.pages import asset_bytes
 from tests.test_browser import SAMPLE_REPORTS, serving
 
 WATCH = """() => {

@@ -15,7 +15,6 @@ from .shipped import STATIC, TEMPLATES
 from .stores.atlas.indexes import Polling, ensure_indexes
 from .web.access import sessions
 from .web.asking import asking
-from .web.assets import assets, compress_texts
 from .web.batch_worker import BatchWorker
 from .web.batches import batches
 from .web.callbacks import Callbacks
@@ -24,16 +23,15 @@ from .web.conversations import conversations
 from .web.documents import documents
 from .web.jobs import jobs
 from .web.mcp import mcp
-from .web.middleware import register_error_handlers, register_request_hooks
+from .web.middleware import BehindProxies, register_error_handlers, register_request_hooks
 from .web.monitoring import monitoring
+from .web.observing import tracing_of
 from .web.openai_protocol import openai_protocol
 from .web.openapi import openapi
-from .web.pages import languages, pages
-from .web.proxies import BehindProxies
+from .web.pages import assets, compress_texts, languages, pages
 from .web.resuming import UnderWay
 from .web.routes import PAGE, check_routes
 from .web.startup import Startup
-from .web.tracing import tracing_of
 
 log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 1_000_000

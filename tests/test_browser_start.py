@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from chatbot.factory import close_app, create_app
 from chatbot.settings import Settings
-from chatbot.web.assets import asset_bytes
+from chatbot.web.pages import asset_bytes
 from tests.test_browser import chromium, launched, watched
 from tests.web.knowledge import added
 from tests.web.live import served

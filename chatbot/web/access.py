@@ -1,4 +1,4 @@
-"""Who sends a request, and whether they may; signing in.
+"""Who sends a request, whether they may, and how often; signing in.
 
 A caller is identified by `Authorization: Bearer KEY`, by the cookie of a sign-in with a key, or by the signed cookie
 that a page sets for a visitor without either. ACCESS sets what callers without a key may do.
@@ -11,16 +11,18 @@ import hmac
 import ipaddress
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Literal
 
 from flask import Blueprint, Response, g, jsonify, request
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
-from ..errors import DatabaseError, ForbiddenError, UnauthorizedError
+from ..errors import DatabaseError, ForbiddenError, TooManyRequestsError, UnauthorizedError
 from ..repositories.access import PREFIX
 from ..schema.access import KEY_ROLES, NEEDS, ApiKey, Caller, KeyRole, Need
-from .bodies import SignIn
+from ..services import Services
+from .payloads import SignIn
 from .routes import current_route, route
 from .services import services
 
@@ -28,6 +30,8 @@ log = logging.getLogger(__name__)
 sessions = Blueprint("sessions", __name__)
 STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
 """The role of callers without a key, by ACCESS."""
+AFTER_BUDGET_SECONDS = 60.0
+"""A question that takes so much longer than its budget has no process any more."""
 KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
 COOKIE_SECONDS = 400 * 86_400
 """Browsers keep none for longer."""
@@ -163,6 +167,50 @@ def set_cookie(response: Response, name: str, value: str, seconds: int = COOKIE_
     response.set_cookie(
         name, value, max_age=seconds, path=path, httponly=True, samesite="Lax", secure=request.is_secure
     )
+
+
+def count_request() -> None:
+    """Count the current request. Raises TooManyRequestsError."""
+    route = current_route()
+    if route is None or not route.is_counted or request.method == "OPTIONS":
+        return
+    who = _counted()
+    most = who.key.requests_per_minute if who.key else None
+    most = most or services().settings.request_limit
+    if most is None:
+        return
+    count, reset = services().storage.counters.request(who.account)
+    g.share = {"RateLimit-Limit": most, "RateLimit-Remaining": max(0, most - count), "RateLimit-Reset": reset}
+    if count > most:
+        raise TooManyRequestsError(
+            f"Rate limit of {most} requests a minute reached. Retry in {reset} s.", retry_after=reset
+        )
+
+
+def _counted() -> Caller:
+    """Signing in, and a key that is none, are counted by the address."""
+    by_address = Caller(account=address())
+    try:
+        return by_address if needed() == "nothing" else caller()
+    except UnauthorizedError:
+        return by_address
+
+
+def tell_share(response: Response) -> None:
+    """Say in the response's headers how much of the caller's limit is left, where there is one."""
+    response.headers.update({name: str(value) for name, value in g.get("share", {}).items()})
+
+
+@contextmanager
+def question_slot(product: Services, who: Caller) -> Iterator[None]:
+    """Hold one of the caller's QUESTIONS_PER_CALLER. Raises TooManyRequestsError: they are all in use."""
+    most = product.settings.questions_per_caller
+    if most is None:
+        yield
+        return
+    seconds = product.settings.budget_seconds + AFTER_BUDGET_SECONDS
+    with product.storage.counters.question(who.account, most=most, seconds=seconds):
+        yield
 
 
 class KeyInfo(TypedDict):

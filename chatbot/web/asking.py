@@ -20,11 +20,10 @@ from ..schema import Document, Event, Question, ScopeSummary, SearchHit, StepEve
 from ..schema.access import Caller
 from ..schema.chat import SearchTrace
 from ..validation import parse
-from .access import caller
+from .access import caller, question_slot
 from .kept_answers import without_passages
-from .limits import one_at_a_time
 from .middleware import Error
-from .observing import observed
+from .observing import watch_question
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest
 from .request import accept_files, form_json, is_form, json_body, safe_name
 from .resuming import Resumable, under_way
@@ -159,14 +158,23 @@ def _answer(*, may_resume: bool) -> EventStream:
 def event_stream(
     events: Callable[[Cancellation], Iterator[Event | Saved]],
     *,
-    told: Callable[[Iterator[Event | Saved]], Iterator[Event | Saved | str]] = iter,
+    encoded: Callable[[Iterator[Event | Saved]], Iterator[Event | Saved | str]] = iter,
     keeping: Resumable | None = None,
 ) -> EventStream:
-    """Events of the current request's question: counted, as one of those the caller may ask at once. ``told``: as what
-    they are sent, where not as this API's own."""
-    found, who, watched = services(), caller(), g.watched
+    """Return the stream of the current request's question, counted as one of its caller's.
+
+    ``encoded`` makes the text of another protocol of its events.
+    """
+    product, who, watched = services(), caller(), g.watched
+
+    def limited(cancel: Cancellation) -> Iterator[Event | Saved]:
+        with question_slot(product, who), watch_question(watched) as note:
+            for event in events(cancel):
+                note(event)
+                yield event
+
     return EventStream(
-        lambda cancel: told(one_at_a_time(found, who, lambda: observed(events(cancel), watched))),
+        lambda cancel: encoded(limited(cancel)),
         client_of(request.environ),
         tell_begun=request.environ.get(BEGUN, lambda: None),
         keeping=keeping,

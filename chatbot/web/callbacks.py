@@ -25,7 +25,7 @@ from ..repositories.callbacks import CallbackQueue
 from ..schema.jobs import Batch, Ingestion
 from ..serialization import batch_json
 from ..services import Services
-from .bodies import Job
+from .payloads import Job
 from .services import services
 
 log = logging.getLogger(__name__)

@@ -21,9 +21,9 @@ from ..schema import Chunk, Citation, Mark, Role, Scope, ScopeSummary, Unsupport
 from ..schema.figures import ReportedFigure
 from .access import caller, whose
 from .asking import STREAM, refuse_more, stream_response
-from .bodies import FeedbackRequest, Rename
 from .kept_answers import with_passages
 from .library import library
+from .payloads import FeedbackRequest, Rename
 from .request import Number, Query, disposition, page_size
 from .resuming import refuse_ended, replay, under_way
 from .routes import EVENTS, JSON, route

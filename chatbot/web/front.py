@@ -1,9 +1,9 @@
-"""The front: an event loop that owns every connection; the application's threads see whole requests only.
+"""The front of the server: an event loop owns every connection, and the application's threads see whole requests only.
 
-ASGI on one side, the application (WSGI) on the other. The loop reads head and body, with a least speed; a thread makes
-the response; the loop writes it out, however slowly it is read. A stream (`streaming.EventStream`) is handed over to
-the loop as soon as it is open. So neither a slow client nor an open stream holds a thread that answers others, and
-`/health` needs none: the loop says itself that it lives.
+It is ASGI on one side and calls the application (WSGI) on the other. The loop reads a request, at a minimum speed, a
+thread makes the response, and the loop writes it, however slowly it is read. An open stream (`streaming.EventStream`)
+is handed over to the loop. So neither a slow client nor an open stream holds a thread, and the loop answers `/health`
+itself.
 """
 
 from __future__ import annotations
@@ -26,24 +26,25 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 QUESTIONS = frozenset({"/query", "/api/chat", "/v1/chat/completions", "/v1/embeddings", "/mcp"})
 RESUMED = "/stream"
-"""Paths whose requests may take a model's time; the last one's that of one that another request has asked."""
+"""Paths whose requests may wait for a model; RESUMED ends the path of an answer that another request has started."""
 ALIVE, ALIVE_BODY = "/health", b'{"status":"ok"}\n'
-"""Answered here, as the application would, but neither logged nor counted: it is asked every few seconds."""
+"""Answered here as the application would, but neither logged nor counted: probes ask for it every few seconds."""
 ALIVE_HEADERS = [
     (b"content-type", b"application/json"), (b"content-length", str(len(ALIVE_BODY)).encode()),
     (b"x-content-type-options", b"nosniff"),
 ]  # fmt: skip
 IN_MEMORY = 1_000_000
-"""Bytes of a body or a response that are kept in memory; a larger one goes through a file, or piece by piece."""
+"""Bytes of a body or a response that are kept in memory; a larger body goes to disk, a larger response in pieces."""
 BODY_SECONDS, BODY_RATE = 20.0, 2_000
-"""A body may take so long, and a second more for each so many bytes of it that have come."""
+"""Time limit of a body in seconds, and the bytes that extend it by a second."""
 BEGIN_SECONDS = 2.0
-"""A question has its turn until its search is over, for so long at most: else it may wait for a model, to plan."""
-LOOK_SECONDS, LATE_SECONDS = 0.05, 0.1
-"""The loop looks so often how much later than planned it comes to its work. Later than that, one question begins at a
-time: threads that compute keep it from all that is open, streams and new connections alike."""
+"""Maximum time in which a question counts as starting; it usually ends with the search, unless a model plans first."""
+LAG_PROBE_SECONDS = 0.05
+"""Interval at which the lag of the event loop is measured."""
+MAX_LAG_SECONDS = 0.1
+"""Beyond this lag one question starts at a time: computing threads delay every open stream and new connection."""
 WRITE_SECONDS = 60.0
-"""A client that takes nothing for so long has gone."""
+"""A client that reads nothing for this time counts as gone."""
 
 
 class GoneError(Exception):
@@ -62,12 +63,11 @@ class Started:
 
 
 class Front:
-    """Serves ``app`` by ``threads``, and ``questions`` at once by threads of their own.
+    """Serves ``app`` by ``threads``, and up to ``questions`` at the same time by threads of their own.
 
-    More requests wait; of more questions the application is told that they are too many (`streaming.FULL`).
-
-    ``largest``, ``largest_form``: bytes of the longest body that is read, and of the longest that brings files; of a
-    longer one the application sees the length only.
+    Further requests wait; of further questions the application learns that they are too many (`streaming.FULL`).
+    ``largest`` and ``largest_form`` are the maximum bytes of a body, and of a form with files. Of a longer body the
+    application sees the length only.
     """
 
     def __init__(self, app: Application, *, threads: int, questions: int, largest: int, largest_form: int) -> None:
@@ -78,9 +78,9 @@ class Front:
         self._asking = ThreadPoolExecutor(questions, thread_name_prefix="question")
         self._free = questions
         self._beginning = asyncio.Semaphore(threads)
-        self._turns = 0
-        self._late = 0.0
-        self._looking: asyncio.Task[None] | None = None
+        self._starting = 0
+        self._loop_lag = 0.0
+        self._lag_probe: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI, its `http` part."""
@@ -127,14 +127,14 @@ class Front:
             self._free += 1
 
     async def _take_turn(self, environ: dict[str, Any], send: Send) -> None:
-        """``threads`` questions may be in their first moments at once, so that many do not stop each other."""
+        """Answer a question; only ``threads`` of them start at the same time, so that they do not stall each other."""
         loop = asyncio.get_running_loop()
-        self._looking = self._looking or asyncio.create_task(self._look())
+        self._lag_probe = self._lag_probe or asyncio.create_task(self._measure_lag())
         with metrics.WAITING.track_inprogress():
             await self._beginning.acquire()
-            while self._turns and self._late > LATE_SECONDS:
-                await asyncio.sleep(LOOK_SECONDS)
-        self._turns += 1
+            while self._starting and self._loop_lag > MAX_LAG_SECONDS:
+                await asyncio.sleep(LAG_PROBE_SECONDS)
+        self._starting += 1
         turn: asyncio.TimerHandle | None = None
 
         def end() -> None:
@@ -142,7 +142,7 @@ class Front:
             if turn is not None:
                 turn.cancel()
                 turn = None
-                self._turns -= 1
+                self._starting -= 1
                 self._beginning.release()
 
         turn = loop.call_later(BEGIN_SECONDS, end)
@@ -152,13 +152,12 @@ class Front:
         finally:
             end()
 
-    async def _look(self) -> None:
-        """See LATE_SECONDS; as long as the loop runs."""
+    async def _measure_lag(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            planned = loop.time() + LOOK_SECONDS
-            await asyncio.sleep(LOOK_SECONDS)
-            self._late = loop.time() - planned
+            planned = loop.time() + LAG_PROBE_SECONDS
+            await asyncio.sleep(LAG_PROBE_SECONDS)
+            self._loop_lag = loop.time() - planned
 
     async def _watch(self, receive: Receive, client: Cancellation) -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -189,7 +188,9 @@ class Front:
 
 
 async def read_body(scope: Scope, receive: Receive, body: SpooledTemporaryFile[bytes], *, most: int) -> int | None:
-    """Into ``body``; its length, None where there is none. Nothing is read of one that says it is longer than ``most``.
+    """Read the body of a request into ``body`` and return its length, None without a body.
+
+    A body that declares more than ``most`` bytes is not read.
 
     Raises:
         TimeoutError: it came slower than `BODY_RATE`.
@@ -212,7 +213,7 @@ async def read_body(scope: Scope, receive: Receive, body: SpooledTemporaryFile[b
 
 
 def environ_of(scope: Scope, body: SpooledTemporaryFile[bytes], length: int | None) -> dict[str, Any]:
-    """The WSGI environment of a request (PEP 3333)."""
+    """Return the WSGI environment of a request (PEP 3333)."""
     server, client = scope.get("server") or ("localhost", None), scope.get("client") or ("", None)
     environ: dict[str, Any] = {
         "REQUEST_METHOD": scope["method"],
@@ -245,14 +246,14 @@ def environ_of(scope: Scope, body: SpooledTemporaryFile[bytes], length: int | No
 
 
 def start(app: Application, environ: dict[str, Any]) -> Started:
-    """Call the application, in a thread for that. A response of known and small length is made whole here."""
-    said: list[Any] = []
-    response = app(environ, lambda *given: said.extend(given[:2]))
+    """Call the application, in a thread of its own, and complete a response of known, small length."""
+    begun: list[Any] = []
+    response = app(environ, lambda *given: begun.extend(given[:2]))
     close = getattr(response, "close", lambda: None)
-    given = ((name.lower(), value) for name, value in said[1])
+    given = ((name.lower(), value) for name, value in begun[1])
     # The server says the date itself, and a file's would be a second one.
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given if name != "date"]
-    status, length = int(said[0].split()[0]), int(dict(headers).get(b"content-length", IN_MEMORY))
+    status, length = int(begun[0].split()[0]), int(dict(headers).get(b"content-length", IN_MEMORY))
     if length >= IN_MEMORY:
         return Started(status, headers, b"", iter(response), close)
     try:
@@ -262,12 +263,12 @@ def start(app: Application, environ: dict[str, Any]) -> Started:
 
 
 async def send_stream(stream: EventStream, send: Send) -> None:
-    """Write its events as they come, those that wait already at once; and a comment in each second of silence."""
-    loop, said, more = asyncio.get_running_loop(), list[str | None](), asyncio.Event()
+    """Write the events of a stream as they come, waiting ones together, and a comment in each second of silence."""
+    loop, pending, more = asyncio.get_running_loop(), list[str | None](), asyncio.Event()
 
     def say(text: str | None) -> None:
-        said.append(text)
-        if len(said) == 1:  # else the loop knows already
+        pending.append(text)
+        if len(pending) == 1:  # else the loop has been woken
             loop.call_soon_threadsafe(more.set)
 
     stream.listen(say)
@@ -280,8 +281,8 @@ async def send_stream(stream: EventStream, send: Send) -> None:
             continue
         more.clear()
         waiting = list[str | None]()
-        while said:  # until it is empty: of what is said meanwhile beside others nobody wakes the loop
-            waiting.append(said.pop(0))
+        while pending:  # until it is empty: events that are added to others do not wake the loop
+            waiting.append(pending.pop(0))
         await _write(send, "".join(text for text in waiting if text is not None).encode())
         if None in waiting:
             return

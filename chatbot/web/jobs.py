@@ -28,9 +28,9 @@ from ..schema import DocumentRecord
 from ..schema.jobs import FileState, Ingestion, IngestionFile
 from ..validation import parse
 from .access import caller, whose
-from .bodies import Conflict, Pages, Reading, Upload, UploadFields
 from .callbacks import callback_of
 from .library import inside_limit, is_shown, may_change, own_record
+from .payloads import Conflict, Pages, Reading, Upload, UploadFields
 from .request import (
     FILES,
     MOST_FILES,

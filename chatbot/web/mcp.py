@@ -21,11 +21,10 @@ from ..repositories.request_cache import request_cache
 from ..schema.access import Caller
 from ..services import Services
 from ..validation import parse
-from .access import caller
+from .access import caller, question_slot
 from .asking import refuse_more
-from .bodies import JsonRpc
-from .limits import one_at_a_time
 from .middleware import log_failure, unexpected
+from .payloads import JsonRpc
 from .request import json_object
 from .routes import EVENTS, JSON, route
 from .services import require_samples, services
@@ -67,17 +66,14 @@ def _scope(found: Services, who: Caller) -> dict[str, Any]:
     from ..mcp.server import ACCESS_KEY, Access
 
     def limited(work: Callable[[], Json]) -> Json:
-        def once() -> Iterator[Json]:
-            yield work()
-
         try:
-            (result,) = one_at_a_time(found, who, once)
+            with question_slot(found, who):
+                return work()
         except ChatbotError as error:
             log_failure(error)
             raise
         except Exception as error:  # the web layer's border: it goes to the client
             raise MCPError(INTERNAL_ERROR, unexpected(error).message) from error
-        return result
 
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in request.headers]
     if "Accept" not in request.headers:

@@ -1,4 +1,4 @@
-"""Around every request: request id, security headers, checks of host, origin and caller, and errors as JSON or a page.
+"""Around every request: its id, security headers, checks of host, origin and caller, errors, and trusted proxies.
 
 Errors become JSON for programs and a page for browsers, with the status of their kind, and never a stack trace.
 
@@ -14,9 +14,10 @@ every request has to name this server by a name of its own, or by its address, w
 from __future__ import annotations
 
 import logging
+import re
 import uuid
-from collections.abc import Collection, Mapping, Sequence
-from ipaddress import ip_address
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any, NotRequired
 from urllib.parse import urlsplit
 
@@ -26,6 +27,7 @@ from werkzeug.exceptions import BadRequest, HTTPException
 
 from ..database.time_limits import begin_request, end_request
 from ..errors import (
+    LONGEST_SHOWN,
     BudgetExhaustedError,
     CancelledError,
     ChatbotError,
@@ -47,9 +49,8 @@ from ..errors import (
     UnauthorizedError,
 )
 from ..settings import Settings
-from .access import admit, known_owner, note_change
+from .access import admit, count_request, known_owner, note_change, tell_share
 from .idempotency import keep, replay
-from .limits import count_request, tell_share
 from .observing import watch_request
 
 log = logging.getLogger(__name__)
@@ -107,7 +108,6 @@ STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
 ALIVE = "/health"
 OPENAI = "/v1/"
 """Below it errors have the form that OpenAI's clients read."""
-LONGEST_SHOWN = 100
 HTTP_CODES = {
     400: "invalid_request",
     404: "not_found",
@@ -117,6 +117,12 @@ HTTP_CODES = {
     429: "too_many_requests",
     503: "overloaded",
 }
+
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+PREFIX = re.compile(r"(/[\w.~-]+)+")
+"""A path below which a proxy serves this application, and which it takes away before it asks here."""
+Networks = Sequence[IPv4Network | IPv6Network]
 
 
 def register_request_hooks(app: Flask, settings: Settings) -> None:
@@ -278,3 +284,40 @@ def as_openai(body: Mapping[str, Any], status: int) -> dict[str, Any]:
     kind = "server_error" if status >= 500 else "rate_limit_error" if status == 429 else "invalid_request_error"
     param = next((detail["field"] for detail in details if "field" in detail), None)
     return {"error": {**error, "type": kind, "param": param}}
+
+
+class BehindProxies:
+    """A WSGI application that is told the client's address, scheme and path, not those of the last proxy."""
+
+    def __init__(self, app: Application, trusted: Sequence[str]) -> None:
+        self._app = app
+        self._trusted: Networks = [ip_network(one, strict=False) for one in trusted]
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """See PEP 3333."""
+        if is_in(environ.get("REMOTE_ADDR", ""), self._trusted):
+            # Each proxy adds whom it was asked by: from the right, the first that is no proxy of ours is the client.
+            said = [bare(part) for part in environ.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
+            clients = [part for part in reversed(said) if not is_in(part, self._trusted)]
+            environ["REMOTE_ADDR"] = (clients or said[:1] or [environ["REMOTE_ADDR"]])[0]
+            if environ.get("HTTP_X_FORWARDED_PROTO", "").strip().lower() in {"http", "https"}:
+                environ["wsgi.url_scheme"] = environ["HTTP_X_FORWARDED_PROTO"].strip().lower()
+            if PREFIX.fullmatch(environ.get("HTTP_X_FORWARDED_PREFIX", "")):
+                environ["SCRIPT_NAME"] = environ["HTTP_X_FORWARDED_PREFIX"]
+        return self._app(environ, start_response)
+
+
+def bare(address: str) -> str:
+    """An address without the port that some proxies add, and without the brackets of IPv6."""
+    host, _, port = address.strip().rpartition(":")
+    with_port = port.isdigit() and (":" not in host or host.endswith("]"))
+    return (host if with_port else address.strip()).strip("[]")
+
+
+def is_in(address: str, networks: Networks) -> bool:
+    """Whether an address is in one of the networks; False for what is no address."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    return any(found in network for network in networks)

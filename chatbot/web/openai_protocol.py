@@ -178,7 +178,7 @@ def complete_chat() -> Response:
         lambda cancel: chat.stream(
             question, place=Place(kept=False), previous_messages=body.previous(), cancel=cancel, caller=who
         ),
-        told=writing.events if body.stream else iter,
+        encoded=writing.events if body.stream else iter,
     )
     return stream_response(stream) if body.stream else jsonify(writing.whole(stream.whole()))
 

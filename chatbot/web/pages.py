@@ -1,24 +1,42 @@
-"""The HTML pages, in the language chosen with the switch, else the first of the browser's that there is."""
+"""The HTML pages and their files.
+
+A page is in the language chosen with the switch, else in the first of the browser's that is available. The address of a
+file names its version, so that browsers keep it; text is sent compressed.
+"""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import mimetypes
 from collections.abc import Mapping
+from functools import cache
+from pathlib import PurePosixPath
 from typing import Any
 
-from flask import Blueprint, Response, make_response, render_template, request
+from flask import Blueprint, Flask, Response, current_app, make_response, render_template, request, url_for
 
 from ..loaders import suffixes
 from ..presets import PRESETS
 from ..schema.chat import QUERY_CHARACTERS
 from ..services.answering import NO_MODEL
+from ..shipped import STATIC
 from ..words import ENGLISH, LANGUAGES, speaking
 from .access import with_owner
 from .routes import PAGE
 from .services import services
 
 pages = Blueprint("pages", __name__)
+assets = Blueprint("assets", __name__)
 languages = Blueprint("languages", __name__)
 """Has no route: gives templates their words, in the language of the request."""
+YEAR_SECONDS = 365 * 86_400
+TEXTS = (".css", ".js", ".json", ".svg")
+COMPRESSED = frozenset({"text/html", "application/json", "text/csv", "text/markdown"})
+"""Media types of responses that are made anew each time, and compressed then."""
+LEAST_BYTES = 1_000
+FAST, SMALL = 4, 9
+"""gzip's levels: for what is packed for each request, and for what is packed once."""
 CHOSEN = "language"
 """The cookie of the switch (static/js/common/choices.js)."""
 
@@ -147,3 +165,62 @@ def vary(response: Response) -> Response:
     if response.mimetype == "text/html":
         response.vary.update(("Accept-Language", "Cookie"))
     return response
+
+
+@assets.get("/static/v/<version>/<path:filename>")
+@PAGE
+def asset(version: str, filename: str) -> Response:
+    """A file of the page. Of another version the one that there is, to be asked for again next time."""
+    if PurePosixPath(filename).suffix in TEXTS and filename in _files() and _takes_gzip():
+        kind = mimetypes.guess_type(filename)[0] or "text/plain"
+        response = Response(asset_bytes(filename), mimetype=kind, headers={"Content-Encoding": "gzip"})
+    else:
+        response = current_app.send_static_file(filename)
+    response.headers["Vary"] = "Accept-Encoding"
+    kept = version == version_of_files()
+    response.headers["Cache-Control"] = f"public, max-age={YEAR_SECONDS}, immutable" if kept else "no-cache"
+    return response
+
+
+@assets.app_template_global("asset")
+def address_of(filename: str) -> str:
+    """The address of a file for templates; scripts import each other by relative paths, under the same version."""
+    return url_for("assets.asset", version=version_of_files(), filename=filename)
+
+
+@cache
+def version_of_files() -> str:
+    """A digest of all files, the same on every machine that has the same files."""
+    digest = hashlib.sha256()
+    for name in sorted(_files()):
+        digest.update(name.encode() + (STATIC / name).read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def compress_texts(app: Flask) -> None:
+    """Answers and pages, for whoever takes that; never a stream, whose events would wait for each other."""
+
+    @app.after_request
+    def compress(response: Response) -> Response:
+        if response.is_streamed or response.mimetype not in COMPRESSED or "Content-Encoding" in response.headers:
+            return response
+        response.vary.add("Accept-Encoding")
+        if len(response.get_data()) >= LEAST_BYTES and _takes_gzip():
+            response.set_data(gzip.compress(response.get_data(), FAST, mtime=0))
+            response.headers["Content-Encoding"] = "gzip"
+        return response
+
+
+def _takes_gzip() -> bool:
+    return request.accept_encodings.quality("gzip") > 0
+
+
+@cache
+def _files() -> frozenset[str]:
+    return frozenset(path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file())
+
+
+@cache
+def asset_bytes(filename: str) -> bytes:
+    """A text of the page as it is sent: packed."""
+    return gzip.compress((STATIC / filename).read_bytes(), SMALL, mtime=0)

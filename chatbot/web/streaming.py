@@ -1,4 +1,4 @@
-"""An answer as server-sent events or whole, written in a thread of its own; both end when the client goes."""
+"""An answer as server-sent events or whole, made in its own thread and cancelled when the client disconnects."""
 
 from __future__ import annotations
 
@@ -20,54 +20,54 @@ from ..schema.json import to_json
 from .middleware import error_body, unexpected
 
 CLIENT = "report_chat.client"
-"""In the environ of a request: a `Cancellation` that the server cancels when the client has gone."""
+"""Key of the environ: a `Cancellation` that the server cancels when the client disconnects."""
 HAND_OVER = "report_chat.hand_over"
-"""In the environ, where the server sends streams itself: takes an open `EventStream`; the response is then empty."""
+"""Key of the environ of a server that sends streams itself: it takes an open `EventStream`; the response is empty."""
 FULL = "report_chat.full"
-"""In the environ of a question: the server has QUESTIONS of them already, so that this one is to be refused."""
+"""Key of the environ: the server already has QUESTIONS of them, and this one has to be refused."""
 BEGUN = "report_chat.begun"
-"""In the environ of a question: called, in any thread, when its search is over; the rest is mostly waiting."""
+"""Key of the environ: a function to call, in any thread, when the search is over; the rest is mostly waiting."""
 NAMES: Mapping[type, str] = {StepEvent: "step", SourcesEvent: "sources", TokenEvent: "token", Saved: "done"}
 """The name of each event of a stream."""
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-"""Of a stream: nothing may keep it, nor hold it back."""
+"""A stream is neither cached nor buffered."""
 SILENCE_SECONDS = 1.0
 HOLD_SECONDS = 2.0
-"""How long the first steps are held back, all of them together, so that an early failure still has its status code."""
+"""Time for which the first steps are held back, so that an early failure still gets its status code."""
 KEEP_ALIVE = ": waiting\n\n"
 THREADS = ThreadPoolExecutor(max_workers=4096, thread_name_prefix="answer")
-"""Kept, with their connections to the database. How many are at work at once is the server's to say (QUESTIONS)."""
+"""Threads are kept with their database connections; the server limits how many work at the same time (QUESTIONS)."""
 
 
 class ClientGoneError(HTTPException):
-    """Nobody reads the response any more. The number is nginx's, for the log."""
+    """The client disconnected; the status, for the log, is that of nginx."""
 
     code = 499
     description = "The client closed the connection."
 
 
 class Keeping(Protocol):
-    """Keeps a stream for whoever comes back to it: it goes on for a while when the client has gone."""
+    """Keeps a stream for a client that reconnects: the work goes on for a while after it disconnects."""
 
     cancel: Cancellation
 
     def beginning(self) -> str:
-        """The first event, encoded."""
+        """Return the first event, encoded."""
 
     def note(self, event: Event | Saved, text: str) -> str:
-        """An event, which is kept; returns it encoded, with its number."""
+        """Keep an event and return it encoded, with its number."""
 
     def leave(self) -> None:
-        """The client has gone."""
+        """The client disconnected."""
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """The stream has ended."""
 
 
 class EventStream:
-    """What ``events`` say, and that they are cancelled as soon as ``client`` is.
+    """Runs ``events`` until they end or ``client`` is cancelled.
 
-    `open` raises what fails early, then `listen` or iterating gives the events. `whole` is for the answer alone.
+    `open` raises early failures; then `listen` or iterating gives the encoded events. `whole` gives the answer alone.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class EventStream:
         tell_begun: Callable[[], object] = lambda: None,
         keeping: Keeping | None = None,
     ) -> None:
-        """``tell_begun`` is called once, before the first event that is no step. Text is an event encoded already."""
+        """``tell_begun`` is called once, before the first event that is not a step. Text is an encoded event."""
         self._events = events
         self._tell_begun = tell_begun
         self._keeping = keeping
@@ -94,11 +94,11 @@ class EventStream:
         self._say: Callable[[str | None], object] = self._held.append
 
     def open(self) -> EventStream:
-        """Start, and wait until it is clear whether there will be an answer.
+        """Start the work, and wait until an early failure is ruled out.
 
         Raises:
             ChatbotError: the question failed before its sources were known.
-            ClientGoneError: nobody waits for it any more.
+            ClientGoneError: the client disconnected.
         """
         # in a copy of this context: the time limits of the request go on in the thread
         THREADS.submit(contextvars.copy_context().run, self._work)
@@ -114,26 +114,24 @@ class EventStream:
         return self
 
     def listen(self, say: Callable[[str | None], object]) -> None:
-        """Have ``say`` called with each encoded event, in the answer's thread; with None at the end."""
+        """Call ``say`` with each encoded event, in the answer's thread, and with None at the end."""
         with self._lock:
             self._say = say
             for text in self._held:
                 say(text)
 
     def close(self) -> None:
-        """Nobody listens any more: what is under way is cancelled, unless it is kept."""
+        """Cancel the work, unless a `Keeping` keeps it."""
         self._leave()
 
     def __iter__(self) -> Iterator[str]:
-        """The encoded events, for a server that iterates; a comment in each second of silence finds out that a
-        client is gone.
-        """
-        said: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self.listen(said.put)
+        """Yield the encoded events, and a comment in each second of silence, which reveals a lost client."""
+        pending: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self.listen(pending.put)
         try:
             while True:
                 try:
-                    text = said.get(timeout=SILENCE_SECONDS)
+                    text = pending.get(timeout=SILENCE_SECONDS)
                 except queue.Empty:
                     text = KEEP_ALIVE
                 if text is None:
@@ -143,15 +141,16 @@ class EventStream:
             self.close()
 
     def whole(self) -> Saved:
-        """The answer, made in this thread.
+        """Make the answer in this thread and return it.
 
         Raises:
             ChatbotError: the question failed.
-            ClientGoneError: nobody waits for it any more.
+            ClientGoneError: the client disconnected.
         """
         last: Event | Saved | str | None = None
         try:
-            for event in self._heard():
+            for event in self._events(self._cancel):
+                self._note_begin(event)
                 last = event
         except ChatbotError:
             if not self._cancel.cancelled:
@@ -165,8 +164,12 @@ class EventStream:
         try:
             if self._keeping is not None:
                 self._send(self._keeping.beginning())
-            for event in self._heard():
-                self._send(self._encoded(event))
+            for event in self._events(self._cancel):
+                self._note_begin(event)
+                text = event if isinstance(event, str) else encode(NAMES[type(event)], to_json(event))
+                if self._keeping is not None and not isinstance(event, str):
+                    text = self._keeping.note(event, text)
+                self._send(text)
         except Exception as error:  # noqa: BLE001  # the web layer's border: it goes to the client
             self._fail(error)
         finally:
@@ -175,18 +178,10 @@ class EventStream:
         self._send(None)
         self._begun.set()
 
-    def _encoded(self, event: Event | Saved | str) -> str:
-        if isinstance(event, str):
-            return event
-        text = encode(NAMES[type(event)], to_json(event))
-        return text if self._keeping is None else self._keeping.note(event, text)
-
-    def _heard(self) -> Iterator[Event | Saved | str]:
-        for event in self._events(self._cancel):
-            if not isinstance(event, StepEvent) and not self._begun.is_set():
-                self._begun.set()
-                self._tell_begun()
-            yield event
+    def _note_begin(self, event: Event | Saved | str) -> None:
+        if not isinstance(event, StepEvent) and not self._begun.is_set():
+            self._begun.set()
+            self._tell_begun()
 
     def _send(self, text: str | None) -> None:
         with self._lock:
@@ -202,10 +197,10 @@ class EventStream:
 
 
 def encode(name: str, data: dict[str, Any]) -> str:
-    """A server-sent event; JSON has no line break, so that its data is one line."""
+    """Return a server-sent event; JSON has no line break, so its data is one line."""
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
 def client_of(environ: Mapping[str, Any]) -> Cancellation:
-    """Cancelled when the client of this WSGI request goes; never, where another server says nothing of that."""
+    """Return what is cancelled when the client of a WSGI request disconnects; never, on other servers."""
     return environ.get(CLIENT) or Cancellation()

@@ -13,9 +13,8 @@ from typing import Any
 from flask import Flask, Response, jsonify, request
 
 from chatbot.settings import MEGABYTE, Settings
-from chatbot.web.assets import assets
 from chatbot.web.middleware import SECURITY_HEADERS
-from chatbot.web.pages import languages, pages
+from chatbot.web.pages import assets, languages, pages
 from tests.web.live import served
 
 Json = dict[str, Any]

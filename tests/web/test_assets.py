@@ -8,7 +8,7 @@ import re
 import pytest
 from flask.testing import FlaskClient
 
-from chatbot.web.assets import version_of_files
+from chatbot.web.pages import version_of_files
 
 
 def test_what_the_page_names_is_kept_for_good(client: FlaskClient) -> None:

@@ -6,7 +6,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from chatbot.settings import Settings
-from chatbot.web.proxies import bare
+from chatbot.web.middleware import bare
 from tests.conftest import KENYA_2023
 from tests.web.conftest import error_of
 from tests.web.knowledge import KENYA, form, rows

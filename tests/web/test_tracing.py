@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from chatbot.settings import Settings
-from chatbot.web.tracing import Tracing, tracing_of
+from chatbot.web.observing import Tracing, tracing_of
 from tests.web.conftest import QUESTION
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
