@@ -84,13 +84,13 @@ class Understood:
     answer: Iterator[Event] | None = None
     notes: list[str] = field(default_factory=list)
     """What has to be said before the answer."""
-    offered: ScopeSummary | None = None
+    suggested_scope: ScopeSummary | None = None
     """The scope that the question might be asked under."""
-    of_all: Wanted = ""
+    aggregate: Wanted = ""
     subjects: Subjects = field(default_factory=Subjects)
-    taken: Scope = field(default_factory=Scope)
+    inferred_scope: Scope = field(default_factory=Scope)
     """What of the question's scope was found in it."""
-    said: str = ""
+    preamble: str = ""
 
     def events(self, agent: Agent, request: RequestContext) -> Iterator[Event]:
         """To be passed through `annotate` one by one."""
@@ -104,24 +104,24 @@ class Understood:
                 AnswerEvent(
                     replace(
                         answer,
-                        response=self.said + answer.response,
-                        marks=tuple(mark.moved(len(self.said)) for mark in answer.marks),
-                        scope=replace(answer.scope, from_question=self.taken),
-                        suggested_scope=self.offered,
+                        response=self.preamble + answer.response,
+                        marks=tuple(mark.moved(len(self.preamble)) for mark in answer.marks),
+                        scope=replace(answer.scope, from_question=self.inferred_scope),
+                        suggested_scope=self.suggested_scope,
                         trace=replace(answer.trace, understood=self.subjects),
                     )
                 )
             ]
         if isinstance(event, SourcesEvent):
-            event = replace(event, scope=replace(event.scope, from_question=self.taken))
-        if isinstance(event, SourcesEvent) and self.of_all and event.hits:
+            event = replace(event, scope=replace(event.scope, from_question=self.inferred_scope))
+        if isinstance(event, SourcesEvent) and self.aggregate and event.hits:
             found = len({hit.chunk.document_id for hit in event.hits})
             say = speaking(self.question.language)
             reports = counted(say, event.scope.documents, "report")
-            self.notes.append(say(NOT_OF_ALL, wanted=_wanted(self.of_all, say), found=found, reports=reports))
-        if isinstance(event, TokenEvent) and self.notes and not self.said:
-            self.said = " ".join(self.notes) + "\n\n"
-            return [TokenEvent(self.said), event]
+            self.notes.append(say(NOT_OF_ALL, wanted=_wanted(self.aggregate, say), found=found, reports=reports))
+        if isinstance(event, TokenEvent) and self.notes and not self.preamble:
+            self.preamble = " ".join(self.notes) + "\n\n"
+            return [TokenEvent(self.preamble), event]
         return [event]
 
 
@@ -178,7 +178,7 @@ class Understanding:
         question = replace(question, auto_scope=False)  # done; a cached answer is the same with it and without
         notes = [*taken_as(mentions, say), *([missing.text] if missing else [])]
         of_all = self._of_all(question, mentions)
-        return Understood(question, None, notes, offered, of_all=of_all, subjects=subjects, taken=taken)
+        return Understood(question, None, notes, offered, aggregate=of_all, subjects=subjects, inferred_scope=taken)
 
     def _subjects(self, asked: Mentions, mentions: Mentions) -> Subjects:
         """The countries as the data has them, else by their usual names."""

@@ -1,9 +1,10 @@
-"""`ChatService.stream`: the whole chat flow on one screen."""
+"""The chat flow: `ChatService.stream` from a question to a saved answer, and how a follow-up is condensed."""
 
 from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -14,47 +15,57 @@ from pydantic import computed_field
 from ..agents import CHOOSES, DEFAULT
 from ..agents.budget import PLANNING_SHARE, Spending
 from ..agents.understanding import Understanding
+from ..caches.answers import ChatModels
 from ..cancellation import Cancellation
 from ..database.core import Json
-from ..errors import DiskFullError, NotFoundError
+from ..errors import ChatModelError, DiskFullError, NotFoundError
+from ..grounding.answer import latest
 from ..grounding.wording import without_text_of
+from ..model_output.stream import Reply, complete, without_thoughts
+from ..prompts import on_one_line, render
 from ..protocols import Agent
+from ..questions.follow_ups import FollowUps
 from ..repositories.conversations import ConversationRepository
 from ..request import RequestContext
 from ..schema import (
     Answer,
     AnswerEvent,
+    Context,
     Event,
     Message,
+    Prompt,
     Question,
     StepEvent,
+    StepTiming,
     TokenEvent,
+    Usage,
 )
 from ..schema.access import ANYBODY, Caller
 from ..schema.costs import Sums
 from ..schema.json import Hidden, Inlines
-from ..text import escape_markdown, evenly_spaced
-from .accounting import Books
-from .condensing import Condensed, Condenser
+from ..text import Analyzer, escape_markdown, evenly_spaced
+from .accounting import UsageAccounting
 
+MAX_MESSAGES = 40
+"""Messages of a conversation that are read. How much of them a model is shown is bounded in `grounding.answer.latest`.
+"""
+MAX_REWRITTEN_CHARACTERS = 500
+"""Characters of a rewritten question; a model that writes more has answered instead."""
+ANSWER_CHARACTERS_SHOWN = 600
+"""Characters of an answer that the model sees: its beginning says what it was about."""
 _ERROR = re.compile(
     r"^\s*(?:\{\s*\"error\"\s*:|(?:an? )?error\b(?:\s+\d+)?\s*[:!.]|an (?:internal )?error (?:has )?occurred)",
     re.IGNORECASE,
 )
+_LABEL = re.compile(r"^\W*(?:(?:rewritten|standalone|last)\s+)?question\s*:\s*", re.IGNORECASE)
 
 
 def without_errors(messages: Sequence[Message]) -> list[Message]:
-    """What was really said: an error that a client shows as an answer, or an empty one, is no part of it.
+    """The messages without answers that are empty or the error that a client showed in their place.
 
     The server's own conversations hold none, a failed answer is not saved.
     """
     return [m for m in messages if m.role != "assistant" or (m.content.strip() and not _ERROR.match(m.content))]
-
-
-MOST_MESSAGES = 40
-"""Messages of a conversation that are read. How much of them a model is shown is bounded in
-`grounding.answer.latest`.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +73,9 @@ class Place:
     """The place of a question: its conversation (None = it begins one) and its message.
 
     ``message_id``: of an answer that was begun in the database. ``replaces``: the answer whose place it takes, with all
-    that came after; that goes with the first word of the new one. ``describe``: what is kept of the answer beside its
-    text, for whoever opens the conversation again. Not ``kept``: the client keeps its conversations itself.
+    that came after; these go with the first word of the new answer. ``describe``: gives what is kept of the answer
+    beside its text, for the next time its owner opens the conversation. Not ``kept``: the client keeps its
+    conversations itself.
     """
 
     conversation_id: str | None = None
@@ -100,13 +112,13 @@ class ChatService:
         agent: Callable[[str], AbstractContextManager[Agent]],
         condenser: Condenser,
         understanding: Understanding,
-        books: Books,
+        accounting: UsageAccounting,
     ) -> None:
         self._conversations = conversations
         self._agent = agent
         self._condenser = condenser
         self._understanding = understanding
-        self._books = books
+        self._accounting = accounting
 
     def stream(
         self,
@@ -117,7 +129,7 @@ class ChatService:
         cancel: Cancellation,
         caller: Caller = ANYBODY,
     ) -> Iterator[Event | Saved]:
-        """The agent's events, then `Saved`. An answer that is cancelled or fails is not saved.
+        """Yield the agent's events, then `Saved`. An answer that is cancelled or fails is not saved.
 
         Raises:
             NotFoundError: no such conversation or answer to be replaced, or another's.
@@ -126,88 +138,91 @@ class ChatService:
         conversation_id = place.conversation_id
         if conversation_id is not None and not self._conversations.exists(conversation_id, caller.owner):
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
-        question, changed = _in_its_mode(question)
-        yield from changed
+        notes: tuple[StepEvent, ...] = ()
+        if question.attachments and question.mode != DEFAULT:
+            if question.mode != CHOOSES:
+                notes = (StepEvent("mode", "What is attached to a question is answered from directly."),)
+            question = replace(question, mode=DEFAULT)
+        yield from notes
         history = self._history(question, place, previous_messages, caller.owner)
         question = replace(question, history=history)
         if history:
             yield StepEvent("condense", "Reading the conversation")
         request = RequestContext(cancel, caller=caller, private=bool(history))
-        with self._agent(question.mode) as agent, self._books.open(conversation_id, request.meter) as settle:
-            question, condensed = self._condensed(question, request)
+        with (
+            self._agent(question.mode) as agent,
+            self._accounting.record(conversation_id, request.meter) as finish,
+        ):
+            spending = Spending(question.budget, reserve=0)
+            with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
+                condensed = self._condenser.condense(question, limited, ask_model=not spending.stops_exploring())
+            spending.add(*condensed.steps)
+            question = replace(question, standalone=condensed.text, budget=spending.left())
             understood = self._understanding.read(question, request=request)
             for event in understood.events(agent, request):
                 if cancel.cancelled:
                     return
-                for told in understood.annotate(event):
-                    if isinstance(told, TokenEvent | AnswerEvent):
-                        place = self._cut(place)
-                    if isinstance(told, AnswerEvent):
-                        settled = settle(_with_trace(told, condensed, changed))
-                        yield self._save(question, settled, place, caller.owner)
+                if isinstance(event, TokenEvent | AnswerEvent) and conversation_id is not None and place.replaces:
+                    self._conversations.cut(conversation_id, place.replaces, keep=place.message_id)
+                    place = replace(place, replaces=None)
+                for annotated in understood.annotate(event):
+                    if isinstance(annotated, AnswerEvent):
+                        trace = annotated.answer.trace
+                        trace = replace(trace, steps=(*condensed.steps, *trace.steps), path=(*notes, *trace.path))
+                        answer = replace(annotated.answer, trace=finish(trace))
+                        yield self._save(question, answer, place, caller.owner)
                     else:
-                        yield told
+                        yield annotated
 
     def answer(self, question: Question, *, cancel: Cancellation, caller: Caller = ANYBODY) -> Saved | None:
         """The answer alone, kept in no conversation; None where it is cancelled. Raises as `stream` does."""
         events = self.stream(question, place=Place(kept=False), cancel=cancel, caller=caller)
         return next((event for event in events if isinstance(event, Saved)), None)
 
-    def _condensed(self, question: Question, request: RequestContext) -> tuple[Question, Condensed]:
-        """The question as it stands without the conversation, with the budget that is left after finding that out."""
-        spending = Spending(question.budget, reserve=0)
-        with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
-            condensed = self._condenser.condense(question, limited, ask_model=not spending.stops_exploring())
-        spending.add(*condensed.steps)
-        return replace(question, standalone=condensed.text, budget=spending.left()), condensed
-
-    def _cut(self, place: Place) -> Place:
-        if place.conversation_id is not None and place.replaces is not None:
-            self._conversations.cut(place.conversation_id, place.replaces, keep=place.message_id)
-        return replace(place, replaces=None)
-
     def _history(
         self, question: Question, place: Place, previous: Sequence[Message], owner: str
     ) -> tuple[Message, ...]:
-        """What the client sent wins over what is stored; a repeated last question is dropped. Bounded, oldest first."""
+        """The conversation so far, oldest first, bounded, without a repetition of the question at its end.
+
+        The client's messages win over the stored ones.
+        """
         history = without_errors(previous)
         if place.conversation_id is not None and (place.replaces is not None or not previous):
-            kept = self._conversations.messages(place.conversation_id, owner, place.replaces)
-            history = history if previous else kept
-        said = [_spaced(message) for message in history[-MOST_MESSAGES - 1 :]]
-        if said and said[-1].role == "user" and said[-1].content.strip() == question.query:
-            said.pop()
-        return tuple(said[-MOST_MESSAGES:])
+            stored = self._conversations.messages(place.conversation_id, owner, place.replaces)
+            history = history if previous else stored
+        messages = []
+        for message in history[-MAX_MESSAGES - 1 :]:
+            # Questions that were stored before they were spaced evenly at the door may have any space.
+            spaced = evenly_spaced(message.content) if message.role == "user" else message.content
+            messages.append(replace(message, content=spaced))
+        if messages and messages[-1].role == "user" and messages[-1].content.strip() == question.query:
+            messages.pop()
+        return tuple(messages[-MAX_MESSAGES:])
 
-    def _save(self, question: Question, event: AnswerEvent, place: Place, owner: str) -> Saved:
-        answer, conversation_id = event.answer, place.conversation_id
+    def _save(self, question: Question, answer: Answer, place: Place, owner: str) -> Saved:
+        conversation_id, sums = place.conversation_id, Sums.of(answer.trace.ledger)
+        saved = Saved(AnswerEvent(answer), None, None, sums)
+        if not place.kept:
+            return saved
         citations = [
             {"number": c.number, "chunk_id": c.hit.chunk.id, "supported": c.supported}
             for c in answer.citations
             if not question.attachments
         ]
-        asked: Json = asked_json(question)
-        said: Json = {"role": "assistant", "content": _kept(question, answer), "answered": answer.answered}
-        sums = Sums.of(answer.trace.ledger)
-        if not place.kept:
-            return Saved(event, None, None, sums)
+        row: Json = {
+            "role": "assistant", "content": _kept_text(question, answer), "answered": answer.answered,
+            "citations": citations,
+        }  # fmt: skip
         if place.describe is not None and owner and not question.attachments:  # of these nothing is kept (R-A1)
             # As text: not every database takes all of its field names.
-            said["response"] = json.dumps(place.describe(Saved(event, None, None, sums)), ensure_ascii=False)
+            row["response"] = json.dumps(place.describe(saved), ensure_ascii=False)
         try:
-            added = self._conversations.add(
-                conversation_id, [asked, {**said, "citations": citations}], sums, owner, place.message_id
-            )
+            added = self._conversations.add(conversation_id, [asked_json(question), row], sums, owner, place.message_id)
         except DiskFullError as error:
             note = StepEvent("save", f"This answer is not kept. {error.finding}", failed=True)
-            told = AnswerEvent(replace(answer, trace=replace(answer.trace, path=(*answer.trace.path, note))))
-            return Saved(told, conversation_id, None, sums)
-        return Saved(event, added.conversation_id, added.message_id, added.sums)
-
-
-def _spaced(message: Message) -> Message:
-    """As questions are when they come in; those that were kept before have any space."""
-    return replace(message, content=evenly_spaced(message.content)) if message.role == "user" else message
+            trace = replace(answer.trace, path=(*answer.trace.path, note))
+            return Saved(AnswerEvent(replace(answer, trace=trace)), conversation_id, None, sums)
+        return Saved(saved.event, added.conversation_id, added.message_id, added.sums)
 
 
 def asked_json(question: Question) -> Json:
@@ -225,15 +240,7 @@ def asked_json(question: Question) -> Json:
     }
 
 
-def _in_its_mode(question: Question) -> tuple[Question, tuple[StepEvent, ...]]:
-    """The question in the mode that answers it: attachments are answered from directly, and a step says so."""
-    if not question.attachments or question.mode == DEFAULT:
-        return question, ()
-    said = StepEvent("mode", "What is attached to a question is answered from directly.")
-    return replace(question, mode=DEFAULT), () if question.mode == CHOOSES else (said,)
-
-
-def _kept(question: Question, answer: Answer) -> str:
+def _kept_text(question: Question, answer: Answer) -> str:
     """The text of an answer as it is kept, without any text of an attachment (R-A1), which quotations are all of."""
     if not question.attachments or not answer.trace.hits:
         return answer.response
@@ -243,8 +250,71 @@ def _kept(question: Question, answer: Answer) -> str:
     return without_text_of(answer.response, [hit.chunk.text for hit in answer.trace.hits])
 
 
-def _with_trace(event: AnswerEvent, condensed: Condensed, changed: tuple[StepEvent, ...]) -> AnswerEvent:
-    """What condensing took, and a mode that was changed before, are part of the answer's trace."""
-    trace = event.answer.trace
-    trace = replace(trace, steps=(*condensed.steps, *trace.steps), path=(*changed, *trace.path))
-    return AnswerEvent(replace(event.answer, trace=trace))
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """``text``: the standalone question, "" where the question is one already."""
+
+    text: str = ""
+    steps: tuple[StepTiming, ...] = ()
+
+
+class Condenser:
+    """Condenses a question and its conversation into one that stands alone: by a model, or by rule.
+
+    ``analyzer``: of the language of the questions; a rewritten one has to share a word with the conversation.
+    """
+
+    def __init__(self, *, follow_ups: FollowUps, chat_models: ChatModels, analyzer: Analyzer) -> None:
+        self._follow_ups = follow_ups
+        self._chat_models = chat_models
+        self._analyzer = analyzer
+
+    def condense(self, question: Question, request: RequestContext, *, ask_model: bool = True) -> Condensed:
+        """The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed.
+
+        A model fails where it writes no question, or one about other countries or years than the rule.
+
+        ``ask_model``: whether there is budget for it.
+        """
+        if question.attachments and not self._follow_ups.is_elliptic(question.query):
+            return Condensed()
+        started = time.perf_counter()
+        ruled = self._follow_ups.by_rule(question.query, question.history, question.scope)
+        by_rule = StepTiming.since("condense_rule", started)
+        if ruled == question.query:
+            return Condensed()
+        if not ask_model or not self._chat_models.is_language_model:
+            return Condensed(ruled, (by_rule,))
+        started = time.perf_counter()
+        written, usage = self._rewritten(question, request)
+        by_model = StepTiming.since("condense_model", started, usage)
+        if self._follow_ups.is_same_question(written, ruled):
+            return Condensed(written, (by_model,))
+        return Condensed(ruled, (by_model, by_rule))
+
+    def _rewritten(self, question: Question, request: RequestContext) -> tuple[str, Usage]:
+        """The model's words; "" where it failed or wrote about something else."""
+        shown = []
+        for message in question.history:
+            text = on_one_line(message.content, "conversation")
+            cut = f"{text[:ANSWER_CHARACTERS_SHOWN]} …" if len(text) > ANSWER_CHARACTERS_SHOWN else text
+            shown.append(replace(message, content=cut))
+        conversation = "\n".join(f"{message.role}: {message.content}" for message in latest(shown))
+        prompt = Prompt(
+            (
+                Message("system", render("condense_system")),
+                Message("user", render("condense_user", conversation=conversation, question=question.query)),
+            ),
+            question.query,
+            Context(),
+        )
+        response = Reply(prompt)
+        try:
+            done = complete(self._chat_models.of(question), prompt, request, response)
+        except ChatModelError as error:
+            return "", response.usage_of_failed(error)
+        lines = [line.strip() for line in without_thoughts(done.text).splitlines() if line.strip()]
+        written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
+        terms = set(self._analyzer.terms(f"{question.query} {conversation}"))
+        shares_words = not terms.isdisjoint(self._analyzer.terms(written))
+        return written if shares_words and len(written) <= MAX_REWRITTEN_CHARACTERS else "", done.usage

@@ -14,9 +14,8 @@ from ..cancellation import Cancellation
 from ..chat_models import CHAT_MODELS
 from ..chat_models.extractive import ExtractiveChatModel
 from ..chat_models.metered import MeteredChatModel
-from ..conversation.accounting import Books
-from ..conversation.condensing import Condenser
-from ..conversation.service import ChatService
+from ..conversation.accounting import UsageAccounting
+from ..conversation.service import ChatService, Condenser
 from ..errors import InvalidRequestError, UnknownNameError
 from ..ingestion.sources import document_id
 from ..loaders.isolation import LoaderPool
@@ -157,7 +156,7 @@ class Answering:
                 follow_ups=FollowUps(words, storage.documents), chat_models=self.chat_models, analyzer=words
             ),
             understanding=self.understanding,
-            books=Books(
+            accounting=UsageAccounting(
                 prices=self.settings.model_prices,
                 chat_model=self.chat_model,
                 embedder=lambda: self._services.runtime.embedder,

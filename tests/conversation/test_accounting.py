@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from chatbot.cancellation import Cancellation
-from chatbot.conversation.accounting import Prices, ledger
+from chatbot.conversation.accounting import Prices, ledger, price_table
+from chatbot.conversation.accounting import cost as cost_of
 from chatbot.conversation.service import Place, Saved
 from chatbot.errors import ChatModelError
 from chatbot.schema import LedgerRow, Message, SourcesEvent, StepTiming, TokenEvent, Usage
@@ -212,11 +213,11 @@ def until(events: Iterator[object], kind: type) -> None:
 
 
 CHAT, EMBEDDER = "openai:gpt-4o", "openai:small"
-PRICES = Prices([ModelPrice(CHAT, 2.5, 10.0), ModelPrice(EMBEDDER, 0.02, 0.02)])
+PRICES = price_table([ModelPrice(CHAT, 2.5, 10.0), ModelPrice(EMBEDDER, 0.02, 0.02)])
 
 
 def cost(usage: Usage, prices: Prices = PRICES, chat: str = CHAT, embedder: str = EMBEDDER) -> float | None:
-    return prices.cost(usage, chat_model_id=chat, embedder_id=embedder)
+    return cost_of(usage, prices, chat_model_id=chat, embedder_id=embedder)
 
 
 def test_steps_of_one_name_are_one_row_in_order_of_first_appearance() -> None:
@@ -258,11 +259,11 @@ def test_it_is_unknown_where_the_embedder_has_no_price() -> None:
 
 @pytest.mark.parametrize("usage", [Usage(), Usage(calls=1, failed_calls=1), Usage(cached_calls=1)])
 def test_what_used_nothing_costs_nothing_whatever_the_table(usage: Usage) -> None:
-    assert cost(usage, Prices([])) == 0.0
+    assert cost(usage, {}) == 0.0
 
 
 def test_models_of_this_process_are_free_unless_the_table_says_otherwise() -> None:
-    local = Prices([ModelPrice("echo", 1.0, 1.0)], free={"minilm:all-minilm-l6-v2-int8", "extractive", "echo"})
+    local = price_table([ModelPrice("echo", 1.0, 1.0)], free={"minilm:all-minilm-l6-v2-int8", "extractive", "echo"})
     assert cost(Usage(9, 9, 9), local, "extractive", "minilm:all-minilm-l6-v2-int8") == 0.0
     assert cost(Usage(9, 9), local, "echo") == 18e-06
     assert cost(Usage(9, 9), local, "openai:minilm") is None

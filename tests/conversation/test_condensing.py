@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from chatbot.conversation.condensing import LONGEST, Condensed, Condenser
-from chatbot.conversation.service import without_errors
+from chatbot.conversation.service import MAX_REWRITTEN_CHARACTERS, Condensed, Condenser, without_errors
 from chatbot.questions.follow_ups import FollowUps
 from chatbot.request import RequestContext
 from chatbot.schema import Document, Message, Question
@@ -74,7 +73,7 @@ class TestByModel:
             Reply(["Why is the growth rate of Mali so high?"]),
             Reply(["Why was the growth rate of Kenya so high in 2021?"]),
             Reply(["The growth rate of Kenya is 2.09%."]),
-            Reply(["Kenya " * LONGEST]),
+            Reply(["Kenya " * MAX_REWRITTEN_CHARACTERS]),
             Reply(status=500),
             Reply(["half"], ending="drop"),
         ],
