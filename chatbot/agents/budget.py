@@ -22,37 +22,52 @@ EXPLORING_SHARE = 0.7
 
 @dataclass(frozen=True, slots=True)
 class RemainingBudget(Budget):
-    """What somebody else has left of the budget ``whole``, after ``spent``."""
+    """What is left of the budget ``whole`` after ``spent``."""
 
     whole: Budget = field(default_factory=Budget)
     spent: Usage = field(default_factory=Usage)
     begun: bool = False
-    """Whether an agent has begun the question: reading it (`ChatService`) is none."""
+    """Whether an agent has begun the question. Reading it in `ChatService` does not count."""
 
 
 class Spending:
     """Thread-safe. ``reserve`` tokens are kept for the answer, at most half of the budget.
 
-    Calls and seconds are kept to. Tokens are counted after a call, so the last one may go beyond them.
+    Calls and seconds are kept to. Tokens are counted after a call, so the last one may exceed the budget.
     """
 
     def __init__(self, budget: Budget, *, reserve: int) -> None:
-        self._budget = budget
-        self._whole, self._before = (
-            (budget.whole, budget.spent) if isinstance(budget, RemainingBudget) else (budget, Usage())
-        )
-        self.goes_on = isinstance(budget, RemainingBudget) and budget.begun
+        self._budget = self._whole = budget
+        self._before = Usage()
+        self.goes_on = False
         """Whether another agent has begun this question."""
+        if isinstance(budget, RemainingBudget):
+            self._whole, self._before, self.goes_on = budget.whole, budget.spent, budget.begun
         self._reserve = reserve if self._whole.tokens is None else min(reserve, self._whole.tokens // 2)
         self._started = time.monotonic()
         self._lock = threading.Lock()
-        self._steps: list[StepTiming] = []
+        self.steps: tuple[StepTiming, ...] = ()
+        """This agent's finished steps, in the order they were done."""
+        self.usage = Usage()
+        """Calls and tokens of this agent's steps."""
         self._calls_under_way = 0
 
-    def add(self, *steps: StepTiming) -> None:
-        """Record finished steps; what they used counts from now on."""
+    def add(self, *steps: StepTiming, calls: int = 0) -> None:
+        """Record finished steps; what they used counts from now on, and ``calls`` are no longer under way."""
         with self._lock:
-            self._steps += steps
+            self._calls_under_way -= calls
+            self.steps += steps
+            for step in steps:
+                self.usage += step.usage
+
+    def take_call(self, *, keep: int) -> bool:
+        """Whether one more call may be made that leaves ``keep``; if so, it counts as under way from now on."""
+        with self._lock:
+            most = self._budget.calls
+            if most is not None and self.usage.calls + self._calls_under_way + keep >= most:
+                return False
+            self._calls_under_way += 1
+            return True
 
     def allowance(self, *, keep: int = 1) -> Allowance:
         """An allowance for calls of the model that leaves ``keep`` calls of the budget unused: by default one, for
@@ -61,28 +76,26 @@ class Spending:
         return Allowance(self, keep)
 
     @property
-    def steps(self) -> tuple[StepTiming, ...]:
-        """This agent's finished steps, in the order they were done."""
-        with self._lock:
-            return tuple(self._steps)
-
-    @property
-    def usage(self) -> Usage:
-        """Calls and tokens of this agent's steps."""
-        return Usage.total(step.usage for step in self.steps)
-
-    @property
     def usage_so_far(self) -> Usage:
         """Calls and tokens of the whole question, with what was spent before this agent began."""
         return self._before + self.usage
 
     def stops_exploring(self, tokens: int = 0, share: float = EXPLORING_SHARE) -> Stopper:
         """What forbids one more call that reads ``tokens``; "" where nothing does. One call is left for the answer."""
-        return self._stops(calls=1, tokens=tokens + self._reserve, share=share)
+        return self.stops_answer(calls=1, tokens=tokens + self._reserve, share=share)
 
-    def stops_answer(self) -> Stopper:
-        """The limit that is reached, so that not even the answer may be written; "" = none."""
-        return self._stops(calls=0, tokens=0, share=1.0)
+    def stops_answer(self, *, calls: int = 0, tokens: int = 0, share: float = 1.0) -> Stopper:
+        """The limit that is reached, so that not even the answer may be written; "" = none.
+
+        With the arguments: the limit that so much more would reach.
+        """
+        budget = self._budget
+        if budget.calls is not None and self.usage.calls + self._calls_under_way + calls >= budget.calls:
+            return "calls"
+        if budget.tokens is not None and self.usage.tokens + tokens >= budget.tokens:
+            return "tokens"
+        left = self.seconds_left(share)
+        return "seconds" if left is not None and left <= 0 else ""
 
     def seconds_left(self, share: float = 1.0) -> float | None:
         """Seconds until the budget's time, or this share of it, is over; negative once it is; None without a limit."""
@@ -97,7 +110,7 @@ class Spending:
         return None if self._budget.tokens is None else max(0, self._budget.tokens - self.usage.tokens)
 
     def left(self, *, begun: bool = False) -> RemainingBudget:
-        """The budget of somebody who goes on with this question, which an agent has ``begun``."""
+        """The budget of what goes on with this question, which an agent has ``begun``."""
         calls = None if self._budget.calls is None else max(0, self._budget.calls - self.usage.calls)
         return RemainingBudget(calls, self.tokens_left, self.seconds_left(), self._whole, self.usage_so_far, begun)
 
@@ -109,28 +122,6 @@ class Spending:
         is_whole = amount is not None and not amount % 1
         shown = counted(say, int(amount or 0), noun) if is_whole else say(f"{{number}} {noun}s", number=f"{amount:g}")
         return say("The budget of {amount} is used up.", amount=shown)
-
-    def _stops(self, *, calls: int, tokens: int, share: float) -> Stopper:
-        usage, budget = self.usage, self._budget
-        if budget.calls is not None and usage.calls + self._calls_under_way + calls >= budget.calls:
-            return "calls"
-        if budget.tokens is not None and usage.tokens + tokens >= budget.tokens:
-            return "tokens"
-        left = self.seconds_left(share)
-        return "seconds" if left is not None and left <= 0 else ""
-
-    def _take(self, keep: int) -> bool:
-        with self._lock:
-            made = sum(step.usage.calls for step in self._steps) + self._calls_under_way
-            if self._budget.calls is not None and made + keep >= self._budget.calls:
-                return False
-            self._calls_under_way += 1
-            return True
-
-    def _settle(self, taken: int, steps: tuple[StepTiming, ...]) -> None:
-        with self._lock:
-            self._calls_under_way -= taken
-            self._steps += steps
 
 
 class Allowance:
@@ -145,7 +136,7 @@ class Allowance:
 
     def take(self) -> bool:
         """Whether one more call may be made; if so, it counts from now on."""
-        if not self._spending._take(self._keep):
+        if not self._spending.take_call(keep=self._keep):
             self.refused = True
             return False
         self._taken += 1
@@ -153,11 +144,11 @@ class Allowance:
 
     def settle(self, *steps: StepTiming) -> None:
         """The work is done: this is what it took. Left out where nobody knows; then the calls count as they are."""
-        self._spending._settle(self._taken, steps)
+        self._spending.add(*steps, calls=self._taken)
         self._taken = 0
 
     def give_up(self, stage: str, started: float) -> None:
-        """The work failed, or nobody waits for it: its calls were made, what they read and wrote nobody knows."""
+        """The work failed, or nobody waits for it: its calls were made, their tokens are unknown."""
         if calls := self._taken:
             self.settle(StepTiming.since(stage, started, Usage(calls=calls, failed_calls=calls)))
 
