@@ -25,7 +25,7 @@ def test_the_api_can_be_read_and_tried(chromium: str, tmp_path: Path) -> None:
         page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(f"http://127.0.0.1:{port}/docs")
-        formats = page.locator("#operations-documents-documents_formats")
+        formats = page.locator("#operations-catalog-getFormats")
         formats.locator(".opblock-summary-control").click()
         formats.get_by_role("button", name="Execute").click()
         expect(formats.locator(".live-responses-table")).to_contain_text("chunk_strategies")

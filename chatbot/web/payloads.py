@@ -275,6 +275,12 @@ class ManyQuestions(AnswerOptions, Job):
     ] = Field(min_length=1, max_length=MOST_QUESTIONS)
 
 
+def _false(deleted: bool) -> bool:
+    if deleted:
+        raise PydanticCustomError("deleted", "must be false: DELETE deletes a conversation.")
+    return deleted
+
+
 class Rename(BaseModel):
     """Another title, taking the conversation back from being deleted, or both."""
 
@@ -283,7 +289,7 @@ class Rename(BaseModel):
     title: Annotated[
         StrictStr, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=LONGEST_TITLE)
     ] = ""
-    deleted: Literal[False] = False
+    deleted: Annotated[StrictBool, AfterValidator(_false), Field(json_schema_extra={"const": False})] = False
 
 
 class SignIn(BaseModel):

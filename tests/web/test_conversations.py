@@ -117,7 +117,9 @@ def client_owner(client: FlaskClient) -> str:
     return owner
 
 
-@pytest.mark.parametrize("body", [{}, {"title": " "}, {"title": 1}, {"title": "x" * 201}, {"deleted": True}, {"a": 1}])
+@pytest.mark.parametrize(
+    "body", [{}, {"title": " "}, {"title": 1}, {"title": "x" * 201}, {"deleted": True}, {"deleted": 0}, {"a": 1}]
+)
 def test_a_wrong_change_is_named(client: FlaskClient, body: dict[str, Any]) -> None:
     path = f"{API}/{ask(client, GROWTH)['conversation_id']}"
     assert fields_of(client.patch(path, json=body)) == [next(iter(body), "deleted")]
