@@ -15,7 +15,6 @@ from ..grounding.answer import Draft, Written, as_set, assemble, general_prompt,
 from ..grounding.context import Neighbourhood, build_context
 from ..model_output.asking import numbers
 from ..model_output.stream import Completion, Reply, completion
-from ..protocols import Catalog
 from ..retrieval.pipeline import with_rank
 from ..retrieval.relevance import Verdict, best_score
 from ..retrieval.scope import describe, nearest_scope, selectable_collections
@@ -132,7 +131,14 @@ def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
             way, and an answer from half of them would mislead.
     """
     question, catalog = run.question, run.resources.catalog
-    scope = _summary(question, catalog)
+    held = catalog.holdings(question.scope)
+    if held.pending and (held.pending == held.documents or any(map(_just_registered, catalog.all(question.scope)))):
+        # Reports of no country are searched beside the named ones: they may be all that is missing.
+        named = catalog.holdings(question.scope.strict())
+        shown = named if named.pending else held
+        which = f"The reports for {describe(question.scope)}" if question.scope and named.pending else "The reports"
+        raise IngestingError(f"{which} are still being indexed: {shown.pending} of {shown.documents} to go.")
+    scope = ScopeSummary(question.scope, held.ready, held.ready_chunks, question.page)
     if not question.scope or scope.documents:
         return scope
     offer = nearest_scope(catalog, question.scope, run.say)
@@ -177,20 +183,6 @@ def choose_collections(run: AgentRun) -> Iterator[StepEvent]:
     if scope.collections or len(names) < len(every):
         run.question = replace(run.question, scope=scope.within(names))
     yield run.step("collections", "Searched in", items=names)
-
-
-def _summary(question: Question, catalog: Catalog) -> ScopeSummary:
-    held = catalog.holdings(question.scope)
-    if held.pending and (
-        held.pending == held.documents or any(_just_registered(record) for record in catalog.all(question.scope))
-    ):
-        # Those of no country are searched beside the ones that are named: they may be all that is missing.
-        named = catalog.holdings(question.scope.strict())
-        told = named if named.pending else held
-        which = f"The reports for {describe(question.scope)}" if question.scope and named.pending else "The reports"
-        left = f"{told.pending} of {told.documents} to go"
-        raise IngestingError(f"{which} are still being indexed: {left}.")
-    return ScopeSummary(question.scope, held.ready, held.ready_chunks, question.page)
 
 
 def _just_registered(record: DocumentRecord) -> bool:
@@ -289,7 +281,9 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
         text = run.say(NO_REPORTS)
     else:
         text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
-    if _is_not_understood(run):
+    query = run.question.query
+    foreign = is_foreign(query) or (run.question.language != "en" and not is_written_in(query, "english"))
+    if foreign and not run.resources.embedder.multilingual:
         text += f"\n\n{run.say(NOT_ENGLISH)}"
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
@@ -301,13 +295,6 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
 
 def _is_library_empty(run: AgentRun) -> bool:
     return not run.resources.catalog.holdings(run.question.scope.widest()).documents
-
-
-def _is_not_understood(run: AgentRun) -> bool:
-    """Whether a question of another language was searched for by what knows English alone."""
-    question = run.question.query
-    said = is_foreign(question) or (run.question.language != "en" and not is_written_in(question, "english"))
-    return said and not run.resources.embedder.multilingual
 
 
 def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
