@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from itertools import chain, combinations, permutations
 
-from .claim_words import UNITS, pattern
 from .figures import RANGE, Figure, figures, unify_signs
 from .reported_figures import bound_years
+from .wording import UNITS, pattern
 
 _SPELLINGS = [(measure, size, spelling) for measure, units in UNITS.items() for spelling, size in units.items()]
 _UNIT = re.compile(
@@ -38,7 +38,7 @@ ROUGHLY = Decimal("0.05")
 """How far a rounded number may be from the true one, as a share of it."""
 CLOSELY = Decimal("0.02")
 """The same of a converted one, and of one with a single digit that no word calls rounded."""
-MOST_TERMS = 6
+MAX_TERMS = 6
 """Figures that are reckoned with: more of them are a list."""
 SMALL = 100
 """Below it a number without a unit is a count, which nobody rounds."""
@@ -159,10 +159,10 @@ def _years(text: str, found: Sequence[Figure]) -> list[frozenset[int]]:
     return bound
 
 
-def is_reckoned(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
+def is_calculated(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
     """Whether it is a difference, sum, ratio or mean of some terms, where ``words`` speak of such."""
     terms = [one for one in terms if one.figure.year is None]
-    if not 2 <= len(terms) <= MOST_TERMS or amount.figure.year:
+    if not 2 <= len(terms) <= MAX_TERMS or amount.figure.year:
         return False
     results = chain(
         _added(amount, terms) if _ADDS.search(words) else (), _divided(amount, terms) if _DIVIDES.search(words) else ()

@@ -1,18 +1,20 @@
-"""An answer in clauses, each with the passages it cites: what stands before a [n], a cell of a table, a sentence.
+"""Split an answer into clauses, each with the passages it cites: the text before a [n], a table cell, a sentence.
 
-And under which heading of a passage stands what a clause says of it: a passage may span several.
+Also finds the heading in a passage for a clause, since a passage may span several, and the places of findings.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from ..chat_models.statements import Statement, statements
-from ..schema import Passage
+from ..schema import Mark, Passage
 from ..text import analyzer, sentences
+from .contradictions import Finding
 from .dates import MONTHS
 from .tables import without_tables
 from .wording import GROUP, NUMBERS, QUOTATION, cited_numbers, is_quoted, normalise, quotations, strip_marks
@@ -25,7 +27,7 @@ _HEADING = re.compile(r"^[ \t>]*#{1,6}[ \t].*$", re.MULTILINE)
 _GROUPS = rf"{GROUP}(?:[ \t]*(?:(?:,|and|&)[ \t]*)?{GROUP})*"
 _AFTER_STOP = re.compile(rf"([.!?…。！？][\"'”’»)*_]*)[ \t]*((?:{GROUP}[ \t]*)+)")
 _SHORTENED = re.compile(r"\b(?:est|proj|approx|ca|c|etc|incl)\.[)\]]?[*_]*$")
-"""What ends in a full stop, and no sentence: (2023 est.) [1]."""
+"""Abbreviations whose full stop ends no sentence: (2023 est.) [1]."""
 _ORDINAL = re.compile(rf"\b(\d{{1,2}}\.)\s(?=(?:{'|'.join(MONTHS)})\b)", re.IGNORECASE)
 """9. August."""
 _LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)")
@@ -34,13 +36,18 @@ _JOINT = re.compile(r"^[\s,;:.)]*(?:(?:and|but|while|whereas)\s+)?")
 _YEAR = re.compile(r"(?:fy ?)?(?:1\d{3}|20\d{2})", re.IGNORECASE)
 _KEPT = "\ue000"
 """Stands for white space at which no sentence ends."""
+MAX_MARKS = 200
+MAX_TRIES = 50
+"""Places that are compared for one mark: "5" is in "15", too."""
+MIN_SHARED_WORDS = 2
+"""Words that a clause shares with a sentence that it is taken from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """``text`` as it is read, with its numbers; ``words`` is the same without them.
+    """``text`` includes the numbers, ``words`` does not.
 
-    ``sentence``: the words of all of it; ``beside``: all that it cites.
+    ``sentence``: the words of its whole sentence; ``beside``: all numbers cited there.
     """
 
     text: str
@@ -51,11 +58,10 @@ class Clause:
 
 
 def clauses(response: str) -> Iterator[Clause]:
-    """The clauses of an answer in text order, those of tables last. A quotation is never cut; numbers behind a full
-    stop belong to what is before it.
+    """Yield the clauses of an answer in text order, then those of its tables. A quotation is never split.
 
-    What stands behind the last [n] of a sentence belongs to that; where nothing is said before the first, each [n] has
-    what follows it ("Kenya [1] grows by 2 %").
+    Numbers after a full stop belong to the sentence before it. Text after the last [n] of a sentence belongs to that
+    [n]; where no figure is before the first, each [n] has the text after it ("Kenya [1] grows by 2 %").
     """
     text, cells = without_tables(response)
     text = _HEADING.sub(lambda line: line[0] if NUMBERS.search(line[0]) else "", text)
@@ -68,7 +74,7 @@ def clauses(response: str) -> Iterator[Clause]:
     for cell in cells:
         when = next((name for name in (cell.column, cell.row) if _YEAR.fullmatch(name)), "")
         names = [name for name in (cell.row, cell.column) if name and name != when]
-        words = f"{f'In {when}, ' if when else ''}{', '.join(names)}: {strip_marks(NUMBERS.sub(' ', cell.text))}"
+        words = f"{f'In {when}, ' if when else ''}{', '.join(names)}: {_words(cell.text)}"
         yield Clause(_as_read(cell.text), words, cell.numbers, words, cell.numbers)
 
 
@@ -83,18 +89,14 @@ def _clauses(sentence: str) -> Iterator[Clause]:
     if len(groups) < 2:
         yield Clause(_as_read(sentence), words, cited, words, cited)
         return
-    for part in _parts(sentence, groups):
-        yield Clause(_as_read(_JOINT.sub("", part)), _words(part), tuple(cited_numbers(part)), words, cited)
-
-
-def _parts(sentence: str, groups: Sequence[re.Match[str]]) -> list[str]:
     first, rest = sentence[: groups[0].start()], sentence[groups[-1].end() :]
-    ahead = not re.search(r"\d", first) and re.search(r"\d", rest)
-    if ahead:
+    if not re.search(r"\d", first) and re.search(r"\d", rest):
         cuts = [0, *(group.start() for group in groups[1:]), len(sentence)]
     else:
         cuts = [0, *(group.end() for group in groups[:-1]), len(sentence)]
-    return [sentence[start:end] for start, end in pairwise(cuts)]
+    for start, end in pairwise(cuts):
+        part = sentence[start:end]
+        yield Clause(_as_read(_JOINT.sub("", part)), _words(part), tuple(cited_numbers(part)), words, cited)
 
 
 def _words(text: str) -> str:
@@ -105,19 +107,15 @@ def _as_read(text: str) -> str:
     return " ".join(strip_marks(text).replace("|", " ").split())
 
 
-LEAST_SHARED = 2
-"""Words that a clause and a sentence share where it is taken from that."""
+def section_of(passage: Passage, parts: Sequence[Clause]) -> str:
+    """Return the heading of the sentence that the first clause citing this passage is taken from.
 
-
-def section_of(passage: Passage, said: Sequence[Clause]) -> str:
-    """The heading above the sentence that the first clause with this passage's number is taken from.
-
-    The passage's own section, with those above it, where that is under it or cannot be told.
+    Return the passage's own section, with those above it, if that is the heading or the sentence cannot be told.
     """
     chunk = passage.hit.chunk
-    told = statements([passage])
-    first = next((clause for clause in said if passage.number in clause.numbers), None)
-    if first is None or len({one.heading for one in told}) < 2:
+    candidates = statements([passage])
+    first = next((clause for clause in parts if passage.number in clause.numbers), None)
+    if first is None or len({one.heading for one in candidates}) < 2:
         return chunk.section
     quoted, terms = quotations(first.words), analyzer("english").terms
     words = set(terms(first.words))
@@ -126,7 +124,67 @@ def section_of(passage: Passage, said: Sequence[Clause]) -> str:
         text = normalise(one.text)
         return sum(is_quoted(quote, text) for quote in quoted), len(words.intersection(terms(one.whole)))
 
-    best = max(told, key=nearness)
+    best = max(candidates, key=nearness)
     quotes, shared = nearness(best)
     is_own = best.heading == chunk.heading
-    return chunk.section if is_own or not (quotes or shared >= LEAST_SHARED) else best.heading
+    return chunk.section if is_own or not (quotes or shared >= MIN_SHARED_WORDS) else best.heading
+
+
+# Where the findings of a clause are in the answer: clauses are read without Markdown, answers shown with it.
+
+
+def marks_in(response: str, findings: Sequence[tuple[Clause, Finding]]) -> tuple[Mark, ...]:
+    """Return the marks of an answer in text order. ``findings``: what its clauses lack, in the order of the clauses.
+
+    A finding that cannot be located within its clause marks the whole clause; a clause that is not found is not marked.
+    """
+    letters = _Letters(response)
+    marks, read, place = list[Mark](), None, (0, 0)
+    for clause, finding in findings[:MAX_MARKS]:
+        if clause is not read:
+            read, end = clause, len(response)
+            place = letters.find(clause.text, place[1], end) or letters.find(clause.text, 0, end) or (0, 0)
+        start, end = place
+        if not end:
+            continue
+        if finding.kind == "unknown_citation":
+            groups = NUMBERS.finditer(response, start, end + 1)  # the clause ends with its last digit
+            spans = (group.span() for group in groups if int(finding.text) in cited_numbers(group[0]))
+            start, end = next(spans, place)
+        else:
+            start, end = letters.find(finding.text, start, end) or place
+        marks.append(Mark(start, end, finding.kind, finding.text))
+    return tuple(sorted(dict.fromkeys(marks), key=lambda mark: (mark.start, mark.end)))
+
+
+class _Letters:
+    """The letters and digits of a text, with their places."""
+
+    def __init__(self, text: str) -> None:
+        self._whole = text
+        self._places = [place for place, sign in enumerate(text) if sign.isalnum()]
+        self._text = "".join(text[place] for place in self._places)
+
+    def find(self, part: str, start: int, end: int) -> tuple[int, int] | None:
+        """Return where ``part`` is between two places, as whole words and numbers, or None."""
+        letters = "".join(filter(str.isalnum, part))
+        at, last = (bisect_left(self._places, place) for place in (start, end))
+        for _ in range(MAX_TRIES if letters else 0):
+            if (at := self._text.find(letters, at, last)) < 0:
+                return None
+            first, behind = self._places[at], self._places[at + len(letters) - 1] + 1
+            if not (self._goes_on(first - 1, -1) or self._goes_on(behind, 1)):
+                whole = first - next(n for n, sign in enumerate(part) if sign.isalnum())  # with its "$", its "%"
+                found_whole = self._whole.startswith(part, max(whole, 0))
+                return (whole, whole + len(part)) if found_whole else (first, behind)
+            at += 1
+        return None
+
+    def _goes_on(self, place: int, step: int) -> bool:
+        """Whether the word or the number goes on at this place, in this direction."""
+        text, beyond = self._whole, place + step
+        if not 0 <= place < len(text) or text[place].isalnum():
+            return 0 <= place < len(text)
+        if text[place] not in ".," or not 0 <= beyond < len(text):
+            return False
+        return text[beyond].isdigit() and text[place - step].isdigit()

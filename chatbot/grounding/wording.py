@@ -1,4 +1,7 @@
-"""The wording of an answer: its sentences with the passages they cite, its quotations, words as they are compared."""
+"""The wording of an answer: its citations and quotations, and words as they are compared.
+
+`claims.toml` has the words of the citation check: patterns, lists of words, units.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,23 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from decimal import Decimal
+from functools import lru_cache
+
+import Stemmer
 
 from ..invisible import visible
+from ..questions.english import RuleWords
 from ..schema import Context
 from ..text import sentences
 
+_RULES = RuleWords(__package__, "claims.toml")
+pattern, word_list = _RULES.pattern, _RULES.words
+UNITS: dict[str, dict[str, Decimal]] = {
+    measure: {spelling: Decimal(size) for spelling, size in spellings.items()}
+    for measure, spellings in _RULES.tables["units"].items()
+}
+_STEM = Stemmer.Stemmer("english").stemWord
 _STRAIGHT = r"\"([^\"\n]{3,})\""
 _SINGLE = r"(?<![\w'’])['‘]((?:[^'‘’\n]|(?<=\w)['’](?=\w)){3,}?)['’](?!\w)"
 QUOTATION = re.compile(
@@ -23,12 +38,12 @@ _QUOTES = dict.fromkeys(map(ord, "\"“”„‟«»‹›「」『』'‘’‚
 _DASH = re.compile(" ?[-\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+ ?")
 _GAP = re.compile(r"\[?\s?(?:\.\s?\.\s?\.|…)\s?\]?")
 _INSERTION = re.compile(rf"{_GAP.pattern}|\[[^\[\]]*\]")
-"""What somebody who quotes puts between brackets to make a sentence complete."""
+"""Words in brackets that complete a quoted sentence."""
 _INSERTED = re.compile(r"\[(\w)\](?=\w)")
 _UNSPACED = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-"""Scripts that do not part words by spaces."""
+"""Scripts without spaces between words."""
 _OPEN_START, _OPEN_END = re.compile(rf"[{_UNSPACED}\W]"), re.compile(rf"[{_UNSPACED}\W]$")
-"""Of a quotation: a sign before or behind which a word may stand."""
+"""First and last signs of a quotation that need no word boundary."""
 _MAY_BEGIN, _MAY_END = re.compile(r"(?<!\w)(?<!\d[.,])"), re.compile(r"(?!\w)(?![.,]\d)")
 GROUP = r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]"
 NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
@@ -46,20 +61,31 @@ _BARE_STYLES = re.compile(
     r"|(?<=[\w%.)\"”’])[ \t]?\((\d{1,2})\)(?=[.,;:!?]|[ \t]*(?:$|\(\d))",
     re.MULTILINE,
 )
-LONGEST_GROUP = 40
+MAX_GROUP_CHARACTERS = 40
 """Characters of a bracket that may become a citation."""
-LONGEST_SPAN = 10
-"""Numbers of [1-3]."""
+MAX_SPAN = 10
+"""Numbers of a citation such as [1-3]."""
+
+
+def stems(name: str) -> frozenset[str]:
+    """Return the stems of a list of words. Raises KeyError."""
+    return frozenset(map(stem, word_list(name)))
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """Return the stem of a word, without apostrophes: "Kenya's" is "kenya", "didn't" is "didnt"."""
+    bare = re.sub(r"['’]s?$", "", word.lower())
+    return str(_STEM(re.sub("['’]", "", bare)))
 
 
 def cited_numbers(response: str) -> list[int]:
-    """The numbers in square brackets, in order of first appearance."""
-    found = [int(number) for group in NUMBERS.findall(response) for number in group.split(",")]
-    return list(dict.fromkeys(found))
+    """Return the numbers in square brackets, in order of first appearance."""
+    return list(dict.fromkeys(int(number) for group in NUMBERS.findall(response) for number in group.split(",")))
 
 
 def without_text_of(response: str, texts: Collection[str]) -> str:
-    """The response with "…" for every sentence that stands in one of the texts."""
+    """Return the response with "…" for every sentence that is in one of the texts."""
     compared = [normalise(text) for text in texts]
     for sentence in sentences(response):
         words = normalise(strip_marks(without_numbers(sentence))).strip("> -.'")
@@ -69,49 +95,47 @@ def without_text_of(response: str, texts: Collection[str]) -> str:
 
 
 def without_numbers(text: str) -> str:
-    """The text without its citations ("[1]")."""
+    """Return the text without its citations ("[1]")."""
     return _WITH_SPACE.sub("", text)
 
 
 def with_numbers_of(text: str, numbers: Collection[int]) -> str:
-    """The text with these of its citations only."""
+    """Return the text with only these of its citations."""
 
-    def own(group: re.Match[str]) -> str:
+    def kept_only(group: re.Match[str]) -> str:
         cited = group[1].split(",")
         kept = [number for number in cited if int(number) in numbers]
         return group[0] if len(kept) == len(cited) else f" [{','.join(kept).strip()}]" if kept else ""
 
-    return _WITH_SPACE.sub(own, text)
+    return _WITH_SPACE.sub(kept_only, text)
 
 
 def unify_brackets(response: str, known: Collection[int]) -> str:
-    """Citations in the styles that models have, as [1] or [1, 2]: 【1】, [Passage 1], [1-3]; ¹ and (1) where nothing is
-    cited otherwise, and only ``known`` numbers.
+    """Rewrite the citation styles of models as [1] or [1, 2]: 【1】, [Passage 1], [1-3].
+
+    ¹ and (1) count only where nothing is cited otherwise, and only for ``known`` numbers.
     """
-    text = _STYLES.sub(_in_brackets, response)
-    if NUMBERS.search(text):
-        return text
-    return _BARE_STYLES.sub(lambda match: _of_bare(match, known), text)
 
+    def in_brackets(match: re.Match[str]) -> str:
+        numbers = list[int]()
+        for first, last in _SPAN.findall(match[0]):
+            end = int(last or first)
+            numbers += range(int(first), end + 1) if 0 <= end - int(first) < MAX_SPAN else [int(first), end]
+        return f"[{', '.join(map(str, numbers))}]"
 
-def _in_brackets(match: re.Match[str]) -> str:
-    found = list[int]()
-    for first, last in _SPAN.findall(match[0]):
-        end = int(last or first)
-        found += range(int(first), end + 1) if 0 <= end - int(first) < LONGEST_SPAN else [int(first), end]
-    return f"[{', '.join(map(str, found))}]"
+    def of_bare(match: re.Match[str]) -> str:
+        digits = unicodedata.normalize("NFKC", match[1] or match[2])
+        numbers = [int(digits)] if match[2] else [int(digit) for digit in digits]
+        return f" {numbers}" if set(numbers) <= set(known) else match[0]
 
-
-def _of_bare(match: re.Match[str], known: Collection[int]) -> str:
-    digits = unicodedata.normalize("NFKC", match[1] or match[2])
-    numbers = [int(digits)] if match[2] else [int(digit) for digit in digits]
-    return f" {numbers}" if set(numbers) <= set(known) else match[0]
+    text = _STYLES.sub(in_brackets, response)
+    return text if NUMBERS.search(text) else _BARE_STYLES.sub(of_bare, text)
 
 
 def in_order_of_appearance(response: str, context: Context) -> tuple[str, Context]:
-    """The answer with its citations numbered from 1, and the context with the same numbers: cited passages first.
+    """Number the citations from 1 by appearance, and the passages of the context alike: cited passages first.
 
-    A number that no passage has stays above those that one has.
+    A number without a passage gets one above those of passages.
     """
     passages = {passage.number: passage for passage in context.passages}
     response = unify_brackets(response, passages)
@@ -125,7 +149,7 @@ def in_order_of_appearance(response: str, context: Context) -> tuple[str, Contex
 
 
 class NumberedStream:
-    """`in_order_of_appearance` for a text that arrives in pieces. ``known``: the numbers of the passages."""
+    """`in_order_of_appearance` for a text that arrives in pieces. ``known``: the passages' numbers."""
 
     def __init__(self) -> None:
         self.known: Collection[int] = ()
@@ -133,10 +157,10 @@ class NumberedStream:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown after this piece: all but a bracket that is still open, as it may be a citation."""
+        """Return what can be shown after this piece: all but an open bracket, which may become a citation."""
         text = self._held + piece
         start = text.rfind("[")
-        is_open = start >= 0 and "]" not in text[start:] and len(text) - start < LONGEST_GROUP
+        is_open = start >= 0 and "]" not in text[start:] and len(text) - start < MAX_GROUP_CHARACTERS
         self._held = text[start:] if is_open else ""
         text = text[:start] if is_open else text
         for number in cited_numbers(text):
@@ -146,21 +170,19 @@ class NumberedStream:
 
 
 def _renumbered(text: str, numbers: Mapping[int, int]) -> str:
-    def own(number: re.Match[str]) -> str:
+    def new(number: re.Match[str]) -> str:
         return str(numbers.get(int(number[0]), number[0]))
 
-    return NUMBERS.sub(lambda group: re.sub(r"\d+", own, group[0]), text)
+    return NUMBERS.sub(lambda group: re.sub(r"\d+", new, group[0]), text)
 
 
 def strip_marks(text: str) -> str:
-    """The text without Markdown's marks and escapes."""
+    """Return the text without Markdown's marks and escapes."""
     return _ESCAPE.sub(r"\1", _MARKS.sub("", text))
 
 
 def normalise(text: str) -> str:
-    """A text for comparing words: without case, quotation marks and invisible characters, with one kind of dash and
-    space.
-    """
+    """Return a text for comparing words: no case, quotes or invisible characters, one kind of dash and of space."""
     text = unicodedata.normalize("NFKC", visible(text)).casefold().translate(_QUOTES)
     text = re.sub(r"(?<!\w)'+|'+(?!\w)", "", text)
     text = re.sub(r"(?<=\d)[, ](?=\d{3}(?!\d))", "", text)
@@ -169,12 +191,12 @@ def normalise(text: str) -> str:
 
 
 def quotations(sentence: str) -> list[str]:
-    """What stands between quotation marks of any kind, as it is written."""
+    """Return the texts between quotation marks of any kind."""
     return [next(filter(None, groups)).strip() for groups in QUOTATION.findall(sentence)]
 
 
 def is_quoted(quotation: str, words: str) -> bool:
-    """Whether ``words`` (normalised) has it: whole words, its pieces in order where "…" leaves something out."""
+    """Whether ``words`` (normalised) has the quotation: whole words, its pieces in order where "…" omits something."""
     without_insertions = _INSERTION.split(_INSERTED.sub(r"\1", quotation))
     return _in_order(_GAP.split(quotation), words) or _in_order(without_insertions, words)
 
@@ -182,18 +204,13 @@ def is_quoted(quotation: str, words: str) -> bool:
 def _in_order(pieces: list[str], words: str) -> bool:
     place = 0
     for piece in filter(None, (normalise(piece).strip(" .,;:!?-") for piece in pieces)):
-        end = _end_of(piece, words, place)
-        if end is None:
+        is_open, ends_open = _OPEN_START.match(piece), _OPEN_END.search(piece)
+        while (start := words.find(piece, place)) >= 0:
+            end = start + len(piece)
+            if (is_open or _MAY_BEGIN.match(words, start)) and (ends_open or _MAY_END.match(words, end)):
+                place = end
+                break
+            place = start + 1  # within a longer word or number
+        else:
             return False
-        place = end
     return True
-
-
-def _end_of(piece: str, words: str, place: int) -> int | None:
-    """Behind its first place from ``place`` on where it is no part of a longer word or number; None without any."""
-    is_open, ends_open = _OPEN_START.match(piece), _OPEN_END.search(piece)
-    while (start := words.find(piece, place)) >= 0:
-        end, place = start + len(piece), start + 1
-        if (is_open or _MAY_BEGIN.match(words, start)) and (ends_open or _MAY_END.match(words, end)):
-            return end
-    return None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.grounding.citations import LONGEST_READ, check
+from chatbot.grounding.citations import MAX_CHECKED_CHARACTERS, check
 from chatbot.schema import Question, Range, Scope, Unsupported, Values
 from tests.grounding.conftest import context
 
@@ -352,7 +352,7 @@ def test_a_long_answer_is_checked_in_linear_time(piece: str) -> None:
 def test_a_passage_is_read_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     read = Counter[str]()
     monkeypatch.setattr("chatbot.grounding.citations.Evidence", lambda passage: read.update([passage.wider_text]))
-    found = check("It grew by 9% [1].", context("It grew by 5%. " * LONGEST_READ))
+    found = check("It grew by 9% [1].", context("It grew by 5%. " * MAX_CHECKED_CHARACTERS))
     assert (found.unsupported, found.citations[0].supported, read.total()) == ((), True, 0)
 
 
