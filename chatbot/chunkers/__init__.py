@@ -1,7 +1,7 @@
 """Documents to passages.
 
-A strategy says at which borders a passage is cut; `splitting` cuts there; `base` says how long a passage may be and
-what it never leaves, and makes chunks of the spans.
+A strategy chooses the borders that passages are cut at, and `splitting` cuts there. `base` bounds the length of a
+passage, keeps it on its page, and makes chunks of the spans.
 """
 
 from ..protocols import Chunker
@@ -10,12 +10,12 @@ from ..registry import Registry
 CHUNKERS: Registry[Chunker] = Registry(
     "chunk strategy",
     {
-        "max_length": "chatbot.chunkers.strategies:MaxLengthChunker",
-        "paragraph": "chatbot.chunkers.strategies:ParagraphChunker",
-        "recursive": "chatbot.chunkers.strategies:RecursiveChunker",
-        "rows": "chatbot.chunkers.strategies:RowChunker",
-        "sections": "chatbot.chunkers.strategies:SectionChunker",
-        "sentence": "chatbot.chunkers.strategies:SentenceChunker",
-        "sliding_window": "chatbot.chunkers.strategies:SlidingWindowChunker",
+        "max_length": "chatbot.chunkers.base:MaxLengthChunker",
+        "paragraph": "chatbot.chunkers.base:ParagraphChunker",
+        "recursive": "chatbot.chunkers.base:RecursiveChunker",
+        "rows": "chatbot.chunkers.base:RowChunker",
+        "sections": "chatbot.chunkers.base:SectionChunker",
+        "sentence": "chatbot.chunkers.base:SentenceChunker",
+        "sliding_window": "chatbot.chunkers.base:SlidingWindowChunker",
     },
 )

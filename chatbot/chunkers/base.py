@@ -1,6 +1,6 @@
-"""The base class of all chunkers: stretches of text that no chunk crosses, size limits, ids and offsets.
+"""The base class of all chunkers (stretches of text that no chunk crosses, size limits, ids and offsets), and ours.
 
-Strategies differ in the borders they cut at, and in what a passage may not leave.
+Strategies differ in the borders they cut at, and in whether a passage may span sections.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from functools import lru_cache
 from itertools import groupby
 from typing import ClassVar
 
-from ..errors import InvalidRequestError
+from ..errors import InvalidRequestError, LoadError
 from ..protocols import ChunkLimits, Embedder
 from ..schema import SECTION_SEPARATOR, Chunk, Document, Section, document_text
-from .splitting import Border, Span, Splitter
+from .splitting import Border, Splitter, clauses, lines, paragraphs, sentences, words
 
 CHARACTERS_PER_TOKEN = 4
 """An estimate for English, as in `text.estimate_tokens`; the sample reports have 3.8 (MiniLM)."""
@@ -23,9 +23,9 @@ CHARACTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Text of consecutive sections. ``start`` = its offset in the document's text; all other positions are in `text`.
+    """Text of consecutive sections. ``start``: its offset in the document's text; all other positions are in `text`.
 
-    ``ends``: where each section's text ends. What is before it and after the last section's end is its heading.
+    ``ends``: where each section's text ends. A section's heading is the text between the end before and its own text.
     """
 
     text: str
@@ -36,18 +36,18 @@ class Stretch:
     """The offsets at which headings end."""
 
     def section_at(self, position: int) -> int:
-        """Which of the sections a passage that starts here belongs to."""
+        """Return the index of the section in which a passage starts."""
         return bisect_right(self.ends, position)
 
 
 def section_stretches(document: Document) -> Iterator[Stretch]:
-    """Each section as a stretch of its own, without its heading."""
+    """Yield each section as a stretch of its own, without its heading."""
     for section in document.sections:
         yield Stretch(section.text, section.start, (section,), (len(section.text),))
 
 
 def page_stretches(document: Document) -> Iterator[Stretch]:
-    """Consecutive sections on one page and about the same, with their headings as in `schema.document_text`.
+    """Yield consecutive sections with the same page and metadata, with their headings as in `schema.document_text`.
 
     So a passage never spans two pages, nor two table rows that have metadata of their own.
     """
@@ -72,7 +72,7 @@ def chunk_limits(embedder: Embedder, size: int) -> ChunkLimits:
 
 
 def _checked_overlap(overlap: int, limits: ChunkLimits, *, allowed: bool) -> int:
-    """``allowed``: whether the strategy has any. Raises InvalidRequestError, which says what would be valid."""
+    """Return a valid overlap. ``allowed``: whether the strategy has any. Raises InvalidRequestError."""
     if overlap == 0 or (allowed and 0 < overlap < limits.used):
         return overlap
     if not allowed:
@@ -85,21 +85,20 @@ def _checked_overlap(overlap: int, limits: ChunkLimits, *, allowed: bool) -> int
 
 
 class Measure:
-    """Length and overlap as shares of what is allowed: up to 1 is allowed.
+    """The length of passages as a share of the allowed length: up to 1 is allowed.
 
-    Shares, because they tell the search for the longest passage where to look next: tokens are dear to count.
+    Shares tell the search for the longest passage where to look next: counting tokens is expensive.
     """
 
-    def __init__(self, embedder: Embedder, limits: ChunkLimits, *, overlap: int, known: Container[str]) -> None:
-        """``known`` texts have been embedded whole before."""
+    def __init__(self, embedder: Embedder, limits: ChunkLimits, *, known: Container[str]) -> None:
+        """``known``: texts that have been embedded whole before."""
         self._embedder = embedder
         self._known = known
-        self._overlap = overlap
         self._size = limits.used
         self._room = lru_cache(1024)(self._count_room)
 
     def passage(self, heading: str, text: str, start: int, end: int) -> float:
-        """The share of the size that ``text[start:end]`` fills, or of what the embedder reads below ``heading``."""
+        """Return the share of the size, or of what the embedder reads below ``heading``, that a span fills."""
         by_length = (end - start) / self._size
         if by_length > 1:  # slicing a long text and counting its tokens cost time
             return by_length
@@ -113,14 +112,10 @@ class Measure:
             return max(by_length, len(part) / (CHARACTERS_PER_TOKEN * allowed))
         return max(by_length, self._embedder.count_tokens(part) / allowed)
 
-    def overlap(self, start: int, end: int) -> float:
-        """The share of the overlap, which is not 0, that the text from ``start`` to ``end`` fills."""
-        return (end - start) / self._overlap
-
     def _count_room(self, heading: str) -> int:
-        """Tokens of a passage below ``heading``; counted apart, since no token spans the end of a line.
+        """Return the tokens of a passage below ``heading``, counted apart since no token spans the end of a line.
 
-        A heading that leaves no room would shred the text: half of what the embedder reads is always the text's.
+        At least half of what the embedder reads is left for the text: a long heading would shred it.
         """
         limit = self._embedder.max_tokens
         return max(limit - self._embedder.count_tokens(f"{heading}\n"), limit // 2) if heading else limit
@@ -129,7 +124,7 @@ class Measure:
 class BaseChunker:
     """Implements `protocols.Chunker`. A passage with its title and section never exceeds what the embedder reads.
 
-    A strategy is not written into its chunks: the version in their ids stands for it and for the sizes.
+    The strategy and the sizes are not stored in the chunks: the version in their ids stands for them.
     """
 
     borders: ClassVar[tuple[Border, ...]]
@@ -147,18 +142,18 @@ class BaseChunker:
     ) -> None:
         """Size and overlap are in characters; the overlap counts inside the size.
 
-        ``known`` texts have been embedded whole before, so their tokens need not be counted.
+        ``known``: texts that have been embedded whole before, so their tokens need not be counted.
 
         Raises:
-            InvalidRequestError: the size or the overlap cannot be had.
+            InvalidRequestError: the size or the overlap is not possible.
         """
         self._limits = chunk_limits(embedder, chunk_size)
         self._overlap = _checked_overlap(chunk_overlap, self._limits, allowed=self.takes_overlap)
-        self._measure = Measure(embedder, self._limits, overlap=chunk_overlap, known=known)
+        self._measure = Measure(embedder, self._limits, known=known)
 
     @property
     def limits(self) -> ChunkLimits:
-        """The size asked for, and the size used where the embedder reads less."""
+        """The requested size, and the size used, which is smaller if the embedder reads less."""
         return self._limits
 
     def chunk(
@@ -172,7 +167,13 @@ class BaseChunker:
         stretches = page_stretches if self.joins_sections else section_stretches
         for stretch in stretches(document):
             templates = [_template(document, section, collection) for section in stretch.sections]
-            for start, end in self._spans(stretch, [template.search_text for template in templates]):
+            headings = [template.search_text for template in templates]
+
+            def size(start: int, end: int, stretch: Stretch = stretch, headings: list[str] = headings) -> float:
+                return self._measure.passage(headings[stretch.section_at(start)], stretch.text, start, end)
+
+            overlap = (lambda start, end: (end - start) / self._overlap) if self._overlap else None
+            for start, end in Splitter(stretch.text, size, overlap, keep=stretch.headings).split(self.borders):
                 ordinal = len(chunks)
                 check(ordinal)
                 chunks.append(
@@ -187,18 +188,9 @@ class BaseChunker:
                 )
         return chunks
 
-    def _spans(self, stretch: Stretch, headings: list[str]) -> Iterator[Span]:
-        text, measure = stretch.text, self._measure
-
-        def size(start: int, end: int) -> float:
-            return measure.passage(headings[stretch.section_at(start)], text, start, end)
-
-        splitter = Splitter(text, size, measure.overlap if self._overlap else None, keep=stretch.headings)
-        return splitter.split(self.borders)
-
 
 def _template(document: Document, section: Section, collection: str) -> Chunk:
-    """A chunk with all that a section's chunks have in common; text and offsets are still empty."""
+    """Return a chunk with everything that a section's chunks have in common; text and offsets are empty."""
     return Chunk(
         id="",
         document_id=document.id,
@@ -213,3 +205,64 @@ def _template(document: Document, section: Section, collection: str) -> Chunk:
         description=document.description,
         url=document.source if document.source.startswith(("http://", "https://")) else "",
     )
+
+
+class ParagraphChunker(BaseChunker):
+    """Whole paragraphs, joined up to the size; the overlap is in whole ones. Only longer ones are cut."""
+
+    borders = (paragraphs, words)
+
+
+class MaxLengthChunker(ParagraphChunker):
+    """The paragraph chunker without overlap (R-E5): no text is stored twice."""
+
+    takes_overlap = False
+
+
+class SentenceChunker(BaseChunker):
+    """Whole sentences, joined up to the size; the overlap is in whole ones. Only longer ones are cut."""
+
+    borders = (sentences, words)
+
+
+class SlidingWindowChunker(BaseChunker):
+    """Windows of one length in words; a text without spaces is cut at any character, with the overlap."""
+
+    borders = (words,)
+
+
+class RecursiveChunker(BaseChunker):
+    """Paragraphs, then lines, clauses, words, like LangChain's recursive character splitter.
+
+    Pieces of one kind are joined up to the size; the overlap is in whole pieces, none if they are longer.
+    """
+
+    borders = (paragraphs, lines, clauses, words)
+
+
+class SectionChunker(RecursiveChunker):
+    """One passage for each section, cut only if it is too long. `Chunk.search_text` has the headings.
+
+    Short sections are not joined: a passage about many things is found by none of them ("What is the population
+    growth rate?" scores .82 against its own section and .70 inside 900 characters, by MiniLM). The prompt shows a
+    passage with its surroundings instead.
+    """
+
+    takes_overlap = False
+    joins_sections = False
+
+
+class RowChunker(SectionChunker):
+    """A knowledge base in a table (seed 001, R-B1): each row is a passage with a column for its text.
+
+    The loader has made a section of each row.
+    """
+
+    def chunk(
+        self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
+    ) -> list[Chunk]:
+        """Chunk the rows. Raises LoadError: the table has no column for the text. The message names its columns."""
+        if document.columns:
+            columns = ", ".join(document.columns)
+            raise LoadError(f'{document.name} has no column "Text". Columns found: {columns}.')
+        return super().chunk(document, version=version, collection=collection, check=check)

@@ -1,5 +1,4 @@
-"""Splitting text recursively: at the first kind of border, what is still too long at the next kind, at last within a
-word.
+"""Split text recursively: at the first kind of border, longer pieces at the next kind, and at last within a word.
 
 A border yields the pieces of ``text[start:end]`` between its places: spans (start, end) in order, stripped, not
 empty, with nothing but white space between them. As many pieces are packed into a passage as fit.
@@ -25,7 +24,7 @@ _WORD = re.compile(r"\S+")
 
 
 def whole(text: str, start: int, end: int) -> Iterator[Span]:
-    """The text as one piece, without the white space around it."""
+    """Yield the text as one piece, without the white space around it."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -35,22 +34,22 @@ def whole(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
-    """The spans between blank lines."""
+    """Yield the spans between blank lines."""
     return _between(_BLANK_LINES, text, start, end)
 
 
 def lines(text: str, start: int, end: int) -> Iterator[Span]:
-    """The spans between line ends."""
+    """Yield the spans between line ends."""
     return _between(_LINE_END, text, start, end)
 
 
 def clauses(text: str, start: int, end: int) -> Iterator[Span]:
-    """Parted after a full stop, a question or exclamation mark, or a semicolon: figures stand in lists like "a; b"."""
+    """Split after a full stop, a question or exclamation mark, or a semicolon: figures come in lists like "a; b"."""
     return _between(_CLAUSE_END, text, start, end)
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[Span]:
-    """The sentences, as answers and citations know them: "Dr." and initials do not end one."""
+    """Yield the sentences, the same as in answers and citations: "Dr." and initials do not end one."""
     for sentence in language.sentences(text[start:end]):
         start = text.index(sentence, start)
         yield start, start + len(sentence)
@@ -58,7 +57,7 @@ def sentences(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def words(text: str, start: int, end: int) -> Iterator[Span]:
-    """The last resort before a cut within a word: no piece has white space in it."""
+    """Yield single words: the last resort before a cut within a word."""
     for match in _WORD.finditer(text, start, end):
         yield match.span()
 
@@ -71,61 +70,61 @@ def _between(border: re.Pattern[str], text: str, start: int, end: int) -> Iterat
 
 
 Share = Callable[[int, int], float]
-"""How much of what is allowed a span (start, end) of the text takes: up to 1 is allowed."""
+"""The share of the allowed length that a span (start, end) of the text fills: up to 1 is allowed."""
 
 ESTIMATES = 6
-"""Probes by proportion before halving: enough for a text of one kind."""
+"""Probes by proportion before bisection: enough for a text of one kind."""
 
 
 def pack(starts: Sequence[int], ends: Sequence[int], *, size: Share, overlap: Share | None) -> Iterator[Span]:
-    """Spans over the pieces (starts[i], ends[i]), each as long as ``size`` allows. It must allow every single piece.
+    """Yield spans over the pieces (starts[i], ends[i]), as long as ``size`` allows. It must allow every single piece.
 
-    A span begins with as many of the last pieces of the one before as ``overlap`` allows; None = it does not. The
+    A span begins with as many of the last pieces of the span before as ``overlap`` allows; None = with none. The
     overlap counts inside the size, so it gives way to the next new piece.
     """
     first = new = length = shared = 0
 
     def filled(pieces: int) -> float:
-        """The share of a span from ``first`` to so many pieces after ``new``."""
+        """Return the share of a span from ``first`` to ``pieces`` pieces after ``new``."""
         return size(starts[first], ends[new + pieces])
 
     def repeated(pieces: int) -> float:
-        """The share of so many pieces before ``new``: of the overlap, and with ``new`` of a span."""
+        """Return the share of ``pieces`` pieces before ``new``: of the overlap, and with ``new`` of a span."""
         of_overlap = overlap(starts[new - pieces], ends[new - 1]) if overlap else 0
         return of_overlap if of_overlap > 1 else max(of_overlap, size(starts[new - pieces], ends[new]))
 
     while new < len(starts):
-        # As long as the one before, to begin with.
+        # The first guess: as long as the span before.
         guess = bisect_right(ends, starts[first] + length) - 1 - new
-        added = _most(filled, len(starts) - new - 1, guess=guess, besides=new - first + 1)
+        added = _largest_allowed(filled, len(starts) - new - 1, guess=guess, besides=new - first + 1)
         start, end = starts[first], ends[new + added]
         yield start, end
         length = end - start
         first, new = first + 1, new + added + 1
         if overlap is not None and new < len(starts):
-            shared = _most(repeated, new - first, guess=shared)
+            shared = _largest_allowed(repeated, new - first, guess=shared)
         first = new - shared
 
 
-def _most(share: Callable[[int], float], high: int, *, guess: int, besides: int = 0) -> int:
-    """The largest number up to ``high`` with a share of up to 1; 0 has it. Pieces ``besides`` count in all shares."""
+def _largest_allowed(share: Callable[[int], float], high: int, *, guess: int, besides: int = 0) -> int:
+    """Return the largest number up to ``high`` with a share of up to 1. ``besides``: pieces counted in all shares."""
     low, probe, probes = 0, guess, 0
     while low < high:
         probe = min(max(probe, low + 1), high)
-        found = share(probe)
-        low, high = (probe, high) if found <= 1 else (low, probe - 1)
+        filled = share(probe)
+        low, high = (probe, high) if filled <= 1 else (low, probe - 1)
         probes += 1
-        by_proportion = int((probe + besides) / max(found, 0.01)) - besides
+        by_proportion = int((probe + besides) / max(filled, 0.01)) - besides
         probe = by_proportion if probes < ESTIMATES else (low + high + 1) // 2
     return low
 
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
-    """Cuts a text into passages.
+    """Splits a text into passages.
 
-    ``size``: how much of a passage a span fills; a single character is never too much. ``overlap``: how much of what
-    two passages may share; None = they share nothing. ``keep``: where headings end: no passage ends there.
+    ``size``: the share of a passage that a span fills; at most 1 for a single character. ``overlap``: the share of the
+    text that two passages may share; None = they share nothing. ``keep``: ends of headings: no passage ends there.
     """
 
     text: str
@@ -134,9 +133,9 @@ class Splitter:
     keep: Collection[int] = ()
 
     def split(self, borders: Sequence[Border]) -> Iterator[Span]:
-        """Spans in order, stripped and not empty, with all of the text but white space; what fits whole is not cut.
+        """Yield spans in order, stripped and not empty, with all of the text but white space.
 
-        A piece that is too long is cut by itself: what is left of it is not joined with what comes next.
+        A text that fits whole is not cut. The rest of a piece that is too long is not joined with the next piece.
         """
         return self._split(0, len(self.text), [whole, *borders])
 
@@ -158,7 +157,7 @@ class Splitter:
         yield from self._pack(starts, ends)
 
     def _cut_hard(self, start: int, end: int) -> Iterator[Span]:
-        """Every character as a piece; only the white space of a heading stays with its word."""
+        """Split at every character; only the white space of a heading stays with its word."""
         starts: Sequence[int] = range(start, end)
         ends: Sequence[int] = range(start + 1, end + 1)
         if len(self.text[start:end].split(maxsplit=1)) > 1:
@@ -170,12 +169,12 @@ class Splitter:
         return pack(starts, ends, size=self.size, overlap=self.overlap)
 
     def _joined(self, pieces: Iterable[Span]) -> Iterator[Span]:
-        """The pieces, one that ends at a position of ``keep`` together with the next."""
-        held: Span | None = None
+        """Yield the pieces. One that ends at a position of ``keep`` is joined with the next."""
+        pending: Span | None = None
         for start, end in pieces:
-            held = (held[0] if held else start, end)
+            pending = (pending[0] if pending else start, end)
             if end not in self.keep:
-                yield held
-                held = None
-        if held:
-            yield held
+                yield pending
+                pending = None
+        if pending:
+            yield pending

@@ -48,8 +48,8 @@ def test_a_document_without_sections_has_no_stretches() -> None:
     assert list(page_stretches(document())) == []
 
 
-def measure(embedder: Embedder, size: int, *, overlap: int = 10) -> Measure:
-    return Measure(embedder, chunk_limits(embedder, size), overlap=overlap, known=())
+def measure(embedder: Embedder, size: int) -> Measure:
+    return Measure(embedder, chunk_limits(embedder, size), known=())
 
 
 def share(measured: Measure, text: str, heading: str = "") -> float:
@@ -59,7 +59,6 @@ def share(measured: Measure, text: str, heading: str = "") -> float:
 def test_characters_are_a_share_of_the_size() -> None:
     found = measure(CountingEmbedder(max_tokens=1000), 200)
     assert [share(found, "a" * n) for n in (50, 200, 201)] == [0.25, 1, 1.005]
-    assert [found.overlap(0, n) for n in (5, 10, 11)] == [0.5, 1, 1.1]
 
 
 def test_what_the_embedder_reads_counts_with_the_heading() -> None:
