@@ -244,16 +244,13 @@ def test_without_the_scope_of_the_question_what_was_chosen_for_it_stays(
 
 
 ON_DEMAND = (
-    "chat/coverage.js",
-    "chat/ledger.js",
-    "chat/taken.js",
-    "chat/trace.js",
-    "chat/evidence.js",
-    "chat/feedback.js",
-    "chat/figures.js",
-    "chat/further.js",
-    "chat/peek.js",
     "chat/actions.js",
+    "chat/after.js",
+    "chat/coverage.js",
+    "chat/evidence.js",
+    "chat/figures.js",
+    "chat/inferred.js",
+    "chat/trace.js",
     "original/original.js",
     "original/pages.js",
 )

@@ -11,7 +11,7 @@ from tests.test_browser_steps import QUESTION, ask, browser, chat, finished, reu
 
 __all__ = ["browser", "chat", "chromium", "launched", "reused"]
 
-TOO_LONG = "This question is longer than 4,000 characters: shorten it, or attach the text as a file."
+TOO_LONG = "A question can have up to 4,000 characters. Shorten it, or attach the text as a file."
 PASTED = "Background about the region. " * 160
 ASKED = "Which of it is true?"
 PHONE, WIDE = (390, 844), (1360, 860)
@@ -226,7 +226,7 @@ class TestScopeOfTheQuestion:
         chat.say(done("2.09%.", scope={**self.SCOPE, "from_question": self.SCOPE["filters"]}))
         finished(browser, turn)
         chip = turn.get_by_role("button", name="Ask again without the scope from the question: Kenya")
-        expect(turn.locator(".taken")).to_have_text("from the question: Kenya")
+        expect(turn.locator(".taken")).to_have_text("From your question: Kenya")
         assert "auto_scope" not in chat.asked[-1]
         chip.focus()
         browser.keyboard.press("Enter")

@@ -36,7 +36,7 @@ def test_a_thumb_with_a_reason_and_the_operators_page(launched: Browser, address
         down.click()
         expect(up).to_have_attribute("aria-pressed", "false")
         first.locator(".reason", has_text="Incomplete").click()
-        first.get_by_label("In your words").fill("Of 2021 only.")
+        first.get_by_label("Comment").fill("Of 2021 only.")
         first.get_by_role("button", name="Send", exact=True).click()
         expect(first.locator(".why")).to_have_count(0)
         expect(down).to_be_focused()
@@ -48,5 +48,5 @@ def test_a_thumb_with_a_reason_and_the_operators_page(launched: Browser, address
         expect(page.locator("#usage tbody tr")).to_have_count(1)
         expect(page.get_by_role("img", name="Questions by day, at most 2")).to_be_visible()
         expect(page.locator("#jobs-none")).to_be_visible()  # they are somebody else's
-        expect(page.locator("#own-only")).to_contain_text("of what you asked and added yourself")
+        expect(page.locator("#own-only")).to_contain_text("The lists show only yours")
         assert problems == []

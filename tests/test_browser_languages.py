@@ -60,7 +60,7 @@ def is_all_in(page: Page, language: str) -> bool:
 def test_spanish_by_the_browser_and_french_by_the_switch(page: Page, address: str) -> None:
     expect(page.locator("html")).to_have_attribute("lang", "es")
     expect(page.locator("#welcome h1")).to_have_text("¿Qué quiere saber?")
-    expect(page.locator("#coverage-count")).to_have_text("3 informes, 2 países, 2 ediciones")
+    expect(page.locator("#coverage-count")).to_have_text("3 informes sobre 2 países, 2021 a 2023")
     ask(page, "What is the growth rate of Kenya in the 2023 report?")
     answer = page.locator(".turn").last
     expect(answer.locator(".answer-body")).to_contain_text("Citado de los informes:")

@@ -165,7 +165,7 @@ def test_a_passage_of_a_deleted_report_is_said_to_be_gone(launched: Browser, add
         browser.route("**/api/chunks/*", lambda route: route.fulfill(status=404, json={"error": {"message": "No a-1"}}))
         browser.locator(".answer .citation").last.click()
         expect(browser.locator("#evidence-error")).to_have_text(
-            "This passage is no longer there: its report was deleted or replaced."
+            "This passage no longer exists. Its report was deleted or replaced."
         )
 
 
@@ -265,7 +265,7 @@ def test_conversations_are_found_renamed_deleted_and_taken_back(browser: Page) -
 def test_a_link_is_read_elsewhere_until_it_is_revoked(browser: Page, launched: Browser) -> None:
     ask(browser, GROWTH)
     act(browser, "Share")
-    browser.get_by_role("button", name="Make a link").click()
+    browser.get_by_role("button", name="Create link").click()
     expect(browser.get_by_label("Link")).not_to_have_value("")
     link = browser.get_by_label("Link").input_value()
     with watched(launched) as (other, problems):
@@ -277,10 +277,10 @@ def test_a_link_is_read_elsewhere_until_it_is_revoked(browser: Page, launched: B
         for hidden in (composer(other), other.locator(".edit-question"), other.locator(".regenerate")):
             expect(hidden).to_be_hidden()
         assert problems == []
-        browser.get_by_role("button", name="Revoke the link").click()
-        expect(browser.get_by_role("button", name="Make a link")).to_be_focused()
+        browser.get_by_role("button", name="Revoke link").click()
+        expect(browser.get_by_role("button", name="Create link")).to_be_focused()
         other.reload()
-        expect(other.get_by_role("heading", name="Not here")).to_be_visible()
+        expect(other.get_by_role("heading", name="Conversation not found")).to_be_visible()
 
 
 def test_on_a_phone_back_closes_what_is_open_first(browser: Page) -> None:

@@ -49,7 +49,7 @@ def page(launched: Browser, address: str) -> Iterator[Page]:
 
 
 def test_what_there_is_chooses_the_scope(page: Page) -> None:
-    expect(page.locator("#coverage-count")).to_have_text("3 reports, 2 countries, 2 editions")
+    expect(page.locator("#coverage-count")).to_have_text("3 reports on 2 countries, 2021 to 2023")
     page.locator("#coverage summary").click()
     table = page.locator("#coverage table")
     expect(table.locator("tr")).to_have_text(["Country20212023", "Kenya11", "Mali–1"])
@@ -70,7 +70,7 @@ def test_examples_are_of_what_is_there(page: Page) -> None:
 
 def test_a_link_with_an_unknown_scope_opens_with_the_choices(page: Page, address: str) -> None:
     page.goto(f"{address}/?country_name=Atlantis&country_name=Mali")
-    expect(page.locator("#scope-error")).to_have_text("Not in these reports: Atlantis. Choose from what is here.")
+    expect(page.locator("#scope-error")).to_have_text("Not in this library: Atlantis. Choose from the values below.")
     expect(page.locator("#scope-chips .chip")).to_have_text(["Mali"])
     expect(page.locator("[data-field=country_name] .option")).to_have_count(2)
 

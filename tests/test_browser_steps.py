@@ -91,7 +91,7 @@ def browser(reused: Watched, chat: ScriptedChat) -> Iterator[Page]:
 
 def ask(browser: Page, question: str = QUESTION, mode: str = "deep") -> Locator:
     """Returns the turn."""
-    browser.get_by_label("Way of answering").select_option(mode)
+    browser.get_by_label("Answer mode").select_option(mode)
     browser.get_by_label("Question", exact=True).fill(question)
     browser.locator("#send").click()
     turn = browser.locator(".turn").last
@@ -110,7 +110,7 @@ def plan() -> tuple[str, Json]:
 
 class TestMode:
     def test_it_is_sent_and_kept_in_the_address(self, browser: Page, chat: ScriptedChat) -> None:
-        select = browser.get_by_label("Way of answering")
+        select = browser.get_by_label("Answer mode")
         expect(select).to_have_value("direct")
         turn = ask(browser, mode="direct")
         chat.say(done("First.", mode="direct"))
@@ -129,16 +129,16 @@ class TestMode:
         finished(browser, browser.locator(".turn").last)
         assert [asked["mode"] for asked in chat.asked] == ["direct", "deep"]
         browser.reload()
-        expect(browser.get_by_label("Way of answering")).to_have_value("deep")
+        expect(browser.get_by_label("Answer mode")).to_have_value("deep")
 
     def test_one_that_needs_a_model_is_shown_with_the_reason(self, browser: Page, chat: ScriptedChat) -> None:
         chat.modes = [("direct", True, ""), ("auto", True, ""), ("report", False, NO_MODEL), ("own_way", True, "")]
         chat.mode = "auto"
         browser.goto(f"{chat.address}/?mode=report")
-        select = browser.get_by_label("Way of answering")
+        select = browser.get_by_label("Answer mode")
         expect(select).to_have_value("auto")
         offered = select.locator("> option")
-        expect(offered).to_have_text(["Quick", "Let it choose", "Write a report (needs a language model)", "Own way"])
+        expect(offered).to_have_text(["Quick", "Automatic", "Write a report (needs a language model)", "Own way"])
         assert [offered.nth(place).is_disabled() for place in range(4)] == [False, False, True, False]
 
     def test_a_retry_answers_in_the_mode_it_was_asked_in(self, browser: Page, chat: ScriptedChat) -> None:
@@ -147,7 +147,7 @@ class TestMode:
         chat.hang_up()
         expect(turn.locator(".notice")).to_contain_text("It broke.")
         expect(turn.locator(".steps")).to_have_attribute("open", "")
-        browser.get_by_label("Way of answering").select_option("direct")
+        browser.get_by_label("Answer mode").select_option("direct")
         turn.get_by_role("button", name="Ask again").click()
         expect(turn.locator(".steps")).to_be_hidden()
         chat.say(done("Now.", mode="chain"))
@@ -209,7 +209,7 @@ class TestSteps:
         turn = ask(browser)
         steps = turn.locator(".steps")
         chat.say(plan(), step("found", detail=KENYA, sources=[source(2)]), step("reflect", items=["And in 2022?"]))
-        chat.say(step("found", detail="And in 2022?", sources=[source(2), source(5)]), step("reflect"))
+        chat.say(step("found", detail="And in 2022?", sources=[source(2), source(5)]), step("reflect", detail="The passages are enough"))
         chat.say(step("found", detail=SOMALIA, failed=True), step("generate", detail="Writing the answer"))
         expect(turn.locator(".steps-summary")).to_have_text("Writing the answer")
         chat.say(("sources", {"hits": [hit(2)], "scope": SCOPE}), token("Many "))
@@ -219,7 +219,7 @@ class TestSteps:
         expect(turn.locator(".steps-summary")).to_have_text("4 steps, 3 sub-questions (1 failed), 2 sources")
         steps.locator("summary").click()
         expect(steps.locator(".sub-question").nth(2)).to_contain_text("not searched")
-        expect(steps.locator('[data-step="reflect"]').last).to_contain_text("Enough was found")
+        expect(steps.locator('[data-step="reflect"]').last).to_contain_text("The passages are enough")
         expect(steps.locator(".step-source").first).to_have_accessible_name(re.compile("Source 1 Kenya"))
 
     def test_the_persons_own_choice_wins(self, browser: Page, chat: ScriptedChat) -> None:
@@ -237,7 +237,7 @@ class TestSteps:
         turn = ask(browser)
         chat.say(plan(), step("found", detail=KENYA, sources=[source(7)]))
         turn.locator(".step-source").click()
-        expect(browser.locator("#evidence-number")).to_have_text("Found on the way")
+        expect(browser.locator("#evidence-number")).to_have_text("Found while searching")
         expect(browser.locator("#evidence-passage mark")).to_have_text("Text of passage 7.")
         browser.locator("#evidence-close").click()
         expect(turn.locator(".step-source")).to_be_focused()
@@ -292,7 +292,7 @@ class TestSteps:
         expect(turn.locator(".steps-summary")).to_have_text("4 steps, 1 sub-question, 2 sources")
         expect(turn.locator(".steps")).not_to_have_attribute("open", "")
         turn.locator(".steps summary").click()
-        expect(turn.locator('[data-step="mode"]')).to_have_text("Way of answering Chosen by the model: Step by step")
+        expect(turn.locator('[data-step="mode"]')).to_have_text("Answer mode Chosen by the model: Step by step")
         expect(turn.locator('[data-step="follow_up"]')).to_contain_text(f"Follow-up question {KENYA} – 2 sources")
         expect(turn.locator('[data-step="intermediate"] .step-text')).to_have_text("4.4 million.")
         expect(turn.locator('[data-step="budget"]')).to_contain_text("Stopped early The budget of 40 model calls")
@@ -313,18 +313,18 @@ class TestLedger:
         chat.say(done("Many.", ledger=LEDGER, cost=None, conversation_usage=CONVERSATION, stopped_by="calls"))
         finished(browser, turn)
         stopped = (
-            "Stopped early: all model calls that one question may make are used up. This is the best answer so far."
+            "Stopped early: the limit of model calls per question was reached. This is the best answer so far."
         )
         expect(turn.locator(".stopped-line")).to_have_text(stopped)
-        turn.get_by_text("How this answer came about").click()
+        turn.get_by_text("How this answer was found").click()
         table = turn.get_by_role("table")
         rows = [row.locator("th, td").all_text_contents() for row in table.locator("tr").all()]
         assert rows == [
             ["Stage", "Model calls", "Tokens in", "Tokens out", "Working time", "Cost"],
-            ["Planning", "2, 1 failed", "1,200", "80", "1.5 s", "not known"],
+            ["Plan", "2, 1 failed", "1,200", "80", "1.5 s", "unknown"],
             ["Search, 5 times", "0", "0", "0", "42 ms", "0"],
-            ["Judging relevance", "1, 2 more from the cache", "300", "0", "700 ms", "0.0012"],
-            ["Together", "3, 1 failed, 2 more from the cache", "1,500", "80", "2.2 s", "not known"],
+            ["Relevance", "1, 2 more from the cache", "300", "0", "700 ms", "0.0012"],
+            ["Total", "3, 1 failed, 2 more from the cache", "1,500", "80", "2.2 s", "unknown"],
         ]
         expect(table.get_by_role("rowheader")).to_have_count(4)
         expect(table.get_by_role("columnheader")).to_have_count(6)
@@ -336,9 +336,9 @@ class TestLedger:
         turn = ask(browser, mode="direct")
         chat.say(done("Many.", mode="direct", ledger=LEDGER[1:2], cost=0, cached=True))
         finished(browser, turn)
-        turn.get_by_text("How this answer came about").click()
+        turn.get_by_text("How this answer was found").click()
         expect(turn.get_by_role("columnheader")).to_have_text(["Stage", "Working time"])
-        expect(turn.locator(".ledger-note")).to_contain_text("given before")
+        expect(turn.locator(".ledger-note")).to_contain_text("from the cache")
 
 
 class TestAnswer:
@@ -391,7 +391,7 @@ class TestAnswer:
         expect(table.get_by_role("columnheader")).to_have_text(["", "Kenya", "Somalia", "Difference"])
         expect(table.get_by_role("rowheader")).to_have_text(["People", "Share of the population"])
         box: Any = turn.locator(".answer-body").get_by_role("region", name="Table")
-        turn.get_by_text("How this answer came about").click()
+        turn.get_by_text("How this answer was found").click()
         assert box.evaluate("(node) => node.scrollWidth > node.clientWidth")
         assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
         table.get_by_role("button", name=re.compile("^Source 1")).last.click()

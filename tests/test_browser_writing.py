@@ -90,7 +90,7 @@ def test_how_it_came_about_is_a_picture(browser: Page, chat: ScriptedChat) -> No
     expect(shown.locator(".trace-note")).to_have_text("The threshold is 0.7 and was lowered to 0.6.")
     expect(shown.locator(".trace-list").first.locator(".trace-facts")).to_have_text(
         ["similarity 0.82, found by meaning, cited as 1",
-         "similarity 0.61, below the start, found by meaning and keywords, not cited"]
+         "similarity 0.61, below the threshold, found by meaning and keywords, not cited"]
     )  # fmt: skip
     expect(shown.locator(".bar-filled.relaxed")).to_have_count(1)
     expect(shown.locator(".stages .trace-facts")).to_have_text("900 ms, 100 tokens")

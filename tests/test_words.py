@@ -22,7 +22,7 @@ _COMMENT = re.compile(r"/\*.*?\*/|^\s*//.*?$", re.DOTALL | re.MULTILINE)
 OF_PROGRAMMERS = {"docs.html"}
 """Of the API, whose description is English."""
 PAGES = sorted(path for path in TEMPLATES.glob("*.html") if path.name not in OF_PROGRAMMERS)
-OF_MACHINES = re.compile(r"^M[-\d]|^Who is signed in is not known")
+OF_MACHINES = re.compile(r"^M[-\d]|^The session could not be loaded")
 """Outlines of shapes, and what only the console shows."""
 
 

@@ -40,7 +40,7 @@ from .run import AgentRun
 from .searches import distinct
 
 FAILED = "The language model could not finish."
-CLOSEST = "The reports do not seem to say this itself. The closest found:"
+CLOSEST = "The reports do not answer this directly. Closest passages:"
 NOT_ENGLISH = (
     "The question does not seem to be in English, the only language that is searched in here. Ask it in English."
 )

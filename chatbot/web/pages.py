@@ -52,7 +52,7 @@ EXAMPLES = (
 
 MODES = {
     "direct": ("Quick", "One search, one answer."),
-    "auto": ("Let it choose", "Looks at the question and picks the way that suits it."),
+    "auto": ("Automatic", "Picks the mode that suits the question."),
     "deep": ("Deep search", "Searches for the parts of the question at once, then for what is still missing."),
     "chain": ("Step by step", "Each search builds on what the one before it found."),
     "compare": ("Compare", "One search for each country, year or report, side by side in a table."),

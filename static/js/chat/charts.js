@@ -1,63 +1,158 @@
-/** From the figures of an answer to what can be drawn of them: lines over years, or bars of one year. */
+/** Charts of the figures in an answer: which can be drawn, and their SVG. The style sheet has colours and sizes. */
+import { language, t } from "../common/words.js";
 
-const MOST_LINES = 6;
-const MOST_BARS = 12;
-const LEAST_YEARS = 3;
-const MOST_CHARTS = 3;
+const MAX_CHARTS = 3;
+const MAX_LINES = 6;
+const MAX_BARS = 12;
+const MIN_YEARS = 3;
 
-/** Of one thing in one year: the figure of the newest edition, and behind it what older ones said otherwise. */
-function point(figures) {
-  const sorted = figures.toSorted((one, other) => (other.edition ?? 0) - (one.edition ?? 0));
-  const [figure, ...older] = sorted;
+/** Of one subject and year, draw the figure of the newest report, and older reports' figures that differ. */
+function pointOf(figures) {
+  const [figure, ...older] = figures.toSorted((one, other) => (other.edition ?? 0) - (one.edition ?? 0));
   return { figure, year: figure.year, value: figure.value, revised: older.filter(({ value }) => value !== figure.value) };
 }
 
-function grouped(rows, keyOf) {
-  const groups = new Map();
-  for (const row of rows) {
-    const key = keyOf(row);
-    if (!groups.has(key)) groups.set(key, []);
-    groups.get(key).push(row);
-  }
-  return groups;
-}
-
 function seriesOf(figures) {
-  return [...grouped(figures, ({ subject }) => subject)].map(([subject, own]) => ({
+  return [...Map.groupBy(figures, ({ subject }) => subject)].map(([subject, group]) => ({
     subject,
-    points: [...grouped(own, ({ year }) => year).values()].map(point).toSorted((one, other) => one.year - other.year),
+    points: [...Map.groupBy(group, ({ year }) => year).values()].map(pointOf).toSorted((one, other) => one.year - other.year),
   }));
 }
 
-/** One subject's lines may lack years: no line is drawn across a gap. */
-export const runs = (points) => points.reduce((found, one) => {
-  const last = found.at(-1)?.at(-1);
-  if (last && one.year - last.year === 1) found.at(-1).push(one);
-  else found.push([one]);
-  return found;
-}, []);
-
-function bars(series) {
+/** Return bars for the year that most subjects have, the latest of several. */
+function barsOf(series) {
+  const at = (year) => series.map(({ subject, points }) => ({ subject, points: points.filter((one) => one.year === year) }))
+    .filter(({ points }) => points.length);
   const years = [...new Set(series.flatMap(({ points }) => points.map(({ year }) => year)))];
-  const in_ = (year) => series.filter(({ points }) => points.some((one) => one.year === year));
-  const [year] = years.toSorted((one, other) => in_(other).length - in_(one).length || other - one);
-  const found = in_(year).map(({ subject, points }) => ({ subject, points: points.filter((one) => one.year === year) }));
-  return found.length > 1 && found.length <= MOST_BARS ? { kind: "bars", year, series: found } : null;
+  const [year] = years.toSorted((one, other) => at(other).length - at(one).length || other - one);
+  const bars = at(year);
+  return bars.length > 1 && bars.length <= MAX_BARS ? { kind: "bars", year, series: bars } : null;
 }
 
 function chartOf(figures) {
   const series = seriesOf(figures);
   const { indicator, unit } = figures[0];
-  const isLine = series.length <= MOST_LINES && series.some(({ points }) => points.length >= LEAST_YEARS);
-  const chart = isLine ? { kind: "lines", series } : bars(series);
+  const isLine = series.length <= MAX_LINES && series.some(({ points }) => points.length >= MIN_YEARS);
+  const chart = isLine ? { kind: "lines", series } : barsOf(series);
   return chart && { ...chart, indicator, unit, figures: chart.series.flatMap(({ points }) =>
     points.flatMap(({ figure, revised }) => [figure, ...revised])) };
 }
 
-/** Only of figures that have a year and whose source bears what the answer says of it; the fullest first. */
+/** Return the charts of figures that have a year and that their source supports, those with most figures first. */
 export function chartsOf({ figures = [], citations }) {
-  const borne = new Set(citations.filter(({ supported }) => supported !== false).map(({ number }) => number));
-  const usable = figures.filter(({ year, citation, subject }) => year !== null && subject && borne.has(citation));
-  const charts = [...grouped(usable, ({ indicator, unit }) => `${indicator}\n${unit}`).values()].map(chartOf).filter(Boolean);
-  return charts.toSorted((one, other) => other.figures.length - one.figures.length).slice(0, MOST_CHARTS);
+  const supported = new Set(citations.filter((citation) => citation.supported !== false).map(({ number }) => number));
+  const usable = figures.filter(({ year, citation, subject }) => year !== null && subject && supported.has(citation));
+  const charts = [...Map.groupBy(usable, ({ indicator, unit }) => `${indicator}\n${unit}`).values()].map(chartOf).filter(Boolean);
+  return charts.toSorted((one, other) => other.figures.length - one.figures.length).slice(0, MAX_CHARTS);
+}
+
+const NAMESPACE = "http://www.w3.org/2000/svg";
+const TICKS = 4;
+const [TOP, BOTTOM, LEFT, RIGHT] = [12, 28, 52, 14];
+const HEIGHT = 240;
+const LABEL_WIDTH = 46;
+/** Subjects are told apart by shape as well as by colour. */
+const SHAPES = [
+  "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0", "M-4-4h8v8h-8z", "M0-5.5 5 4.5h-10z", "M0-6 6 0 0 6-6 0z",
+  "M0 5.5-5-4.5h10z", "M-5-1.5h3.5V-5h3v3.5H5v3H1.5V5h-3V1.5H-5z",
+];
+
+/** @returns {SVGElement} */
+export function shape(tag, { text, ...attributes } = /** @type {any} */ ({}), ...children) {
+  const node = /** @type {SVGElement} */ (document.createElementNS(NAMESPACE, tag));
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  if (text !== undefined) node.textContent = text;
+  node.append(...children);
+  return node;
+}
+
+export const marker = (index) => shape("path", { d: SHAPES[index % SHAPES.length], class: `series-${index % SHAPES.length}` });
+
+const compact = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 2 });
+
+export const isMoney = (unit) => /^\p{Sc}$/u.test(unit ?? "");
+
+/** Return a short figure with its currency or per cent sign. */
+function amount(value, unit) {
+  const [sign, number] = [value < 0 ? "-" : "", compact.format(Math.abs(value))];
+  return isMoney(unit) ? `${sign}${unit}${number}` : `${sign}${number}${unit === "%" ? " %" : ""}`;
+}
+
+/** Return round values around these: steps are 1, 2 or 5 times a power of ten. */
+function ticks(low, high) {
+  const rough = (high - low || Math.abs(high) || 1) / TICKS;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((times) => times * power).find((size) => size >= rough);
+  const first = Math.floor(low / step);
+  return Array.from({ length: Math.ceil(high / step) - first + 1 }, (_, index) => (first + index) * step);
+}
+
+const scale = (low, high, from, to) => (value) => (high === low ? (from + to) / 2 : from + ((value - low) / (high - low)) * (to - from));
+
+const label = (x, y, text, anchor = "middle") => shape("text", { x, y, "text-anchor": anchor, text });
+
+/** Draw a point as a button that opens its passage. */
+function dot(x, y, index, subject, { year, text, edition, citation, estimate }, isRevised) {
+  const name = [`${subject}, ${year}: ${text}`, estimate && t("estimate"), edition && t("report of {year}", { year: edition }),
+    t("source {number}", { number: citation }), isRevised && t("revised later")].filter(Boolean).join(", ");
+  return shape("g", {
+    class: `point${isRevised ? " revised" : ""}`, transform: `translate(${x} ${y})`, role: "button", tabindex: -1,
+    "aria-label": name, "data-citation": citation,
+  }, shape("title", { text: name }), shape("circle", { class: "target", r: 14 }), marker(index));
+}
+
+function drawLines({ series, unit }, width) {
+  const points = series.flatMap((one) => one.points);
+  const values = points.flatMap(({ value, revised }) => [value, ...revised.map((figure) => figure.value)]);
+  const years = points.map(({ year }) => year);
+  const [first, last] = [Math.min(...years), Math.max(...years)];
+  const marks = ticks(Math.min(...values), Math.max(...values));
+  const y = scale(marks[0], marks.at(-1), HEIGHT - BOTTOM, TOP);
+  const x = scale(first, last, LEFT + 12, width - RIGHT - 12);
+  const every = Math.ceil((last - first + 1) / Math.max(2, Math.floor((width - LEFT - RIGHT) / LABEL_WIDTH)));
+  return [
+    ...marks.flatMap((value) => [
+      shape("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) }),
+      label(LEFT - 6, y(value) + 4, amount(value, unit), "end"),
+    ]),
+    ...Array.from({ length: Math.floor((last - first) / every) + 1 }, (_, index) => first + index * every)
+      .map((year) => label(x(year), HEIGHT - 8, year)),
+    ...series.flatMap(({ subject, points: line }, index) => [
+      // No line is drawn across a missing year.
+      shape("path", { class: `line series-${index % SHAPES.length}`, d: line.map(({ year, value }, place) =>
+        `${place && year - line[place - 1].year === 1 ? "L" : "M"}${x(year)} ${y(value)}`).join("") }),
+      ...line.flatMap(({ year, value, figure, revised }) => [
+        ...revised.map((older) => dot(x(year), y(older.value), index, subject, older, true)),
+        dot(x(year), y(value), index, subject, figure, false),
+      ]),
+    ]),
+  ];
+}
+
+/** Draw bars from left to right: a name then has the room of a line. */
+function drawBars({ series, unit }, width) {
+  const sorted = series.toSorted((one, other) => other.points[0].value - one.points[0].value);
+  const names = Math.min(width * 0.34, 10 + 7.5 * Math.max(...sorted.map(({ subject }) => subject.length)));
+  const values = [0, ...sorted.map(({ points }) => points[0].value)];
+  const x = scale(Math.min(...values), Math.max(...values), names, width - 84);
+  return sorted.map(({ subject, points: [{ figure, value }] }, row) => {
+    const y = TOP + 12 + row * 30;
+    const [from, to] = [x(0), x(value)].toSorted((a, b) => a - b);
+    const bar = dot(0, 0, 0, subject, figure, false);
+    bar.querySelector(".target").replaceWith(shape("rect", { class: "target", x: 0, y: y - 14, width, height: 28 }));
+    bar.querySelector("path").replaceWith(shape("rect", {
+      class: "bar series-0", x: from, y: y - 9, width: Math.max(1, to - from), height: 18, rx: 2,
+    }));
+    const text = figure.text.length <= 12 ? figure.text : amount(value, unit);
+    bar.append(label(names - 8, y + 4, subject, "end"), label(Math.max(to, x(0)) + 6, y + 4, text, "start"));
+    return bar;
+  });
+}
+
+/** Draw a chart for a width. */
+export function draw(chart, width, name) {
+  const isBars = chart.kind === "bars";
+  const height = isBars ? TOP + chart.series.length * 30 + 6 : HEIGHT;
+  return shape("svg", { class: "plot", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": name },
+    ...(isBars ? drawBars(chart, width) : drawLines(chart, width)));
 }

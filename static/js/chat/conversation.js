@@ -1,44 +1,69 @@
-import { goTo, draftOf, keepDraft } from "./address.js";
-import { attachments, attachmentsTaken, bringBack, completed, setAttachments, whatIsMissing } from "./attachments.js";
+/** The conversation on the page: its turns, its address, its draft, and every way to ask a question in it. */
+import { attachments, attachmentsReady, completed, restoreAttachments, setAttachments, whatIsMissing } from "./attachments.js";
 import {
-  cancelEditing, editQuestion, endEditing, focusComposer, offerAgain, returnToComposer, setStreaming, showDraft, showReason,
+  cancelEditing, chosenMode, editQuestion, endEditing, focusComposer, offerAgain, returnToComposer, setStreaming, showDraft, showReason,
 } from "./composer.js";
-import { refreshList, showCurrent } from "./list.js";
-import { payloadFor, questionFrom, questionOf, scope } from "./question.js";
+import { refreshList, showCurrent } from "./conversations.js";
+import { offerUndo, withdrawUndo } from "./overlays.js";
+import { scope } from "./scope.js";
 import { beginningText } from "./steps.js";
-import { Turn } from "./turn.js";
-import { getJson, sendJson } from "../common/api.js";
+import { storedQuestion, Turn } from "./turn.js";
+import { at, getJson, sendJson } from "../common/api.js";
 import { announce, byId } from "../common/dom.js";
-import { withdrawUndo } from "../common/toast.js";
 import { t } from "../common/words.js";
 
-/** Questions that are shown of a conversation that is opened, and of those before on request. */
-const SHOWN = 4;
-const MORE = 10;
-/** Of one that grows: with each further one the first goes, to be shown again on request. */
-const MOST = 20;
-const log = byId("log");
-const MISSING = t("There is no such conversation: it was deleted, its link was revoked, or it is somebody else's.");
+/** Turns shown when a conversation is opened, added by "Show earlier questions", and kept while it grows. */
+const FIRST_TURNS = 4;
+const EARLIER_TURNS = 10;
+const MAX_TURNS = 20;
+const DRAFT = "draft:";
 const TITLE = document.title;
+const log = byId("log");
 let conversationId = null;
-let streaming = null;
-/** @type {Turn[]} in their order */
-let turns = [];
+/** Where the conversation is loaded from; "" for a new one. */
 let source = "";
+/** @type {Turn[]} */
+let turns = [];
+/** @type {AbortController | null} */
+let streaming = null;
+/** @type {Turn | null} the turn that the question in the composer will replace */
 let edited = null;
-/** Another one for each conversation that the page shows; `opened` settles when it does. */
-let place = {};
+/** Another object for each conversation shown; `loaded` resolves once it is on the page. */
+let visit = null;
+/** @type {(() => false | undefined) | null} whether the words of a question may narrow its scope */
+let takeAutoScope = null;
 
 export const current = () => conversationId;
 
-/** @type {(() => false | undefined) | null} whether a question's own words may narrow it, once that is looked at */
-let takeAutoScope = null;
-
-export function askBefore(take) {
-  takeAutoScope = take;
-}
+export const setAutoScope = (take) => { takeAutoScope = take; };
 
 const isShared = () => source.startsWith("/api/shared/");
+
+/** Return the conversation that the address names; null for a new one. */
+export const idInAddress = () => /\/c\/([\w-]{1,64})$/.exec(location.pathname)?.[1] ?? null;
+
+/** Return the address of a conversation, with the scope that is chosen now. */
+export function addressOf(id) {
+  const url = new URL(location.href);
+  url.pathname = at(id ? `/c/${id}` : "/");
+  url.hash = "";
+  return url.href;
+}
+
+function setAddress(id) {
+  if (id === idInAddress()) return;
+  // The history entry of a sheet (`watchSheets`) becomes that of the page it leads to.
+  if (history.state?.sheet) history.replaceState(null, "", addressOf(id));
+  else history.pushState(null, "", addressOf(id));
+}
+
+/** Keep what is being written in a conversation: it survives a reload, in this tab. */
+export function keepDraft(text, id = conversationId) {
+  if (text) sessionStorage.setItem(DRAFT + (id ?? ""), text);
+  else sessionStorage.removeItem(DRAFT + (id ?? ""));
+}
+
+const draftOf = (id) => sessionStorage.getItem(DRAFT + (id ?? "")) ?? "";
 
 function setConversation(id, title = "") {
   conversationId = id;
@@ -47,37 +72,31 @@ function setConversation(id, title = "") {
   showCurrent(id);
 }
 
-function showBegun(isBegun) {
-  byId("welcome").hidden = isBegun;
-  byId("conversation-title").hidden = !isBegun;
-  if (!isShared()) byId("new-chat").hidden = !isBegun;
+function showStarted(isStarted) {
+  byId("welcome").hidden = isStarted;
+  byId("conversation-title").hidden = !isStarted;
+  if (!isShared()) byId("new-chat").hidden = !isStarted;
 }
 
-/** The stream is left alone: the answer goes on for a while, for whoever comes back to it. */
-export function leave() {
-  streaming?.abort();
-  streaming = null;
-  setStreaming(false);
-}
-
-/** For good, in whichever window. */
+/** Stop the answer for good, in every window. */
 export function stop() {
-  if (!streaming) return false;
+  if (!streaming) return;
   const { messageId } = turns.at(-1);
   streaming.abort();
-  // It may have ended meanwhile; and without an answer it ends with its connection.
+  // Without an id, closing the connection stops it.
   if (messageId) sendJson("POST", `/api/messages/${messageId}/stop`).catch(({ message }) => announce(message));
-  return true;
 }
 
 function empty() {
-  leave();
-  place = {};
+  // Only the stream is closed: the answer continues for a while, for somebody who returns to it.
+  streaming?.abort();
+  streaming = null;
+  setStreaming(false);
+  visit = {};
   edited = null;
   endEditing();
   takeAutoScope?.();
   setAttachments([]);
-  // Nothing is open where it was never loaded.
   if (byId("evidence").open) import("./evidence.js").then(({ closeEvidence }) => closeEvidence());
   turns = [];
   log.replaceChildren();
@@ -85,39 +104,45 @@ function empty() {
   byId("missing").hidden = true;
 }
 
-/** A new chat. */
-export function clear() {
+function clear() {
   empty();
   source = "";
   setConversation(null);
-  showBegun(false);
+  showStarted(false);
   showDraft(draftOf(null));
   scrollTo(0, 0);
 }
 
-const on = { retry: again, edit, narrow: askNarrowed, widen: askWidened, further: askFurther, begun };
+/** Show the conversation that the address names. */
+export function showAddress() {
+  const id = idInAddress();
+  if (visit && id === conversationId) return;
+  withdrawUndo();
+  if (id) open(id);
+  else clear();
+}
 
-function begun(turn, { conversation_id: id }) {
+export function go(id) {
+  setAddress(id);
+  showAddress();
+}
+
+export function newChat() {
+  const left = conversationId;
+  setAddress(null);
+  clear();
+  focusComposer();
+  if (left) offerUndo(t("A new chat."), () => go(left));
+}
+
+/** The server has started an answer. */
+export function onStarted(turn, { conversation_id: id }) {
   if (turns.at(-1) !== turn) return;
-  if (draftOf(conversationId) === turn.question) keepDraft(conversationId, "");
+  if (draftOf(conversationId) === turn.question) keepDraft("");
   source = `/api/conversations/${id}`;
-  goTo(id);
+  setAddress(id);
   if (conversationId !== id) setConversation(id, turn.question);
   refreshList();
-}
-
-function remember({ response, error }, turn) {
-  // What has not reached the server is there after a reload.
-  if (!turn.messageId && !draftOf(conversationId)) keepDraft(conversationId, turn.question);
-  if (response?.conversation_id) begun(turn, response);
-  // The conversation is gone on the server; a retry starts a new one.
-  else if (error?.status === 404 || error?.code === "not_found") setConversation(null);
-}
-
-/** An attachment that cannot be read is changed before the next try: the question goes back to where that is done. */
-function keepForAnotherTry(turn, { error }) {
-  const isRefused = ["invalid_request", "too_large", "unreadable_document"].includes(error?.code);
-  if (isRefused && turn.attachments.length && offerAgain(turn.question)) turn.withdrawRetry();
 }
 
 async function answer(turn, start) {
@@ -125,73 +150,79 @@ async function answer(turn, start) {
   streaming = controller;
   setStreaming(true);
   announce(`${beginningText(turn)}.`);
-  const outcome = await start(controller.signal);
-  // Another conversation is shown by now.
+  const { response, error } = await start(controller.signal);
+  // By now the page may show another conversation.
   if (streaming !== controller) return;
   streaming = null;
-  remember(outcome, turn);
-  keepForAnotherTry(turn, outcome);
+  // A question that has not reached the server must survive a reload.
+  if (!turn.messageId && !draftOf(conversationId)) keepDraft(turn.question);
+  if (response?.conversation_id) onStarted(turn, response);
+  // The conversation was deleted on the server; a retry starts a new one.
+  else if (error?.status === 404 || error?.code === "not_found") setConversation(null);
+  // An unreadable attachment must be changed before the next attempt: the question returns to the composer.
+  const isRefused = ["invalid_request", "too_large", "unreadable_document"].includes(error?.code);
+  if (isRefused && turn.attachments.length && offerAgain(turn.question)) turn.withdrawRetry();
   setStreaming(false);
   returnToComposer();
 }
 
-/** Takes turns away from the page, from this one on. */
+/** Remove this turn and all after it. */
 function dropFrom(turn) {
-  for (const gone of turns.splice(turns.indexOf(turn))) gone.remove();
+  for (const dropped of turns.splice(turns.indexOf(turn))) dropped.node.remove();
 }
 
-const BUSY = t("An answer is being written. Wait for it, or stop it with Esc.");
-
-/** Whether a question of the composer has all that goes along, and is still where it was written. */
+/** Return whether the attachments are complete and the page still shows the same conversation. */
 export async function ready() {
-  const here = place;
-  await place.opened;
-  return (await attachmentsTaken()) && here === place;
+  const before = visit;
+  await visit.loaded;
+  return (await attachmentsReady()) && before === visit;
 }
 
-/** The question in the composer: in the place of the one that was edited. */
+/** Ask the question in the composer, in place of the one that is being edited. */
 export const send = (question) => ask(question, { replaced: edited });
 
 /**
  * @param {string} question
  * @param {{page?: number, autoScope?: boolean, replaced?: Turn | null}} [options]
- * @returns {string} why it cannot be asked now; "" where it is
+ * @returns {string} why it cannot be asked now, or ""
  */
 export function ask(question, { page, autoScope, replaced } = {}) {
-  const reason = streaming ? BUSY : whatIsMissing(attachments());
+  const reason = streaming ? t("An answer is being written. Wait for it, or stop it with Esc.") : whatIsMissing(attachments());
   if (reason) return reason;
-  const wanted = takeAutoScope?.();
+  const isAutoScope = takeAutoScope?.();
   edited = null;
   withdrawUndo();
   if (replaced) dropFrom(replaced);
-  showBegun(true);
-  const turn = new Turn(log, questionFrom(question, attachments(), { page, autoScope: autoScope ?? wanted }), on);
+  showStarted(true);
+  const turn = new Turn(log, {
+    question, page, mode: chosenMode(), filters: scope.filters(), attachments: attachments(), autoScope: autoScope ?? isAutoScope,
+  });
   turns.push(turn);
-  while (turns.length > MOST) {
-    turns.shift().remove();
+  while (turns.length > MAX_TURNS) {
+    turns.shift().node.remove();
     byId("earlier").hidden = false;
   }
   turn.show();
-  answer(turn, (signal) => turn.run(payloadFor(turn, conversationId, replaced), signal));
+  answer(turn, (signal) => turn.run(turn.payload(conversationId, replaced), signal));
   return "";
 }
 
-/** The same question in the same place: what came after it goes. */
-function again(turn) {
+/** Ask the same question again in its place; the turns after it are removed. */
+export function askAgain(turn) {
   if (streaming) return;
   cancelEditing();
   turn.attachments = completed(turn.attachments);
   const reason = whatIsMissing(turn.attachments);
   showReason(reason);
   if (reason) return setAttachments(turn.attachments);
-  const payload = payloadFor(turn, conversationId, turn);
-  const [, ...after] = turns.slice(turns.indexOf(turn));
-  if (after.length) dropFrom(after[0]);
+  const payload = turn.payload(conversationId, turn);
+  const next = turns[turns.indexOf(turn) + 1];
+  if (next) dropFrom(next);
   answer(turn, (signal) => turn.run(payload, signal));
 }
 
-/** Puts the question into the composer; the next one takes its place. */
-function edit(turn) {
+/** Put a question into the composer; sending it replaces this turn. */
+export function edit(turn) {
   if (streaming) return;
   const before = attachments();
   edited = turn;
@@ -205,98 +236,84 @@ function edit(turn) {
   });
 }
 
-/** The same question once more, in the scope that was found in it. */
-function askNarrowed({ question }, { filters, collections, page }) {
-  if (streaming) return;
+/** Ask a question below the others, in another scope if one is given. */
+export function askBelow(question, filters, options) {
+  if (streaming && filters) return;
   cancelEditing();
-  scope.replace({ ...filters, collections });
-  ask(question, { page });
-}
-
-/** The same question once more, in the scope that was chosen for it and no other. */
-function askWidened({ question, filters, page }) {
-  if (streaming) return;
-  cancelEditing();
-  scope.replace(filters);
-  showReason(ask(question, { page, autoScope: false }));
+  if (filters) scope.replace(filters);
+  showReason(ask(question, options));
   focusComposer();
 }
 
-function askFurther(question) {
-  cancelEditing();
-  showReason(ask(question));
-  focusComposer();
-}
-
-/** Shows questions with their answers before `next`; what is still being written is followed. */
+/** Show stored turns before the node `next`; an answer that is still being written is followed. */
 function showMessages(messages, next = null) {
   const added = [];
   for (let index = 0; index + 1 < messages.length; index += 2) {
-    const [asked, said] = [messages[index], messages[index + 1]];
-    const replaced = asked.replaces && added.find(({ messageId }) => messageId === asked.replaces);
-    if (replaced && said.state === "running") for (const gone of added.splice(added.indexOf(replaced))) gone.remove();
-    const turn = new Turn(log, questionOf(asked), on, next);
+    const [question, reply] = [messages[index], messages[index + 1]];
+    const isRunning = reply.state === "running";
+    const replaced = question.replaces && added.find(({ messageId }) => messageId === question.replaces);
+    if (replaced && isRunning) for (const dropped of added.splice(added.indexOf(replaced))) dropped.node.remove();
+    const turn = new Turn(log, storedQuestion(question), next);
     turn.node.classList.toggle("read-only", isShared());
     added.push(turn);
-    if (said.state === "running" && !isShared()) answer(turn, (signal) => turn.resume(said.message_id, signal));
-    else turn.restore(said);
+    if (isRunning && !isShared()) answer(turn, (signal) => turn.resume(reply.message_id, signal));
+    else turn.restore(reply);
   }
   turns = [...added, ...turns];
 }
 
-/** Opens a conversation at its end. */
-export async function open(id) {
+/** Open a conversation at its end. */
+async function open(id) {
   empty();
   source = `/api/conversations/${id}`;
   setConversation(id);
-  showBegun(true);
+  showStarted(true);
   showDraft(draftOf(id));
-  place.opened = load(source);
-  await place.opened;
+  visit.loaded = load(source);
+  await visit.loaded;
   focusComposer();
 }
 
-/** The same by the token of a link, to be read only. */
+/** Open a shared conversation, read only. */
 export function openShared(token) {
   source = `/api/shared/${token}`;
-  showBegun(true);
+  showStarted(true);
   return load(source);
 }
 
-async function load(wanted) {
+async function load(url) {
   try {
-    const { title, messages, next } = await getJson(`${wanted}?limit=${SHOWN}`);
-    if (source !== wanted) return;
+    const { title, messages, next } = await getJson(`${url}?limit=${FIRST_TURNS}`);
+    if (source !== url) return;
     setConversation(conversationId, title);
     showMessages(messages);
     byId("earlier").hidden = !next;
     if (isShared()) return;
-    bringBack(turns.at(-1)?.attachments ?? []);
+    restoreAttachments(turns.at(-1)?.attachments ?? []);
     turns.at(-1)?.show("instant");
   } catch (error) {
-    if (source === wanted) showMissing(error);
+    if (source === url) showMissing(error);
   }
 }
 
 function showMissing({ status, message }) {
   byId("missing").hidden = false;
-  byId("missing-text").textContent = status === 404 ? MISSING : message;
+  byId("missing-text").textContent = status === 404
+    ? t("This conversation was deleted, its link was revoked, or it belongs to someone else.") : message;
 }
 
-async function showEarlier() {
+byId("earlier").addEventListener("click", async () => {
   const [first] = turns;
-  const wanted = source;
+  const url = source;
   const height = document.documentElement.scrollHeight;
   try {
-    const { messages, next } = await getJson(`${wanted}?limit=${MORE}&cursor=${first.messageId}`);
-    if (source !== wanted || turns[0] !== first) return;
+    const { messages, next } = await getJson(`${url}?limit=${EARLIER_TURNS}&cursor=${first.messageId}`);
+    if (source !== url || turns[0] !== first) return;
     showMessages(messages, first.node);
     byId("earlier").hidden = !next;
-    // What was read stays where it is.
+    // What is being read stays in place.
     scrollBy({ top: document.documentElement.scrollHeight - height, behavior: "instant" });
   } catch (error) {
     showMissing(error);
   }
-}
-
-byId("earlier").addEventListener("click", showEarlier);
+});

@@ -1,32 +1,27 @@
+/** The passage behind a citation: a preview while the pointer or the focus is on it, and the panel that a click opens. */
 import { getJson } from "../common/api.js";
 import { byId, element } from "../common/dom.js";
-import { decimal, isAttachment, sourceTitle } from "../common/format.js";
-import { passageNodes } from "../common/passage.js";
-import { listed, t } from "../common/words.js";
+import { decimal, foundBy, isAttachment, sourcePlace, sourceTitle } from "../common/format.js";
+import { isPdf, passageNodes } from "../common/passage.js";
+import { t } from "../common/words.js";
 
-const SEARCH_NAMES = { vector: t("meaning"), keyword: t("keywords") };
 const dialog = byId("evidence");
-// Beside the answer where there is room, else a modal sheet (the width is the one of evidence.css).
+// Beside the answer where there is room, otherwise a modal sheet; the same width is in evidence.css.
 const hasRoom = matchMedia("(min-width: 60rem)");
 let opener = null;
 let pending = null;
 
-function factsOf(source) {
-  const foundBy = listed((source.found_by ?? []).map((name) => SEARCH_NAMES[name] ?? name));
-  return {
+function showFacts(source) {
+  const facts = {
     [t("Country")]: source.country_name,
     [t("Year")]: source.year,
     [t("Section")]: source.section,
     [t("Page")]: source.page,
     [t("Score")]: typeof source.score === "number" && t("similarity {score}", { score: decimal(source.score, 2) }),
-    [t("Found by")]: foundBy,
+    [t("Found by")]: foundBy(source),
     [t("Stored")]: isAttachment(source) && t("no, attached to this question"),
   };
-}
-
-function showFacts(source) {
-  const rows = Object.entries(factsOf(source)).filter(([, value]) => value);
-  byId("evidence-facts").replaceChildren(...rows.map(([name, value]) =>
+  byId("evidence-facts").replaceChildren(...Object.entries(facts).filter(([, value]) => value).map(([name, value]) =>
     element("div", {}, element("dt", { text: name }), element("dd", { text: value }))));
 }
 
@@ -37,19 +32,7 @@ function showPassage(text, widerText) {
   passage.scrollTop = mark.offsetTop - (passage.clientHeight - mark.offsetHeight) / 3;
 }
 
-/** Of an attachment there is none: the server keeps nothing of it. */
-function offerOriginal(chunk) {
-  const button = byId("evidence-original");
-  const isPdf = /\.pdf$/i.test(chunk.file ?? "");
-  button.querySelector("span").textContent = isPdf
-    ? t("Open the original, page {page}", { page: chunk.page ?? 1 }) : t("Open in the whole text");
-  button.hidden = false;
-  button.onclick = async () => {
-    const { openOriginal } = await import("../original/original.js");
-    openOriginal(chunk, chunk.file);
-  };
-}
-
+/** Load the text around a passage. An attachment has none: the server does not store it. */
 async function loadWiderText(source) {
   pending?.abort();
   if (isAttachment(source)) {
@@ -57,50 +40,45 @@ async function loadWiderText(source) {
     byId("evidence-error").textContent = isShown ? "" : t("This passage was attached to the question and is not stored.");
     return;
   }
-  pending = new AbortController();
-  const { signal } = pending;
+  const { signal } = pending = new AbortController();
   try {
     const chunk = await getJson(`/api/chunks/${encodeURIComponent(source.chunk_id)}`, signal);
     if (signal.aborted) return;
     showFacts({ ...chunk, ...source });
     showPassage(chunk.text, chunk.wider_text);
-    offerOriginal(chunk);
+    const button = byId("evidence-original");
+    button.querySelector("span").textContent = isPdf(chunk.file)
+      ? t("Open the original, page {page}", { page: chunk.page ?? 1 }) : t("Open in the full text");
+    button.hidden = false;
+    button.onclick = async () => {
+      const { openOriginal } = await import("../original/original.js");
+      openOriginal(chunk, chunk.file);
+    };
   } catch (error) {
     if (error.name === "AbortError") return;
     byId("evidence-error").textContent = error.status === 404
-      ? t("This passage is no longer there: its report was deleted or replaced.")
+      ? t("This passage no longer exists. Its report was deleted or replaced.")
       : `${t("The text around this passage could not be loaded.")} ${error.message}`;
   }
 }
 
-function show() {
-  if (dialog.open) return;
-  if (hasRoom.matches) dialog.show();
-  else dialog.showModal();
-}
-
-/** `source.number` is the one it is cited by; what was found only has none. */
+/** Open the panel. `source.number` is its citation; a passage that was only found has none. */
 export function openEvidence(source, button) {
   opener?.removeAttribute("aria-current");
   opener = button;
   button.setAttribute("aria-current", "true");
-  byId("evidence-number").textContent = source.number ? t("Source {number}", { number: source.number }) : t("Found on the way");
+  byId("evidence-number").textContent = source.number ? t("Source {number}", { number: source.number }) : t("Found while searching");
   byId("evidence-title").textContent = sourceTitle(source);
   byId("evidence-unsupported").hidden = source.supported !== false;
   byId("evidence-missing").textContent = source.missing ?? "";
   byId("evidence-error").textContent = "";
   byId("evidence-original").hidden = true;
-  show();
+  if (!dialog.open && hasRoom.matches) dialog.show();
+  else if (!dialog.open) dialog.showModal();
   showFacts(source);
   showPassage(source.text ?? source.snippet ?? "");
   byId("evidence-title").focus({ preventScroll: true });
   loadWiderText(source);
-}
-
-/** Streaming may have replaced the button; the one with the same number stands in for it. */
-function currentOpener() {
-  if (opener.isConnected) return opener;
-  return document.querySelector(`.turn:last-child [data-citation="${opener.dataset.citation}"]`) ?? byId("question");
 }
 
 export function closeEvidence() {
@@ -108,19 +86,85 @@ export function closeEvidence() {
   pending?.abort();
   dialog.close();
   opener.removeAttribute("aria-current");
-  currentOpener().focus();
+  // The stream may have replaced the button: the one with the same number stands in for it.
+  const same = `.turn:last-child [data-citation="${opener.dataset.citation}"]`;
+  (opener.isConnected ? opener : document.querySelector(same) ?? byId("question")).focus();
 }
 
 byId("evidence-close").addEventListener("click", closeEvidence);
 dialog.addEventListener("click", ({ target }) => {
   if (target === dialog) closeEvidence();
 });
-// Esc: the browser cancels the modal sheet by itself, the panel beside the answer has only the key.
+// The browser turns Esc into "cancel" for the modal sheet only.
 dialog.addEventListener("cancel", (event) => {
   event.preventDefault();
   closeEvidence();
 });
 document.addEventListener("keydown", (event) => {
-  // What lies over it closes first, by itself.
+  // A dialog above it closes first.
   if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog:modal")) closeEvidence();
 });
+
+const PEEK_MS = 180;
+const MAX_CHARACTERS = 320;
+const MARGIN = 8;
+const peek = byId("peek");
+let timer = 0;
+let peeked = null;
+
+function hidePeek() {
+  clearTimeout(timer);
+  if (!peeked) return;
+  peeked.removeAttribute("aria-describedby");
+  peeked = null;
+  peek.hidePopover();
+}
+
+/** Show the preview above the citation, or below it where there is no room. */
+function showPeek(button, source) {
+  const text = (source.text ?? source.snippet ?? "").trim().replaceAll("**", "");
+  if (!text || !button.isConnected) return;
+  hidePeek();
+  const beginning = text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS).replace(/\s+\S*$/, "")} …` : text;
+  peek.replaceChildren(
+    element("strong", { text: sourceTitle(source) }),
+    element("span", { className: "peek-place", text: sourcePlace(source) }),
+    element("span", { className: "peek-text", text: beginning }));
+  peeked = button;
+  button.setAttribute("aria-describedby", "peek");
+  peek.showPopover();
+  const target = button.getBoundingClientRect();
+  const { width, height } = peek.getBoundingClientRect();
+  const top = target.top - height - MARGIN;
+  const left = Math.min(Math.max(target.left + target.width / 2 - width / 2, MARGIN), innerWidth - width - MARGIN);
+  peek.style.left = `${left}px`;
+  peek.style.top = `${top < MARGIN ? target.bottom + MARGIN : top}px`;
+}
+
+/**
+ * Show previews for the citations in an answer.
+ * @param {HTMLElement} root
+ * @param {(button: HTMLElement) => any} sourceOf
+ * @param {Event} first the event that loaded this module
+ */
+export function wirePeek(root, sourceOf, first) {
+  const citationAt = ({ target }) => target.closest?.("button.citation");
+  const showSoon = (event) => {
+    const button = citationAt(event);
+    const isMeant = event.type === "focusin" ? button?.matches(":focus-visible") : event.pointerType === "mouse";
+    if (!button || !isMeant || button === peeked) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => showPeek(button, sourceOf(button)), PEEK_MS);
+  };
+  for (const name of ["pointerover", "focusin"]) root.addEventListener(name, showSoon);
+  for (const name of ["pointerout", "focusout"]) root.addEventListener(name, (event) => { if (citationAt(event)) hidePeek(); });
+  root.addEventListener("click", hidePeek);
+  showSoon(first);
+}
+
+addEventListener("scroll", hidePeek, { passive: true });
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !peeked) return;
+  event.preventDefault();
+  hidePeek();
+}, { capture: true });

@@ -1,23 +1,17 @@
-/** The figures of an answer, drawn: charts whose points open their passages, the table behind each, and files of both. */
-import { chartsOf } from "./charts.js";
-import { draw, isMoney, marker, shape } from "./plot.js";
+/** Charts below an answer: their points open passages, a table has the figures, and both can be downloaded. */
+import { chartsOf, draw, isMoney, marker, shape } from "./charts.js";
 import { element } from "../common/dom.js";
 import { t } from "../common/words.js";
 
-const STYLED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size"];
+const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size"];
+const PICTURE_WIDTH = 720;
 const PICTURE_SCALE = 2;
-const HEAD = 34;
+const HEAD_HEIGHT = 34;
 
-const isOnAxis = (unit) => !unit || unit === "%" || isMoney(unit);
-
-/** Names what nothing else beside it does: the one country that is drawn, the year of bars, the unit. */
-function title({ indicator, kind, year, unit, series: [one, ...others] }) {
-  const what = `${others.length ? "" : `${one.subject}: `}${indicator}${kind === "bars" ? `, ${year}` : ""}`;
-  return isOnAxis(unit) ? what : `${what} (${unit})`;
-}
-
-function save(url, name) {
-  element("a", { href: url, download: name.replace(/[^\p{L}\p{N}().,-]+/gu, " ").trim() }).click();
+/** Name what nothing else in the chart shows: a single subject, the year of bars, a unit that is not on the axis. */
+function titleOf({ indicator, kind, year, unit, series: [first, ...others] }) {
+  const title = `${others.length ? "" : `${first.subject}: `}${indicator}${kind === "bars" ? `, ${year}` : ""}`;
+  return !unit || unit === "%" || isMoney(unit) ? title : `${title} (${unit})`;
 }
 
 const COLUMNS = [
@@ -28,121 +22,110 @@ const COLUMNS = [
   { name: t("Source"), of: ({ citation }) => citation },
 ];
 
-/** A text that a spreadsheet would take for a formula is marked as text. */
-function quoted(value) {
-  const text = typeof value === "string" && /^[=+@\t\r-]/.test(value) ? `'${value}` : String(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/** Values as numbers, with their unit in a column of its own. */
-function csv({ figures, indicator, unit }) {
-  const head = ["indicator", "subject", "year", "value", "unit", "text", "edition", "source"];
-  const rows = figures.map(({ subject, year, value, text, edition, citation }) =>
-    [indicator, subject, year, value, unit, text, edition ?? "", citation]);
-  return [head, ...rows].map((cells) => cells.map((value) => quoted(value ?? "")).join(",")).join("\r\n");
-}
-
-function row(one) {
+function rowOf(figure) {
+  const { citation, subject, year } = figure;
   const source = element("button", {
-    type: "button", className: "citation", text: one.citation, "data-citation": one.citation,
-    "aria-label": `${t("Source {number}", { number: one.citation })}: ${one.subject}, ${one.year}`,
+    type: "button", className: "citation", text: citation, "data-citation": citation,
+    "aria-label": `${t("Source {number}", { number: citation })}: ${subject}, ${year}`,
   });
-  const cells = COLUMNS.slice(0, -1).map((column) => element("td", { text: String((column.text ?? column.of)(one)) }));
+  const cells = COLUMNS.slice(0, -1).map((column) => element("td", { text: String((column.text ?? column.of)(figure)) }));
   return element("tr", {}, ...cells, element("td", {}, source));
 }
 
-/** Sorted by its heads, once up and once down. */
-function table(chart) {
-  const body = element("tbody", {}, ...chart.figures.map(row));
+/** Create the table of figures. Each column head sorts it, up or down. */
+function tableOf(chart) {
+  const body = element("tbody", {}, ...chart.figures.map(rowOf));
   const heads = COLUMNS.map((column) => {
     const button = element("button", { type: "button", className: "sort", text: column.name });
     const head = element("th", { scope: "col" }, button);
     button.addEventListener("click", () => {
-      const down = head.getAttribute("aria-sort") === "ascending";
+      const isDown = head.getAttribute("aria-sort") === "ascending";
       for (const other of heads) other.removeAttribute("aria-sort");
-      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      head.setAttribute("aria-sort", isDown ? "descending" : "ascending");
       const sorted = chart.figures.toSorted((one, other) => {
         const [a, b] = [column.of(one), column.of(other)];
-        return (down ? -1 : 1) * (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
+        return (isDown ? -1 : 1) * (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
       });
-      body.replaceChildren(...sorted.map(row));
+      body.replaceChildren(...sorted.map(rowOf));
     });
     return head;
   });
-  const label = t("Table: {title}", { title: title(chart) });
+  const label = t("Table: {title}", { title: titleOf(chart) });
   return element("div", { className: "figures-table", role: "region", "aria-label": label, tabindex: "0" },
     element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body));
 }
 
-function legend({ kind, series }) {
-  if (kind === "bars" || series.length < 2) return [];
-  return [element("ul", { className: "legend" }, ...series.map(({ subject }, index) =>
-    element("li", {}, shape("svg", { viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" }, marker(index)), subject)))];
+/** Return the figures as CSV. Text that a spreadsheet would take for a formula is marked as text. */
+function csvOf({ figures, indicator, unit }) {
+  const head = ["indicator", "subject", "year", "value", "unit", "text", "edition", "source"];
+  const rows = figures.map(({ subject, year, value, text, edition, citation }) =>
+    [indicator, subject, year, value, unit, text, edition, citation]);
+  return [head, ...rows].map((cells) => cells.map((value) => {
+    const text = typeof value === "string" && /^[=+@\t\r-]/.test(value) ? `'${value}` : String(value ?? "");
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }).join(",")).join("\r\n");
 }
 
-/** With its title and the styles of the page in it, on white: for a slide. */
-function standalone(plot, chart) {
-  const copy = /** @type {SVGElement} */ (plot.cloneNode(true));
-  const originals = [plot, ...plot.querySelectorAll("*")];
-  for (const [place, node] of [copy, ...copy.querySelectorAll("*")].entries()) {
-    const style = getComputedStyle(originals[place]);
-    for (const name of STYLED) node.setAttribute(name, style.getPropertyValue(name));
-    for (const name of ["class", "role", "tabindex", "aria-label", "data-citation"]) node.removeAttribute(name);
-  }
-  const { width, height } = plot.viewBox.baseVal;
-  const ink = { "font-family": "sans-serif", fill: "#1d2024" };
-  const head = shape("text", { ...ink, x: 8, y: 22, "font-size": 16, "font-weight": 600 });
-  const lines = chart.kind === "lines" && chart.series.length > 1 ? chart.series : [];
-  head.textContent = [title(chart), lines.map(({ subject }) => subject).join(", ")].filter(Boolean).join(": ");
-  const body = shape("g", { transform: `translate(0 ${HEAD})` }, ...copy.childNodes);
-  return shape("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height + HEAD}`, width, height: height + HEAD },
-    shape("rect", { width: "100%", height: "100%", fill: "#ffffff" }), head, body);
-}
-
-const asUrl = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
-
-/** Drawn in light colours, whatever the theme is. */
-function picture(chart, box) {
+/** Draw a chart for a slide: in light colours, on white, with its title and the styles of the page. */
+function pictureOf(chart, box) {
   const holder = element("div", { className: "figures light off-page" });
-  const plot = draw(chart, 720, title(chart));
+  const plot = draw(chart, PICTURE_WIDTH, titleOf(chart));
   holder.append(plot);
   box.append(holder);
-  const made = standalone(plot, chart);
+  for (const node of [plot, ...plot.querySelectorAll("*")]) {
+    const style = getComputedStyle(node);
+    for (const name of STYLES) node.setAttribute(name, style.getPropertyValue(name));
+  }
   holder.remove();
-  return made;
+  for (const node of plot.querySelectorAll("*")) {
+    for (const name of ["class", "role", "tabindex", "aria-label", "data-citation"]) node.removeAttribute(name);
+  }
+  const [width, height] = [Number(plot.getAttribute("width")), Number(plot.getAttribute("height")) + HEAD_HEIGHT];
+  const subjects = chart.kind === "lines" && chart.series.length > 1 ? chart.series.map(({ subject }) => subject).join(", ") : "";
+  return shape("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height },
+    shape("rect", { width: "100%", height: "100%", fill: "#ffffff" }),
+    shape("text", { "font-family": "sans-serif", fill: "#1d2024", x: 8, y: 22, "font-size": 16, "font-weight": 600,
+      text: [titleOf(chart), subjects].filter(Boolean).join(": ") }),
+    shape("g", { transform: `translate(0 ${HEAD_HEIGHT})` }, ...plot.childNodes));
 }
 
-async function savePng(svg, name) {
+const urlOf = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
+
+async function pngOf(svg) {
   const image = new Image();
-  image.src = asUrl(svg);
+  image.src = urlOf(svg);
   await image.decode();
   const canvas = /** @type {HTMLCanvasElement} */ (element("canvas"));
   [canvas.width, canvas.height] = [image.width * PICTURE_SCALE, image.height * PICTURE_SCALE];
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  save(canvas.toDataURL("image/png"), name);
+  return canvas.toDataURL("image/png");
 }
 
-function files(chart, box) {
+function downloads(chart, box) {
+  const title = titleOf(chart);
   const kinds = {
-    PNG: () => savePng(picture(chart, box), `${title(chart)}.png`),
-    SVG: () => save(asUrl(picture(chart, box)), `${title(chart)}.svg`),
-    CSV: () => save(`data:text/csv;charset=utf-8,${encodeURIComponent(`\ufeff${csv(chart)}`)}`, `${title(chart)}.csv`),
+    PNG: () => pngOf(pictureOf(chart, box)),
+    SVG: () => urlOf(pictureOf(chart, box)),
+    CSV: () => `data:text/csv;charset=utf-8,${encodeURIComponent(`\ufeff${csvOf(chart)}`)}`,
   };
-  return element("div", { className: "figures-files" }, ...Object.entries(kinds).map(([kind, act]) => {
+  return element("div", { className: "figures-files" }, ...Object.entries(kinds).map(([kind, urlFor]) => {
     const button = element("button", { type: "button", className: "button quiet", text: kind,
-      "aria-label": t("{kind}: download {title}", { kind, title: title(chart) }) });
-    button.addEventListener("click", act);
+      "aria-label": t("{kind}: download {title}", { kind, title }) });
+    button.addEventListener("click", async () => {
+      const name = `${title}.${kind.toLowerCase()}`.replace(/[^\p{L}\p{N}().,-]+/gu, " ").trim();
+      element("a", { href: await urlFor(), download: name }).click();
+    });
     return button;
   }));
 }
 
-/** One stop for Tab; the arrows go from point to point, Enter opens its passage. */
+/** Tab reaches one point, the arrow keys the others; Enter opens its passage. */
 function wireKeys(holder) {
   const points = () => [...holder.querySelectorAll(".point")];
-  const stopAt = (chosen) => {
-    for (const one of points()) one.setAttribute("tabindex", one === chosen ? "0" : "-1");
-  };
-  holder.addEventListener("focusin", ({ target }) => target.closest(".point") && stopAt(target.closest(".point")));
+  holder.addEventListener("focusin", ({ target }) => {
+    const focused = target.closest(".point");
+    if (focused) for (const point of points()) point.setAttribute("tabindex", point === focused ? "0" : "-1");
+  });
   holder.addEventListener("keydown", (event) => {
     const all = points();
     const place = all.indexOf(event.target.closest(".point"));
@@ -155,29 +138,33 @@ function wireKeys(holder) {
   });
 }
 
-function figure(chart, box) {
+function figureOf(chart, box) {
+  const { kind, series } = chart;
+  const title = titleOf(chart);
   const holder = element("div", { className: "plot-holder" });
-  const kind = chart.kind === "bars" ? t("bars") : t("lines over the years");
-  const label = `${title(chart)}: ${kind}. ${t("The arrows go from figure to figure.")}`;
+  const label = `${title}: ${kind === "bars" ? t("bars") : t("lines over the years")}. ${t("Use the arrow keys to move between figures.")}`;
   let width = 0;
-  const redraw = () => {
-    const now = Math.round(holder.clientWidth);
-    if (!now || now === width) return;
-    width = now;
+  new ResizeObserver(() => {
+    const available = Math.round(holder.clientWidth);
+    if (!available || available === width) return;
+    width = available;
     holder.replaceChildren(draw(chart, width, label));
     holder.querySelector(".point")?.setAttribute("tabindex", "0");
-  };
-  new ResizeObserver(redraw).observe(holder);
+  }).observe(holder);
   wireKeys(holder);
-  const fold = element("details", { className: "figures-fold" }, element("summary", { text: t("Table") }), table(chart));
-  return element("figure", { className: "chart" },
-    element("figcaption", {}, element("h3", { text: title(chart) }), ...legend(chart)), holder,
-    element("div", { className: "figures-bar" }, fold, files(chart, box)));
+  const caption = element("figcaption", {}, element("h3", { text: title }));
+  if (kind === "lines" && series.length > 1) {
+    caption.append(element("ul", { className: "legend" }, ...series.map(({ subject }, index) => element("li", {},
+      shape("svg", { viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" }, marker(index)), subject))));
+  }
+  const fold = element("details", { className: "figures-fold" }, element("summary", { text: t("Table") }), tableOf(chart));
+  return element("figure", { className: "chart" }, caption, holder,
+    element("div", { className: "figures-bar" }, fold, downloads(chart, box)));
 }
 
-/** Nothing where nothing can be drawn. The reply's own listener opens what is clicked. */
+/** Show the charts of an answer, if any. A click on a point opens its passage in the turn's own listener. */
 export function showFigures(box, answer) {
   const charts = chartsOf(answer);
   box.hidden = charts.length === 0;
-  box.replaceChildren(...charts.map((chart) => figure(chart, box)));
+  box.replaceChildren(...charts.map((chart) => figureOf(chart, box)));
 }

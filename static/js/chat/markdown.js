@@ -1,3 +1,4 @@
+/** Answers as HTML: Markdown is parsed, sanitised, and shown so that only what changes is touched. */
 import DOMPurify from "../../vendor/dompurify-3.4.18.js";
 import { Marked } from "../../vendor/marked-18.2.1.js";
 import { element } from "../common/dom.js";
@@ -7,7 +8,7 @@ const skip = () => undefined;
 
 const parser = new Marked({
   gfm: true,
-  // HTML stays visible as text. A link definition would let a document turn [1] into its own link.
+  // HTML stays visible as text. A link definition could turn [1] into a link.
   tokenizer: { html: skip, tag: skip, def: skip },
   renderer: {
     heading({ tokens, depth }) {
@@ -35,11 +36,11 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
   node.setAttribute("target", "_blank");
 });
 
-/** Keeps back a citation or link that is still arriving, so that it does not flicker. */
+/** Leave out a citation or link that is still arriving: it would flicker. */
 export const withholdOpenBracket = (text) =>
   text.replace(/\[[^[\]\n]{0,120}$|\[[^[\]\n]{1,120}\]\([^()\s]*$/, "");
 
-/** A row is named by its first cell, unless that states something itself: what is stated has a citation. */
+/** Make the first cell of a row its header, unless the cell has a citation: it then states something itself. */
 function nameCells(fragment) {
   for (const header of fragment.querySelectorAll("thead th")) header.setAttribute("scope", "col");
   for (const cell of fragment.querySelectorAll("tbody td:first-child")) {
@@ -54,7 +55,7 @@ function nameCells(fragment) {
 
 const NO_NAME = /^(?:\P{L}|sources?|passages?|citations?|refs?)*$/iu;
 
-/** The host stands beside a link, whatever its text says; what could be taken for a citation is no link at all. */
+/** Show the host beside a link, whatever its text says. A link that looks like a citation becomes text. */
 function showHosts(fragment) {
   for (const link of fragment.querySelectorAll("a")) {
     const url = URL.canParse(link.href) && new URL(link.href);
@@ -72,22 +73,13 @@ function renderBlock(block, decorate) {
   return fragment;
 }
 
-/** A wide table scrolls in a box of its own; with the keyboard, too. */
-function describeBox(holder, { type }) {
-  const attributes = { role: "region", "aria-label": t("Table"), tabindex: "0" };
-  for (const [name, value] of Object.entries(attributes)) {
-    if (type === "table") holder.setAttribute(name, value);
-    else holder.removeAttribute(name);
-  }
-}
-
 const isSame = (one, other) => one.nodeName === other.nodeName
   && (!(one instanceof Element) || (one.getAttributeNames().length === other.getAttributeNames().length
     && one.getAttributeNames().every((name) => one.getAttribute(name) === other.getAttribute(name))));
 
-/** Makes one node's content that of the other; what is already so stays, and with it a selection and the focus. */
-function grow(shown, wanted) {
-  const children = [...wanted.childNodes];
+/** Give a node the content of another. What is the same already stays, and with it a selection and the focus. */
+function grow(shown, target) {
+  const children = [...target.childNodes];
   children.forEach((next, index) => {
     const now = shown.childNodes[index];
     if (!now) shown.append(next);
@@ -100,10 +92,7 @@ function grow(shown, wanted) {
   while (shown.childNodes.length > children.length) shown.lastChild.remove();
 }
 
-/**
- * Returns a function that shows Markdown in the container. Only what changes is touched: focus and selection survive
- * the stream.
- */
+/** Return a function that shows Markdown in the container, block by block. `decorate` gets each sanitised block. */
 export function markdownView(container, decorate) {
   const shown = [];
   return (markdown) => {
@@ -113,7 +102,11 @@ export function markdownView(container, decorate) {
       if (shown[index] === raw) return;
       const holder = container.children[index] ?? container.appendChild(document.createElement("div"));
       grow(holder, renderBlock(block, decorate));
-      describeBox(holder, block);
+      // A wide table scrolls in its own box, also with the keyboard.
+      for (const [name, value] of Object.entries({ role: "region", "aria-label": t("Table"), tabindex: "0" })) {
+        if (block.type === "table") holder.setAttribute(name, value);
+        else holder.removeAttribute(name);
+      }
       shown[index] = raw;
     });
     while (container.children.length > blocks.length) container.lastElementChild.remove();

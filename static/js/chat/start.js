@@ -1,39 +1,38 @@
-/** The page before the first question: what there is, examples that it can answer, or the way to add something. */
-import { getJson } from "../common/api.js";
-import { byId, element } from "../common/dom.js";
+/** The page before the first question: what the library holds, and questions that it can answer. */
+import { scope } from "./scope.js";
+import { getJson, getReadiness } from "../common/api.js";
+import { announce, byId, element } from "../common/dom.js";
 import { count, t } from "../common/words.js";
 
 const EXAMPLES = 3;
-const GENERAL = t("What are the main points?");
 
-const isThere = ({ filters = {} }, facets) => Object.entries(filters).every(([field, values]) =>
-  values.every((value) => (facets[field] ?? []).some((found) => String(found.value) === String(value))));
+const isAvailable = ({ filters = {} }, facets) => Object.entries(filters).every(([field, values]) =>
+  values.every((value) => (facets[field] ?? []).some((facet) => String(facet.value) === String(value))));
 
-function example(filters, name) {
-  return element("li", {}, element("button", {
-    type: "button", className: "example", "data-example": JSON.stringify({ question: GENERAL, filters }),
-  }, element("span", { className: "example-question", text: GENERAL }), element("span", { className: "example-scope", text: name })));
-}
-
-/** @param {any} facets of everything there is */
+/** @param {any} facets of the whole library */
 export function showStart(facets) {
   byId("nothing").hidden = facets.documents > 0;
   byId("coverage").hidden = facets.documents === 0 || !facets.year?.length;
-  const kinds = [["country_name", t("{number} countries")], ["year", t("{number} editions")]].map(([field, plural]) => {
-    const total = facets.total?.[field] ?? facets[field]?.length ?? 0;
-    return total > 1 && plural.replace("{number}", total);
-  });
-  byId("coverage-count").textContent = [count(facets.documents, "report"), ...kinds].filter(Boolean).join(", ");
+  const countries = facets.total?.country_name ?? facets.country_name?.length ?? 0;
+  const reports = count(facets.documents, "report");
+  const years = (facets.year ?? []).map(({ value }) => value).filter(Boolean).sort((one, other) => one - other);
+  byId("coverage-count").textContent = [
+    countries > 1 ? t("{reports} on {number} countries", { reports, number: countries }) : reports,
+    years.length > 1 && t("{first} to {last}", { first: years[0], last: years.at(-1) }),
+  ].filter(Boolean).join(", ");
   const list = byId("examples");
-  const shown = [...list.querySelectorAll("[data-example]")];
-  const wrong = shown.filter(({ dataset }) => !isThere(JSON.parse(dataset.example), facets));
-  for (const button of wrong) button.closest("li").remove();
-  if (shown.length > wrong.length) return;
-  list.append(...(facets.document_name ?? []).slice(0, EXAMPLES).map(({ value }) => example({ document_name: [value] }, value)));
+  for (const button of list.querySelectorAll("[data-example]")) {
+    if (!isAvailable(JSON.parse(button.dataset.example), facets)) button.closest("li").remove();
+  }
+  if (list.querySelector("[data-example]")) return;
+  const question = t("What are the main points?");
+  list.append(...(facets.document_name ?? []).slice(0, EXAMPLES).map(({ value }) => element("li", {}, element("button", {
+    type: "button", className: "example", "data-example": JSON.stringify({ question, filters: { document_name: [value] } }),
+  }, element("span", { className: "example-question", text: question }), element("span", { className: "example-scope", text: value })))));
 }
 
-/** A link to one document ("Ask this document") names it by its id. */
-export async function chooseDocument(scope) {
+/** Choose the document that a link names by its id ("Ask this document"). */
+export async function chooseDocument() {
   const url = new URL(location.href);
   const id = url.searchParams.get("document");
   if (!id) return;
@@ -41,4 +40,25 @@ export async function chooseDocument(scope) {
   history.replaceState(history.state, "", url);
   const { document_name: name } = await getJson(`/api/documents/${encodeURIComponent(id)}`).catch(() => ({}));
   if (name) scope.replace({ document_name: [name] });
+}
+
+const POLL_MS = 1500;
+
+/** Show the progress of indexing while there is any; resolves to whether there was. */
+export async function watchIndexing() {
+  let isSeen = false;
+  // A server that does not answer while it indexes is busy, not finished.
+  for (let state = await getReadiness(); state?.ingesting || (isSeen && !state); state = await getReadiness()) {
+    isSeen = true;
+    if (state) byId("indexing").hidden = false;
+    const samples = state?.sample_data;
+    if (samples?.total) {
+      byId("indexing-text").textContent = t("Indexing reports: {ready} of {total}", samples);
+      Object.assign(byId("indexing-progress"), { max: samples.total, value: samples.ready });
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  byId("indexing").hidden = true;
+  if (isSeen) announce(t("The reports are indexed."));
+  return isSeen;
 }

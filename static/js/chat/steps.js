@@ -1,12 +1,13 @@
+/** The steps to an answer. The server says what each step does; the page names its kind. */
 import { modeLabel } from "./composer.js";
 import { announceSoon, element } from "../common/dom.js";
-import { countSources, sourcePlace, sourceTitle } from "../common/format.js";
+import { sourcePlace, sourceTitle } from "../common/format.js";
 import { count, t } from "../common/words.js";
 
 const LABELS = {
   attachments: t("Attachment"),
-  auto: t("Way of answering"),
-  mode: t("Way of answering"),
+  auto: t("Answer mode"),
+  mode: t("Answer mode"),
   collections: t("Collections"),
   outline: t("Outline"),
   plan: t("Plan"),
@@ -23,19 +24,10 @@ const LABELS = {
   budget: t("Stopped early"),
 };
 
-/** What a step says where the server says nothing more. */
-const WORDS = {
-  collections: () => t("Choosing where to search"),
-  plan: ({ length }) => (length ? t("The question in {parts}", { parts: count(length, "part") }) : t("Splitting the question")),
-  search: () => t("Searching the reports"),
-  relevance: () => t("Looking for the passages that matter"),
-  reflect: ({ length }) => (length ? t("Still missing: {questions}", { questions: count(length, "question") }) : t("Enough was found")),
-  intermediate: () => t("None yet"),
-  generate: () => t("Writing the answer"),
-  mode: () => t("Choosing how to answer"),
-};
+/** Return the name of a step, or of a stage in the trace. */
+export const stepName = (name) => LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
-/** What is going on before the first step is told: most ways of answering begin with a model that thinks. */
+/** What happens before the server sends the first step: most modes begin with a call of the model. */
 const BEGINNINGS = {
   auto: t("Choosing how to answer"),
   deep: t("Planning the searches"),
@@ -44,130 +36,67 @@ const BEGINNINGS = {
 };
 
 export const beginningText = ({ mode, attachments }) =>
-  (attachments.length ? t("Reading what is attached") : BEGINNINGS[mode] ?? WORDS.search());
+  (attachments.length ? t("Reading the attachments") : BEGINNINGS[mode] ?? t("Searching the reports"));
 
-const asWords = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
-
-const labelOf = (name) => LABELS[name] ?? asWords(name);
-
-export const stepLabel = ({ name, failed }) =>
-  (failed && name !== "budget" ? t("{name} (failed)", { name: labelOf(name) }) : labelOf(name));
-
-// The numbers of a short answer are those of its own passages, which stand below it.
-const withoutNumbers = (text) => text.replace(/\s*\[\d+(?:,\s*\d+)*\]/g, "");
-
-export function stepText({ name, detail, items }) {
-  if (!detail) return WORDS[name]?.(items) ?? "";
-  if (name === "mode") return detail.replace(/(?<=: )\w+/, (chosen) => modeLabel(chosen));
-  return name === "intermediate" ? withoutNumbers(detail) : t(detail);
+function stepText({ name, detail }) {
+  if (name === "mode") return detail.replace(/(?<=: )\w+/, (mode) => modeLabel(mode));
+  // The numbers of an intermediate answer are those of its own passages, listed below it.
+  return name === "intermediate" ? detail.replace(/\s*\[\d+(?:,\s*\d+)*\]/g, "") : detail;
 }
 
-export const activityText = (step) =>
-  (step.name === "section" ? t("Writing: {title}", { title: step.detail }) : stepText(step) || stepLabel(step));
-
-/** A search is called by its question, then the place it was narrowed to; where it failed, the reason. */
-export function isSearchFor(question, { detail, failed }) {
-  const more = detail.startsWith(question) ? detail.slice(question.length) : null;
-  return more === "" || (failed ? /^(?: \(.*?\))?: /s : /^ \(.*\)$/s).test(more ?? "");
+/** Whether a "found" step belongs to a question. Its detail is the question, "(where)" and, if it failed, ": why". */
+function isSearchFor(question, { detail, failed }) {
+  const rest = detail.startsWith(question) ? detail.slice(question.length) : null;
+  return rest === "" || (failed ? /^(?: \(.*?\))?: /s : /^ \(.*\)$/s).test(rest ?? "");
 }
 
-/** What came of a search; after its question the server names where it was searched, or why it failed. */
-export function foundText({ detail, failed, sources }, question) {
-  const outcome = failed ? t("failed") : sources.length ? countSources(sources.length) : t("nothing found");
-  const more = detail.startsWith(question) ? detail.slice(question.length).replace(/^[\s:]+/, "") : "";
-  return [outcome, more].filter(Boolean).join(more.startsWith("(") ? " " : ": ");
-}
-
-export const searchedText = (questions) => {
-  const settled = questions.filter((question) => question.settled).length;
-  return t("{settled} of {questions} searched", { settled, questions: count(questions.length, "sub-question") });
-};
-
-/** All of it in one line: "5 steps, 3 sub-questions (1 failed), 14 sources". */
-export function totalText({ steps, questions, failed, sources }) {
-  const parts = [
-    count(steps, "step"),
-    questions && count(questions, "sub-question") + (failed ? ` (${t("{number} failed", { number: failed })})` : ""),
-    sources && countSources(sources),
-  ];
-  return parts.filter(Boolean).join(", ");
+/** Return "2 sources (Kenya)", "failed: No answer within 20 s." */
+function foundText({ detail, failed, sources }, question) {
+  const outcome = failed ? t("failed") : sources.length ? count(sources.length, "source") : t("nothing found");
+  const rest = detail.startsWith(question) ? detail.slice(question.length).replace(/^[\s:]+/, "") : "";
+  return [outcome, rest].filter(Boolean).join(rest.startsWith("(") ? " " : ": ");
 }
 
 let ids = 0;
+const newId = () => `step-${ids += 1}`;
 
-export const newId = () => `step-${ids += 1}`;
-
-function sourceButton(source, shown) {
-  const place = sourcePlace(source);
-  const button = element("button", { type: "button", className: "step-source", "data-chunk": source.chunk_id },
-    element("span", { className: "source-title", text: sourceTitle(source) }), place && " ",
-    element("span", { className: "source-place", text: place }));
-  shown.set(button, source);
-  return element("li", {}, button);
-}
-
-export const sourceList = (sources, label, shown) =>
-  element("ul", { className: "step-sources", role: "list", "aria-labelledby": label },
-    ...sources.map((source) => sourceButton(source, shown)));
-
-/** What is searched for, with what came of it; `round` are those that were thought of together, if it is one of them. */
-export class SubQuestion {
-  settled = false;
+/** A question that is searched for, with the outcome. `round`: the questions planned together with it, if any. */
+class SubQuestion {
+  isSettled = false;
   failed = false;
-  text;
-  round;
   /** @type {HTMLElement} */
   node;
   #status = element("span", { className: "question-status" });
 
-  constructor(text, round, node) {
-    this.id = newId();
-    Object.assign(this, { text, round, node });
+  /** Without a node, it becomes an item of a list. */
+  constructor(text, round, node = null) {
+    Object.assign(this, { text, round, node: node ?? element("li", { className: "sub-question" }) });
+    this.id = node?.querySelector(".step-text").id ?? newId();
+    if (!node) this.node.append(element("h5", { className: "question-text", id: this.id, text }));
+    this.node.append(" ", this.#status);
     round?.push(this);
-  }
-
-  static item(text, round) {
-    const question = new SubQuestion(text, round, element("li", { className: "sub-question" }));
-    question.node.append(element("h5", { className: "question-text", id: question.id, text }), " ", question.#status);
-    return question;
-  }
-
-  /** A step that is a question itself. */
-  static step(text, node) {
-    const question = new SubQuestion(text, [], node);
-    question.id = node.querySelector(".step-text").id;
-    node.append(" ", question.#status);
-    return question;
   }
 
   say(text) {
     this.#status.textContent = text && `– ${text}`;
   }
-
-  settle(step, shown) {
-    this.settled = true;
-    this.failed = step.failed;
-    this.node.classList.toggle("failed", step.failed);
-    this.say(foundText(step, this.text));
-    if (step.sources.length) this.node.append(sourceList(step.sources, this.id, shown));
-  }
 }
 
-/** What every answer does: the line above it says so, a list of these would say no more. */
+/** Steps that every answer has: the line above the answer shows them, a list of these alone would add nothing. */
 const PLAIN = new Set(["attachments", "search", "compress", "relevance", "generate", "shorten"]);
 const SPLITTING = new Set(["plan", "reflect"]);
 
-const isPlain = ({ name, failed }) => PLAIN.has(name) && !failed;
-
-/** How an answer comes about, step by step: open while it does, folded then, unless the person decides otherwise. */
+/** The list of steps: open while the answer is prepared, folded afterwards, unless the person decides otherwise. */
 export class StepsView {
   #root;
   #list;
   #held = [];
   #steps = 0;
+  /** @type {any[]} */
   #questions = [];
   #found = new Set();
-  #shown = new Map();
+  /** The source of each button. */
+  #sources = new Map();
 
   constructor(root) {
     this.#root = root;
@@ -180,25 +109,27 @@ export class StepsView {
   }
 
   source(button) {
-    return this.#shown.get(button);
+    return this.#sources.get(button);
   }
 
   add(step) {
     if (step.name === "condense") return;
     this.#held.push(step);
-    if (!this.isShown && isPlain(step)) return;
-    if (!this.isShown) this.#open();
+    if (!this.isShown) {
+      if (PLAIN.has(step.name) && !step.failed) return;
+      this.#root.hidden = false;
+      this.#root.open = true;
+      this.#root.classList.add("running");
+    }
     for (const held of this.#held.splice(0)) this.#show(held);
   }
 
-  /** What is going on, for all who look and for those who listen. */
-  say(text) {
+  #say(text) {
     if (!this.isShown) return;
     this.#root.querySelector(".steps-summary").textContent = text;
     announceSoon(text);
   }
 
-  /** The answer arrives below. */
   fold() {
     const isUsed = this.#root.dataset.chosen || this.#root.contains(document.activeElement);
     if (!isUsed) this.#root.open = false;
@@ -209,105 +140,108 @@ export class StepsView {
     if (!this.isShown) {
       this.#held = [];
       for (const step of path) this.add(step);
-      this.#held = [];
     }
     if (!this.isShown) return;
     this.#root.classList.remove("running");
-    for (const question of this.#questions) if (!question.settled) question.say(this.#isSearched(question) ? t("not searched") : "");
-    this.#number(citations);
-    const settled = this.#questions.filter((question) => question.settled && question.round);
-    this.#root.querySelector(".steps-summary").textContent = totalText({
-      steps: this.#steps,
-      questions: settled.length,
-      failed: settled.filter((question) => question.failed).length,
-      sources: this.#found.size,
-    });
-  }
-
-  #open() {
-    this.#root.hidden = false;
-    this.#root.open = true;
-    this.#root.classList.add("running");
+    for (const question of this.#questions) {
+      const isRoundSearched = question.round?.some(({ isSettled }) => isSettled);
+      if (!question.isSettled) question.say(isRoundSearched ? t("not searched") : "");
+    }
+    const numbers = new Map(citations.map(({ chunk_id: id, number }) => [id, number]));
+    for (const [button, { chunk_id: id }] of this.#sources) {
+      if (numbers.has(id)) {
+        button.prepend(element("span", { className: "source-number" },
+          element("span", { className: "visually-hidden", text: `${t("Source")} ` }), numbers.get(id)), " ");
+      }
+    }
+    const searched = this.#questions.filter(({ isSettled, round }) => isSettled && round);
+    const failed = searched.filter((question) => question.failed).length;
+    this.#root.querySelector(".steps-summary").textContent = [
+      count(this.#steps, "step"),
+      searched.length && count(searched.length, "sub-question") + (failed ? ` (${t("{number} failed", { number: failed })})` : ""),
+      this.#found.size && count(this.#found.size, "source"),
+    ].filter(Boolean).join(", ");
   }
 
   #show(step) {
-    if (step.name === "found") return this.#showFound(step);
-    // That a section is being written is said already.
-    if (step.name === "generate" && !step.failed && this.#list.lastElementChild?.dataset.step === "section") return;
+    const { name, detail, failed, items, sources } = step;
+    if (name === "found") return this.#showFound(step);
+    // The section that is being written is shown already.
+    if (name === "generate" && !failed && this.#list.lastElementChild?.dataset.step === "section") return;
     this.#steps += 1;
     const id = newId();
-    const item = element("li", { className: "step", "data-step": step.name },
-      element("h4", { className: "step-label", text: stepLabel(step) }), " ",
-      element("p", { className: "step-text", id, text: stepText(step) }));
-    item.classList.toggle("failed", step.failed);
+    const [label, text] = [stepName(name), stepText(step)];
+    const item = element("li", { className: "step", "data-step": name },
+      element("h4", { className: "step-label", text: failed && name !== "budget" ? t("{name} (failed)", { name: label }) : label }),
+      " ", element("p", { className: "step-text", id, text }));
+    item.classList.toggle("failed", failed);
     this.#list.append(item);
-    if (step.sources.length) item.append(sourceList(step.sources, id, this.#shown));
-    if (step.name === "follow_up" && !step.failed) this.#questions.push(SubQuestion.step(step.detail, item));
-    else this.#showItems(step, item);
-    this.say(activityText(step));
+    this.#showSources(sources, item, id);
+    if (name === "follow_up" && !failed) this.#questions.push(new SubQuestion(detail, [], item));
+    else if (items.length && SPLITTING.has(name)) {
+      const round = [];
+      const questions = items.map((question) => new SubQuestion(question, round));
+      this.#questions.push(...questions);
+      item.append(element("ol", { className: "sub-questions", role: "list" }, ...questions.map(({ node }) => node)));
+    } else if (items.length) {
+      item.append(element("ul", { className: "step-items" }, ...items.map((one) => element("li", { text: one }))));
+    }
+    this.#say(name === "section" ? t("Writing: {title}", { title: detail }) : text || label);
   }
 
-  #showItems({ name, items }, item) {
-    if (!items.length) return;
-    if (!SPLITTING.has(name)) {
-      item.append(element("ul", { className: "step-items" }, ...items.map((text) => element("li", { text }))));
-      return;
-    }
-    const round = [];
-    const questions = items.map((text) => SubQuestion.item(text, round));
-    this.#questions.push(...questions);
-    item.append(element("ol", { className: "sub-questions", role: "list" }, ...questions.map(({ node }) => node)));
+  #showSources(sources, item, labelId) {
+    if (!sources.length) return;
+    const buttons = sources.map((source) => {
+      const place = sourcePlace(source);
+      const button = element("button", { type: "button", className: "step-source", "data-chunk": source.chunk_id },
+        element("span", { className: "source-title", text: sourceTitle(source) }), place && " ",
+        element("span", { className: "source-place", text: place }));
+      this.#sources.set(button, source);
+      return element("li", {}, button);
+    });
+    item.append(element("ul", { className: "step-sources", role: "list", "aria-labelledby": labelId }, ...buttons));
   }
 
   #showFound(step) {
-    const question = this.#openQuestion(step) ?? this.#anotherQuestion(step);
-    question.settle(step, this.#shown);
+    // One question may begin with another: the longest match is meant.
+    const [match] = this.#questions.filter(({ isSettled, text }) => !isSettled && isSearchFor(text, step))
+      .toSorted((one, other) => other.text.length - one.text.length);
+    const question = match ?? this.#addQuestion(step);
+    Object.assign(question, { isSettled: true, failed: step.failed });
+    question.node.classList.toggle("failed", step.failed);
+    question.say(foundText(step, question.text));
+    this.#showSources(step.sources, question.node, question.id);
     for (const { chunk_id: id } of step.sources) this.#found.add(id);
-    if (!question.round) return;
-    for (const other of question.round) if (!other.settled) other.say(t("searching …"));
-    this.say(searchedText(question.round));
+    const { round } = question;
+    if (!round) return;
+    for (const other of round) if (!other.isSettled) other.say(t("searching …"));
+    this.#say(t("{settled} of {questions} searched", {
+      settled: round.filter(({ isSettled }) => isSettled).length, questions: count(round.length, "sub-question"),
+    }));
   }
 
-  /** The one that is still open and was searched for; the longest, where one begins like another. */
-  #openQuestion(step) {
-    const open = this.#questions.filter((question) => !question.settled && isSearchFor(question.text, step));
-    return open.toSorted((one, other) => other.text.length - one.text.length)[0];
-  }
-
-  /** Searched beside them (the whole question, say): it stands under the step that is under way. */
-  #anotherQuestion({ detail }) {
-    if (!this.#list.lastElementChild) this.#show({ name: "search", detail: "", items: [], sources: [], failed: false });
+  /** Add a question that nobody planned, such as the whole one, to the current step. */
+  #addQuestion({ detail }) {
+    if (!this.#list.lastElementChild) {
+      this.#show({ name: "search", detail: t("Searching the reports"), items: [], sources: [], failed: false });
+    }
     const step = this.#list.lastElementChild;
     const list = step.querySelector(".sub-questions")
       ?? step.appendChild(element("ol", { className: "sub-questions", role: "list" }));
-    const question = SubQuestion.item(detail, null);
+    const question = new SubQuestion(detail, null);
     this.#questions.push(question);
     list.append(question.node);
     return question;
   }
-
-  #isSearched({ round }) {
-    return round?.some((question) => question.settled);
-  }
-
-  /** The numbers under which the answer cites them. */
-  #number(citations) {
-    const numbers = new Map(citations.map(({ chunk_id: id, number }) => [id, number]));
-    for (const [button, { chunk_id: id }] of this.#shown) {
-      if (!numbers.has(id)) continue;
-      button.prepend(element("span", { className: "source-number" },
-        element("span", { className: "visually-hidden", text: `${t("Source")} ` }), numbers.get(id)), " ");
-    }
-  }
 }
 
 const STOPPED = {
-  calls: t("all model calls that one question may make are used up"),
-  tokens: t("all tokens that one question may use are used up"),
-  seconds: t("the time for one question is over"),
+  calls: t("the limit of model calls per question was reached"),
+  tokens: t("the limit of tokens per question was reached"),
+  seconds: t("the time limit per question was reached"),
   model: t("the language model failed"),
 };
 
-/** Why an answer ended before its end; "" where it did not. */
-export const stoppedText = (by) =>
-  (by ? t("Stopped early: {reason}. This is the best answer so far.", { reason: STOPPED[by] ?? by }) : "");
+/** Return why an answer ended early, or "". */
+export const stoppedText = (reason) =>
+  (reason ? t("Stopped early: {reason}. This is the best answer so far.", { reason: STOPPED[reason] ?? reason }) : "");

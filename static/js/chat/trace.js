@@ -1,94 +1,139 @@
-/** How an answer came about, as a picture: each passage found against the threshold, and what each stage took. */
+/** How an answer was found: each passage against the threshold, and the time, model calls and tokens of each stage. */
+import { stepName } from "./steps.js";
 import { element } from "../common/dom.js";
-import { decimal, seconds, sourcePlace, sourceTitle } from "../common/format.js";
-import { count, listed, t } from "../common/words.js";
+import { cost, decimal, foundBy, seconds, sourcePlace, sourceTitle } from "../common/format.js";
+import { count, language, t } from "../common/words.js";
 
-const FOUND_BY = {
-  vector: t("meaning"), keyword: t("keywords"), beginning: t("beginning"), summary: t("summary"),
+/** Stages that are not steps as well. */
+const STAGES = {
+  condense_rule: t("Reading the conversation, by rule"),
+  condense_model: t("Reading the conversation"),
+  cache: t("From the cache"),
+  embed: t("Embedding the question"),
+  hybrid_search: t("Search"),
+  vector_search: t("Search by meaning"),
+  keyword_search: t("Search by keywords"),
+  keywords_missing: t("Without keyword search: no text index"),
+  fuse: t("Merging the searches"),
+  load: t("Loading passages"),
+  rerank: t("Ranking"),
+  repair: t("Repeating an unreadable reply"),
+  context: t("Combining the passages"),
+  compare_written: t("Comparing with the sections written"),
 };
-/** The scale begins here where no score is below: similarities of one language are never near zero. */
-const LEAST = 0.4;
+
+function stageName({ stage, runs }) {
+  const name = STAGES[stage] ?? stepName(stage);
+  return runs > 1 ? t("{name}, {runs} times", { name, runs }) : name;
+}
+
+const whole = (value) => value.toLocaleString(language);
+
+/** The columns of the table; those that no stage uses are left out. */
+const COLUMNS = [
+  { name: t("Model calls"), isUsed: (row) => row.calls + row.cached_calls > 0, text: (row) => [
+    whole(row.calls),
+    row.failed_calls > 0 && t("{number} failed", { number: whole(row.failed_calls) }),
+    row.cached_calls > 0 && t("{number} more from the cache", { number: whole(row.cached_calls) }),
+  ].filter(Boolean).join(", ") },
+  { name: t("Tokens in"), text: (row) => whole(row.prompt_tokens), isUsed: (row) => row.prompt_tokens > 0 },
+  { name: t("Tokens out"), text: (row) => whole(row.completion_tokens), isUsed: (row) => row.completion_tokens > 0 },
+  { name: t("Tokens embedded"), text: (row) => whole(row.embedding_tokens), isUsed: (row) => row.embedding_tokens > 0 },
+  { name: t("Working time"), text: (row) => seconds(row.ms), isUsed: () => true },
+  { name: t("Cost"), text: (row) => (typeof row.cost === "number" ? cost(row.cost) : t("unknown")), isUsed: (row) => row.cost > 0 },
+];
+const SUMMED = ["calls", "cached_calls", "failed_calls", "prompt_tokens", "completion_tokens", "embedding_tokens", "ms"];
+
+function showStages(table, rows, totalCost) {
+  const columns = COLUMNS.filter(({ isUsed }) => rows.some(isUsed));
+  const head = (kind, text) => element("th", { scope: kind, text });
+  const line = (name, row) => element("tr", {}, head("row", name), ...columns.map(({ text }) => element("td", { text: text(row) })));
+  const total = Object.fromEntries(SUMMED.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)]));
+  table.replaceChildren(
+    element("thead", {}, element("tr", {}, head("col", t("Stage")), ...columns.map(({ name }) => head("col", name)))),
+    element("tbody", {}, ...rows.map((row) => line(stageName(row), row))),
+    element("tfoot", {}, line(t("Total"), { ...total, cost: totalCost })));
+}
+
+/** Return "This conversation so far: 3 questions, 14 model calls, 31,044 tokens in, 1,204 out." */
+function conversationText(usage) {
+  const parts = [
+    count(usage.questions, "question"),
+    usage.calls > 0 && count(usage.calls, "model call"),
+    usage.calls > 0 && t("{tokens} in, {out} out", { tokens: count(usage.prompt_tokens, "token"), out: whole(usage.completion_tokens) }),
+    usage.embedding_tokens > 0 && t("{tokens} embedded", { tokens: count(usage.embedding_tokens, "token") }),
+    usage.cost > 0 && t("cost {cost}", { cost: cost(usage.cost) }),
+  ];
+  return t("This conversation so far: {parts}.", { parts: parts.filter(Boolean).join(", ") });
+}
+
+/** Where the scale of similarities begins, unless one is lower: within a language they are never near zero. */
+const SCALE_START = 0.4;
 
 const percent = (share) => `${(100 * Math.min(Math.max(share, 0), 1)).toFixed(1)}%`;
 
-function bar(share, className = "") {
+/** Draw a share as a bar, with lines at other shares over it. */
+function bar(share, className = "", lines = {}) {
   const filled = element("span", { className: `bar-filled ${className}` });
   filled.style.width = percent(share);
-  return element("span", { className: "bar", "aria-hidden": "true" }, filled);
+  return element("span", { className: "bar", "aria-hidden": "true" }, filled, ...Object.entries(lines).map(([name, place]) => {
+    const tick = element("span", { className: `tick ${name}` });
+    tick.style.left = percent(place);
+    return tick;
+  }));
 }
 
-function line(at, name) {
-  const tick = element("span", { className: `tick ${name}` });
-  tick.style.left = percent(at);
-  return tick;
-}
-
-const how = ({ found_by: by }) => listed((by ?? []).map((name) => FOUND_BY[name] ?? name));
-
-/** One passage: its score as a bar, the lines of the threshold over it, all of it in words, too. */
-function hitRow(hit, { scale, threshold, numbers }) {
-  const number = numbers.get(hit.chunk_id);
-  const isLow = threshold && typeof hit.score === "number" && hit.score < threshold.start;
-  const score = typeof hit.score === "number" ? bar(scale(hit.score), isLow ? "relaxed" : "") : element("span", { className: "bar" });
-  if (threshold) {
-    score.append(line(scale(threshold.start), "start"));
-    if (threshold.relaxed) score.append(line(scale(threshold.used), "used"));
-  }
+function hitRow(hit, number, threshold, scale) {
+  const isScored = typeof hit.score === "number";
+  const isLow = threshold && isScored && hit.score < threshold.start;
+  const lines = threshold && { start: scale(threshold.start), ...(threshold.relaxed && { used: scale(threshold.used) }) };
   const facts = [
-    typeof hit.score === "number" ? t("similarity {score}", { score: decimal(hit.score, 2) }) : t("no similarity"),
-    isLow && t("below the start"),
-    t("found by {searches}", { searches: how(hit) }),
+    isScored ? t("similarity {score}", { score: decimal(hit.score, 2) }) : t("no similarity"),
+    isLow && t("below the threshold"),
+    t("found by {searches}", { searches: foundBy(hit) }),
     number ? t("cited as {number}", { number }) : t("not cited"),
   ];
   return element("li", { className: number ? "" : "uncited" },
     element("span", { className: "trace-name", text: sourceTitle(hit) }), " ",
     element("span", { className: "source-place", text: sourcePlace(hit) }),
-    score,
+    bar(isScored ? scale(hit.score) : 0, isLow ? "relaxed" : "", lines),
     element("span", { className: "trace-facts", text: facts.filter(Boolean).join(", ") }));
 }
 
-function scaleOf(hits) {
-  const least = hits.some(({ score }) => typeof score === "number" && score < LEAST) ? 0 : LEAST;
-  return (score) => (score - least) / (1 - least);
-}
-
-function thresholdText(threshold) {
-  if (!threshold) return "";
-  const [start, used] = [decimal(threshold.start, 2), decimal(threshold.used, 2)];
-  return threshold.relaxed ? t("The threshold is {start} and was lowered to {used}.", { start, used })
-    : t("The threshold is {start}.", { start });
-}
-
-function stageRow({ stage, ms, ...row }, longest, nameOf) {
-  const tokens = row.prompt_tokens + row.completion_tokens + row.embedding_tokens;
-  const facts = [seconds(ms), tokens > 0 && count(tokens, "token")].filter(Boolean).join(", ");
-  return element("li", {}, element("span", { className: "trace-name", text: nameOf({ stage, ...row }) }),
-    bar(ms / longest), element("span", { className: "trace-facts", text: facts }));
-}
-
-const heading = (text) => element("h4", { text });
-
-function pipelines(sent) {
-  const text = sent.map(({ collection, pipeline }) => `${collection}: ${JSON.stringify(pipeline, null, 2)}`).join("\n\n");
-  return element("details", { className: "trace-pipeline" },
-    element("summary", { text: t("What was sent to MongoDB") }), element("pre", { tabindex: "0", text }));
-}
-
-/**
- * @param {HTMLElement} box
- * @param {any} answer
- * @param {(row: any) => string} nameOf a stage
- */
-export function showTrace(box, { trace, citations }, nameOf) {
-  const hits = trace?.hits ?? [];
-  const rows = trace?.ledger ?? [];
+function hitList({ hits, threshold }, citations) {
+  if (!hits?.length) return [];
   const numbers = new Map(citations.map(({ chunk_id: id, number }) => [id, number]));
-  const context = { scale: scaleOf(hits), threshold: trace?.threshold, numbers };
+  const least = hits.some(({ score }) => typeof score === "number" && score < SCALE_START) ? 0 : SCALE_START;
+  const scale = (score) => (score - least) / (1 - least);
+  const values = threshold && { start: decimal(threshold.start, 2), used: decimal(threshold.used, 2) };
+  const note = threshold?.relaxed ? t("The threshold is {start} and was lowered to {used}.", values)
+    : t("The threshold is {start}.", values);
+  return [element("h4", { text: t("Passages found") }), element("p", { className: "trace-note", text: threshold ? note : "" }),
+    element("ol", { className: "trace-list" }, ...hits.map((hit) => hitRow(hit, numbers.get(hit.chunk_id), threshold, scale)))];
+}
+
+function stageList({ ledger: rows }) {
   const longest = Math.max(1, ...rows.map(({ ms }) => ms));
-  box.replaceChildren(
-    ...(hits.length ? [heading(t("Passages found")), element("p", { className: "trace-note", text: thresholdText(trace.threshold) }),
-      element("ol", { className: "trace-list" }, ...hits.map((hit) => hitRow(hit, context)))] : []),
-    ...(rows.length ? [heading(t("Time of each stage")),
-      element("ol", { className: "trace-list stages" }, ...rows.map((row) => stageRow(row, longest, nameOf)))] : []),
-    ...(trace?.pipeline?.length ? [pipelines(trace.pipeline)] : []));
+  return [element("h4", { text: t("Time of each stage") }), element("ol", { className: "trace-list stages" }, ...rows.map((row) => {
+    const tokens = row.prompt_tokens + row.completion_tokens + row.embedding_tokens;
+    const facts = [seconds(row.ms), tokens > 0 && count(tokens, "token")].filter(Boolean).join(", ");
+    return element("li", {}, element("span", { className: "trace-name", text: stageName(row) }),
+      bar(row.ms / longest), element("span", { className: "trace-facts", text: facts }));
+  }))];
+}
+
+function pipelines({ pipeline }) {
+  if (!pipeline?.length) return [];
+  const text = pipeline.map((sent) => `${sent.collection}: ${JSON.stringify(sent.pipeline, null, 2)}`).join("\n\n");
+  return [element("details", { className: "trace-pipeline" },
+    element("summary", { text: t("Query sent to MongoDB") }), element("pre", { tabindex: "0", text }))];
+}
+
+/** Fill the fold below an answer, whose trace has at least one stage. */
+export function showTrace(fold, { trace, citations, conversation_usage: usage }) {
+  fold.querySelector(".trace").replaceChildren(...hitList(trace, citations), ...stageList(trace), ...pipelines(trace));
+  showStages(fold.querySelector("table"), trace.ledger, trace.cost);
+  fold.querySelector(".ledger-note").hidden = !trace.cached;
+  fold.querySelector(".conversation-line").hidden = !usage;
+  if (usage) fold.querySelector(".conversation-line").textContent = conversationText(usage);
 }

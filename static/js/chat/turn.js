@@ -1,24 +1,40 @@
+/** A question with its answer: from its form as a request or as stored, to its buttons. */
 import { AnswerView } from "./answer.js";
+import { chosenMode } from "./composer.js";
+import { askAgain, askBelow, edit, onStarted } from "./conversation.js";
 import { askQuestion, resumeAnswer } from "../common/api.js";
 import { cloneTemplate } from "../common/dom.js";
-import { fromQuestionLabel, isAttachment, suggestionLabel } from "../common/format.js";
-import { t } from "../common/words.js";
+import { isAttachment, scopeNames, suggestionLabel } from "../common/format.js";
+import { language, t } from "../common/words.js";
 
-const LONG = 160;
-/** Times its height when folded: what is a little longer is shown whole. */
+/** How names of presets begin among the answer modes. */
+const PRESET = "preset:";
+
+/** Return what a stored question was asked with; of its attachments only the names are stored. */
+export const storedQuestion = ({ content, mode, preset, scope: filters, collections, page, auto_scope: autoScope, attached }) => ({
+  question: content,
+  mode: preset ? PRESET + preset : mode ?? chosenMode(),
+  filters: { ...filters, ...(collections?.length && { collections }) },
+  page: page ?? undefined,
+  autoScope,
+  attachments: (attached ?? []).map((name) => ({ name })),
+});
+
+const LONG_QUESTION = 160;
+/** A question that is only a little taller than its folded height is not folded. */
 const WORTH_FOLDING = 1.5;
 
-/** The question above its answer, folded where it is very long; whether it takes most of the window all the same. */
-export function showQuestion(turn, text) {
-  const heading = turn.querySelector(".question");
-  const button = turn.querySelector(".question-fold");
+/** Show the question, folded if it is very long. Returns whether it still takes most of the window. */
+function showQuestion(root, text) {
+  const heading = root.querySelector(".question");
+  const button = root.querySelector(".question-fold");
   const fold = (isFolded) => {
     heading.classList.toggle("folded", isFolded);
     button.setAttribute("aria-expanded", String(!isFolded));
     button.textContent = isFolded ? t("Show the whole question") : t("Show less of the question");
   };
   heading.textContent = text;
-  heading.classList.toggle("long", text.length > LONG);
+  heading.classList.toggle("long", text.length > LONG_QUESTION);
   fold(true);
   button.hidden = heading.scrollHeight <= WORTH_FOLDING * heading.clientHeight;
   if (button.hidden) fold(false);
@@ -26,206 +42,191 @@ export function showQuestion(turn, text) {
   return heading.offsetHeight > innerHeight / 2;
 }
 
-/** What helps a person, of {field, message} and {dependency, remedy}, and is not in the message already. */
-function detailLines({ message, details }) {
-  const listed = Array.isArray(details) ? details : [];
-  const lines = listed.map(({ field, message: wrong, remedy }) => [field, wrong ?? remedy].filter(Boolean).join(": "));
-  return lines.filter((line) => line && !message.includes(line));
-}
-
 const STOPPED = t("Stopped. This answer is not complete.");
-const UNFINISHED = t("This answer was not completed.");
-const BROKEN = new Set(["network", "incomplete"]);
-const PAUSE_MS = 1000;
 
-function explain(error) {
-  if (error.name === "AbortError" || error.code === "cancelled") return [STOPPED];
-  if (error.code === "ingesting") return [t("These reports are still being indexed. Try again in a moment.")];
-  return [error.message, detailLines(error)];
+/** Return the message for an error, and the details that it does not contain. */
+function explain({ name, code, message, details }) {
+  if (name === "AbortError" || code === "cancelled") return [STOPPED];
+  if (code === "ingesting") return [t("These reports are still being indexed. Try again in a moment.")];
+  const lines = (Array.isArray(details) ? details : [])
+    .map(({ field, message: problem, remedy }) => [field, problem ?? remedy].filter(Boolean).join(": "));
+  return [message, lines.filter((line) => line && !message.includes(line))];
 }
 
-/** One question with its answer; a retry answers the same question in the same place. */
+const RECONNECT_MS = 1000;
+
 export class Turn {
-  #root = cloneTemplate("turn-template");
+  node = cloneTemplate("turn-template");
   #blankReply = this.#reply.cloneNode(true);
   #suggested = null;
+  #isTall;
+  /** Whether this page has followed the answer. */
+  #isFollowed = false;
   question;
   mode;
   filters;
   page;
   attachments;
   autoScope;
-  /** Of its answer, once the server has told it. */
+  /** The id of its answer, once the server has sent it. */
   messageId = null;
   isComplete = false;
-  #isTall;
-  /** Whether it was written while this page looked on. */
-  #isNew = false;
-  #on;
 
-  /** `on` are the page's: what to do for a button of the turn, and when its answer has begun. */
-  constructor(log, { question, mode, filters, page, attachments, autoScope }, on, before = null) {
+  constructor(log, { question, mode, filters, page, attachments, autoScope }, next = null) {
     Object.assign(this, { question, mode, filters, page, attachments, autoScope });
-    this.#on = on;
-    this.#root.addEventListener("click", ({ target }) => {
-      if (target.closest(".retry, .regenerate")) on.retry(this);
-      if (target.closest(".edit-question")) on.edit(this);
-      if (target.closest(".suggestion")) on.narrow(this, this.#suggested);
-      const further = target.closest(".further-question");
-      if (further) on.further(further.textContent);
-      if (target.closest(".taken-remove")) on.widen(this);
-      const thumb = target.closest(".thumb");
-      if (thumb) this.#rate(thumb);
-    });
+    this.node.addEventListener("click", ({ target }) => this.#onClick(target));
     this.#showAttached("With {names} (not stored)", attachments.map(({ name }) => name));
-    log.insertBefore(this.#root, before);
-    this.#isTall = showQuestion(this.#root, question);
+    log.insertBefore(this.node, next);
+    this.#isTall = showQuestion(this.node, question);
+  }
+
+  get #reply() {
+    return this.node.querySelector(".reply");
+  }
+
+  async #onClick(target) {
+    if (target.closest(".retry, .regenerate")) askAgain(this);
+    if (target.closest(".edit-question")) edit(this);
+    const { filters, collections, page } = this.#suggested ?? {};
+    if (target.closest(".suggestion")) askBelow(this.question, { ...filters, collections }, { page });
+    if (target.closest(".taken-remove")) askBelow(this.question, this.filters, { page: this.page, autoScope: false });
+    const next = target.closest(".further-question");
+    if (next) askBelow(next.textContent);
+    const thumb = target.closest(".thumb");
+    if (!thumb) return;
+    const { rate } = await import("./after.js");
+    rate(this.#reply, thumb, this.messageId, (rating) => this.#showRating(rating));
   }
 
   /**
-   * At the top of the window.
+   * Scroll to the top of the turn.
    * @param {ScrollBehavior} [behavior]
    */
   show(behavior = "auto") {
-    (this.#isTall ? this.#reply : this.#root).scrollIntoView({ block: "start", behavior });
+    (this.#isTall ? this.#reply : this.node).scrollIntoView({ block: "start", behavior });
   }
 
-  remove() {
-    this.#root.remove();
-  }
-
-  get node() {
-    return this.#root;
-  }
-
-  get addresses() {
-    return this.attachments.filter(({ url }) => url).map(({ url }) => url);
-  }
-
-  /** For an answer that needs another question first. */
+  /** Let the question be asked again from the composer only. */
   withdrawRetry() {
     this.#reply.querySelector(".retry").hidden = true;
     this.#reply.querySelector(".notice-again").hidden = false;
   }
 
-  #showAttached(text, names) {
-    const line = this.#root.querySelector(".attached");
-    line.hidden = names.length === 0;
-    line.querySelector("span").textContent = t(text, { names: names.join(", ") });
+  /**
+   * Return the body of the request.
+   * @param {string | null} conversationId
+   * @param {Turn | null} [replaced]
+   */
+  payload(conversationId, replaced) {
+    const { collections, ...fields } = this.filters;
+    const urls = this.attachments.flatMap(({ url }) => (url ? [{ url }] : []));
+    return {
+      query: this.question,
+      // A preset determines the mode.
+      ...(this.mode.startsWith(PRESET) ? { preset: this.mode.slice(PRESET.length) } : { mode: this.mode }),
+      ...(language !== "en" && { language }),
+      // An answer from attachments ends with this page: the server does not store them.
+      ...(!this.attachments.length && { resume: true }),
+      ...(urls.length && { attachments: urls }),
+      ...(Object.keys(fields).length && { filters: fields }),
+      ...(collections && { collections }),
+      ...(this.page && { page: this.page }),
+      ...(this.autoScope === false && { auto_scope: false }),
+      ...(conversationId && { conversation_id: conversationId }),
+      ...(conversationId && replaced?.messageId && { replaces: replaced.messageId }),
+      // Asking a complete answer again must not return the cached one.
+      ...(replaced?.isComplete && { cache: false }),
+    };
   }
 
-  #showUsed({ citations }) {
-    const used = citations.filter(isAttachment).map(({ document_name: name }) => name);
-    if (used.length) this.#showAttached("Answered from {names} (not stored)", [...new Set(used)]);
-  }
-
-  /** The scope found in the question: it is for the person to choose it. */
-  #suggest(scope) {
-    this.#suggested = scope;
-    if (!scope) return;
-    const button = this.#reply.querySelector(".suggestion");
-    button.textContent = suggestionLabel(scope);
-    button.hidden = false;
-  }
-
-  /** The scope taken from the question, which can be taken away again. */
-  #showTaken(scope) {
-    const label = scope && fromQuestionLabel(scope);
-    if (!label) return;
-    const button = this.#reply.querySelector(".taken-remove");
-    button.textContent = label;
-    button.setAttribute("aria-label", t("Ask again without the scope from the question: {label}", { label }));
-    this.#reply.querySelector(".taken").hidden = false;
-  }
-
-  get #reply() {
-    return this.#root.querySelector(".reply");
-  }
-
-  /** Resolves to the `done` response, or to the error that ended the stream early. */
+  /** Ask. Resolves to {response}, or to {error} if the stream ended early. */
   async run(payload, signal) {
     this.messageId = null;
     const files = this.attachments.flatMap(({ file }) => file ?? []);
     const outcome = await this.#follow(askQuestion(payload, files, signal));
-    // The connection was lost, not the answer.
-    if (!this.messageId || !BROKEN.has(outcome.error?.code)) return outcome;
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    const isConnectionLost = ["network", "incomplete"].includes(outcome.error?.code);
+    if (!this.messageId || !isConnectionLost) return outcome;
+    await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
     return this.resume(this.messageId, signal);
   }
 
-  /** The same for an answer that another page, or this one before a reload, has asked for. */
+  /** Follow an answer that is already being written. */
   resume(messageId, signal) {
     this.messageId = messageId;
     return this.#follow(resumeAnswer(messageId, signal));
   }
 
-  /** An answer of before, as `/api/conversations` tells it. */
+  /** Show a stored answer. */
   restore({ message_id: id, answer, content, state, answered, feedback }) {
     this.messageId = id;
-    const view = this.#startAnswer({ quiet: true });
-    if (!state) {
-      if (answer?.trace) view.hits(answer.trace.hits ?? []);
-      this.#complete(view, answer ?? { response: content, answered: answered ?? true, citations: [], unsupported: [] });
-      this.#showRating(feedback?.rating);
+    const view = this.#startAnswer({ isStored: true });
+    if (state) {
+      if (content) view.token(content);
+      view.interrupt(state === "stopped" ? STOPPED : t("This answer was not completed."));
       return;
     }
-    if (content) view.token(content);
-    view.interrupt(state === "stopped" ? STOPPED : UNFINISHED);
+    if (answer?.trace) view.hits(answer.trace.hits ?? []);
+    this.#complete(view, answer ?? { response: content, answered: answered ?? true, citations: [], unsupported: [] });
+    this.#showRating(feedback?.rating);
   }
 
   async #follow(events) {
     const view = this.#startAnswer();
     this.isComplete = false;
-    this.#isNew = true;
+    this.#isFollowed = true;
     try {
       for await (const { name, data } of events) {
-        if (name === "begun") this.#begin(data);
+        if (name === "begun" || name === "done") this.messageId = data.message_id;
+        if (name === "begun") onStarted(this, data);
         else if (name === "step") view.step(data);
         else if (name === "sources") view.hits(data.hits);
         else if (name === "token") view.token(data.text);
         else if (name === "done") {
-          this.messageId = data.message_id;
           this.#complete(view, data);
           return { response: data };
         }
       }
     } catch (error) {
-      // Who has gone elsewhere is told nothing.
-      if (this.#root.isConnected) view.interrupt(...explain(error));
+      if (this.node.isConnected) view.interrupt(...explain(error));
       return { error };
     }
-  }
-
-  #begin(begun) {
-    this.messageId = begun.message_id;
-    this.#on.begun(this, begun);
   }
 
   #complete(view, answer) {
     view.done(answer);
     this.isComplete = true;
-    this.#showUsed(answer);
-    this.#suggest(answer.suggested_scope);
-    this.#showTaken(answer.scope);
+    const names = answer.citations.filter(isAttachment).map(({ document_name: name }) => name);
+    if (names.length) this.#showAttached("Answered from {names} (not stored)", [...new Set(names)]);
+    this.#offerScopes(answer);
     this.#showRating(null);
-    if (this.#isNew) this.#offerFurther(answer);
+    if (!this.#isFollowed) return;
+    const section = this.#reply.querySelector(".further");
+    import("./after.js").then(({ showFurther }) => showFurther(section, this, answer));
   }
 
-  async #rate(thumb) {
-    const { rate } = await import("./feedback.js");
-    rate(this.#reply, thumb, this.messageId, (rating) => this.#showRating(rating));
+  #showAttached(text, names) {
+    const line = this.node.querySelector(".attached");
+    line.hidden = names.length === 0;
+    line.querySelector("span").textContent = t(text, { names: names.join(", ") });
+  }
+
+  /** Offer a scope that the question names and that was not applied, and to remove the one that was. */
+  #offerScopes({ suggested_scope: suggested, scope }) {
+    this.#suggested = suggested;
+    const button = this.#reply.querySelector(".suggestion");
+    button.hidden = !suggested;
+    if (suggested) button.textContent = suggestionLabel(suggested);
+    const label = scopeNames(scope?.from_question).join(" · ");
+    this.#reply.querySelector(".taken").hidden = !label;
+    const remove = this.#reply.querySelector(".taken-remove");
+    remove.textContent = label;
+    remove.setAttribute("aria-label", t("Ask again without the scope from the question: {label}", { label }));
   }
 
   #showRating(rating) {
     const thumbs = this.#reply.querySelector(".thumbs");
     thumbs.hidden = !this.messageId || Boolean(document.body.dataset.shared);
     for (const thumb of thumbs.children) thumb.setAttribute("aria-pressed", String(thumb.dataset.rating === rating));
-  }
-
-  async #offerFurther(answer) {
-    const section = this.#reply.querySelector(".further");
-    const { showFurther } = await import("./further.js");
-    showFurther(section, this, answer);
   }
 
   #startAnswer(options = {}) {

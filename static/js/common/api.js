@@ -1,6 +1,7 @@
-/** A path of this server as the browser has to ask for it: a proxy may serve it below a path of its own. */
+/** Requests to the server. */
 import { t } from "./words.js";
 
+/** Return a path of this server as the browser must request it: a proxy may serve it below another path. */
 export const at = (path) => `${document.documentElement.dataset.root}${path}`;
 
 function parseEvent(block) {
@@ -13,8 +14,8 @@ function parseEvent(block) {
   return data.length ? { name, data: JSON.parse(data.join("\n")) } : null;
 }
 
-/** Server-sent events of a fetch body (EventSource cannot POST); comments are dropped. */
-export async function* readEvents(body) {
+/** Yield the server-sent events of a fetch body (EventSource cannot POST); comments are dropped. */
+async function* readEvents(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let buffer = "";
   for (;;) {
@@ -40,19 +41,17 @@ export class ApiError extends Error {
 export const unreachable = () =>
   new ApiError({ code: "network", message: t("The server could not be reached. Check the connection, then try again.") });
 
-/** An event of the document: a request was refused for want of a key. */
+/** The document event that a request was refused because it needs a key. */
 export const KEY_NEEDED = "key-needed";
 
-/** The error that a body tells of; a proxy in between may answer without one, or with one of its own kind. */
+/** Return the error in a response body; a proxy may answer without one. */
 export function errorOf(body, status) {
   if (status === 401) document.dispatchEvent(new Event(KEY_NEEDED));
   const fallback = { code: "unknown", message: t("The server answered with an error ({status}).", { status }) };
   return new ApiError(body?.error?.message ? body.error : fallback, status);
 }
 
-function asApiError(error) {
-  return error.name === "AbortError" || error instanceof ApiError ? error : unreachable();
-}
+const asApiError = (error) => (error.name === "AbortError" || error instanceof ApiError ? error : unreachable());
 
 async function request(url, options) {
   const response = await fetch(at(url), options).catch((error) => {
@@ -62,45 +61,40 @@ async function request(url, options) {
   return response;
 }
 
+const JSON_TYPE = { "Content-Type": "application/json" };
+
 export const getJson = async (url, signal) => (await request(url, { signal })).json();
 
-/** The answer's JSON; null where there is none (204). */
+/** Send JSON and return the JSON of the response; null for 204. */
 export async function sendJson(method, url, body) {
-  const headers = { "Content-Type": "application/json" };
-  const response = await request(url, { method, ...(body && { headers, body: JSON.stringify(body) }) });
+  const response = await request(url, { method, ...(body && { headers: JSON_TYPE, body: JSON.stringify(body) }) });
   return response.status === 204 ? null : response.json();
 }
 
-/** /ready says 503 with the same body while the reports are indexed; null = no answer. */
+/** Return the body of /ready, also with status 503 (reports are being indexed); null if the server does not answer. */
 export async function getReadiness() {
   const response = await fetch(at("/ready")).catch(() => null);
   return response?.json().catch(() => null) ?? null;
 }
 
-/** Files go beside the question as a form; the browser then sets the content type itself. */
-function questionBody(payload, files) {
+/** Yield the events of one answer. An `error` event and an error before the stream both throw. */
+export async function* askQuestion(payload, files, signal) {
   const json = JSON.stringify(payload);
-  if (!files.length) return { body: json, headers: { "Content-Type": "application/json" } };
+  if (!files.length) return yield* answerOf("/api/chat", { method: "POST", body: json, headers: JSON_TYPE }, signal);
+  // Files are sent as a form next to the question; the browser sets the content type.
   const body = new FormData();
   body.append("request", json);
   for (const file of files) body.append("files", file);
-  return { body };
+  yield* answerOf("/api/chat", { method: "POST", body }, signal);
 }
 
-const EVENTS = { Accept: "text/event-stream" };
-
-/** Yields the events of one answer; an `error` event and an early error both throw. */
-export async function* askQuestion(payload, files, signal) {
-  const { body, headers } = questionBody(payload, files);
-  yield* answerOf(await request("/api/chat", { method: "POST", headers: { ...headers, ...EVENTS }, body, signal }));
-}
-
-/** The same of an answer that is being written, from its start. */
+/** Yield the events of an answer that is being written, from its start. */
 export async function* resumeAnswer(messageId, signal) {
-  yield* answerOf(await request(`/api/messages/${messageId}/stream`, { headers: EVENTS, signal }));
+  yield* answerOf(`/api/messages/${messageId}/stream`, {}, signal);
 }
 
-async function* answerOf(response) {
+async function* answerOf(url, options, signal) {
+  const response = await request(url, { ...options, headers: { ...options.headers, Accept: "text/event-stream" }, signal });
   try {
     for await (const event of readEvents(response.body)) {
       if (event.name === "error") throw new ApiError(event.data.error);
@@ -110,5 +104,5 @@ async function* answerOf(response) {
   } catch (error) {
     throw asApiError(error);
   }
-  throw new ApiError({ code: "incomplete", message: t("The answer broke off before its end.") });
+  throw new ApiError({ code: "incomplete", message: t("The connection ended before the answer was complete.") });
 }

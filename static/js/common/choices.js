@@ -1,4 +1,4 @@
-// Not a module: it runs before the page is painted. What this browser keeps: light or dark, and the language.
+// Theme and language, which this browser keeps. Not a module: it must run before the page is painted.
 {
   const NEXT = { auto: "light", light: "dark", dark: "auto" };
   const YEAR_SECONDS = 365 * 86_400;
@@ -14,11 +14,6 @@
     button?.setAttribute("aria-label", button.dataset[theme]);
   };
 
-  const speak = ({ target }) => {
-    document.cookie = `language=${target.value}; path=${root.dataset.root}/; max-age=${YEAR_SECONDS}; samesite=lax`;
-    location.reload();
-  };
-
   show();
   addEventListener("storage", show);
   addEventListener("DOMContentLoaded", () => {
@@ -27,6 +22,10 @@
       localStorage.setItem("theme", NEXT[chosen()]);
       show();
     });
-    document.getElementById("language").addEventListener("change", speak);
+    const chosenLanguage = /** @type {HTMLSelectElement} */ (document.getElementById("language"));
+    chosenLanguage.addEventListener("change", () => {
+      document.cookie = `language=${chosenLanguage.value}; path=${root.dataset.root}/; max-age=${YEAR_SECONDS}; samesite=lax`;
+      location.reload();
+    });
   });
 }

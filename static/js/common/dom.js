@@ -1,14 +1,17 @@
+/** Elements, dialogs and announcements that all pages share. */
+import { t } from "./words.js";
+
 /**
  * @param {string} id
- * @returns {any} the templates know what kind of element an id names
+ * @returns {any} the templates determine the kind of element
  */
 export const byId = (id) => document.getElementById(id);
 
-/** @returns {HTMLElement[]} what of the page, or of a part of it, `selector` names */
+/** @returns {HTMLElement[]} */
 export const all = (root, selector) => [...root.querySelectorAll(selector)];
 
 /**
- * Text only, never markup: everything shown comes from documents, models or people.
+ * Create an element with text, never markup: everything shown comes from documents, models or people.
  * @param {string} tag
  * @param {{text?: string, className?: string, [attribute: string]: any}} [options]
  * @param {...(Node | string)} children
@@ -24,37 +27,85 @@ export function element(tag, { text, className, ...attributes } = {}, ...childre
 
 export const cloneTemplate = (id) => byId(id).content.firstElementChild.cloneNode(true);
 
+// On a touch screen, focus would raise the keyboard over the answer.
+export const hasKeyboard = () => matchMedia("(any-pointer: fine)").matches;
+
+export function showText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+  node.hidden = !text;
+}
+
+/** Show an error with the request id under which the server logged it; null clears. */
+export function showError(box, error, message = error?.message) {
+  box.hidden = !error;
+  if (!error) return box.replaceChildren();
+  // A poll meets the same error every few seconds: an alert must not be read out again.
+  if (box.firstChild?.textContent === message) return;
+  const id = error.requestId && element("p", { className: "request-id", text: t("Request id: {id}", { id: error.requestId }) });
+  box.replaceChildren(element("p", { text: message }), ...(id ? [id] : []));
+}
+
+/** Let a dialog be closed by its buttons, by Esc and by a click beside it. */
+export function wireDialog(dialog) {
+  for (const button of dialog.querySelectorAll("[data-close]")) button.addEventListener("click", () => dialog.close());
+  let pressed = null;
+  dialog.addEventListener("pointerdown", ({ target }) => { pressed = target; });
+  // A text selection that begins inside may end outside.
+  dialog.addEventListener("click", ({ target }) => {
+    if (target === dialog && pressed === dialog) dialog.close();
+  });
+}
+
+/** Focus the button that now stands where one was removed. */
+export function focusNext(list, index, otherwise) {
+  const buttons = list.querySelectorAll("button");
+  (buttons[Math.min(index, buttons.length - 1)] ?? otherwise).focus();
+}
+
 export function announce(text) {
   byId("announcer").textContent = text;
 }
 
-// On a touch screen focus would raise the keyboard over the answer.
-export const hasKeyboard = () => matchMedia("(any-pointer: fine)").matches;
-
 const PAUSE_MS = 1500;
-let pending = 0;
+let timer = 0;
 let latest = "";
 
-const sayLatest = () => {
-  pending = 0;
-  announce(latest);
-};
-
-/** Sentences, none of which is left out. */
-export function announceMore(text) {
-  latest = pending ? `${latest} ${text}` : text;
-  pending ||= setTimeout(sayLatest, PAUSE_MS);
+/** Announce progress, which comes faster than it can be read out: after a pause, the latest only. */
+export function announceSoon(text, before = "") {
+  latest = before + text;
+  timer ||= setTimeout(() => {
+    timer = 0;
+    announce(latest);
+  }, PAUSE_MS);
 }
 
-/** Progress comes faster than it can be listened to: of what came in the meantime the latest is said. */
-export function announceSoon(text) {
-  latest = text;
-  pending ||= setTimeout(sayLatest, PAUSE_MS);
-}
-
-/** What is said now is the end of it. */
+/** Announce without a pause; pending progress is dropped. */
 export function announceNow(text) {
-  clearTimeout(pending);
-  pending = 0;
+  clearTimeout(timer);
+  timer = 0;
   announce(text);
+}
+
+const SENTENCES = /^[\s\S]*[.!?…](?=\s)/;
+const oneLine = (text) => text.replace(/\s+/g, " ").trim();
+
+/** Announces an answer that is being written: each sentence once it is complete, then the rest. */
+export class AnswerAnnouncer {
+  #announced = "";
+
+  /** @param {string} text all text so far */
+  update(text) {
+    const sentences = oneLine(SENTENCES.exec(text)?.[0] ?? "");
+    if (!sentences.startsWith(this.#announced) || sentences.length <= this.#announced.length) return;
+    // Unlike progress, no sentence may be skipped.
+    announceSoon(sentences.slice(this.#announced.length).trim(), timer ? `${latest} ` : "");
+    this.#announced = sentences;
+  }
+
+  /** @param {string} outcome @param {string} text the final one, which may have other citation numbers */
+  finish(outcome, text) {
+    const whole = oneLine(text);
+    const isBegun = this.#announced && whole.startsWith(this.#announced);
+    announceNow((isBegun ? [whole.slice(this.#announced.length).trim(), outcome] : [outcome, whole]).filter(Boolean).join(" "));
+  }
 }

@@ -1,10 +1,11 @@
+/** Files that a person chooses or drops: which are accepted, and how folders are read. */
 import { getJson } from "./api.js";
 import { bytes } from "./format.js";
 import { t } from "./words.js";
 
 let formats = null;
 
-/** What the server reads, asked once; a failure is asked again the next time. */
+/** Return the formats that the server reads: requested once, after a failure again. */
 export function loadFormats() {
   formats ??= getJson("/api/formats").catch((error) => {
     formats = null;
@@ -13,80 +14,99 @@ export function loadFormats() {
   return formats;
 }
 
-export const formatsLine = ({ suffixes, max_bytes: most }) =>
-  t("Reads {suffixes}; up to {size} a file.", { suffixes: suffixes.join(", "), size: bytes(most) });
+export const formatsLine = ({ suffixes, max_bytes: limit }) =>
+  t("Accepts {suffixes}; up to {size} per file.", { suffixes: suffixes.join(", "), size: bytes(limit) });
 
-/** Why the server would not take the file; empty if it would. */
-function refusal(file, { suffixes, max_bytes: most }) {
+/** Return why the server would refuse the file, or "". */
+function refusal(file, { suffixes, max_bytes: limit }) {
   const name = file.name.toLowerCase();
   if (!suffixes.some((suffix) => name.endsWith(suffix.toLowerCase()))) {
-    return t("This kind of file cannot be read. Readable are {suffixes}.", { suffixes: suffixes.join(", ") });
+    return t("This file type is not supported. Supported: {suffixes}.", { suffixes: suffixes.join(", ") });
   }
-  if (file.size > most) return t("The file has {size}; the most is {most}.", { size: bytes(file.size), most: bytes(most) });
+  if (file.size > limit) return t("The file has {size}. The limit is {limit}.", { size: bytes(file.size), limit: bytes(limit) });
   return file.size === 0 ? t("The file is empty.") : "";
 }
 
-/** Splits {name, file} into those to take and those to refuse with a reason. Without formats the server decides. */
+/** Split {name, file} into accepted ones and refused ones with a reason. Without known formats the server decides. */
 export async function sortOut(items) {
   const known = await loadFormats().catch(() => null);
   const judged = items.map((item) => ({ ...item, reason: known ? refusal(item.file, known) : "" }));
   return {
-    taken: judged.filter(({ reason }) => !reason).map(({ name, file }) => ({ name, file })),
+    accepted: judged.filter(({ reason }) => !reason).map(({ name, file }) => ({ name, file })),
     refused: judged.filter(({ reason }) => reason),
   };
 }
 
-/** The address as the browser understands it; null if it is none of the web. */
+/** Return items with distinct names: the last one of each. */
+export const distinct = (items) => [...new Map(items.map((item) => [item.name, item])).values()];
+
+/** Read a web address from its field. Returns null, after a message, if it is not one. */
+export function takeAddress(input, showProblem) {
+  const text = input.value.trim();
+  const url = webAddress(text);
+  showProblem(url || !text ? "" : t("Not a web address. It must begin with https:// or http://."));
+  if (url) input.value = "";
+  input.focus();
+  return url;
+}
+
+/** Let Enter in a field do what its button does; the form around it is not sent. */
+export function wireEnter(input, act) {
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    act();
+  });
+}
+
+/** Return the address as the browser understands it, or null. */
 export function webAddress(text) {
   const address = URL.canParse(text) ? new URL(text) : null;
   return address && /^https?:$/.test(address.protocol) ? address.href : null;
 }
 
-/** Chosen files by name. In a folder the name has its folders too: two of them may hold a report.pdf. */
+/** Return chosen files by name, in a folder with its path: two of its folders may each hold a report.pdf. */
 export const namedFiles = (files) => [...files].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
 
-/** A folder brings what its system and programs keep there (.DS_Store, .git) along. */
+/** Leave out hidden files of a folder, such as .DS_Store or .git. */
 export const visible = (items) => items.filter(({ name }) => !/(^|\/)\./.test(name));
 
-function readEntries(reader) {
-  return new Promise((resolve, reject) => { reader.readEntries(resolve, reject); });
-}
+const readEntries = (reader) => new Promise((resolve, reject) => { reader.readEntries(resolve, reject); });
 
 async function filesOfEntry(entry) {
   if (entry.isFile) {
     const file = await new Promise((resolve, reject) => { entry.file(resolve, reject); });
     return [{ name: entry.fullPath.replace(/^\//, ""), file }];
   }
-  const found = [];
+  const entries = [];
   const reader = entry.createReader();
-  // A folder is read in portions; an empty one is the end.
-  for (let part = await readEntries(reader); part.length; part = await readEntries(reader)) found.push(...part);
-  return visible((await Promise.all(found.map(filesOfEntry))).flat());
+  // A folder is read in portions; an empty one marks the end.
+  for (let part = await readEntries(reader); part.length; part = await readEntries(reader)) entries.push(...part);
+  return visible((await Promise.all(entries.map(filesOfEntry))).flat());
 }
 
-/** All files of a drop, folders opened. The entries must be taken before anything is awaited. */
+/** Return all files of a drop, with folders opened. The entries must be read before anything is awaited. */
 async function filesOfDrop(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.length) return namedFiles(transfer.files);
   return (await Promise.all(entries.map(filesOfEntry))).flat();
 }
 
-const bringsFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
+const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
 
-/** Files dropped anywhere on the page, promised; beside the target a browser would leave the page to open them. */
+/** Accept files dropped anywhere: otherwise the browser would leave the page to open them. `onFiles` gets a promise. */
 export function wireDrop(target, onFiles) {
   const mark = (dropping) => target.classList.toggle("dropping", dropping);
   addEventListener("dragover", (event) => {
-    if (!bringsFiles(event)) return;
+    if (!hasFiles(event)) return;
     event.preventDefault();
     mark(!document.querySelector("dialog:modal"));
   });
   addEventListener("dragleave", ({ relatedTarget }) => relatedTarget || mark(false));
   addEventListener("drop", (event) => {
-    if (!bringsFiles(event)) return;
+    if (!hasFiles(event)) return;
     event.preventDefault();
     mark(false);
-    if (document.querySelector("dialog:modal")) return;
-    onFiles(filesOfDrop(event.dataTransfer));
+    if (!document.querySelector("dialog:modal")) onFiles(filesOfDrop(event.dataTransfer));
   });
 }

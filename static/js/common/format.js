@@ -1,9 +1,8 @@
-import { count, language, t } from "./words.js";
+/** How scopes, sources, numbers and dates are written. */
+import { count, language, listed, t } from "./words.js";
 
 export const scopeSize = ({ documents, chunks }) =>
   `${count(documents, "report")}, ${count(chunks, "passage")}`;
-
-export const countSources = (number) => count(number, "source");
 
 export function valueLabel(field, value) {
   if (field !== "type") return String(value);
@@ -17,7 +16,7 @@ function filterLabel(field, filter) {
   return `${filter.gte ?? ""}–${filter.lte ?? ""}`;
 }
 
-/** One name for each field; a year is an edition here, not the year of a figure. */
+/** Name one field of a scope. Its year is that of the report, not of a figure. */
 function scopeName(field, filter) {
   const label = filterLabel(field, filter);
   if (field !== "year") return label;
@@ -28,11 +27,11 @@ export const scopeNames = (filters) => Object.entries(filters ?? {}).map(([field
 
 const pageName = ({ page }) => page && t("page {page}", { page });
 
-/** "Kenya (from your question) · report of 2023 (chosen)". */
+/** Return "Scope: Kenya (from your question) · report of 2023 (chosen) — 1 report, 90 passages". */
 export function scopeLine(scope, chosen = {}) {
-  const taken = scope.from_question ?? {};
+  const inferred = scope.from_question ?? {};
   const names = Object.entries(scope.filters ?? {}).map(([field, filter]) => {
-    const origin = field in taken ? ` (${t("from your question")})` : field in chosen ? ` (${t("chosen")})` : "";
+    const origin = field in inferred ? ` (${t("from your question")})` : field in chosen ? ` (${t("chosen")})` : "";
     return `${scopeName(field, filter)}${origin}`;
   });
   names.push(...scope.collections ?? []);
@@ -40,41 +39,43 @@ export function scopeLine(scope, chosen = {}) {
   return t("Scope: {names} — {size}", { names: names.join(" · ") || t("All reports"), size: scopeSize(scope) });
 }
 
-/** What of the scope nobody chose; empty where all of it was chosen. */
-export const fromQuestionLabel = ({ from_question: taken }) => scopeNames(taken).join(" · ");
-
-/** The scope found in a question, as an offer: all that it names, in one line. */
-export function suggestionLabel({ filters, page }) {
-  return t("Ask again about {names} only", { names: [...scopeNames(filters), pageName({ page })].filter(Boolean).join(", ") });
-}
+/** Offer to ask again within the scope that a question names. */
+export const suggestionLabel = ({ filters, page }) =>
+  t("Ask again about {names} only", { names: [...scopeNames(filters), pageName({ page })].filter(Boolean).join(", ") });
 
 export const decimal = (number, digits) => number.toLocaleString(language, { maximumFractionDigits: digits });
 
-/** Milliseconds as people count time. */
 export const seconds = (ms) => (ms < 1000 ? `${decimal(ms, ms < 10 ? 1 : 0)} ms` : `${decimal(ms / 1000, 1)} s`);
 
-/** In the currency of the server's price table; a fraction of a cent stays readable. */
+/** Return an amount in the currency of the server's prices; a fraction of a cent stays readable. */
 export const cost = (amount) =>
   amount.toLocaleString(language, amount >= 1 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
 
 export const sourceTitle = (source) => source.title || source.document_name;
 
-export const sourcePlace = (source) =>
-  [source.section, pageName(source)].filter(Boolean).join(", ");
+export const sourcePlace = (source) => [source.section, pageName(source)].filter(Boolean).join(", ");
 
-/** What was attached to the question: the server keeps nothing of it, its text is all in the answer. */
+/** Return "Kenya: Country Report 2023, Economy, page 4". */
+export const sourceName = (source) => [sourceTitle(source), sourcePlace(source)].filter(Boolean).join(", ");
+
+const SEARCHES = { vector: t("meaning"), keyword: t("keywords"), beginning: t("beginning"), summary: t("summary") };
+
+/** Return "meaning and keywords": the searches that found a passage. */
+export const foundBy = ({ found_by: names }) => listed((names ?? []).map((name) => SEARCHES[name] ?? name));
+
+/** Whether a source was attached to the question. The server does not store it; its text is in the answer. */
 export const isAttachment = ({ chunk_id: id }) => String(id).startsWith("attachment-");
 
 const UNITS = ["bytes", "kB", "MB", "GB"];
 
-/** A megabyte is 1024 kilobytes, as in the server's limit. */
+/** Return a size; a megabyte is 1024 kilobytes, as in the server's limit. */
 export function bytes(number) {
   const power = Math.min(Math.floor(Math.log2(Math.max(number, 1)) / 10), UNITS.length - 1);
   const value = number / 1024 ** power;
   return `${value.toLocaleString(language, { maximumFractionDigits: value < 10 && power ? 1 : 0 })} ${UNITS[power]}`;
 }
 
-/** A day, or with `time` the minute; empty for what is no date. */
+/** Return a day, or with `time` a minute; "" for an invalid date. */
 export function when(iso, time = false) {
   const date = new Date(iso);
   if (!iso || Number.isNaN(date.getTime())) return "";
@@ -85,7 +86,7 @@ export function when(iso, time = false) {
 
 const DAY_MS = 86_400_000;
 
-/** "Today", "Yesterday", "Previous 7 days", "October 2026": where a list puts what was last changed then. */
+/** Return the heading under which a list shows a date: "Today", "Yesterday", "Previous 7 days", "October 2026". */
 export function dayLabel(iso, now = new Date()) {
   const then = new Date(iso);
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();

@@ -1,46 +1,44 @@
-/** Forms that say at each field what is wrong with it, and the signs of their pages. */
-import { showError, showText } from "./components.js";
-import { byId } from "./dom.js";
+/** Forms that show at each field what is wrong with it, and the icons of their pages. */
+import { byId, showError, showText } from "./dom.js";
 import { t } from "./words.js";
 
 export const icon = (name) => byId("icons").content.querySelector(`[data-icon=${name}] svg`).cloneNode(true);
 
-/** An icon is drawn again only when it changes: progress comes every second. */
+/** Show an icon; progress comes every second, so it is only drawn again when it changes. */
 export function showIcon(holder, name) {
   if (holder.dataset.icon === name) return;
   holder.dataset.icon = name;
   holder.replaceChildren(icon(name));
 }
 
-export function clearFieldErrors(form) {
+export function clearErrors(form, box) {
   for (const line of form.querySelectorAll(".field-error")) showText(line, "");
   for (const control of form.querySelectorAll("[aria-invalid]")) control.removeAttribute("aria-invalid");
+  showError(box, null);
 }
 
-const fieldOf = (form, { field }) => form.querySelector(`[data-field="${CSS.escape(String(field ?? "").split(".").pop())}"]`);
-
-function fieldMessage({ message, valid_values: valid = [] }) {
+function fieldMessage({ message, valid_values: valid }) {
   const few = (valid ?? []).slice(0, 10).map(String);
   if (!few.length || few.some((value) => message.includes(value))) return message;
-  return `${message} ${t("Possible: {values}.", { values: few.join(", ") })}`;
+  return `${message} ${t("Possible values: {values}.", { values: few.join(", ") })}`;
 }
 
-/** Shows each wrong field's message at the field and goes to the first; the rest is said in the form's error box. */
+/** Show each message at its field and focus the first wrong field; other errors are shown in the box. */
 export function showFormError(form, box, error) {
   const details = Array.isArray(error.details) ? error.details : [];
-  const placed = details.filter((detail) => fieldOf(form, detail));
-  for (const detail of placed) {
-    const field = fieldOf(form, detail);
+  let placed = 0;
+  for (const detail of details) {
+    const field = form.querySelector(`[data-field="${CSS.escape(String(detail.field ?? "").split(".").pop())}"]`);
+    if (!field) continue;
+    placed += 1;
     showText(field.querySelector(".field-error"), fieldMessage(detail));
     field.querySelector("input, textarea, select").setAttribute("aria-invalid", "true");
   }
-  const allPlaced = placed.length > 0 && placed.length === details.length;
-  showError(box, error, allPlaced ? t("Nothing was changed: please mend the marked fields.") : error.message);
-  if (!placed.length) return;
+  const isComplete = placed > 0 && placed === details.length;
+  showError(box, error, isComplete ? t("Nothing saved. Please correct the marked fields.") : error.message);
+  if (!placed) return;
   const first = form.querySelector("[aria-invalid]");
   const fold = first.closest("details");
   if (fold) fold.open = true;
   first.focus();
 }
-
-export const splitLabels = (text) => text.split(",").map((label) => label.trim()).filter(Boolean);

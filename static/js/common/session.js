@@ -1,28 +1,28 @@
+/** The dialog to sign in with a key. */
 import { getJson, KEY_NEEDED, sendJson } from "./api.js";
-import { showError, showText, wireDialog } from "./components.js";
-import { byId } from "./dom.js";
+import { byId, showError, showText, wireDialog } from "./dom.js";
 import { t } from "./words.js";
 
 const dialog = byId("session-dialog");
-const STRANGERS = {
-  open: t("Nobody needs a key here. With one, what you ask and add is yours on every device."),
-  read: t("Everybody may ask. Adding and changing documents needs a key."),
-  keys: t("Asking needs a key here. Whoever runs this server has one for you."),
+const WITHOUT_KEY = {
+  open: t("No key is needed. With a key, your conversations and documents follow you to every device."),
+  read: t("Anyone can ask questions. You need a key to add or change documents."),
+  keys: t("You need a key to ask questions. Request one from the administrator."),
 };
 let session = null;
 
 function show() {
   const { access, key, may, owner } = session;
   document.body.dataset.may = may.join(" ");
-  // Where all is open to everybody there is nothing to sign in for.
+  // Where everything is open to everyone there is no reason to sign in.
   byId("session-button").hidden = access === "open" && !key;
   byId("session-label").textContent = key ? key.name : t("Sign in");
   byId("session-title").textContent = key ? t("Signed in as {name}", key) : t("Sign in with a key");
-  byId("session-text").textContent = key ? t("This key ({id}…) may {role}.", key) : STRANGERS[access];
+  byId("session-text").textContent = key ? t("This key ({id}…) has the role {role}.", key) : WITHOUT_KEY[access];
   byId("session-field").hidden = Boolean(key);
   byId("session-submit").textContent = key ? t("Sign out") : t("Sign in");
   showText(byId("session-owner"), owner && may.length
-    && t("What is asked here is kept for {owner}: name this to have it deleted.", { owner }));
+    && t("Your conversations are stored under {owner}. Give this name to have them deleted.", { owner }));
 }
 
 function open() {
@@ -39,7 +39,7 @@ async function submit() {
   try {
     await (session.key ? sendJson("DELETE", "/api/session") : sendJson("POST", "/api/session", { key: secret }));
     byId("session-key").value = "";
-    // All that is shown was asked for as somebody else.
+    // Everything on the page was loaded for another identity.
     location.reload();
   } catch (error) {
     showError(byId("session-error"), error);
@@ -59,5 +59,5 @@ try {
   if (!session.may.length) open();
   document.addEventListener(KEY_NEEDED, open);
 } catch (error) {
-  console.info(`Who is signed in is not known: ${error.message}`);
+  console.info(`The session could not be loaded: ${error.message}`);
 }

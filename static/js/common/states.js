@@ -1,4 +1,4 @@
-/** What becomes of documents and of jobs, in words and signs. */
+/** Texts and icons for the states of documents and jobs. */
 import { valueLabel } from "./format.js";
 import { count, t } from "./words.js";
 
@@ -15,57 +15,50 @@ export const isUnsettled = ({ status }) => status === "pending" || status === "d
 
 const SEVERAL = { country_name: t("several countries"), year: t("several years") };
 
-/** A table whose rows have countries and years of their own has none itself. */
+/** Return a document's country, year or type. A table whose rows have their own values has none itself. */
 export function scopeValue(document, field) {
   const value = document[field];
   if (value !== null && value !== undefined && value !== "") return valueLabel(field, value);
   return (document.parts > 1 && SEVERAL[field]) || "";
 }
 
-/** Its file's name, or its address on the web. */
+/** Return the name of a document's file, or its web address. */
 export const originOf = ({ source, document_name: name }) =>
   (/^https?:/.test(source) ? source : (source || name).split("/").at(-1));
 
 const OUTCOMES = {
-  added: t("Added"), replaced: t("Replaced the earlier version"), unchanged: t("Already there, unchanged"),
+  added: { text: t("Added"), total: t("{number} added") },
+  replaced: { text: t("Replaced the earlier version"), total: t("{number} replaced") },
+  unchanged: { text: t("Already there, unchanged"), total: t("{number} unchanged") },
+  failed: { total: t("{number} failed") },
+  cancelled: { total: t("{number} cancelled") },
+  superseded: { total: t("{number} not used") },
 };
 
+const progress = (text, { chunks, done_chunks: done }) => t(text, { done, passages: count(chunks, "passage") });
+
 const STATES = {
-  queued: () => t("Waiting to be read"),
+  queued: () => t("Queued"),
   loading: () => t("Reading"),
-  chunking: () => t("Cutting into passages"),
-  embedding: ({ chunks, done_chunks: done }) => t("Embedding: {done} of {passages}", { done, passages: count(chunks, "passage") }),
-  indexing: ({ chunks, done_chunks: done }) =>
-    t("Indexing: {done} of {passages} can be found", { done, passages: count(chunks, "passage") }),
-  waiting: ({ chunks, done_chunks: done }) => (chunks
-    ? t("Waiting at {done} of {passages}", { done, passages: count(chunks, "passage") }) : t("Waiting")),
-  done: ({ outcome, chunks }) => [OUTCOMES[outcome] ?? t("Ready"), chunks && count(chunks, "passage")].filter(Boolean).join(", "),
+  chunking: () => t("Splitting into passages"),
+  embedding: (file) => progress(t("Embedding: {done} of {passages}"), file),
+  indexing: (file) => progress(t("Indexing: {done} of {passages} searchable"), file),
+  waiting: (file) => (file.chunks ? progress(t("Waiting at {done} of {passages}"), file) : t("Waiting")),
+  done: ({ outcome, chunks }) => [OUTCOMES[outcome]?.text ?? t("Ready"), chunks && count(chunks, "passage")].filter(Boolean).join(", "),
   failed: () => t("Failed"),
   cancelled: () => t("Cancelled"),
   superseded: () => t("Not used"),
 };
 
-const STATE_ICONS = { done: "check", failed: "alert", cancelled: "close", superseded: "check" };
-
 export const stateText = (file) => [STATES[file.state]?.(file) ?? file.state, file.detail].filter(Boolean).join(": ");
 
-export const stateIcon = (state) => STATE_ICONS[state] ?? "clock";
+export const stateIcon = (state) => ({ done: "check", failed: "alert", cancelled: "close", superseded: "check" })[state] ?? "clock";
 
 export const isFinished = ({ state }) => ["done", "failed", "cancelled", "superseded"].includes(state);
 
-export function fileProgress(file) {
-  if (isFinished(file)) return 1;
-  return file.chunks ? file.done_chunks / file.chunks : 0;
-}
-
-/** "2 added, 1 failed". */
+/** Return "2 added, 1 failed". */
 export function outcomeLine(files) {
-  const kinds = {
-    added: t("{number} added"), replaced: t("{number} replaced"), unchanged: t("{number} unchanged"),
-    failed: t("{number} failed"), cancelled: t("{number} cancelled"),
-    superseded: t("{number} not used"),
-  };
-  const kind = ({ state, outcome }) => (state === "done" ? outcome || "added" : state);
-  const counts = Object.entries(kinds).map(([name, text]) => [files.filter((file) => kind(file) === name).length, text]);
-  return counts.filter(([number]) => number).map(([number, text]) => text.replace("{number}", number)).join(", ");
+  const outcomes = files.map(({ state, outcome }) => (state === "done" ? outcome || "added" : state));
+  const totals = Object.entries(OUTCOMES).map(([name, { total }]) => [outcomes.filter((outcome) => outcome === name).length, total]);
+  return totals.filter(([number]) => number).map(([number, total]) => total.replace("{number}", number)).join(", ");
 }

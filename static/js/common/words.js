@@ -1,4 +1,4 @@
-/** Texts of the interface. Their names are the English texts: a page in English loads no others. */
+/** Texts of the interface. The English text is the key: an English page loads no translations. */
 const { lang, dataset } = document.documentElement;
 const words = dataset.words ? await (await fetch(dataset.words)).json() : {};
 const plurals = new Intl.PluralRules(lang);
@@ -6,15 +6,15 @@ const plurals = new Intl.PluralRules(lang);
 export const language = lang;
 
 /**
- * A text in the language of the page, its {places} filled.
+ * Return a text in the language of the page with its {placeholders} filled.
  * @param {string} text in English
  * @param {Record<string, any>} [values]
  */
 export const t = (text, values = {}) =>
-  (words[text] ?? text).replace(/\{(\w+)\}/g, (place, name) => values[name] ?? place);
+  (words[text] ?? text).replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
 
 /**
- * "1 passage", "2 passages".
+ * Return "1 passage" or "2 passages".
  * @param {number} number
  * @param {string} noun in English
  */
@@ -22,7 +22,7 @@ export const count = (number, noun) =>
   t(`{number} ${noun}${plurals.select(number) === "one" ? "" : "s"}`, { number: number.toLocaleString(lang) });
 
 /**
- * "a and b", or with `type` "disjunction" "a or b".
+ * Return "a and b", or with `type` "disjunction" "a or b".
  * @param {any[]} parts
  * @param {"conjunction" | "disjunction"} [type]
  */

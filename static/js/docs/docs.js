@@ -1,12 +1,11 @@
-// @ts-check
-// The description of the API, by Swagger UI: requests are tried with the cookie of this browser or with a key.
+// The API reference by Swagger UI. Requests use the cookie of this browser or a key.
 
-const place = /** @type {HTMLElement} */ (document.getElementById("api"));
+const node = /** @type {HTMLElement} */ (document.getElementById("api"));
 
 /** @type {any} */ (window).SwaggerUIBundle({
-  domNode: place,
-  url: place.dataset.description,
-  validatorUrl: null, // it would send the description to somebody else's server
+  domNode: node,
+  url: node.dataset.description,
+  validatorUrl: null, // it would send the description to a third party
   docExpansion: "list",
   defaultModelsExpandDepth: 0,
   tryItOutEnabled: true,

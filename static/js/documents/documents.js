@@ -1,42 +1,15 @@
-import { editDocument, wireEdit } from "./edit.js";
+/** The knowledge base: uploads, the list of documents, one document, and its dialogs. */
 import { DocumentList } from "./list.js";
 import { DocumentView } from "./view.js";
 import { getJson, sendJson } from "../common/api.js";
-import { showError, wireDialog } from "../common/components.js";
-import { announce, byId, element } from "../common/dom.js";
+import { announce, byId, element, showError, showText, wireDialog } from "../common/dom.js";
+import { clearErrors, showFormError } from "../common/forms.js";
 import { sourceTitle } from "../common/format.js";
 import { Activity } from "../upload/activity.js";
 import { wireUpload } from "../upload/form.js";
 import { count, t } from "../common/words.js";
 
-const dialog = byId("confirm-dialog");
-let act = null;
-
-/** Asks first, then does; where that fails, the dialog stays and says why. */
-export function confirmThen({ title, text, verb }, action) {
-  act = action;
-  byId("confirm-title").textContent = title;
-  byId("confirm-text").textContent = text;
-  byId("confirm-yes").textContent = verb;
-  showError(byId("confirm-error"), null);
-  dialog.showModal();
-  dialog.querySelector("[data-close]").focus();
-}
-
-wireDialog(dialog);
-byId("confirm-yes").addEventListener("click", async ({ target }) => {
-  target.disabled = true;
-  try {
-    await act();
-    dialog.close();
-  } catch (error) {
-    showError(byId("confirm-error"), error);
-  } finally {
-    target.disabled = false;
-  }
-});
-
-const pathOf = (document) => `/api/documents/${encodeURIComponent(document.document_id)}`;
+const pathOf = ({ document_id: id }) => `/api/documents/${encodeURIComponent(id)}`;
 let knownTypes = [];
 
 function suggest() {
@@ -50,18 +23,106 @@ async function reload() {
   suggest();
 }
 
+const confirm = byId("confirm-dialog");
+let confirmed = null;
+
 function confirmDelete(document) {
+  const title = sourceTitle(document);
   const passages = count(document.chunks, "passage");
-  const lost = document.chunks ? `${t("Its {passages} can then no longer be found or cited.", { passages })} ` : "";
-  const title = t("Delete “{title}”?", { title: sourceTitle(document) });
-  const question = { title, text: lost + t("This cannot be undone."), verb: t("Delete") };
-  confirmThen(question, async () => {
+  const loss = document.chunks ? `${t("Its {passages} will no longer be found or cited.", { passages })} ` : "";
+  byId("confirm-title").textContent = t("Delete “{title}”?", { title });
+  byId("confirm-text").textContent = loss + t("This cannot be undone.");
+  byId("confirm-yes").textContent = t("Delete");
+  confirmed = async () => {
     await sendJson("DELETE", pathOf(document));
     if (view.isOpen) view.close();
-    announce(t("{title} is deleted.", { title: sourceTitle(document) }));
-    // After the dialog has given the focus back to the row that goes.
+    announce(t("{title} deleted.", { title }));
+    // The dialog first returns the focus to the row that will be removed.
     setTimeout(reload);
-  });
+  };
+  showError(byId("confirm-error"), null);
+  confirm.showModal();
+  confirm.querySelector("[data-close]").focus();
+}
+
+wireDialog(confirm);
+byId("confirm-yes").addEventListener("click", async ({ target }) => {
+  target.disabled = true;
+  try {
+    await confirmed();
+    confirm.close();
+  } catch (error) {
+    showError(byId("confirm-error"), error);
+  } finally {
+    target.disabled = false;
+  }
+});
+
+const edit = byId("edit-dialog");
+const form = byId("edit-form");
+const OPTIONAL = ["country_name", "type", "description"];
+let editing = null;
+
+const fieldsOf = (document) => ({
+  title: sourceTitle(document),
+  country_name: document.country_name ?? "",
+  year: String(document.year ?? ""),
+  type: document.type ?? "",
+  labels: (document.labels ?? []).join(", "),
+  description: document.description ?? "",
+});
+
+function editDocument(document) {
+  editing = document;
+  byId("edit-heading").textContent = t("Edit “{title}”", { title: sourceTitle(document) });
+  for (const [name, value] of Object.entries(fieldsOf(document))) form.elements[name].value = value;
+  clearErrors(form, byId("edit-error"));
+  showText(byId("edit-note"), document.parts > 1
+    ? t("Each row of this table has its own country and year. A country or year set here applies to all rows.") : "");
+  edit.showModal();
+  form.elements.title.focus();
+}
+
+/** Return a field as the API takes it. A year that is not a number is sent as it is: the server explains the error. */
+function apiValue(name, text) {
+  if (name === "labels") return text.split(",").map((label) => label.trim()).filter(Boolean);
+  if (name === "year") return /^\d+$/.test(text) ? Number(text) : text || null;
+  return OPTIONAL.includes(name) ? text || null : text;
+}
+
+async function save() {
+  const changed = Object.entries(fieldsOf(editing)).map(([name, before]) => [name, before.trim(), form.elements[name].value.trim()])
+    .filter(([, before, text]) => text !== before);
+  if (!changed.length) return edit.close();
+  const button = byId("edit-save");
+  button.disabled = true;
+  button.textContent = t("Saving …");
+  clearErrors(form, byId("edit-error"));
+  try {
+    const changes = Object.fromEntries(changed.map(([name, , text]) => [name, apiValue(name, text)]));
+    const saved = await sendJson("PATCH", pathOf(editing), changes);
+    edit.close();
+    if (view.isOpen) view.show(saved);
+    announce(t("{title} saved.", { title: sourceTitle(saved) }));
+    reload();
+  } catch (error) {
+    showFormError(form, byId("edit-error"), error);
+  } finally {
+    button.disabled = false;
+    button.textContent = t("Save");
+  }
+}
+
+wireDialog(edit);
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (!byId("edit-save").disabled) save();
+});
+
+function follow(ingestion) {
+  const card = activity.add(ingestion);
+  card.root.querySelector("summary").focus({ preventScroll: true });
+  card.root.scrollIntoView({ block: "center" });
 }
 
 async function reingest(document) {
@@ -75,37 +136,21 @@ async function reingest(document) {
   }
 }
 
-function follow(ingestion) {
-  const card = activity.add(ingestion);
-  card.root.querySelector("summary").focus({ preventScroll: true });
-  card.root.scrollIntoView({ block: "center" });
-}
-
 async function openById(id) {
   try {
-    view.open(await getJson(`/api/documents/${encodeURIComponent(id)}`));
+    view.open(await getJson(pathOf({ document_id: id })));
   } catch (error) {
     showError(byId("list-error"), error);
     byId("list-error").scrollIntoView({ block: "center" });
   }
 }
 
-const actions = {
-  open: (document) => view.open(document),
-  edit: editDocument,
-  reingest,
-  delete: confirmDelete,
-};
-const onAction = (action, document) => actions[action](document);
-const list = new DocumentList(onAction);
-const view = new DocumentView(onAction);
+const ACTIONS = { open: (document) => view.open(document), edit: editDocument, reingest, delete: confirmDelete };
+const act = (action, document) => ACTIONS[action](document);
+const list = new DocumentList(act);
+const view = new DocumentView(act);
 const activity = new Activity({ onChange: reload, onOpen: openById });
 
-wireEdit((saved) => {
-  if (view.isOpen) view.show(saved);
-  announce(t("{title} is saved.", { title: sourceTitle(saved) }));
-  reload();
-});
 wireUpload({ onIngestion: follow }).then((types) => {
   knownTypes = types;
   suggest();

@@ -1,7 +1,7 @@
+/** The table of documents with its filters and pages. */
 import { getJson } from "../common/api.js";
-import { showError, showText } from "../common/components.js";
+import { byId, cloneTemplate, element, showError, showText } from "../common/dom.js";
 import { icon } from "../common/forms.js";
-import { byId, cloneTemplate, element } from "../common/dom.js";
 import { sourceTitle, valueLabel, when } from "../common/format.js";
 import { isUnsettled, originOf, scopeValue, statusOf } from "../common/states.js";
 import { count, language, t } from "../common/words.js";
@@ -13,8 +13,8 @@ const form = byId("filters");
 const option = (select, value) => element("option", { value, text: valueLabel(select.name, value) });
 const hasOption = (select, value) => [...select.options].some((other) => other.value === value);
 
-/** What the list is narrowed to; it lives in the address, so that a reload keeps it. */
-export class Filters {
+/** The filters of the list. They are kept in the address, so that a reload keeps them. */
+class Filters {
   constructor() {
     const query = new URLSearchParams(location.search);
     for (const name of NAMES) {
@@ -25,7 +25,7 @@ export class Filters {
     }
   }
 
-  /** `onChange` is called when a choice was made, or typing has paused. */
+  /** `onChange` is called after a choice, or when typing has paused. */
   wire(onChange) {
     let typing = 0;
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -49,7 +49,7 @@ export class Filters {
     return new URLSearchParams([...chosen, ...Object.entries(more)]).toString();
   }
 
-  /** The values to choose from; the chosen one stays, also when no document has it any more. */
+  /** Offer these values; the chosen one stays, even if no document has it any more. */
   offer(name, values) {
     const select = form.elements[name];
     const chosen = select.value;
@@ -57,16 +57,11 @@ export class Filters {
     if (!hasOption(select, chosen)) select.append(option(select, chosen));
     select.value = chosen;
   }
-
-  show(total) {
-    form.hidden = total === 0 && !this.areUsed;
-    byId("filters-clear").hidden = !this.areUsed;
-  }
 }
 
 const LIMIT = 50;
-const UNSETTLED_MS = 2000;
-const SLOWEST_MS = 20_000;
+const POLL_MS = 2000;
+const SLOWEST_POLL_MS = 20_000;
 const rows = byId("rows");
 
 function cell(row, name, ...content) {
@@ -97,14 +92,13 @@ function rowOf(document) {
   return row;
 }
 
-/** The table of documents with its filters and pages. */
 export class DocumentList {
   #filters = new Filters();
   #documents = [];
   #offset = 0;
   #pending = null;
   #timer = 0;
-  #delay = UNSETTLED_MS;
+  #delay = POLL_MS;
   #facets = { country_name: [], year: [], type: [] };
 
   /** `onAction` gets "open", "edit" or "delete" and the document. */
@@ -122,44 +116,36 @@ export class DocumentList {
     });
   }
 
-  /** The values in use, for suggestions. */
+  /** Return the values in use, for suggestions. */
   values(field) {
     return (this.#facets[field] ?? []).map(({ value }) => value).filter((value) => value !== null && value !== "");
   }
 
-  /** Shows the present page as the server has it; focus in it stays. */
+  /** Load the current page; a focus in it stays. */
   async load() {
     this.#pending?.abort();
     const { signal } = this.#pending = new AbortController();
     clearTimeout(this.#timer);
     try {
-      const [found, facets] = await Promise.all([
+      const [page, facets] = await Promise.all([
         getJson(`/api/documents?${this.#filters.query({ limit: LIMIT, cursor: this.#offset })}`, signal),
         getJson("/api/facets", signal),
       ]);
-      if (!found.documents.length && found.total && this.#offset) return this.#goTo(this.#lastOffset(found.total));
+      if (!page.documents.length && page.total && this.#offset) return this.#goTo(Math.floor((page.total - 1) / LIMIT) * LIMIT);
       showError(byId("list-error"), null);
-      this.#show(found, facets);
-      this.#again(found.documents.some(isUnsettled));
+      this.#show(page, facets);
+      this.#pollWhile(page.documents.some(isUnsettled));
     } catch (error) {
       if (error.name === "AbortError") return;
       showError(byId("list-error"), error);
-      this.#again(error.code === "network" || error.status >= 500);
+      this.#pollWhile(error.code === "network" || error.status >= 500);
     }
   }
 
-  /** What is being indexed or deleted is looked at again, ever more seldom. */
-  #again(wanted) {
-    if (!wanted) {
-      this.#delay = UNSETTLED_MS;
-      return;
-    }
-    this.#timer = setTimeout(() => this.load(), this.#delay);
-    this.#delay = Math.min(this.#delay * 1.5, SLOWEST_MS);
-  }
-
-  #lastOffset(total) {
-    return Math.floor((total - 1) / LIMIT) * LIMIT;
+  /** Load again, ever less often, while documents are being indexed or deleted. */
+  #pollWhile(isWaiting) {
+    if (isWaiting) this.#timer = setTimeout(() => this.load(), this.#delay);
+    this.#delay = isWaiting ? Math.min(this.#delay * 1.5, SLOWEST_POLL_MS) : POLL_MS;
   }
 
   #goTo(offset) {
@@ -179,35 +165,32 @@ export class DocumentList {
     this.#documents = documents;
     this.#filters.offer("country_name", this.values("country_name"));
     this.#filters.offer("year", this.values("year").toSorted((a, b) => b - a));
-    this.#filters.show(total);
+    form.hidden = total === 0 && !this.#filters.areUsed;
+    byId("filters-clear").hidden = !this.#filters.areUsed;
     this.#showRows();
-    const counted = count(total, "document");
-    showText(byId("total"), this.#filters.areUsed ? t("{documents} found", { documents: counted }) : counted);
-    this.#showPaging(total);
-    this.#showEmpty(total);
-  }
-
-  #showRows() {
-    /** @type {HTMLElement} */
-    const focused = document.activeElement?.closest("#rows [data-action]");
-    const place = focused && { row: focused.closest("tr"), action: focused.dataset.action };
-    const index = place ? [...rows.children].indexOf(place.row) : -1;
-    rows.replaceChildren(...this.#documents.map(rowOf));
-    byId("documents").setAttribute("aria-busy", "false");
-    if (!place) return;
-    const same = [...rows.children].find((row) => row.dataset.id === place.row.dataset.id);
-    const next = same ?? rows.children[Math.min(index, rows.children.length - 1)];
-    const target = next?.querySelector(`[data-action=${same ? place.action : "open"}]`) ?? byId("list-title");
-    target.focus({ preventScroll: true });
-  }
-
-  #showPaging(total) {
+    showText(byId("total"), this.#filters.areUsed
+      ? t("{documents} found", { documents: count(total, "document") }) : count(total, "document"));
     byId("paging").hidden = total <= LIMIT;
     byId("page-range").textContent = t("{range} of {total}", {
       range: `${this.#offset + 1}–${Math.min(this.#offset + LIMIT, total)}`, total: total.toLocaleString(language),
     });
     byId("page-back").disabled = this.#offset === 0;
     byId("page-on").disabled = this.#offset + LIMIT >= total;
+    this.#showEmpty(total);
+  }
+
+  #showRows() {
+    /** @type {HTMLElement} */
+    const focused = document.activeElement?.closest("#rows [data-action]");
+    const row = focused?.closest("tr");
+    const index = row ? [...rows.children].indexOf(row) : -1;
+    rows.replaceChildren(...this.#documents.map(rowOf));
+    byId("documents").setAttribute("aria-busy", "false");
+    if (!row) return;
+    const same = [...rows.children].find((other) => other.dataset.id === row.dataset.id);
+    const next = same ?? rows.children[Math.min(index, rows.children.length - 1)];
+    const target = next?.querySelector(`[data-action=${same ? focused.dataset.action : "open"}]`) ?? byId("list-title");
+    target.focus({ preventScroll: true });
   }
 
   #showEmpty(total) {
@@ -216,7 +199,7 @@ export class DocumentList {
     const [title, text] = this.#filters.areUsed
       ? [t("No document matches."), t("Change or clear the filters.")]
       : [t("There are no documents yet."),
-        t("Drop files above, choose them, or give a web address. As soon as they are indexed, questions are answered from them.")];
+        t("Drop files above, choose them, or enter a web address. Once indexed, they are used to answer questions.")];
     byId("empty").querySelector(".empty-title").textContent = title;
     byId("empty").querySelector(".empty-text").textContent = text;
   }

@@ -1,6 +1,6 @@
+/** One document in a sheet beside the list: its facts, its passages and its actions. */
 import { at, getJson } from "../common/api.js";
-import { showError, showText, wireDialog } from "../common/components.js";
-import { all, byId, element } from "../common/dom.js";
+import { all, byId, element, showError, showText, wireDialog } from "../common/dom.js";
 import { sourcePlace, sourceTitle, when } from "../common/format.js";
 import { originOf, scopeValue, statusOf } from "../common/states.js";
 import { formatText } from "../common/passage.js";
@@ -12,8 +12,8 @@ const dialog = byId("document-dialog");
 function chunkingLine({ chunking }) {
   if (!chunking) return "";
   const { strategy, used, size, unit, overlap } = chunking;
-  const most = t("up to {size} {unit}", { size: used ?? size, unit });
-  return [strategy, most, overlap && t("overlap {overlap}", { overlap })].filter(Boolean).join(", ");
+  const limit = t("up to {size} {unit}", { size: used ?? size, unit });
+  return [strategy, limit, overlap && t("overlap {overlap}", { overlap })].filter(Boolean).join(", ");
 }
 
 const factsOf = (document) => ({
@@ -26,16 +26,13 @@ const factsOf = (document) => ({
   [t("Description")]: document.description,
   [t("Source")]: document.source,
   [t("Updated")]: when(document.updated_at, true),
-  [t("Cut into")]: chunkingLine(document),
+  [t("Split into")]: chunkingLine(document),
 });
 
-function passageItem(chunk) {
-  return element("li", { className: "passage-item" },
-    element("p", { className: "eyebrow", text: sourcePlace(chunk) || t("Passage") }),
-    element("div", { className: "passage-text" }, ...formatText(chunk.text)));
-}
+const passageItem = (chunk) => element("li", { className: "passage-item" },
+  element("p", { className: "eyebrow", text: sourcePlace(chunk) || t("Passage") }),
+  element("div", { className: "passage-text" }, ...formatText(chunk.text)));
 
-/** One document beside the list: its facts, its passages, and what can be done with it. */
 export class DocumentView {
   #document = null;
   #pending = null;
@@ -48,7 +45,7 @@ export class DocumentView {
       const action = target.closest("[data-action]")?.dataset.action;
       if (action) onAction(action, this.#document);
     });
-    byId("passages-more").addEventListener("click", () => this.#more());
+    byId("passages-more").addEventListener("click", () => this.#loadMore());
   }
 
   get isOpen() {
@@ -63,10 +60,10 @@ export class DocumentView {
     dialog.showModal();
     dialog.querySelector(".sheet-body").scrollTop = 0;
     byId("document-title").focus({ preventScroll: true });
-    return this.#more();
+    return this.#loadMore();
   }
 
-  /** Its facts, also after they were changed. */
+  /** Show the facts, also after a change. */
   show(document) {
     this.#document = document;
     byId("document-name").textContent = originOf(document);
@@ -91,7 +88,7 @@ export class DocumentView {
     dialog.close();
   }
 
-  async #more() {
+  async #loadMore() {
     this.#pending?.abort();
     const { signal } = this.#pending = new AbortController();
     const list = byId("passages");

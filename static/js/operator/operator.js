@@ -1,11 +1,10 @@
-/** What an installation is used for, and where it fails: by day as plots, each with the table behind it. */
-import { shape } from "../chat/plot.js";
+/** Usage by day, as plots and a table, and the questions and jobs that failed. */
+import { REASONS } from "../chat/after.js";
+import { shape } from "../chat/charts.js";
 import { getJson } from "../common/api.js";
-import { showError } from "../common/components.js";
-import { byId, element } from "../common/dom.js";
+import { byId, element, showError } from "../common/dom.js";
 import { cost, decimal, scopeNames, when } from "../common/format.js";
 import { stateText } from "../common/states.js";
-import { REASONS } from "../common/reasons.js";
 import { language, t } from "../common/words.js";
 
 const DAYS = 30;
@@ -21,23 +20,23 @@ const MEASURES = [
   { name: t("Cost"), of: (day) => day.cost ?? 0, text: cost },
 ];
 
-/** The last days, also those on which nothing was used. */
+/** Return the last days, including those without usage. */
 function everyDay(days) {
-  const known = new Map(days.map((day) => [day.day, day]));
+  const used = new Map(days.map((day) => [day.day, day]));
   const today = Date.parse(new Date().toISOString().slice(0, 10));
   return Array.from({ length: DAYS }, (_, ago) => {
     const day = new Date(today - (DAYS - 1 - ago) * DAY_MS).toISOString().slice(0, 10);
-    return known.get(day) ?? { day, questions: 0, metered_tokens: 0, cost: 0 };
+    return used.get(day) ?? { day, questions: 0, metered_tokens: 0, cost: 0 };
   });
 }
 
 function plot({ name, of, text }, days) {
   const values = days.map(of);
-  const most = Math.max(...values, 0);
-  if (!most) return [];
-  const label = t("{name} by day, at most {most}", { name, most: text(most) });
+  const highest = Math.max(...values, 0);
+  if (!highest) return [];
+  const label = t("{name} by day, at most {highest}", { name, highest: text(highest) });
   const bars = values.map((value, place) => {
-    const height = (value / most) * HEIGHT;
+    const height = (value / highest) * HEIGHT;
     return shape("rect", { x: place * STEP + 1, y: HEIGHT - height, width: STEP - 2, height });
   });
   const drawn = shape("svg", {
@@ -46,7 +45,7 @@ function plot({ name, of, text }, days) {
   return [element("figure", {}, element("figcaption", { text: label }), drawn)];
 }
 
-/** @param {[string, (row: any) => any, string?][]} columns each a name, what stands there, and the class of its cells */
+/** @param {[string, (row: any) => any, string?][]} columns for each its name, its value and the class of its cells */
 function fill(id, rows, columns) {
   byId(`${id}-none`).hidden = rows.length > 0;
   byId(id).closest(".operator-table").hidden = !rows.length;
@@ -69,7 +68,7 @@ function showUsage({ days }) {
 function showQuestions(id, rows, more = []) {
   fill(id, rows, [
     [t("Question"), ({ question }) => question], ...more,
-    [t("Scope"), scopeOf], [t("Way of answering"), ({ mode }) => mode], [t("When"), ({ at }) => when(at, true)],
+    [t("Scope"), scopeOf], [t("Answer mode"), ({ mode }) => mode], [t("When"), ({ at }) => when(at, true)],
   ]);
 }
 
@@ -90,7 +89,7 @@ async function show() {
   showUsage(usage);
   showQuestions("unanswered", unanswered.questions);
   showQuestions("negative", negative.feedback,
-    [[t("What is wrong"), ({ reason, comment }) => [REASONS[reason], comment].filter(Boolean).join(": ")]]);
+    [[t("Problem"), ({ reason, comment }) => [REASONS[reason], comment].filter(Boolean).join(": ")]]);
   showJobs(jobs);
   byId("own-only").hidden = session.key?.role === "admin";
   byId("operation").hidden = false;

@@ -1,11 +1,11 @@
-/** The report that a passage is from: a PDF at its page, any other as the text that was read. */
-import { at } from "../common/api.js";
-import { wireDialog } from "../common/components.js";
-import { byId } from "../common/dom.js";
+/** The report behind a passage: a PDF at its page, any other file as the extracted text. */
+import { at, getJson } from "../common/api.js";
+import { byId, element, wireDialog } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
-import { Reading } from "./reading.js";
+import { formatText, isPdf } from "../common/passage.js";
 import { t } from "../common/words.js";
 
+const STEP = 40;
 const dialog = byId("original");
 const box = byId("original-body");
 const position = byId("original-position");
@@ -13,50 +13,102 @@ const message = byId("original-message");
 let pages = null;
 let pending = null;
 
-export const isPdf = (file) => /\.pdf$/i.test(file ?? "");
-
 function showPosition(page) {
   const text = t("Page {page} of {total}", { page, total: pages.total });
   if (position.textContent !== text) position.textContent = text;
 }
 
-function showLinks({ document_id: id, page }, file) {
-  const url = at(`/api/documents/${encodeURIComponent(id)}/file`);
-  byId("original-keep").hidden = !file;
-  byId("original-keep").href = url;
-  byId("original-tab").hidden = !isPdf(file);
-  byId("original-tab").href = `${url}?disposition=inline#page=${page ?? 1}`;
-  return `${url}?disposition=inline`;
-}
+/** The text of a report in order, with a passage marked; more is loaded on request. */
+class ReportText {
+  #first = 0;
+  #next = 0;
+  #total = 0;
+  #section = "";
 
-async function showPdf(source, url) {
-  const { Pages } = await import("./pages.js");
-  pages ??= new Pages(box, showPosition);
-  await pages.open(url, { page: source.page ?? 1, passage: source.text ?? "" });
-  showPosition(pages.page);
+  constructor(source, signal) {
+    this.source = source;
+    this.signal = signal;
+  }
+
+  async show() {
+    const { offset, parts, total } = await this.#load(`around=${encodeURIComponent(this.source.chunk_id)}&limit=${STEP}`);
+    [this.#first, this.#next, this.#total] = [offset, offset + parts.length, total];
+    box.replaceChildren(this.#button(t("Show earlier text"), "earlier"), ...this.#nodes(parts),
+      this.#button(t("Show later text"), "later"));
+    this.#showButtons();
+    box.querySelector("mark")?.scrollIntoView({ block: "center" });
+    position.textContent = t("Extracted text, with the passage marked.");
+  }
+
+  #load(query) {
+    return getJson(`/api/documents/${encodeURIComponent(this.source.document_id)}/text?${query}`, this.signal);
+  }
+
+  #nodes(parts) {
+    return parts.flatMap(({ section, text, chunk_id: id }) => {
+      const isNew = section && section !== this.#section;
+      this.#section = section;
+      const nodes = id === this.source.chunk_id ? [element("mark", {}, ...formatText(text))] : formatText(text);
+      return [...(isNew ? [element("p", { className: "eyebrow", text: section })] : []),
+        element("div", { className: "read-part" }, ...nodes)];
+    });
+  }
+
+  #button(text, name) {
+    const button = element("button", { type: "button", className: `button quiet ${name}`, text });
+    button.addEventListener("click", async () => {
+      const isEarlier = name === "earlier";
+      const offset = isEarlier ? Math.max(0, this.#first - STEP) : this.#next;
+      const limit = isEarlier ? this.#first - offset : STEP;
+      const { parts } = await this.#load(`cursor=${offset}&limit=${limit}`);
+      const height = box.scrollHeight;
+      this.#section = "";
+      const nodes = this.#nodes(parts);
+      if (isEarlier) {
+        button.after(...nodes);
+        box.scrollTop += box.scrollHeight - height;
+      } else button.before(...nodes);
+      this.#first = Math.min(this.#first, offset);
+      this.#next = Math.max(this.#next, offset + parts.length);
+      // The total counts the generated summary, which is not part of the text.
+      if (!isEarlier && parts.length < limit) this.#total = this.#next;
+      this.#showButtons();
+    });
+    return button;
+  }
+
+  #showButtons() {
+    box.querySelector(".earlier").hidden = this.#first <= 0;
+    box.querySelector(".later").hidden = this.#next >= this.#total;
+  }
 }
 
 /**
  * @param {{document_id: string, chunk_id: string, page: number | null, text: string}} source a passage
- * @param {string | null} file the name of the file that is kept
+ * @param {string | null} file the name of the stored file
  */
 export async function openOriginal(source, file) {
   pending?.abort();
   const { signal } = pending = new AbortController();
+  const url = at(`/api/documents/${encodeURIComponent(source.document_id)}/file`);
   byId("original-title").textContent = sourceTitle(source);
   byId("original-place").textContent = [file, sourcePlace(source)].filter(Boolean).join(", ");
-  byId("original-turn").hidden = !isPdf(file);
+  byId("original-keep").hidden = !file;
+  byId("original-keep").href = url;
+  byId("original-turn").hidden = byId("original-tab").hidden = !isPdf(file);
+  byId("original-tab").href = `${url}?disposition=inline#page=${source.page ?? 1}`;
   box.classList.toggle("pdf", isPdf(file));
   box.replaceChildren();
   message.textContent = "";
   position.textContent = t("Loading");
-  const url = showLinks(source, file);
   if (!dialog.open) dialog.showModal();
   box.focus({ preventScroll: true });
   try {
-    if (isPdf(file)) await showPdf(source, url);
-    else await new Reading(box).open(source, signal);
-    if (!isPdf(file)) position.textContent = t("The text as it was read; the passage is marked.");
+    if (!isPdf(file)) return await new ReportText(source, signal).show();
+    const { Pages } = await import("./pages.js");
+    pages ??= new Pages(box, showPosition);
+    await pages.open(`${url}?disposition=inline`, { page: source.page ?? 1, passage: source.text ?? "" });
+    showPosition(pages.page);
   } catch (error) {
     if (error.name === "AbortError" || !dialog.open) return;
     position.textContent = "";

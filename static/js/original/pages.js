@@ -1,15 +1,62 @@
-/** A PDF, page by page as they come into view, with a passage marked; loaded only when one is opened. */
+/** A PDF whose pages are drawn as they come into view, with a passage marked. */
 import { GlobalWorkerOptions, TextLayer, getDocument } from "../../vendor/pdfjs-5.6.205.js";
-import { placesOf } from "./places.js";
 import { element } from "../common/dom.js";
 import { t } from "../common/words.js";
 
 GlobalWorkerOptions.workerSrc = new URL("../../vendor/pdfjs-worker-5.6.205.js", import.meta.url).href;
 
-/** Pages that stay drawn beside those in view: a canvas takes megabytes. */
-const KEPT = 8;
-const WIDEST = 1000;
-const MOST_PIXELS = 2;
+/** Pages that stay drawn: a canvas takes megabytes. */
+const MAX_DRAWN = 8;
+const MAX_WIDTH = 1000;
+const MAX_PIXEL_RATIO = 2;
+
+/** Shortest and longest piece of a passage that is searched by itself. */
+const MIN_LETTERS = 9;
+const MAX_LETTERS = 30;
+/** A shorter table cell only counts this close behind the previous match. */
+const ROW_LETTERS = 120;
+
+/** Reduce text to letters and digits: line ends and hyphens of a page differ from the extracted text. */
+const letters = (text) => text.normalize("NFKD").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+
+/**
+ * Return the pieces of a page that belong to a passage. The passage is searched as a whole, otherwise line by line,
+ * then by cells and short pieces: a page may end in its middle.
+ * @param {string[]} pieces of the page's text, in order
+ * @param {string} passage
+ * @returns {Set<number>} indexes of pieces
+ */
+function piecesOf(pieces, passage) {
+  const page = pieces.map(letters);
+  const text = page.join("");
+  const pieceAt = page.flatMap((piece, index) => Array(piece.length).fill(index));
+  const marked = new Set();
+  let after = 0;
+  const mark = (start, length) => {
+    after = start + length;
+    for (let place = start; place < after; place += 1) marked.add(pieceAt[place]);
+    return true;
+  };
+  const find = (part) => {
+    let place = part ? text.indexOf(part, after) : -1;
+    if (part.length < MIN_LETTERS) {
+      if (!after || place > after + ROW_LETTERS) return false;
+    } else if (place < 0) place = text.indexOf(part);
+    return place >= 0 && mark(place, part.length);
+  };
+  const whole = letters(passage);
+  const isUnique = whole && text.includes(whole) && text.indexOf(whole) === text.lastIndexOf(whole);
+  if (whole.length < MIN_LETTERS ? isUnique && mark(text.indexOf(whole), whole.length) : find(whole)) return marked;
+  for (const line of passage.split("\n")) {
+    // Rows of tables are extracted as "Head: cell; Head: Group › cell".
+    const cells = line.split(/;\s|\|/).map((cell) => letters(cell.replace(/^[^:]{1,90}:\s/, "").replace(/^.*\s›\s/, "")));
+    if (find(letters(line)) || find(cells.join(""))) continue;
+    for (const cell of cells) {
+      if (!find(cell)) cell.match(new RegExp(`.{${MIN_LETTERS},${MAX_LETTERS}}`, "gu"))?.forEach(find);
+    }
+  }
+  return marked;
+}
 
 export class Pages {
   #box;
@@ -22,7 +69,7 @@ export class Pages {
   #marked = null;
   #zoom = 1;
 
-  /** @param {HTMLElement} box that scrolls @param {(page: number) => void} onPage hears which page is in view */
+  /** @param {HTMLElement} box that scrolls @param {(page: number) => void} onPage gets the page in view */
   constructor(box, onPage) {
     this.#box = box;
     box.addEventListener("scroll", () => onPage(this.page), { passive: true });
@@ -32,13 +79,13 @@ export class Pages {
     return this.#frames.length;
   }
 
-  /** The page that the upper part of the box shows. */
+  /** Return the page in the upper third of the box. */
   get page() {
     const line = this.#box.scrollTop + this.#box.clientHeight / 3;
     return Math.max(1, this.#frames.findLastIndex((frame) => frame.offsetTop <= line) + 1);
   }
 
-  /** @param {string} url @param {{page: number, passage: string}} wanted */
+  /** @param {string} url @param {{page: number, passage: string}} source */
   async open(url, { page, passage }) {
     this.#passage = passage;
     this.#loading = getDocument({ url, isEvalSupported: false, enableXfa: false });
@@ -60,10 +107,8 @@ export class Pages {
     for (const frame of this.#frames) this.#watch.observe(frame);
   }
 
-  /** To a page; the one that has the passage shows it. */
   show(number) {
-    const frame = this.#frames[Math.min(Math.max(number, 1), this.total) - 1];
-    frame?.scrollIntoView({ block: "start" });
+    this.#frames[Math.min(Math.max(number, 1), this.total) - 1]?.scrollIntoView({ block: "start" });
   }
 
   async zoom(factor) {
@@ -91,7 +136,7 @@ export class Pages {
   }
 
   #scale(width) {
-    return (Math.min(this.#box.clientWidth - 32, WIDEST) / width) * this.#zoom;
+    return (Math.min(this.#box.clientWidth - 32, MAX_WIDTH) / width) * this.#zoom;
   }
 
   #shape(frame, width, height) {
@@ -110,7 +155,7 @@ export class Pages {
     const { width, height } = page.getViewport({ scale: 1 });
     this.#shape(frame, width, height);
     const viewport = page.getViewport({ scale: this.#scale(width) });
-    const pixels = Math.min(devicePixelRatio, MOST_PIXELS);
+    const pixels = Math.min(devicePixelRatio, MAX_PIXEL_RATIO);
     const canvas = /** @type {HTMLCanvasElement} */ (element("canvas", {
       "aria-hidden": "true", width: Math.floor(viewport.width * pixels), height: Math.floor(viewport.height * pixels),
     }));
@@ -125,14 +170,14 @@ export class Pages {
   }
 
   #mark({ textContentItemsStr: pieces, textDivs }) {
-    const places = placesOf(pieces, this.#passage);
-    for (const place of places) textDivs[place]?.classList.add("marked");
-    if (places.size) this.#marked ??= textDivs[Math.min(...places)];
+    const marked = piecesOf(pieces, this.#passage);
+    for (const index of marked) textDivs[index]?.classList.add("marked");
+    if (marked.size) this.#marked ??= textDivs[Math.min(...marked)];
   }
 
-  #tidy(wanted) {
-    if (this.#drawn.length <= KEPT) return;
-    const [furthest] = this.#drawn.toSorted((one, other) => Math.abs(other - wanted) - Math.abs(one - wanted));
+  #tidy(current) {
+    if (this.#drawn.length <= MAX_DRAWN) return;
+    const [furthest] = this.#drawn.toSorted((one, other) => Math.abs(other - current) - Math.abs(one - current));
     this.#drawn.splice(this.#drawn.indexOf(furthest), 1);
     this.#clear(furthest);
   }

@@ -1,8 +1,8 @@
+/** Choosing documents to add, and sending them with their fields. */
 import { sendJson } from "../common/api.js";
-import { showError, showText, wireDialog } from "../common/components.js";
-import { clearFieldErrors, icon, showFormError } from "../common/forms.js";
-import { all, announce, byId, element } from "../common/dom.js";
-import { loadFormats, namedFiles, sortOut, visible, webAddress, wireDrop } from "../common/files.js";
+import { all, announce, byId, element, focusNext, showError, showText, wireDialog } from "../common/dom.js";
+import { distinct, loadFormats, namedFiles, sortOut, takeAddress, visible, wireDrop, wireEnter } from "../common/files.js";
+import { clearErrors, icon, showFormError } from "../common/forms.js";
 import { bytes } from "../common/format.js";
 import { sendFiles } from "./sending.js";
 import { count, t } from "../common/words.js";
@@ -13,115 +13,90 @@ let staged = [];
 let sending = null;
 
 function showStaged() {
+  const documents = count(staged.length, "document");
   byId("staging").hidden = staged.length === 0;
-  byId("staged-title").textContent = t("{documents} to add", { documents: count(staged.length, "document") });
-  byId("upload-submit").querySelector("span").textContent = t("Add {documents}", { documents: count(staged.length, "document") });
+  byId("staged-title").textContent = t("{documents} to add", { documents });
+  byId("upload-submit").querySelector("span").textContent = t("Add {documents}", { documents });
   byId("upload-submit").disabled = sending !== null;
-  byId("staged").replaceChildren(...staged.map(stagedItem));
+  byId("staged").replaceChildren(...staged.map((item, index) => {
+    const remove = element("button", {
+      type: "button", className: "button quiet icon-only", "aria-label": t("Remove {name}", item),
+    }, icon("close"));
+    remove.addEventListener("click", () => {
+      stage(staged.filter((other) => other !== item));
+      focusNext(byId("staged"), index, byId("file-input"));
+    });
+    return element("li", {}, icon(item.url ? "link" : "file"),
+      element("span", { className: "file-name", text: item.name }),
+      element("span", { className: "file-size", text: item.url ? "" : bytes(item.file.size) }), remove);
+  }));
   if (!staged.length) showError(byId("upload-error"), null);
 }
 
-function stagedItem(item, index) {
-  const remove = element("button", {
-    type: "button", className: "button quiet icon-only", "aria-label": t("Remove {name}", item),
-  }, icon("close"));
-  remove.addEventListener("click", () => {
-    staged = staged.filter((other) => other !== item);
-    showStaged();
-    const left = byId("staged").querySelectorAll("button");
-    (left[Math.min(index, left.length - 1)] ?? byId("file-input")).focus();
-  });
-  return element("li", {}, icon(item.url ? "link" : "file"),
-    element("span", { className: "file-name", text: item.name }),
-    element("span", { className: "file-size", text: item.url ? "" : bytes(item.file.size) }), remove);
+/** Stage documents. A request can hold each name once: the last one counts. */
+function stage(items) {
+  staged = distinct(items);
+  showStaged();
 }
 
-function refuse(refused) {
+function showRefused(refused) {
   byId("refused").hidden = refused.length === 0;
   byId("refused-title").textContent = refused.length ? t("Not added: {files}", { files: count(refused.length, "file") }) : "";
   byId("refused-list").replaceChildren(...refused.map(({ name, reason }) =>
     element("li", {}, element("strong", { text: name }), ` ${reason}`)));
 }
 
-/** The same name again takes the place of the first: one request can hold it once. */
-function stage(items) {
-  staged = [...new Map([...staged, ...items].map((item) => [item.name, item])).values()];
-  showStaged();
-}
-
 async function addFiles(choosing) {
   const chosen = await choosing;
   if (!chosen.length) return;
-  const { taken, refused } = await sortOut(chosen);
-  refuse(refused);
-  stage(taken);
-  if (taken.length) announce(t("{documents} to add", { documents: count(staged.length, "document") }));
+  const { accepted, refused } = await sortOut(chosen);
+  showRefused(refused);
+  stage([...staged, ...accepted]);
+  if (accepted.length) announce(t("{documents} to add", { documents: count(staged.length, "document") }));
 }
 
 function addAddress() {
-  const input = byId("url-input");
-  const text = input.value.trim();
-  const url = text && webAddress(text);
-  showText(byId("url-error"), text && !url ? t("This is not a web address: it has to begin with https:// or http://.") : "");
-  if (text && !url) return input.focus();
-  if (url) stage([{ name: url, url }]);
-  input.value = "";
-  input.focus();
-}
-
-const fields = () => [...new FormData(form)].filter(([, value]) => typeof value === "string" && value.trim())
-  .map(([name, value]) => [name, String(value).trim()]);
-
-async function sendAddresses(items, described) {
-  if (!items.length) return [];
-  return [await sendJson("POST", "/api/documents", { urls: items.map(({ url }) => url), ...Object.fromEntries(described) })];
+  const url = takeAddress(byId("url-input"), (problem) => showText(byId("url-error"), problem));
+  if (url) stage([...staged, { name: url, url }]);
 }
 
 const conflict = byId("conflict-dialog");
-let decide = null;
+let resolveConflict = null;
 
 function askWhich({ details }, onChoice) {
   const names = details.map(({ name }) => name);
   byId("conflict-text").textContent = names.length > 10
     ? t("{names} and {number} more", { names: names.slice(0, 10).join(", "), number: names.length - 10 }) : names.join(", ");
-  decide = onChoice;
+  resolveConflict = onChoice;
   conflict.showModal();
 }
 
-function wireConflict() {
-  wireDialog(conflict);
-  for (const button of all(conflict, "[data-choice]")) {
-    button.addEventListener("click", () => {
-      conflict.close();
-      decide(button.dataset.choice);
-    });
-  }
-}
-
-/** Sends what is staged; what the server did not take is staged again. `choice`: what to do with names it has. */
+/** Send what is staged; whatever the server did not accept is staged again. `choice`: what to do with names it has. */
 async function submit(onIngestion, choice = "") {
   const items = staged;
-  const described = fields();
-  const ofFiles = choice ? [...described, ["on_conflict", choice]] : described;
-  const open = new Set(items);
-  const taken = (ingestion, done) => {
-    for (const item of done) open.delete(item);
+  const fields = [...new FormData(form)].filter(([, value]) => typeof value === "string" && value.trim())
+    .map(([name, value]) => [name, String(value).trim()]);
+  const left = new Set(items);
+  const onSent = (ingestion, sent) => {
+    for (const item of sent) left.delete(item);
     onIngestion(ingestion);
   };
-  clearFieldErrors(form);
-  showError(byId("upload-error"), null);
+  clearErrors(form, byId("upload-error"));
   staged = [];
   sending = new AbortController();
   showStaged();
   try {
     const addresses = items.filter(({ url }) => url);
-    for (const ingestion of await sendAddresses(addresses, described)) taken(ingestion, addresses);
-    await sendFiles(items.filter(({ file }) => file), ofFiles, { signal: sending.signal, onTaken: taken });
+    if (addresses.length) {
+      const body = { urls: addresses.map(({ url }) => url), ...Object.fromEntries(fields) };
+      onSent(await sendJson("POST", "/api/documents", body), addresses);
+    }
+    const fieldsOfFiles = choice ? [...fields, ["on_conflict", choice]] : fields;
+    await sendFiles(items.filter(({ file }) => file), fieldsOfFiles, { signal: sending.signal, onSent });
     byId("advanced").open = false;
     form.reset();
   } catch (error) {
-    staged = [...open, ...staged];
-    showStaged();
+    stage([...left, ...staged]);
     if (error.code === "document_exists") askWhich(error, (chosen) => submit(onIngestion, chosen));
     else showFormError(form, byId("upload-error"), error);
   } finally {
@@ -134,14 +109,13 @@ async function showFormats() {
   try {
     const formats = await loadFormats();
     byId("file-input").accept = formats.suffixes.join(",");
-    byId("upload-chunk_strategy").options[0].text = t("As set on the server ({strategy})", { strategy: formats.chunk_strategy });
-    byId("upload-chunk_strategy").append(...formats.chunk_strategies.map((name) =>
-      element("option", { value: name, text: name })));
+    byId("upload-chunk_strategy").options[0].text = t("Server default ({strategy})", { strategy: formats.chunk_strategy });
+    byId("upload-chunk_strategy").append(...formats.chunk_strategies.map((name) => element("option", { value: name, text: name })));
     byId("upload-chunk_size").placeholder = formats.chunk_size;
     byId("upload-chunk_overlap").placeholder = formats.chunk_overlap;
     return formats.types;
   } catch (error) {
-    showText(byId("formats-hint"), `${t("What can be read could not be loaded.")} ${error.message}`);
+    showText(byId("formats-hint"), `${t("The supported file types could not be loaded.")} ${error.message}`);
     return [];
   }
 }
@@ -151,35 +125,35 @@ function wireChoosing() {
     byId(id).addEventListener("change", ({ target }) => {
       const chosen = namedFiles(target.files);
       addFiles(id === "folder-input" ? visible(chosen) : chosen);
-      // The same file can be chosen again after it was mended.
+      // Otherwise the same file could not be chosen again after it was corrected.
       target.value = "";
     });
   }
-  const canFolders = "webkitdirectory" in byId("folder-input");
-  byId("folder-input").hidden = byId("folder-button").hidden = !canFolders;
+  byId("folder-input").hidden = byId("folder-button").hidden = !("webkitdirectory" in byId("folder-input"));
   wireDrop(byId("drop-zone"), addFiles);
   byId("url-add").addEventListener("click", addAddress);
-  byId("url-input").addEventListener("keydown", (event) => {
-    if (event.key !== "Enter") return;
-    event.preventDefault();
-    addAddress();
-  });
+  wireEnter(byId("url-input"), addAddress);
 }
 
-/** `onIngestion` gets each ingestion the server has begun. Resolves to the types the server knows. */
+/** `onIngestion` gets each ingestion that the server has started. Resolves to the document types that the server knows. */
 export function wireUpload({ onIngestion }) {
   wireChoosing();
-  wireConflict();
+  wireDialog(conflict);
+  for (const button of all(conflict, "[data-choice]")) {
+    button.addEventListener("click", () => {
+      conflict.close();
+      resolveConflict(button.dataset.choice);
+    });
+  }
   byId("refused-clear").addEventListener("click", () => {
-    refuse([]);
+    showRefused([]);
     byId("file-input").focus();
   });
   byId("sending-stop").addEventListener("click", () => sending?.abort());
   byId("upload-clear").addEventListener("click", () => {
-    staged = [];
     form.reset();
-    clearFieldErrors(form);
-    showStaged();
+    clearErrors(form, byId("upload-error"));
+    stage([]);
     byId("file-input").focus();
   });
   form.addEventListener("submit", (event) => {

@@ -1,0 +1,97 @@
+/** What a person can do with an answer: rate it, download it, ask next. */
+import { getJson, sendJson } from "../common/api.js";
+import { announceNow, element, showError } from "../common/dom.js";
+import { isAttachment } from "../common/format.js";
+import { t } from "../common/words.js";
+
+/** Reasons for a bad rating, by their names in the API. */
+export const REASONS = {
+  not_true: t("Not what the reports say"),
+  wrong_source: t("Wrong passages"),
+  incomplete: t("Incomplete"),
+  not_asked: t("Not what I asked"),
+  other: t("Something else"),
+};
+const MAX_COMMENT_CHARACTERS = "2000";
+
+const send = (id, feedback) => sendJson("POST", `/api/messages/${encodeURIComponent(id)}/feedback`, feedback);
+
+/** Save a rating, or remove it if it was chosen before. `show` marks the thumb of a rating. */
+export async function rate(reply, button, id, show) {
+  const rating = button.getAttribute("aria-pressed") === "true" ? null : button.dataset.rating;
+  reply.querySelector(".why")?.remove();
+  try {
+    await send(id, { rating });
+  } catch (error) {
+    return announceNow(error.message);
+  }
+  show(rating);
+  if (rating === "down") askWhy(reply, id);
+}
+
+function askWhy(reply, id) {
+  /** @type {any} */
+  const comment = element("textarea", { rows: "2", maxlength: MAX_COMMENT_CHARACTERS });
+  const error = element("div", { className: "form-error", role: "alert", hidden: "" });
+  const close = element("button", { type: "button", className: "button quiet", text: t("Close") });
+  /** @type {any} */
+  const form = element("form", { className: "why" },
+    element("fieldset", {}, element("legend", { text: t("What is wrong with this answer?") }),
+      ...Object.entries(REASONS).map(([name, text]) => element("label", { className: "reason" },
+        element("input", { type: "radio", name: "reason", value: name }), element("span", { text })))),
+    element("label", { className: "field" }, element("span", { text: t("Comment (optional)") }), comment),
+    error,
+    element("div", { className: "form-actions" },
+      element("button", { type: "submit", className: "button", text: t("Send") }), close));
+  const remove = () => {
+    form.remove();
+    reply.querySelector("[data-rating=down]").focus();
+  };
+  close.addEventListener("click", remove);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const reason = new FormData(form).get("reason");
+    try {
+      await send(id, { rating: "down", ...(reason && { reason }), comment: comment.value });
+      announceNow(t("Thank you. Your feedback is saved."));
+      remove();
+    } catch (problem) {
+      showError(error, problem);
+    }
+  });
+  reply.querySelector(".answer-meta").after(form);
+  form.scrollIntoView({ block: "center" });
+  form.querySelector("input").focus({ preventScroll: true });
+}
+
+const MAX_NAME_CHARACTERS = 80;
+const UNSAFE = /[\p{Cc}\p{Cf}<>:"/\\|?*]+/gu;
+
+/** Return the first heading of a report as a file name that every system accepts. */
+function fileName(markdown, question) {
+  const heading = /^#{1,6}[ \t]+(\S.*)$/m.exec(markdown)?.[1].replace(/\s[\s#]*$/, "")
+    .replace(/(?<!\\)[*`]|\[\d[\d, ]*\]/g, "");
+  const name = (heading?.replace(/\\(\p{P}|\p{S})/gu, "$1") || question).replace(UNSAFE, " ").replace(/\s+/g, " ").trim();
+  return `${[...name].slice(0, MAX_NAME_CHARACTERS).join("").replace(/^\.+|[. ]+$/g, "") || t("report")}.md`;
+}
+
+export function saveMarkdown(markdown, question) {
+  const url = URL.createObjectURL(new Blob([markdown], { type: "text/markdown;charset=utf-8" }));
+  element("a", { href: url, download: fileName(markdown, question) }).click();
+  // The browser must have started to read it.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Offer questions that the cited report can answer in the same scope; without an answer, or if the request fails, none. */
+export async function showFurther(section, { question, filters }, { answered, citations }) {
+  const cited = citations.find((citation) => !isAttachment(citation));
+  if (!answered || !cited) return;
+  const values = Object.entries(filters ?? {}).flatMap(([field, chosen]) =>
+    [chosen].flat().filter((value) => typeof value !== "object").map((value) => [field, String(value)]));
+  const query = new URLSearchParams([["q", question.slice(0, 1000)], ...values]);
+  const { questions } = await getJson(`/api/chunks/${encodeURIComponent(cited.chunk_id)}/further?${query}`)
+    .catch(() => ({ questions: [] }));
+  section.hidden = questions.length === 0;
+  section.querySelector(".further-list").replaceChildren(...questions.map(({ question: text }) =>
+    element("li", {}, element("button", { type: "button", className: "further-question", text }))));
+}

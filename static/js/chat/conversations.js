@@ -1,0 +1,160 @@
+/** The list of conversations: beside the page where there is room, otherwise a modal sheet. */
+import { addressOf, current, go } from "./conversation.js";
+import { getJson } from "../common/api.js";
+import { byId, element, hasKeyboard, showError, wireDialog } from "../common/dom.js";
+import { dayLabel } from "../common/format.js";
+import { t } from "../common/words.js";
+
+const dialog = byId("conversations");
+const list = byId("conversation-list");
+const search = byId("conversation-search");
+const toggle = byId("conversations-button");
+// The same width is in conversations.css.
+const hasRoom = matchMedia("(min-width: 64rem)");
+const CLOSED = "conversations-closed";
+const TYPING_MS = 200;
+let isWired = false;
+let conversations = [];
+let next = null;
+let pending = null;
+let hasAny = false;
+
+const links = () => /** @type {HTMLAnchorElement[]} */ ([...list.querySelectorAll("a")]);
+
+const isDocked = () => dialog.open && !dialog.matches(":modal");
+
+export const showListError = (error) => showError(byId("conversations-error"), error);
+
+function showToggle() {
+  toggle.hidden = !hasAny;
+  toggle.setAttribute("aria-expanded", String(dialog.open));
+  document.body.classList.toggle("has-list", isDocked());
+}
+
+/** Dock or undock the list: without conversations it is hidden, and beside the page it stays as the person left it. */
+function arrange() {
+  const isWanted = hasAny && hasRoom.matches && !localStorage.getItem(CLOSED);
+  if (dialog.open && (!isWanted || !isDocked()) && (hasRoom.matches || isDocked())) dialog.close();
+  if (isWanted && !dialog.open) {
+    const before = document.activeElement;
+    dialog.show();
+    // A list that opens by itself must not take the focus.
+    if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    if (dialog.contains(document.activeElement)) /** @type {HTMLElement} */ (document.activeElement).blur();
+  }
+  showToggle();
+}
+
+function setOpen(isOpen) {
+  if (hasRoom.matches) {
+    if (isOpen) localStorage.removeItem(CLOSED);
+    else localStorage.setItem(CLOSED, "yes");
+    arrange();
+  } else if (isOpen) dialog.showModal();
+  else dialog.close();
+  if (isOpen && hasKeyboard()) search.focus();
+  if (!isOpen) toggle.focus();
+}
+
+/** Tab reaches one conversation, the arrow keys the others. */
+function setStop(link) {
+  for (const other of links()) {
+    other.tabIndex = other === link ? 0 : -1;
+    /** @type {HTMLElement} */ (other.nextElementSibling).tabIndex = other.tabIndex;
+  }
+}
+
+/** Mark the conversation that the page shows. */
+export function showCurrent(id) {
+  for (const link of links()) {
+    if (link.dataset.id === id) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  setStop(links().find((link) => link.dataset.id === id) ?? links()[0]);
+}
+
+function item({ conversation_id: id, title, share }) {
+  const link = element("a", { href: addressOf(id), "data-id": id, text: title || t("Untitled") });
+  const more = element("button", {
+    type: "button", className: "button quiet icon-only more", "aria-label": t("Rename, share, export or delete: {title}", { title }),
+    "aria-haspopup": "true",
+  }, byId("more-icon").content.cloneNode(true));
+  const row = element("li", { className: "conversation" }, link, more);
+  if (share) row.append(element("span", { className: "visually-hidden", text: t("(shared)") }));
+  return row;
+}
+
+/** Load the list, or with `cursor` its next page. */
+export async function loadList(cursor = "") {
+  pending?.abort();
+  const { signal } = pending = new AbortController();
+  const text = search.value.trim();
+  try {
+    const page = await getJson(`/api/conversations?${new URLSearchParams({ search: text, cursor })}`, signal);
+    conversations = cursor ? [...conversations, ...page.conversations] : page.conversations;
+    next = page.next;
+    hasAny = conversations.length > 0 || (hasAny && text !== "");
+    const groups = Map.groupBy(conversations, ({ updated_at: date }) => dayLabel(date));
+    list.replaceChildren(...[...groups].map(([label, group]) => element("section", {},
+      element("h3", { className: "eyebrow", text: label }), element("ul", { role: "list" }, ...group.map(item)))));
+    byId("conversations-more").hidden = !next;
+    byId("conversations-none").hidden = conversations.length > 0;
+    showCurrent(current());
+    arrange();
+    showListError(null);
+  } catch (error) {
+    if (error.name !== "AbortError") showListError(error);
+  }
+}
+
+/** Load the list after a change; a shared page has none. */
+export const refreshList = () => (isWired ? loadList() : undefined);
+
+/** Return the focus to a conversation, whose row may have been drawn again. */
+export const focusRow = (id) => (links().find((link) => link.dataset.id === id) ?? links()[0] ?? search).focus();
+
+function onKey(event) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const row = event.target.closest("li");
+  if (!row || (!step && event.key !== "F2" && event.key !== "Delete")) return;
+  event.preventDefault();
+  const link = row.querySelector("a");
+  if (!step) return withActions(row, ({ act }, chosen) => act(event.key === "F2" ? "rename" : "delete", chosen));
+  const target = links()[links().indexOf(link) + step] ?? link;
+  setStop(target);
+  target.focus();
+}
+
+function onClick(event) {
+  const row = event.target.closest("li");
+  if (!row) return;
+  if (!event.target.closest("a")) return withActions(row, ({ openMenu }, chosen) => openMenu(chosen, row.querySelector("button")));
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  go(row.querySelector("a").dataset.id);
+  if (!isDocked()) dialog.close();
+}
+
+async function withActions(row, use) {
+  const { id } = row.querySelector("a").dataset;
+  use(await import("./actions.js"), conversations.find(({ conversation_id: other }) => id === other));
+}
+
+export function wireList() {
+  isWired = true;
+  let timer = 0;
+  toggle.addEventListener("click", () => setOpen(!dialog.open));
+  byId("conversations-close").addEventListener("click", () => setOpen(false));
+  byId("conversations-more").addEventListener("click", () => loadList(next));
+  search.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(loadList, TYPING_MS);
+  });
+  wireDialog(dialog);
+  list.addEventListener("click", onClick);
+  list.addEventListener("keydown", onKey);
+  dialog.addEventListener("close", showToggle);
+  hasRoom.addEventListener("change", arrange);
+  document.addEventListener("visibilitychange", () => document.hidden || loadList());
+  loadList();
+}
