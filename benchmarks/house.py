@@ -88,9 +88,11 @@ def limits() -> Figures:
 def worse(figures: Mapping[str, int], limits: Mapping[str, int]) -> list[str]:
     """Return one line for each figure above its limit, and for each name that only one side has.
 
-    Changes of file may lie 2 % above theirs: threads that wait for each other take turns differently in each run.
+    Changes of file, and functions of an upload, may lie 5 % above theirs: the threads that take part in them wait for
+    each other differently in each run.
     """
-    slack = {name: limit // 50 if name.endswith("_file_changes") else 0 for name, limit in limits.items()}
+    varying = ("question_file_changes", "upload_file_changes", "upload_functions")
+    slack = {name: limit // 20 if name in varying else 0 for name, limit in limits.items()}
     return [
         *(f"{name}: {figures[name]:,} is above the limit of {limits[name]:,} (benchmarks/house.toml)"
           for name in figures if name in limits and figures[name] > limits[name] + slack[name]),
