@@ -13,11 +13,9 @@ from .checks import (
     check_data,
     check_database,
     check_embedder,
-    check_engine,
-    check_indexes,
     check_settings,
 )
-from .recall import check_recall
+from .search import check_engine, check_indexes, check_recall
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -37,9 +35,9 @@ CHECKS: tuple[tuple[str, Callable[[Services], Iterator[Finding]]], ...] = (
 
 
 def diagnose(services: Services, *, recall: bool = False) -> Iterator[Finding]:
-    """Every check's findings as they come; a check that cannot run becomes a finding itself. ``recall``: also that one.
+    """Yield the findings of every check, and with ``recall`` of `check_recall`; a failed check is a finding itself.
 
-    Checks that need the database or its search engine are left out when that does not answer: one cause, one finding.
+    If the database or its search engine does not answer, the checks that need it are skipped: one cause, one finding.
     """
     down = False
     for area, check in (*CHECKS, *([("recall", check_recall)] if recall else [])):
@@ -47,13 +45,9 @@ def diagnose(services: Services, *, recall: bool = False) -> Iterator[Finding]:
             continue
         try:
             yield from check(services)
-        except ChatbotError as error:
-            yield from_error(area, error)
+        except ChatbotError as error:  # messages of our errors never contain a secret
+            if isinstance(error, DependencyError):
+                yield Finding("error", area, error.reason or error.code, error.finding, error.remedy)
+            else:
+                yield Finding("error", area, error.code, error.message)
             down = down or area in ("database", "vector_search")
-
-
-def from_error(area: str, error: ChatbotError) -> Finding:
-    """A failed check as a finding. Messages of our errors never hold a secret."""
-    if isinstance(error, DependencyError):
-        return Finding("error", area, error.reason or error.code, error.finding, error.remedy)
-    return Finding("error", area, error.code, error.message)

@@ -1,6 +1,6 @@
-"""Comparing ways to retrieve: which ones, the table that `evaluate` prints, a run with an earlier one, and MLflow.
+"""Compare ways to retrieve: the configurations, the table that `evaluate` prints, baselines, and MLflow.
 
-MLflow (R-B12) is an optional package, used where MLFLOW_TRACKING_URI is set.
+MLflow (R-B12) is an optional package, used if MLFLOW_TRACKING_URI is set.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..settings import Settings
 from .runner import ABSTENTION, METRICS
 
 HEADINGS = {"abstention_precision": "abst. prec", "abstention_recall": "abst. rec"}
-LONGEST_NAME = 28
+NAME_WIDTH = 28
 EXPERIMENT = "report-chat evaluate"
 _NOT_IN_NAMES = re.compile(r"[^\w\-./ ]")
 Report = Mapping[str, Any]
@@ -32,20 +32,20 @@ Report = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A name for the table, and the settings that differ from the product's own."""
+    """A name for the table, and the settings that differ from the configured ones."""
 
     name: str
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def cuts_anew(self) -> bool:
-        """Whether the reports have to be cut and embedded again for it."""
+        """Whether the reports have to be split and embedded again."""
         return "chunk_strategy" in self.overrides
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a person asked to compare, besides the own configuration."""
+    """What to compare with the configured settings."""
 
     methods: Sequence[str] = ()
     weights: Sequence[float] = ()
@@ -54,102 +54,102 @@ class Compared:
 
 
 def configurations(settings: Settings, compared: Compared) -> list[Configuration]:
-    """The configured one; then what was asked for, or every other method where nothing was.
+    """Return the configured settings and what to compare with them: by default, every other method.
 
     Raises:
-        InvalidRequestError: a name that does not exist, or a weight that is none.
+        InvalidRequestError: an unknown name, or a weight that is not between 0 and 1.
     """
-    own = settings.retrieval_method
+    configured = settings.retrieval_method
     methods = compared.methods if compared != Compared() else RETRIEVAL_METHODS.names()
-    found = [Configuration(f"{own} (as configured)")]
+    plan = [Configuration(f"{configured} (as configured)")]
     for method in methods:
         RETRIEVAL_METHODS.check(method, field="--methods")
-        if method != own:
-            found.append(Configuration(method, {"retrieval_method": method}))
+        if method != configured:
+            plan.append(Configuration(method, {"retrieval_method": method}))
     for weight in compared.weights:
         if not 0 <= weight <= 1:
             raise InvalidRequestError.for_field("--weights", f"{weight:g} is not between 0 and 1.")
         weighted = {"retrieval_method": "hybrid", "vector_weight": weight}
-        found.append(Configuration(f"hybrid, weight {weight:g}", weighted))
+        plan.append(Configuration(f"hybrid, weight {weight:g}", weighted))
     for name in compared.chunkers:
         CHUNKERS.check(name, field="--chunkers")
-        found.append(Configuration(f"chunker {name}", {"chunk_strategy": name}))
+        plan.append(Configuration(f"chunker {name}", {"chunk_strategy": name}))
     for name in compared.presets:
         if name not in PRESETS:
             raise UnknownNameError.among("--presets", "preset", name, PRESETS)
-        # As a request would have it: the reports stay cut as they are.
-        found.append(Configuration(f"preset {name}", {**query_time(name), "preset": None}))
-    return list({configuration.name: configuration for configuration in found}.values())
+        # As in a request: the reports stay split as they are.
+        plan.append(Configuration(f"preset {name}", {**query_time(name), "preset": None}))
+    return list({configuration.name: configuration for configuration in plan}.values())
 
 
 def table(rows: Sequence[Report]) -> Iterator[str]:
-    """Lines of text: a heading, one line for each configuration, and below it the intervals where it has some."""
+    """Yield a heading and a line for each configuration, followed by its intervals if it has some."""
     columns = [name for name in (*METRICS, "leaks", *ABSTENTION) if name in rows[0]]
-    width = max(LONGEST_NAME, *(len(row["name"]) for row in rows)) + 1
+    width = max(NAME_WIDTH, *(len(row["name"]) for row in rows)) + 1
     headings = "".join(f"{HEADINGS.get(column, column):>12}" for column in columns)
     yield f"{'configuration':{width}}{headings}{'ms':>9}{'ms p95':>9}"
     for row in rows:
         values = "".join(f"{'-' if row[column] is None else str(row[column]):>12}" for column in columns)
         yield f"{row['name']:{width}}{values}{row['ms']['total']:>9}{row['ms_p95']['total']:>9}"
         if bounds := row.get("intervals"):
-            shown = (f"{low:.3f}-{high:.3f}" for low, high in bounds.values())
-            yield f"{'  95 %':{width}}" + "".join(f"{text:>12}" for text in shown)
+            cells = (f"{low:.3f}-{high:.3f}" for low, high in bounds.values())
+            yield f"{'  95 %':{width}}" + "".join(f"{cell:>12}" for cell in cells)
 
 
 def stage_times(row: Report) -> str:
-    """The median milliseconds of each stage of one configuration, as text."""
-    spent = ", ".join(f"{name} {ms:g}" for name, ms in row["ms"].items() if name != "total")
-    return f"{row['name']}, median milliseconds: {spent}"
+    """Return the median milliseconds of each stage of one configuration, as text."""
+    times = ", ".join(f"{name} {ms:g}" for name, ms in row["ms"].items() if name != "total")
+    return f"{row['name']}, median milliseconds: {times}"
 
 
 def read_baseline(path: Path) -> Report:
     """Raises LoadError: it cannot be read, or was not written by `--save-baseline`."""
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-        named = {row["name"] for row in report["configurations"]}
+        report: Report = json.loads(path.read_text(encoding="utf-8"))
+        names = {row["name"] for row in report["configurations"]}
     except OSError as error:
         raise LoadError(f"{path.name} cannot be read: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise LoadError(f"{path.name} is no baseline. Write one with --save-baseline {path.name}.") from error
-    if not named:
-        raise LoadError(f"{path.name} has no configurations. Write it anew with --save-baseline {path.name}.")
-    found: Report = report
-    return found
+        raise LoadError(f"{path.name} is not a baseline. Write one with --save-baseline {path.name}.") from error
+    if not names:
+        raise LoadError(f"{path.name} has no configurations. Write it again with --save-baseline {path.name}.")
+    return report
 
 
 def regressions(report: Report, baseline: Report, *, tolerance: float) -> list[str]:
-    """One sentence for every figure that is worse than in the baseline by more than the tolerance.
+    """Return a sentence for every figure that is worse than in the baseline by more than the tolerance.
 
-    The own configuration is compared with the own one of then, whatever it was; the others by name, where both runs
-    have them. A leak more is a leak too many.
+    The configured settings are compared with those of the baseline, whatever they were; the others by name, if both
+    runs have them. Any additional leak is reported.
 
     Raises:
         InvalidRequestError: the baseline is of other questions.
     """
-    there, here = baseline["configurations"], report["configurations"]
-    if (baseline.get("dataset"), there[0].get("questions")) != (report["dataset"], here[0]["questions"]):
+    earlier, current = baseline["configurations"], report["configurations"]
+    if (baseline.get("dataset"), earlier[0].get("questions")) != (report["dataset"], current[0]["questions"]):
         raise InvalidRequestError(
-            f"The baseline is of {there[0].get('questions')} questions of {baseline.get('dataset')!r}, this run of "
-            f"{here[0]['questions']} of {report['dataset']!r}. Save a new one with --save-baseline."
+            f"The baseline is of {earlier[0].get('questions')} questions of {baseline.get('dataset')!r}, this run of "
+            f"{current[0]['questions']} of {report['dataset']!r}. Save a new one with --save-baseline."
         )
-    by_name = {row["name"]: row for row in there[1:]}
-    pairs = [(here[0], there[0])] + [(row, by_name[row["name"]]) for row in here[1:] if row["name"] in by_name]
-    return [sentence for now, then in pairs for sentence in _worse(now, then, tolerance)]
-
-
-def _worse(now: Report, then: Report, tolerance: float) -> Iterator[str]:
-    for metric in (*METRICS, *ABSTENTION):
-        before, after = then.get(metric), now.get(metric)
-        # Rounded as both are: .90 against .89 is no more than .01.
-        if before is not None and round(before - (after or 0.0), 4) > tolerance:
-            found = "nothing" if after is None else f"{after:.4f}"
-            yield f"{now['name']}: {metric} fell from {before:.4f} to {found} (tolerance {tolerance:g})."
-    if now["leaks"] > then.get("leaks", 0):
-        yield f"{now['name']}: {now['leaks']} hits outside the filter, {then.get('leaks', 0)} in the baseline."
+    by_name = {row["name"]: row for row in earlier[1:]}
+    pairs = [(current[0], earlier[0])] + [(row, by_name[row["name"]]) for row in current[1:] if row["name"] in by_name]
+    sentences = []
+    for now, then in pairs:
+        for metric in (*METRICS, *ABSTENTION):
+            before, after = then.get(metric), now.get(metric)
+            # Rounded as both are: .90 and .89 differ by no more than .01.
+            if before is not None and round(before - (after or 0.0), 4) > tolerance:
+                fall = f"from {before:.4f} to {'nothing' if after is None else f'{after:.4f}'}"
+                sentences.append(f"{now['name']}: {metric} fell {fall} (tolerance {tolerance:g}).")
+        if now["leaks"] > then.get("leaks", 0):
+            sentences.append(
+                f"{now['name']}: {now['leaks']} hits outside the filter, {then.get('leaks', 0)} in the baseline."
+            )
+    return sentences
 
 
 def require_mlflow() -> Any:
-    """The package. Raises MissingPackageError: it is not installed, but MLFLOW_TRACKING_URI asks for it."""
+    """Return the package. Raises MissingPackageError."""
     try:
         return import_module("mlflow")
     except ModuleNotFoundError as error:
@@ -167,37 +167,30 @@ def track(uri: str, report: Mapping[str, Any], *, parameters: Mapping[str, Any],
         DependencyError: the tracking server refused, or does not answer.
     """
     mlflow = require_mlflow()
+    metrics: dict[str, float] = {}  # by configuration and name, in MLflow's characters: "hybrid as configured/recall_5"
+    for row in report["configurations"]:
+        figures = {name: value for name, value in row.items() if isinstance(value, (int, float))}
+        figures |= {f"ms_{name}": value for name, value in row["ms"].items()}
+        for name, value in figures.items():
+            label = "/".join(_NOT_IN_NAMES.sub("", part.replace("@", "_")) for part in (row["name"], name))
+            metrics[label] = float(value)
     switches: Any = getattr(mlflow, "environment_variables", None)
     if urlsplit(uri).scheme in {"", "file"} and hasattr(switches, "MLFLOW_ALLOW_FILE_STORE"):
-        switches.MLFLOW_ALLOW_FILE_STORE.set(True)  # 3.17 and later refuse a folder, unless somebody insists on it
+        switches.MLFLOW_ALLOW_FILE_STORE.set(True)  # 3.17 and later refuse a folder without it
     try:
         mlflow.set_tracking_uri(uri)
         mlflow.set_experiment(EXPERIMENT)
         with mlflow.start_run(run_name=report["dataset"]), tempfile.TemporaryDirectory() as folder:
             mlflow.log_params({"dataset": report["dataset"], **parameters})
-            mlflow.log_metrics(_metrics(report))
+            mlflow.log_metrics(metrics)
             for name, text in artefacts.items():
                 path = Path(folder) / name
                 path.write_text(text, encoding="utf-8")
                 mlflow.log_artifact(str(path))
     except (mlflow.exceptions.MlflowException, OSError) as error:
-        # With a password in the address, what it says may hold it too.
+        # The message may contain the password of the address.
         reason = type(error).__name__ if "@" in uri else str(error).split("\n")[0]
         raise DependencyError(
             f"The run was not logged in MLflow: {reason}",
             remedy="Check that MLFLOW_TRACKING_URI names a server or a database that answers.",
         ) from error
-
-
-def _metrics(report: Mapping[str, Any]) -> dict[str, float]:
-    """The figures by configuration and name, as MLflow can spell them: "hybrid as configured/recall_5"."""
-    found: dict[str, float] = {}
-    for row in report["configurations"]:
-        figures = {name: value for name, value in row.items() if isinstance(value, (int, float))}
-        figures |= {f"ms_{name}": value for name, value in row["ms"].items()}
-        found |= {f"{_spelled(row['name'])}/{_spelled(name)}": float(value) for name, value in figures.items()}
-    return found
-
-
-def _spelled(name: str) -> str:
-    return _NOT_IN_NAMES.sub("", name.replace("@", "_"))

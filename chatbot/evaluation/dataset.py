@@ -1,7 +1,7 @@
-"""Questions with known answers: what a data set is, and where one comes from.
+"""Questions with known answers.
 
-A folder in BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv; filters in the metadata), or a person's own
-questions about the reports in a database, in a CSV file.
+They come from a folder in BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv; filters in the metadata), or from a
+CSV file about the reports in a database.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from ..retrieval.scope import ScopeResolver
 from ..schema import Chunk, DocumentRecord, Scope, Value, Values
 
 COLUMNS = ("question", "expected_document", "page", "answer", "answerable", "note")
-"""Besides them, a column for each filter field: together they are the scope of the question."""
+"""A column for each filter field may follow: together they are the scope of the question."""
 RATED = ("rating", "reason", "comment", "cited", "at")
-"""What `feedback export` adds: it says what an answer was like, and nothing of what it should have been."""
+"""What `feedback export` adds about the answer, which says nothing about the expected one."""
 SEVERAL = ";"
-"""Between several expected documents, or several values of a filter field."""
+"""Separates several expected documents, or several values of a filter field."""
 YES, NO = ("", "yes", "y", "true", "1"), ("no", "n", "false", "0")
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What has to be found: a document, or only its page, or only a passage with the words of the answer."""
+    """What retrieval should find: a document, a page of it, or a passage with the words of the answer."""
 
     document_id: str
     page: int | None = None
@@ -42,22 +42,22 @@ class Expectation:
 
     @property
     def key(self) -> str:
-        """The expectation as one string, for rankings and the ids of what is relevant."""
+        """The expectation as an id for rankings."""
         page = f", page {self.page}" if self.page is not None else ""
         return f"{self.document_id}{page}" + (f": {self.answer}" if self.answer else "")
 
     def holds(self, chunk: Chunk) -> bool:
-        """Whether a passage is what has to be found; case and line breaks of the answer do not matter."""
+        """Return whether a passage is the expected one; case and line breaks of the answer do not matter."""
         if chunk.document_id != self.document_id or self.page not in (None, chunk.page):
             return False
-        return _plain(self.answer) in _plain(chunk.text)
+        return " ".join(self.answer.split()).casefold() in " ".join(chunk.text.split()).casefold()
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationQuery:
-    """A question and what answers it. ``scoped_text`` = the question without the names in its filter.
+    """A question and its expected results. ``scoped_text``: the question without the names in its filter.
 
-    ``targets`` is empty where the reports do not answer it: then it is right to abstain.
+    ``targets`` is empty if the reports do not answer it: then the product should abstain.
     """
 
     id: str
@@ -68,7 +68,7 @@ class EvaluationQuery:
 
     @property
     def answerable(self) -> bool:
-        """Whether the reports hold an answer."""
+        """Whether the reports contain an answer."""
         return bool(self.targets)
 
     @property
@@ -77,20 +77,20 @@ class EvaluationQuery:
         return frozenset(target.key for target in self.targets)
 
     def ranking(self, chunks: Sequence[Chunk]) -> list[str]:
-        """For each passage the key of the target that it is the first to contain, else ""."""
+        """Return, for each passage, the key of the target that it is the first to contain, else ""."""
         left = list(self.targets)
         keys = []
         for chunk in chunks:
-            found = next((target for target in left if target.holds(chunk)), None)
-            if found is not None:
-                left.remove(found)
-            keys.append(found.key if found else "")
+            match = next((target for target in left if target.holds(chunk)), None)
+            if match is not None:
+                left.remove(match)
+            keys.append(match.key if match else "")
         return keys
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """``chunks``: the passages that come with it; none where the questions are about a database's own reports."""
+    """``chunks`` of a BEIR folder; none if the questions are about the reports of a database."""
 
     name: str
     chunks: list[Chunk] = field(repr=False)
@@ -106,7 +106,7 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
     """Read a folder in BEIR layout; questions without judgements are left out.
 
     Raises:
-        LoadError: a file is missing, a line is not what the layout asks for, or no question has a judgement.
+        LoadError: a file is missing, a line does not follow the layout, or no question has a judgement.
     """
     relevant: dict[str, list[str]] = {}
     for number, line in enumerate(_lines(folder / "qrels" / "test.tsv")[1:], start=2):
@@ -118,17 +118,29 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
             raise LoadError(message) from error
         if is_relevant:
             relevant.setdefault(query_id, []).append(document_id)
-    chunks = [_chunk(row, filter_fields) for row in _rows(folder / "corpus.jsonl")]
-    queries = [_query(row, relevant[row["_id"]]) for row in _rows(folder / "queries.jsonl") if row["_id"] in relevant]
+    chunks = []
+    for row in _rows(folder / "corpus.jsonl"):
+        metadata = {name: value for name, value in (row.get("metadata") or {}).items() if name in filter_fields}
+        id, title = row["_id"], row.get("title") or ""
+        chunks.append(Chunk(id, id, title or id, title, row["text"], metadata=metadata))
+    queries = []
+    for row in _rows(folder / "queries.jsonl"):
+        if row["_id"] in relevant:
+            metadata = row.get("metadata") or {}
+            filters: dict[str, Value | list[Value]] = metadata.get("filters") or {}
+            scope = Scope.of({name: Values(tuple(v) if isinstance(v, list) else (v,)) for name, v in filters.items()})
+            targets = tuple(Expectation(document_id) for document_id in dict.fromkeys(relevant[row["_id"]]))
+            scoped_text = metadata.get("scoped_text") or row["text"]
+            queries.append(EvaluationQuery(row["_id"], row["text"], scoped_text, scope, targets))
     if not queries:
         raise LoadError(f"{folder}: no question has a judgement in qrels/test.tsv.")
     return Dataset(folder.name, chunks, queries)
 
 
 def register_reports(documents: DocumentRepository, chunks: Sequence[Chunk]) -> int:
-    """Registers one report for each country, year and so on that the passages have in common; returns how many.
+    """Register a report for each set of metadata that passages share, and return how many.
 
-    So questions are understood as they are over real reports.
+    Questions are then understood as with real reports.
     """
     passages = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
     for number, (metadata, count) in enumerate(passages.items(), start=1):
@@ -136,30 +148,6 @@ def register_reports(documents: DocumentRepository, chunks: Sequence[Chunk]) -> 
         id = f"data-set-{number}"
         documents.put(DocumentRecord(id, name, name, "", "", "ready", "", dict(metadata), chunks=count))
     return len(passages)
-
-
-def _chunk(row: dict[str, Any], filter_fields: tuple[str, ...]) -> Chunk:
-    metadata = row.get("metadata") or {}
-    return Chunk(
-        id=row["_id"],
-        document_id=row["_id"],
-        document_name=row.get("title") or row["_id"],
-        title=row.get("title") or "",
-        text=row["text"],
-        metadata={name: metadata[name] for name in filter_fields if name in metadata},
-    )
-
-
-def _query(row: dict[str, Any], relevant: Sequence[str]) -> EvaluationQuery:
-    metadata = row.get("metadata") or {}
-    filters: dict[str, Value | list[Value]] = metadata.get("filters") or {}
-    scope = Scope.of({name: Values(tuple(v) if isinstance(v, list) else (v,)) for name, v in filters.items()})
-    targets = tuple(Expectation(document_id) for document_id in dict.fromkeys(relevant))
-    return EvaluationQuery(row["_id"], row["text"], metadata.get("scoped_text") or row["text"], scope, targets)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -175,7 +163,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _lines(path: Path) -> list[str]:
     try:
-        # Not splitlines(): texts hold separators that are no line ends in JSON Lines.
+        # splitlines() would also split at separators that JSON Lines allows within a line.
         return [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     except OSError as error:
         raise LoadError(
@@ -184,7 +172,7 @@ def _lines(path: Path) -> list[str]:
 
 
 class QuestionReader:
-    """Questions with what they are about, found in one catalog."""
+    """Reads a CSV file of questions about the reports of a catalog."""
 
     def __init__(self, catalog: Catalog, scopes: ScopeResolver, filter_fields: Sequence[str]) -> None:
         self._catalog = catalog
@@ -192,11 +180,11 @@ class QuestionReader:
         self._fields = tuple(filter_fields)
 
     def read(self, path: Path) -> Dataset:
-        """The questions of a file, numbered by its lines; but for answers that were rated and are expected nowhere.
+        """Return the questions of a file; ids are its line numbers. Rated answers without an expectation are left out.
 
         Raises:
-            LoadError: it is no table with a column ``question``, a row is wrong (its line is named), or no question
-                has an answer.
+            LoadError: it is not a table with a column ``question``, a row is wrong (its line is named), or no question
+                has an expected document.
         """
         queries = []
         for line, row in _table(path, (*COLUMNS, *self._fields, *RATED)):
@@ -219,40 +207,38 @@ class QuestionReader:
         names = split_cell(row.get("expected_document", ""))
         answerable, page = row.get("answerable", "").casefold(), row.get("page", "")
         if answerable not in (*YES, *NO):
-            raise LoadError(f"answerable: {row['answerable']!r} is neither yes nor no.")
+            raise LoadError(f"answerable: {row['answerable']!r} should be yes or no.")
         if (answerable in YES) != bool(names):
-            raise LoadError("a question has an expected_document, or answerable is no: not both, and not neither.")
+            raise LoadError("a question needs either an expected_document or answerable = no.")
         if page and not page.isdecimal():
-            raise LoadError(f"page: {page!r} is no page number.")
+            raise LoadError(f"page: {page!r} is not a page number.")
         answer = row.get("answer", "")
         targets = tuple(Expectation(self._find(name, scope).id, int(page) if page else None, answer) for name in names)
         return EvaluationQuery(id, text, text, scope, targets)
 
     def _find(self, name: str, scope: Scope) -> DocumentRecord:
-        """The report with this id, title, name or file name; inside the scope, where several are called so."""
-        found = _called(name, self._catalog.all())
-        if len(found) > 1 and scope:
-            found = _called(name, self._catalog.all(scope)) or found
-        if not found:
+        """Return the report with this id, title, name or file name; if there are several, the one inside the scope."""
+        records = _named(name, self._catalog.all())
+        if len(records) > 1 and scope:
+            records = _named(name, self._catalog.all(scope)) or records
+        if not records:
             raise LoadError(f"expected_document: no report is called {name!r}. See: python -m chatbot documents list.")
-        if len(found) > 1:
-            ids = ", ".join(record.id for record in found)
-            raise LoadError(f"expected_document: {len(found)} reports are called {name!r}. Use the id: {ids}.")
-        return found[0]
+        if len(records) > 1:
+            ids = ", ".join(record.id for record in records)
+            raise LoadError(f"expected_document: {len(records)} reports are called {name!r}. Use the id: {ids}.")
+        return records[0]
 
 
-def _called(name: str, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
-    found = []
-    for record in records:
+def _named(name: str, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
+    def names(record: DocumentRecord) -> Iterator[str]:
         file = PurePosixPath(record.source.replace("\\", "/"))
-        names = (record.id, record.title, record.name, record.source, file.name, file.stem)
-        if name.casefold() in map(str.casefold, names):
-            found.append(record)
-    return found
+        yield from (record.id, record.title, record.name, record.source, file.name, file.stem)
+
+    return [record for record in records if name.casefold() in map(str.casefold, names(record))]
 
 
 def _table(path: Path, known: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and cells by column, stripped; empty rows are left out."""
+    """Yield line numbers and stripped cells by column, without empty rows."""
     text = read_text(path)
     reader = csv.reader(io.StringIO(text), delimiter=choose_delimiter(text), strict=True)
     header: list[str] = []
@@ -261,9 +247,16 @@ def _table(path: Path, known: Sequence[str]) -> Iterator[tuple[int, dict[str, st
         for cells in reader:
             values = [cell.strip() for cell in cells]
             if not header:
-                header = _header(path.name, values, known)
+                # An unknown column is an error: a misspelt filter would widen the search unnoticed.
+                header = [value.casefold().replace(" ", "_") for value in values]
+                unknown = [name for name in header if name not in known]
+                if unknown or "question" not in header or len(set(header)) < len(header):
+                    wrong = (
+                        f"unknown column {unknown[0]!r}" if unknown else "question is missing or a column is repeated"
+                    )
+                    raise LoadError(f"{path.name}: {wrong}. Columns: {', '.join(known)}.")
             elif len(values) > len(header):
-                raise LoadError(f"{path.name}, line {line}: it has more cells than the header. Quote what has commas.")
+                raise LoadError(f"{path.name}, line {line}: more cells than the header. Quote cells with commas.")
             elif any(values):
                 yield line, dict(zip(header, values, strict=False))
             line = reader.line_num + 1
@@ -271,16 +264,6 @@ def _table(path: Path, known: Sequence[str]) -> Iterator[tuple[int, dict[str, st
         raise LoadError(f"{path.name} is not a valid CSV table from line {line} on ({error}).") from error
 
 
-def _header(file: str, cells: Sequence[str], known: Sequence[str]) -> list[str]:
-    # An unknown column is refused: a filter with a spelling mistake would silently widen the search.
-    header = [cell.casefold().replace(" ", "_") for cell in cells]
-    unknown = [name for name in header if name not in known]
-    if unknown or "question" not in header or len(set(header)) < len(header):
-        wrong = f"unknown column {unknown[0]!r}" if unknown else "question is missing, or a column is there twice"
-        raise LoadError(f"{file}: {wrong}. Columns: {', '.join(known)}.")
-    return header
-
-
 def split_cell(cell: str) -> list[str]:
-    """The values in a cell of a table, which separates them by `SEVERAL`."""
+    """Return the values of a cell, which `SEVERAL` separates."""
     return [part.strip() for part in cell.split(SEVERAL) if part.strip()]

@@ -1,7 +1,7 @@
-"""Whether a document can leave its place in a prompt, or hide words in it: cases of our own, through the real readers.
+"""Check that documents cannot leave their place in a prompt or hide text in it: our cases, the real loaders.
 
-``injections.jsonl`` also has answers as a model might write them (``answer``): the page's renderer is shown those, in a
-browser (tests/test_browser_injections.py).
+``injections.jsonl`` also has answers that a model might write (``answer``), for the page's renderer
+(tests/test_browser_injections.py).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Case = dict[str, Any]
 
 
 def injections(kind: str) -> list[Case]:
-    """The cases of a ``kind``: "text" of a file, or "answer" of a model. Each has a name."""
+    """Return the cases of a ``kind``: "text" of a file, or "answer" of a model. Each has a name."""
     return [case for line in _CASES.read_text(encoding="utf-8").splitlines() if kind in (case := json.loads(line))]
 
 
 def broken(folder: Path) -> dict[str, list[str]]:
-    """What went wrong with each file's case that did not hold, by its name. The files are written to ``folder``."""
-    found = {case["name"]: list(_problems(case, folder)) for case in injections("text")}
-    return {name: problems for name, problems in found.items() if problems}
+    """Return the problems of each failed case by its name. The files are written to ``folder``."""
+    cases = {case["name"]: list(_problems(case, folder)) for case in injections("text")}
+    return {name: problems for name, problems in cases.items() if problems}
 
 
 def _problems(case: Case, folder: Path) -> Iterator[str]:
@@ -49,13 +49,13 @@ def _problems(case: Case, folder: Path) -> Iterator[str]:
         "".join(re.findall(tags, asked.content, re.DOTALL)),
     )
     if _WORD in rules.content or _WORD in outside or not inside:
-        yield "it stands outside of its passage"
+        yield "it is outside of its passage"
     if case.get("hidden") and _WORD in inside:
-        yield "what nobody sees is told to the model"
+        yield "hidden text reaches the model"
     if not case.get("hidden") and _WORD not in inside:
-        yield "what can be seen is lost"
+        yield "visible text is lost"
     if any(unicodedata.category(sign) in _UNSEEN for sign in asked.content.replace("\n", "")):
-        yield "characters that are not seen are left"
+        yield "invisible characters remain"
     plain = unicodedata.normalize("NFKD", inside).casefold()
     if _LIKE_A_TAG.search("".join(sign for sign in plain if not unicodedata.combining(sign) and not sign.isspace())):
         yield "something in it reads as a tag"

@@ -1,4 +1,4 @@
-"""Running a data set through the product's own retrieval, and its questions through an agent; ranking metrics.
+"""Run a data set through the product's own retrieval and its questions through an agent; ranking metrics.
 
 Relevance is binary; a ``ranking`` is best first, ``relevant`` is never empty.
 """
@@ -24,30 +24,30 @@ from .dataset import Dataset, EvaluationQuery
 
 RESAMPLES = 2000
 SEED = 7
-"""Fixed: the same figures give the same interval."""
+"""Fixed, so that the same figures give the same interval."""
 TOP_K, DEEP = 10, 20
 BATCH = 128
 ABSTENTION = ("abstention_precision", "abstention_recall")
 Progress = Callable[[int], None]
 Ask = Callable[[EvaluationQuery], tuple[str, Scope]]
-"""The words and the scope that a question is asked with."""
+"""The text and the scope of a question."""
 Answering = Callable[[Question, Cancellation], Iterator[Event]]
-"""The product's own way from a question to an answer."""
+"""Answers a question as the product does."""
 
 
 def recall(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
-    """The share of the relevant ids among the first ``k``."""
+    """Return the share of the relevant ids that are among the first ``k``."""
     return len(set(ranking[:k]) & relevant) / len(relevant)
 
 
 def reciprocal_rank(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
-    """1 / rank of the first relevant id among the first ``k``, else 0."""
-    return next((1 / rank for rank, found in enumerate(ranking[:k], start=1) if found in relevant), 0.0)
+    """Return 1 / rank of the first relevant id among the first ``k``, else 0."""
+    return next((1 / rank for rank, id in enumerate(ranking[:k], start=1) if id in relevant), 0.0)
 
 
 def ndcg(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
-    """Normalised discounted cumulative gain over the first ``k`` (Järvelin and Kekäläinen, 2002)."""
-    gain = sum(1 / log2(rank + 1) for rank, found in enumerate(ranking[:k], start=1) if found in relevant)
+    """Return the normalised discounted cumulative gain over the first ``k`` (Järvelin and Kekäläinen, 2002)."""
+    gain = sum(1 / log2(rank + 1) for rank, id in enumerate(ranking[:k], start=1) if id in relevant)
     ideal = sum(1 / log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
     return gain / ideal
 
@@ -62,15 +62,15 @@ METRICS: Mapping[str, Callable[..., float]] = {
 
 
 def precision_recall(verdicts: Sequence[tuple[bool, bool]]) -> tuple[float | None, float | None]:
-    """Precision and recall of ``(said, true)``; None where nothing was said, or nothing is true."""
-    right = sum(said and true for said, true in verdicts)
-    said_at_all = sum(said for said, _ in verdicts)
-    true_at_all = sum(true for _, true in verdicts)
-    return right / said_at_all if said_at_all else None, right / true_at_all if true_at_all else None
+    """Return precision and recall of ``(predicted, actual)``; None if nothing is predicted, or actual."""
+    correct = sum(predicted and actual for predicted, actual in verdicts)
+    all_predicted = sum(predicted for predicted, _ in verdicts)
+    all_actual = sum(actual for _, actual in verdicts)
+    return correct / all_predicted if all_predicted else None, correct / all_actual if all_actual else None
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """The 95 % bootstrap interval of a mean (percentiles of resampled means): how far another draw may lie."""
+    """Return the 95 % bootstrap interval of a mean: percentiles of resampled means."""
     sample = np.asarray(values, dtype=np.float64)
     picks = np.random.default_rng(SEED).integers(0, len(sample), size=(RESAMPLES, len(sample)))
     low, high = np.percentile(sample[picks].mean(axis=1), [2.5, 97.5])
@@ -78,28 +78,27 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def with_filters(query: EvaluationQuery) -> tuple[str, Scope]:
-    """The whole question, in the scope the data set gives it."""
+    """Ask in the scope that the data set gives."""
     return query.text, query.scope
 
 
 def without_filters(query: EvaluationQuery) -> tuple[str, Scope]:
-    """What is searched for where filters are left out: the whole question, in all reports."""
+    """Ask in all reports."""
     return query.text, Scope()
 
 
 def with_auto_scope(catalog: Catalog) -> Ask:
-    """The whole question, in the scope that its names make, as with AUTO_SCOPE."""
+    """Ask in the scope that the names in the question suggest, as with AUTO_SCOPE."""
 
     def ask(query: EvaluationQuery) -> tuple[str, Scope]:
-        found = suggest_scope(everything_asked(query.text, Scope(), catalog), Scope(), catalog)
-        return query.text, found or Scope()
+        return query.text, suggest_scope(everything_asked(query.text, Scope(), catalog), Scope(), catalog) or Scope()
 
     return ask
 
 
 @dataclass
 class Measured:
-    """What one configuration did: figures by question, not yet averaged."""
+    """The figures of one configuration by question, not yet averaged."""
 
     name: str
     values: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in METRICS})
@@ -107,18 +106,18 @@ class Measured:
     leaks: int = 0
     stages: dict[str, list[float]] = field(default_factory=dict)
     abstained: list[tuple[bool, bool]] = field(default_factory=list)
-    """(abstained, should have) by question; empty where no agent was asked."""
+    """(abstained, should have) by question; empty if no agent was asked."""
 
     def add_times(self, steps: Iterable[StepTiming], total: float) -> None:
-        """Milliseconds of one question by stage; a search that was repeated has a stage twice."""
-        spent: dict[str, float] = {}
+        """Add the milliseconds of one question by stage; a repeated search has a stage twice."""
+        by_stage: dict[str, float] = {}
         for step in steps:
-            spent[step.name] = spent.get(step.name, 0.0) + step.ms
-        for name, milliseconds in {**spent, "total": total}.items():
+            by_stage[step.name] = by_stage.get(step.name, 0.0) + step.ms
+        for name, milliseconds in {**by_stage, "total": total}.items():
             self.stages.setdefault(name, []).append(milliseconds)
 
     def to_json(self, *, intervals: bool = False) -> dict[str, Any]:
-        """Means over the questions; ``ms`` are medians. ``leaks`` counts hits outside the filter."""
+        """Return means over the questions, medians for ``ms``; ``leaks`` counts hits outside the filter."""
         row: dict[str, Any] = {"name": self.name}
         row |= {name: round(sum(values) / max(len(values), 1), 4) for name, values in self.values.items()}
         row |= {"leaks": self.leaks, "leak_rate": round(self.leaks / max(self.hits, 1), 4)}
@@ -145,7 +144,7 @@ def load_chunks(store: Store, embedder: Embedder, chunks: Sequence[Chunk], progr
 def measure_retrieval(
     dataset: Dataset, name: str, retriever: Retriever, *, method: str, ask: Ask, progress: Progress
 ) -> Measured:
-    """Ask every question that has an answer, with 10 passages; with 20 where the first 10 do not have all of it."""
+    """Ask every answerable question for 10 passages, and for 20 if the first 10 do not contain all targets."""
     measured = Measured(name)
     for query in dataset.answerable:
         text, scope = ask(query)
@@ -168,7 +167,7 @@ def measure_retrieval(
 def measure_abstention(
     dataset: Dataset, answer: Answering, *, method: str, top_k: int, ask: Ask, progress: Progress
 ) -> list[tuple[bool, bool]]:
-    """Of every question, whether it was not answered, and whether it should not have been."""
+    """Return for every question whether the product abstained, and whether it should have."""
     verdicts = []
     for query in dataset.queries:
         text, scope = ask(query)

@@ -1,4 +1,4 @@
-"""The distribution of scores, for one embedding model, of questions with their answers and with anything else."""
+"""The distribution of an embedding model's scores between questions, their answers and other passages."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from .runner import with_filters
 
 UNRELATED = Path(__file__).with_name("unrelated_questions.txt")
 OTHERS, PASSAGES = 4, 10
-"""Irrelevant passages of one question: of so many other reports, so many of each."""
+"""Irrelevant passages of a question: from this many other reports, this many each."""
 SEED = 7
 REFUSED = 0.01
-"""The share of answerable questions that a floor may cost."""
+"""The share of answerable questions that a floor may refuse."""
 BEYOND, CONFIDENCE = 2.326, 1.645
 """Standard deviations of a normal distribution beyond which that share lies, and 5 %."""
 FEWEST = 10
-"""Questions without which a floor would be a guess."""
+"""Answerable questions that a calibration needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Scores by kind. The first two are best hits of a question, the others single passages for a question."""
+    """Scores by kind. The first two are best hits of a question, the others single passages."""
 
     answerable: tuple[float, ...]
     unrelated: tuple[float, ...]
@@ -41,7 +41,7 @@ class Scores:
     irrelevant: tuple[float, ...]
 
     def errors(self, value: float) -> ErrorRates:
-        """What a floor or a threshold of this value gets wrong, as shares."""
+        """Return the errors of a floor or a threshold of this value, as shares."""
         return ErrorRates(
             value,
             refused=_share(score < value for score in self.answerable),
@@ -52,35 +52,38 @@ class Scores:
 
     @property
     def floor(self) -> float:
-        """What, with 95 % confidence, costs no more than 1 % of the answerable questions, cut to two digits.
+        """The score that, with 95 % confidence, refuses no more than 1 % of the answerable questions, in hundredths.
 
-        A normal tolerance limit, lower the fewer questions there are; or the percentile, where that is lower still.
+        The lower of a normal tolerance limit, which falls with the number of questions, and the percentile. The factor
+        is one-sided, by Natrella's approximation (NIST/SEMATECH e-Handbook, 7.2.6.3).
         """
         sample = np.asarray(self.answerable)
-        limit = sample.mean() - _tolerance_factor(len(sample)) * sample.std(ddof=1)
+        a = 1 - CONFIDENCE**2 / (2 * (len(sample) - 1))
+        b = BEYOND**2 - CONFIDENCE**2 / len(sample)
+        limit = sample.mean() - (BEYOND + np.sqrt(BEYOND**2 - a * b)) / a * sample.std(ddof=1)
         return max(0.0, int(min(np.percentile(sample, 100 * REFUSED), limit) * 100) / 100)
 
     @property
     def threshold(self) -> float:
-        """The value, in hundredths, at which the fewest passages of both kinds are on the wrong side."""
+        """The score, in hundredths, with the fewest passages of both kinds on the wrong side."""
         rates = [self.errors(hundredths / 100) for hundredths in range(101)]
         least = min(rate.cut + rate.kept for rate in rates)
         best = [rate.value for rate in rates if rate.cut + rate.kept <= least + 1e-9]
         return best[len(best) // 2]
 
     def calibration(self, model_id: str, *, dataset: str, date: str) -> Calibration:
-        """Floor and threshold with the errors that they and values around them make; ``date`` as YYYY-MM-DD."""
+        """Return floor and threshold, with their errors and those of values around them; ``date`` as YYYY-MM-DD."""
         floor, threshold = self.floor, self.threshold
-        shown = sorted({*(hundredths / 100 for hundredths in range(50, 100, 5)), floor, threshold})
+        values = sorted({*(hundredths / 100 for hundredths in range(50, 100, 5)), floor, threshold})
         pairs = {name: len(getattr(self, name)) for name in self.__slots__}
-        errors = tuple(self.errors(value) for value in shown)
+        errors = tuple(self.errors(value) for value in values)
         return Calibration(model_id, floor, threshold, "measured", dataset, date, pairs, errors)
 
 
 class ScoreCollector:
-    """Asks the questions of a data set, and unrelated ones, of the store that holds its reports.
+    """Scores the questions of a data set, and unrelated ones, against its reports.
 
-    ``reports``: metadata by document id, of every report there is.
+    ``reports``: metadata of every report by document id.
     """
 
     def __init__(
@@ -104,38 +107,32 @@ class ScoreCollector:
     def collect(self, dataset: Dataset, progress: Callable[[int], None]) -> Scores:
         """Raises LoadError: too few questions, or none whose answer is in a passage."""
         if len(dataset.answerable) < FEWEST:
-            found = len(dataset.answerable)
-            raise LoadError(f"{dataset.name} has {found} questions with an answer; {FEWEST} are needed to calibrate.")
+            count = len(dataset.answerable)
+            raise LoadError(f"{dataset.name} has {count} questions with an answer; {FEWEST} are needed to calibrate.")
         answerable, unrelated = list[float](), list[float]()
         relevant, irrelevant = list[float](), list[float]()
         for query in dataset.answerable:
             text, scope = with_filters(query)
             answerable.append(self._best(text, scope))
             vector = self._embedder.embed_query(text)
-            relevant += self._relevant(query, vector)
+            for target in query.targets:
+                scores = self._scores(target.document_id, vector, target.holds)
+                relevant += [max(scores)] if scores else []
             irrelevant += self._irrelevant(query, vector)
             progress(1)
         for text in unrelated_questions():
             unrelated.append(self._best(text, Scope()))
             progress(1)
         if not relevant:
-            raise LoadError(f"{dataset.name}: no passage holds the page or the words that a question names.")
+            raise LoadError(f"{dataset.name}: no passage contains the page or the words that a question names.")
         return Scores(tuple(answerable), tuple(unrelated), tuple(relevant), tuple(irrelevant))
 
     def _best(self, text: str, scope: Scope) -> float:
-        """What the relevance floor is compared with."""
+        """Return the score that the relevance floor is compared with."""
         return best_score(self._retriever.retrieve(text, top_k=self._top_k, scope=scope, method=self._method).hits)
 
-    def _relevant(self, query: EvaluationQuery, vector: Vector) -> list[float]:
-        """The best score among the passages of each target."""
-        best = []
-        for target in query.targets:
-            scores = self._scores(target.document_id, vector, target.holds)
-            best += [max(scores)] if scores else []
-        return best
-
     def _irrelevant(self, query: EvaluationQuery, vector: Vector) -> list[float]:
-        """Passages of other reports; none about the same country, which may say the same in another year."""
+        """Return scores of passages of other reports, on other countries: the same country may say the same again."""
         expected = {target.document_id for target in query.targets}
         countries = {self._reports.get(id, {}).get("country_name") for id in expected} - {None}
         others = [
@@ -145,25 +142,18 @@ class ScoreCollector:
         ]
         scores: list[float] = []
         for id in self._random.sample(others, min(OTHERS, len(others))):
-            found = self._scores(id, vector, lambda chunk: True)
-            scores += self._random.sample(found, min(PASSAGES, len(found)))
+            of_report = self._scores(id, vector, lambda chunk: True)
+            scores += self._random.sample(of_report, min(PASSAGES, len(of_report)))
         return scores
 
-    def _scores(self, document_id: str, vector: Vector, wanted: Callable[[Chunk], bool]) -> list[float]:
+    def _scores(self, document_id: str, vector: Vector, matches: Callable[[Chunk], bool]) -> list[float]:
         chunks, vectors = self._store.stored(document_id)
-        rows = [row for row, chunk in enumerate(chunks) if wanted(chunk)]
+        rows = [row for row, chunk in enumerate(chunks) if matches(chunk)]
         return list(map(to_score, vectors[rows] @ vector)) if rows else []
 
 
-def _tolerance_factor(count: int) -> float:
-    """One-sided, by Natrella's approximation (NIST/SEMATECH e-Handbook, 7.2.6.3)."""
-    a = 1 - CONFIDENCE**2 / (2 * (count - 1))
-    b = BEYOND**2 - CONFIDENCE**2 / count
-    return float((BEYOND + np.sqrt(BEYOND**2 - a * b)) / a)
-
-
 def unrelated_questions() -> list[str]:
-    """Everyday questions that no report answers."""
+    """Return everyday questions that no report answers."""
     return UNRELATED.read_text(encoding="utf-8").splitlines()
 
 

@@ -104,7 +104,7 @@ def test_it_is_repeatable(services: Services, collector: ScoreCollector) -> None
 
 
 @pytest.mark.parametrize(
-    ("answer", "count", "message"), [("zebra", 9, "9 questions with an answer"), ("lion", 10, "no passage holds")]
+    ("answer", "count", "message"), [("zebra", 9, "9 questions with an answer"), ("lion", 10, "no passage contains")]
 )
 def test_what_is_not_enough(services, collector, answer: str, count: int, message: str) -> None:
     with pytest.raises(LoadError, match=message):
