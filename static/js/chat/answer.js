@@ -132,9 +132,7 @@ export class AnswerView {
     if (this.#announcer) announceNow([message, ...details].join(" "));
   }
 
-  #find(selector) {
-    return this.#root.querySelector(selector);
-  }
+  #find(selector) { return this.#root.querySelector(selector); }
 
   #hitOf({ chunk_id: id }) {
     return [...this.#sources.values()].find((source) => source.chunk_id === id);

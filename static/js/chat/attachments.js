@@ -2,7 +2,7 @@
 import { focusComposer } from "./composer.js";
 import { wireBox } from "./scope.js";
 import { announce, byId, element, focusNext, hasKeyboard } from "../common/dom.js";
-import { distinct, formatsLine, loadFormats, namedFiles, sortOut, takeAddress, webAddress, wireDrop, wireEnter } from "../common/files.js";
+import { distinct, loadFormats, namedFiles, sortOut, takeAddress, webAddress, wireDrop, wireEnter } from "../common/files.js";
 import { bytes } from "../common/format.js";
 import { t } from "../common/words.js";
 
@@ -76,9 +76,10 @@ function attachAddress() {
 const setOpen = wireBox("attach", async () => {
   if (hasKeyboard()) byId("attach-input").focus({ preventScroll: true });
   try {
-    const formats = await loadFormats();
-    byId("attach-formats").textContent = formatsLine(formats);
-    byId("attach-input").accept = formats.suffixes.join(",");
+    const { suffixes, max_bytes: limit } = await loadFormats();
+    byId("attach-formats").textContent = t("Accepts {suffixes}; up to {size} per file.",
+      { suffixes: suffixes.join(", "), size: bytes(limit) });
+    byId("attach-input").accept = suffixes.join(",");
   } catch (error) {
     byId("attach-formats").textContent = `${t("The supported file types could not be loaded.")} ${error.message}`;
   }

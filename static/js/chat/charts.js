@@ -12,13 +12,6 @@ function pointOf(figures) {
   return { figure, year: figure.year, value: figure.value, revised: older.filter(({ value }) => value !== figure.value) };
 }
 
-function seriesOf(figures) {
-  return [...Map.groupBy(figures, ({ subject }) => subject)].map(([subject, group]) => ({
-    subject,
-    points: [...Map.groupBy(group, ({ year }) => year).values()].map(pointOf).toSorted((one, other) => one.year - other.year),
-  }));
-}
-
 /** Return bars for the year that most subjects have, the latest of several. */
 function barsOf(series) {
   const at = (year) => series.map(({ subject, points }) => ({ subject, points: points.filter((one) => one.year === year) }))
@@ -30,7 +23,10 @@ function barsOf(series) {
 }
 
 function chartOf(figures) {
-  const series = seriesOf(figures);
+  const series = [...Map.groupBy(figures, ({ subject }) => subject)].map(([subject, group]) => ({
+    subject,
+    points: [...Map.groupBy(group, ({ year }) => year).values()].map(pointOf).toSorted((one, other) => one.year - other.year),
+  }));
   const { indicator, unit } = figures[0];
   const isLine = series.length <= MAX_LINES && series.some(({ points }) => points.length >= MIN_YEARS);
   const chart = isLine ? { kind: "lines", series } : barsOf(series);

@@ -40,8 +40,8 @@ const isTooLong = () => textarea.value.length > maxCharacters && [...textarea.va
 
 /** Show or hide the error; a shown one is announced again. */
 function showTooLong(isWrong) {
-  const text = t("A question can have up to {number} characters. Shorten it, or attach the text as a file.",
-    { number: maxCharacters.toLocaleString(language) });
+  const number = maxCharacters.toLocaleString(language);
+  const text = t("A question can have up to {number} characters. Shorten it, or attach the text as a file.", { number });
   byId("question-error").hidden = !isWrong;
   byId("question-error").replaceChildren(...(isWrong ? [element("p", { text })] : []));
   textarea.setAttribute("aria-invalid", String(isWrong));
@@ -98,9 +98,7 @@ export function editQuestion(text, cancelled) {
   textarea.focus();
 }
 
-export function endEditing() {
-  byId("editing").hidden = true;
-}
+export function endEditing() { byId("editing").hidden = true; }
 
 export function cancelEditing() {
   if (byId("editing").hidden) return;

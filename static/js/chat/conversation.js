@@ -58,10 +58,7 @@ function setAddress(id) {
 }
 
 /** Keep what is being written in a conversation: it survives a reload, in this tab. */
-export function keepDraft(text, id = conversationId) {
-  if (text) sessionStorage.setItem(DRAFT + (id ?? ""), text);
-  else sessionStorage.removeItem(DRAFT + (id ?? ""));
-}
+export const keepDraft = (text) => sessionStorage.setItem(DRAFT + (conversationId ?? ""), text);
 
 const draftOf = (id) => sessionStorage.getItem(DRAFT + (id ?? "")) ?? "";
 
@@ -167,9 +164,7 @@ async function answer(turn, start) {
 }
 
 /** Remove this turn and all after it. */
-function dropFrom(turn) {
-  for (const dropped of turns.splice(turns.indexOf(turn))) dropped.node.remove();
-}
+const dropFrom = (turn) => turns.splice(turns.indexOf(turn)).forEach(({ node }) => node.remove());
 
 /** Return whether the attachments are complete and the page still shows the same conversation. */
 export async function ready() {
@@ -252,7 +247,7 @@ function showMessages(messages, next = null) {
     const [question, reply] = [messages[index], messages[index + 1]];
     const isRunning = reply.state === "running";
     const replaced = question.replaces && added.find(({ messageId }) => messageId === question.replaces);
-    if (replaced && isRunning) for (const dropped of added.splice(added.indexOf(replaced))) dropped.node.remove();
+    if (replaced && isRunning) added.splice(added.indexOf(replaced)).forEach(({ node }) => node.remove());
     const turn = new Turn(log, storedQuestion(question), next);
     turn.node.classList.toggle("read-only", isShared());
     added.push(turn);
@@ -269,7 +264,7 @@ async function open(id) {
   setConversation(id);
   showStarted(true);
   showDraft(draftOf(id));
-  visit.loaded = load(source);
+  visit.loaded = load();
   await visit.loaded;
   focusComposer();
 }
@@ -278,10 +273,11 @@ async function open(id) {
 export function openShared(token) {
   source = `/api/shared/${token}`;
   showStarted(true);
-  return load(source);
+  load();
 }
 
-async function load(url) {
+async function load() {
+  const url = source;
   try {
     const { title, messages, next } = await getJson(`${url}?limit=${FIRST_TURNS}`);
     if (source !== url) return;

@@ -43,9 +43,7 @@ function markChosen(box) {
 }
 
 /** Tab reaches one button of the table, the arrow keys the others. */
-function setStop(box, stop) {
-  for (const one of buttonsOf(box)) one.tabIndex = one === stop ? 0 : -1;
-}
+const setStop = (box, stop) => buttonsOf(box).forEach((one) => { one.tabIndex = one === stop ? 0 : -1; });
 
 function onKey(box, event) {
   const step = STEPS[event.key];

@@ -141,12 +141,7 @@ function showPeek(button, source) {
   peek.style.top = `${top < MARGIN ? target.bottom + MARGIN : top}px`;
 }
 
-/**
- * Show previews for the citations in an answer.
- * @param {HTMLElement} root
- * @param {(button: HTMLElement) => any} sourceOf
- * @param {Event} first the event that loaded this module
- */
+/** Show previews for the citations in an answer. `first`: the event that loaded this module. */
 export function wirePeek(root, sourceOf, first) {
   const citationAt = ({ target }) => target.closest?.("button.citation");
   const showSoon = (event) => {

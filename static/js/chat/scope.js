@@ -23,9 +23,7 @@ class Scope extends EventTarget {
     }
   }
 
-  has(field, value) {
-    return this.#chosen.get(field).has(String(value));
-  }
+  has(field, value) { return this.#chosen.get(field).has(String(value)); }
 
   toggle(field, value, isChosen) {
     if (isChosen) this.#chosen.get(field).add(String(value));
@@ -38,13 +36,9 @@ class Scope extends EventTarget {
     this.#changed();
   }
 
-  entries() {
-    return FIELDS.flatMap((field) => this.values(field).map((value) => ({ field, value })));
-  }
+  entries() { return FIELDS.flatMap((field) => this.values(field).map((value) => ({ field, value }))); }
 
-  values(field) {
-    return [...this.#chosen.get(field)];
-  }
+  values(field) { return [...this.#chosen.get(field)]; }
 
   /** Return the fields in use as the API takes them, years as numbers. */
   filters() {

@@ -5,22 +5,10 @@ import { sourcePlace, sourceTitle } from "../common/format.js";
 import { count, t } from "../common/words.js";
 
 const LABELS = {
-  attachments: t("Attachment"),
-  auto: t("Answer mode"),
-  mode: t("Answer mode"),
-  collections: t("Collections"),
-  outline: t("Outline"),
-  plan: t("Plan"),
-  search: t("Search"),
-  found: t("Found"),
-  compress: t("Passages"),
-  relevance: t("Relevance"),
-  reflect: t("Reflection"),
-  follow_up: t("Follow-up question"),
-  intermediate: t("Answer so far"),
-  section: t("Section"),
-  generate: t("Answer"),
-  shorten: t("Shortened"),
+  attachments: t("Attachment"), auto: t("Answer mode"), mode: t("Answer mode"), collections: t("Collections"),
+  outline: t("Outline"), plan: t("Plan"), search: t("Search"), found: t("Found"), compress: t("Passages"),
+  relevance: t("Relevance"), reflect: t("Reflection"), follow_up: t("Follow-up question"),
+  intermediate: t("Answer so far"), section: t("Section"), generate: t("Answer"), shorten: t("Shortened"),
   budget: t("Stopped early"),
 };
 
@@ -77,9 +65,7 @@ class SubQuestion {
     round?.push(this);
   }
 
-  say(text) {
-    this.#status.textContent = text && `– ${text}`;
-  }
+  say(text) { this.#status.textContent = text && `– ${text}`; }
 }
 
 /** Steps that every answer has: the line above the answer shows them, a list of these alone would add nothing. */
@@ -104,13 +90,9 @@ export class StepsView {
     root.querySelector("summary").addEventListener("click", () => { root.dataset.chosen = "true"; });
   }
 
-  get isShown() {
-    return !this.#root.hidden;
-  }
+  get isShown() { return !this.#root.hidden; }
 
-  source(button) {
-    return this.#sources.get(button);
-  }
+  source(button) { return this.#sources.get(button); }
 
   add(step) {
     if (step.name === "condense") return;

@@ -62,12 +62,7 @@ export class Turn {
   #isTall;
   /** Whether this page has followed the answer. */
   #isFollowed = false;
-  question;
-  mode;
-  filters;
-  page;
-  attachments;
-  autoScope;
+  question; mode; filters; page; attachments; autoScope;
   /** The id of its answer, once the server has sent it. */
   messageId = null;
   isComplete = false;
@@ -98,10 +93,7 @@ export class Turn {
     rate(this.#reply, thumb, this.messageId, (rating) => this.#showRating(rating));
   }
 
-  /**
-   * Scroll to the top of the turn.
-   * @param {ScrollBehavior} [behavior]
-   */
+  /** Scroll to the top of the turn. @param {ScrollBehavior} [behavior] */
   show(behavior = "auto") {
     (this.#isTall ? this.#reply : this.node).scrollIntoView({ block: "start", behavior });
   }
@@ -112,11 +104,7 @@ export class Turn {
     this.#reply.querySelector(".notice-again").hidden = false;
   }
 
-  /**
-   * Return the body of the request.
-   * @param {string | null} conversationId
-   * @param {Turn | null} [replaced]
-   */
+  /** Return the body of the request. @param {string | null} conversationId @param {Turn | null} [replaced] */
   payload(conversationId, replaced) {
     const { collections, ...fields } = this.filters;
     const urls = this.attachments.flatMap(({ url }) => (url ? [{ url }] : []));

@@ -62,9 +62,7 @@ export function focusNext(list, index, otherwise) {
   (buttons[Math.min(index, buttons.length - 1)] ?? otherwise).focus();
 }
 
-export function announce(text) {
-  byId("announcer").textContent = text;
-}
+export function announce(text) { byId("announcer").textContent = text; }
 
 const PAUSE_MS = 1500;
 let timer = 0;

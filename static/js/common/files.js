@@ -14,9 +14,6 @@ export function loadFormats() {
   return formats;
 }
 
-export const formatsLine = ({ suffixes, max_bytes: limit }) =>
-  t("Accepts {suffixes}; up to {size} per file.", { suffixes: suffixes.join(", "), size: bytes(limit) });
-
 /** Return why the server would refuse the file, or "". */
 function refusal(file, { suffixes, max_bytes: limit }) {
   const name = file.name.toLowerCase();
@@ -85,13 +82,6 @@ async function filesOfEntry(entry) {
   return visible((await Promise.all(entries.map(filesOfEntry))).flat());
 }
 
-/** Return all files of a drop, with folders opened. The entries must be read before anything is awaited. */
-async function filesOfDrop(transfer) {
-  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
-  if (!entries.length) return namedFiles(transfer.files);
-  return (await Promise.all(entries.map(filesOfEntry))).flat();
-}
-
 const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
 
 /** Accept files dropped anywhere: otherwise the browser would leave the page to open them. `onFiles` gets a promise. */
@@ -107,6 +97,9 @@ export function wireDrop(target, onFiles) {
     if (!hasFiles(event)) return;
     event.preventDefault();
     mark(false);
-    if (!document.querySelector("dialog:modal")) onFiles(filesOfDrop(event.dataTransfer));
+    if (document.querySelector("dialog:modal")) return;
+    // The entries are gone once anything has been awaited.
+    const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+    onFiles(entries.length ? Promise.all(entries.map(filesOfEntry)).then((files) => files.flat()) : namedFiles(event.dataTransfer.files));
   });
 }

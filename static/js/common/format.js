@@ -10,15 +10,11 @@ export function valueLabel(field, value) {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-function filterLabel(field, filter) {
-  if (Array.isArray(filter)) return filter.map((value) => valueLabel(field, value)).join(", ");
-  if (typeof filter !== "object") return valueLabel(field, filter);
-  return `${filter.gte ?? ""}–${filter.lte ?? ""}`;
-}
-
 /** Name one field of a scope. Its year is that of the report, not of a figure. */
 function scopeName(field, filter) {
-  const label = filterLabel(field, filter);
+  const isRange = typeof filter === "object" && !Array.isArray(filter);
+  const label = isRange ? `${filter.gte ?? ""}–${filter.lte ?? ""}`
+    : [filter].flat().map((value) => valueLabel(field, value)).join(", ");
   if (field !== "year") return label;
   return label.length > 4 ? t("reports of {years}", { years: label }) : t("report of {year}", { year: label });
 }

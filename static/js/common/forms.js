@@ -17,12 +17,6 @@ export function clearErrors(form, box) {
   showError(box, null);
 }
 
-function fieldMessage({ message, valid_values: valid }) {
-  const few = (valid ?? []).slice(0, 10).map(String);
-  if (!few.length || few.some((value) => message.includes(value))) return message;
-  return `${message} ${t("Possible values: {values}.", { values: few.join(", ") })}`;
-}
-
 /** Show each message at its field and focus the first wrong field; other errors are shown in the box. */
 export function showFormError(form, box, error) {
   const details = Array.isArray(error.details) ? error.details : [];
@@ -31,7 +25,10 @@ export function showFormError(form, box, error) {
     const field = form.querySelector(`[data-field="${CSS.escape(String(detail.field ?? "").split(".").pop())}"]`);
     if (!field) continue;
     placed += 1;
-    showText(field.querySelector(".field-error"), fieldMessage(detail));
+    const valid = (detail.valid_values ?? []).slice(0, 10).map(String);
+    const isListed = !valid.length || valid.some((value) => detail.message.includes(value));
+    showText(field.querySelector(".field-error"), isListed ? detail.message
+      : `${detail.message} ${t("Possible values: {values}.", { values: valid.join(", ") })}`);
     field.querySelector("input, textarea, select").setAttribute("aria-invalid", "true");
   }
   const isComplete = placed > 0 && placed === details.length;

@@ -10,11 +10,11 @@ function formatLine(line) {
   return line.split(/\*\*(.+?)\*\*/).map((part, index) => (index % 2 ? element("strong", { text: part }) : part));
 }
 
-const formatParagraph = (text) =>
-  text.split("\n").flatMap((line, index) => (index ? ["\n", ...formatLine(line)] : formatLine(line)));
+/** Return the items with a separator between them. */
+const between = (items, separator) => items.flatMap((item, index) => (index ? [separator(), ...item] : item));
 
-export const formatText = (text) => text.split(/\n\s*\n/).flatMap((part, index) =>
-  (index ? [element("span", { className: "passage-gap" }), ...formatParagraph(part)] : formatParagraph(part)));
+export const formatText = (text) => between(text.split(/\n\s*\n/)
+  .map((paragraph) => between(paragraph.split("\n").map(formatLine), () => "\n")), () => element("span", { className: "passage-gap" }));
 
 /** Return the text around a passage with the passage marked, or the passage alone. White space may differ. */
 export function passageNodes(passage, widerText) {

@@ -5,25 +5,14 @@ const plurals = new Intl.PluralRules(lang);
 
 export const language = lang;
 
-/**
- * Return a text in the language of the page with its {placeholders} filled.
- * @param {string} text in English
- * @param {Record<string, any>} [values]
- */
+/** Return an English text in the language of the page with its {placeholders} filled. */
 export const t = (text, values = {}) =>
   (words[text] ?? text).replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
 
-/**
- * Return "1 passage" or "2 passages".
- * @param {number} number
- * @param {string} noun in English
- */
+/** Return "1 passage" or "2 passages" for an English noun. */
 export const count = (number, noun) =>
   t(`{number} ${noun}${plurals.select(number) === "one" ? "" : "s"}`, { number: number.toLocaleString(lang) });
 
-/**
- * Return "a and b", or with `type` "disjunction" "a or b".
- * @param {any[]} parts
- * @param {"conjunction" | "disjunction"} [type]
- */
-export const listed = (parts, type = "conjunction") => new Intl.ListFormat(lang, { type }).format(parts.map(String));
+/** Return "a and b", or with `type` "disjunction" "a or b". */
+export const listed = (parts, /** @type {"conjunction" | "disjunction"} */ type = "conjunction") =>
+  new Intl.ListFormat(lang, { type }).format(parts.map(String));

@@ -24,7 +24,7 @@ async function reload() {
 }
 
 const confirm = byId("confirm-dialog");
-let confirmed = null;
+let deleting = null;
 
 function confirmDelete(document) {
   const title = sourceTitle(document);
@@ -32,14 +32,7 @@ function confirmDelete(document) {
   const loss = document.chunks ? `${t("Its {passages} will no longer be found or cited.", { passages })} ` : "";
   byId("confirm-title").textContent = t("Delete “{title}”?", { title });
   byId("confirm-text").textContent = loss + t("This cannot be undone.");
-  byId("confirm-yes").textContent = t("Delete");
-  confirmed = async () => {
-    await sendJson("DELETE", pathOf(document));
-    if (view.isOpen) view.close();
-    announce(t("{title} deleted.", { title }));
-    // The dialog first returns the focus to the row that will be removed.
-    setTimeout(reload);
-  };
+  deleting = document;
   showError(byId("confirm-error"), null);
   confirm.showModal();
   confirm.querySelector("[data-close]").focus();
@@ -49,8 +42,12 @@ wireDialog(confirm);
 byId("confirm-yes").addEventListener("click", async ({ target }) => {
   target.disabled = true;
   try {
-    await confirmed();
+    await sendJson("DELETE", pathOf(deleting));
+    if (view.isOpen) view.close();
+    announce(t("{title} deleted.", { title: sourceTitle(deleting) }));
     confirm.close();
+    // The dialog first returns the focus to the row that will be removed.
+    setTimeout(reload);
   } catch (error) {
     showError(byId("confirm-error"), error);
   } finally {
@@ -136,20 +133,18 @@ async function reingest(document) {
   }
 }
 
-async function openById(id) {
+const ACTIONS = { open: (document) => view.open(document), edit: editDocument, reingest, delete: confirmDelete };
+const act = (action, document) => ACTIONS[action](document);
+const list = new DocumentList(act);
+const view = new DocumentView(act);
+const activity = new Activity({ onChange: reload, onOpen: async (id) => {
   try {
     view.open(await getJson(pathOf({ document_id: id })));
   } catch (error) {
     showError(byId("list-error"), error);
     byId("list-error").scrollIntoView({ block: "center" });
   }
-}
-
-const ACTIONS = { open: (document) => view.open(document), edit: editDocument, reingest, delete: confirmDelete };
-const act = (action, document) => ACTIONS[action](document);
-const list = new DocumentList(act);
-const view = new DocumentView(act);
-const activity = new Activity({ onChange: reload, onOpen: openById });
+} });
 
 wireUpload({ onIngestion: follow }).then((types) => {
   knownTypes = types;

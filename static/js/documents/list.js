@@ -40,9 +40,7 @@ class Filters {
     });
   }
 
-  get areUsed() {
-    return this.query() !== "";
-  }
+  get areUsed() { return this.query() !== ""; }
 
   query(more = {}) {
     const chosen = NAMES.map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value);

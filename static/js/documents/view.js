@@ -29,10 +29,6 @@ const factsOf = (document) => ({
   [t("Split into")]: chunkingLine(document),
 });
 
-const passageItem = (chunk) => element("li", { className: "passage-item" },
-  element("p", { className: "eyebrow", text: sourcePlace(chunk) || t("Passage") }),
-  element("div", { className: "passage-text" }, ...formatText(chunk.text)));
-
 export class DocumentView {
   #document = null;
   #pending = null;
@@ -48,9 +44,7 @@ export class DocumentView {
     byId("passages-more").addEventListener("click", () => this.#loadMore());
   }
 
-  get isOpen() {
-    return dialog.open;
-  }
+  get isOpen() { return dialog.open; }
 
   open(document) {
     this.show(document);
@@ -80,13 +74,9 @@ export class DocumentView {
     showError(byId("document-message"), document.error ? { message: document.error } : null);
   }
 
-  fail(error) {
-    showError(byId("document-message"), error);
-  }
+  fail(error) { showError(byId("document-message"), error); }
 
-  close() {
-    dialog.close();
-  }
+  close() { dialog.close(); }
 
   async #loadMore() {
     this.#pending?.abort();
@@ -98,7 +88,9 @@ export class DocumentView {
     try {
       const { chunks, total } = await getJson(`${path}?cursor=${offset}&limit=${LIMIT}`, signal);
       if (signal.aborted) return;
-      const items = chunks.map(passageItem);
+      const items = chunks.map((chunk) => element("li", { className: "passage-item" },
+        element("p", { className: "eyebrow", text: sourcePlace(chunk) || t("Passage") }),
+        element("div", { className: "passage-text" }, ...formatText(chunk.text))));
       list.append(...items);
       const shown = list.children.length;
       more.hidden = shown >= total || !chunks.length;

@@ -56,28 +56,11 @@ function fill(id, rows, columns) {
       element("td", { className: kind, text: of(row) }))))));
 }
 
-const scopeOf = ({ filters, collections }) => [...scopeNames(filters), ...collections].join(" · ");
-
-function showUsage({ days }) {
-  const all = everyDay(days);
-  byId("plots").replaceChildren(...MEASURES.flatMap((measure) => plot(measure, all)));
-  fill("usage", days, [[t("Day"), ({ day }) => day], ...MEASURES.map(({ name, of, text }) =>
-    /** @type {[string, (row: any) => any, string]} */ ([name, (day) => text(of(day)), "number"]))]);
-}
-
 function showQuestions(id, rows, more = []) {
   fill(id, rows, [
     [t("Question"), ({ question }) => question], ...more,
-    [t("Scope"), scopeOf], [t("Answer mode"), ({ mode }) => mode], [t("When"), ({ at }) => when(at, true)],
-  ]);
-}
-
-function showJobs({ ingestions }) {
-  fill("jobs", ingestions, [
-    [t("Files"), ({ files }) => files.map(({ name }) => name).join(", ")],
-    [t("Status"), (job) => stateText(job)],
-    [t("Progress"), ({ progress }) => `${decimal(100 * (progress ?? 0), 0)} %`, "number"],
-    [t("When"), ({ created_at: at }) => when(at, true)],
+    [t("Scope"), ({ filters, collections }) => [...scopeNames(filters), ...collections].join(" · ")],
+    [t("Answer mode"), ({ mode }) => mode], [t("When"), ({ at }) => when(at, true)],
   ]);
 }
 
@@ -86,11 +69,19 @@ async function show() {
     getJson(`/api/usage?days=${DAYS}`), getJson("/api/unanswered"), getJson("/api/feedback?rating=down"),
     getJson("/api/ingestions?limit=50"), getJson("/api/session"),
   ]);
-  showUsage(usage);
+  const days = everyDay(usage.days);
+  byId("plots").replaceChildren(...MEASURES.flatMap((measure) => plot(measure, days)));
+  fill("usage", usage.days, [[t("Day"), ({ day }) => day], ...MEASURES.map(({ name, of, text }) =>
+    /** @type {[string, (row: any) => any, string]} */ ([name, (day) => text(of(day)), "number"]))]);
   showQuestions("unanswered", unanswered.questions);
   showQuestions("negative", negative.feedback,
     [[t("Problem"), ({ reason, comment }) => [REASONS[reason], comment].filter(Boolean).join(": ")]]);
-  showJobs(jobs);
+  fill("jobs", jobs.ingestions, [
+    [t("Files"), ({ files }) => files.map(({ name }) => name).join(", ")],
+    [t("Status"), (job) => stateText(job)],
+    [t("Progress"), ({ progress }) => `${decimal(100 * (progress ?? 0), 0)} %`, "number"],
+    [t("When"), ({ created_at: at }) => when(at, true)],
+  ]);
   byId("own-only").hidden = session.key?.role === "admin";
   byId("operation").hidden = false;
 }

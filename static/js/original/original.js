@@ -83,10 +83,7 @@ class ReportText {
   }
 }
 
-/**
- * @param {{document_id: string, chunk_id: string, page: number | null, text: string}} source a passage
- * @param {string | null} file the name of the stored file
- */
+/** Open the report of a passage. `file`: the name of the stored file, if any. */
 export async function openOriginal(source, file) {
   pending?.abort();
   const { signal } = pending = new AbortController();

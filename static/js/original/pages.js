@@ -20,11 +20,8 @@ const ROW_LETTERS = 120;
 const letters = (text) => text.normalize("NFKD").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
 
 /**
- * Return the pieces of a page that belong to a passage. The passage is searched as a whole, otherwise line by line,
- * then by cells and short pieces: a page may end in its middle.
- * @param {string[]} pieces of the page's text, in order
- * @param {string} passage
- * @returns {Set<number>} indexes of pieces
+ * Return the indexes of the pieces of a page's text that belong to a passage. The passage is searched as a whole,
+ * otherwise line by line, then by cells and short pieces: a page may end in its middle.
  */
 function piecesOf(pieces, passage) {
   const page = pieces.map(letters);
@@ -75,9 +72,7 @@ export class Pages {
     box.addEventListener("scroll", () => onPage(this.page), { passive: true });
   }
 
-  get total() {
-    return this.#frames.length;
-  }
+  get total() { return this.#frames.length; }
 
   /** Return the page in the upper third of the box. */
   get page() {
@@ -135,9 +130,7 @@ export class Pages {
     else this.#frames[page - 1]?.scrollIntoView({ block: "start" });
   }
 
-  #scale(width) {
-    return (Math.min(this.#box.clientWidth - 32, MAX_WIDTH) / width) * this.#zoom;
-  }
+  #scale(width) { return (Math.min(this.#box.clientWidth - 32, MAX_WIDTH) / width) * this.#zoom; }
 
   #shape(frame, width, height) {
     const scale = this.#scale(width);
@@ -149,7 +142,11 @@ export class Pages {
   async #draw(number) {
     if (this.#drawn.includes(number)) return;
     this.#drawn.push(number);
-    this.#tidy(number);
+    if (this.#drawn.length > MAX_DRAWN) {
+      const [furthest] = this.#drawn.toSorted((one, other) => Math.abs(other - number) - Math.abs(one - number));
+      this.#drawn.splice(this.#drawn.indexOf(furthest), 1);
+      this.#clear(furthest);
+    }
     const page = await this.#pdf.getPage(number);
     const frame = this.#frames[number - 1];
     const { width, height } = page.getViewport({ scale: 1 });
@@ -166,20 +163,10 @@ export class Pages {
     await Promise.all([layer.render(), page.render({ canvas, viewport, transform: [pixels, 0, 0, pixels, 0, 0] }).promise]);
     if (!this.#drawn.includes(number)) return;
     frame.replaceChildren(canvas, text);
-    this.#mark(layer);
-  }
-
-  #mark({ textContentItemsStr: pieces, textDivs }) {
+    const { textContentItemsStr: pieces, textDivs } = layer;
     const marked = piecesOf(pieces, this.#passage);
     for (const index of marked) textDivs[index]?.classList.add("marked");
     if (marked.size) this.#marked ??= textDivs[Math.min(...marked)];
-  }
-
-  #tidy(current) {
-    if (this.#drawn.length <= MAX_DRAWN) return;
-    const [furthest] = this.#drawn.toSorted((one, other) => Math.abs(other - current) - Math.abs(one - current));
-    this.#drawn.splice(this.#drawn.indexOf(furthest), 1);
-    this.#clear(furthest);
   }
 
   #clear(number) {

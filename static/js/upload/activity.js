@@ -51,13 +51,9 @@ class IngestionCard {
     this.note(finished ? when(ingestion.created_at, true) : "");
   }
 
-  note(text) {
-    showText(this.#find(".ingestion-note"), text);
-  }
+  note(text) { showText(this.#find(".ingestion-note"), text); }
 
-  #find(selector) {
-    return this.root.querySelector(selector);
-  }
+  #find(selector) { return this.root.querySelector(selector); }
 
   #showFile(file, index, before) {
     const row = this.#rows[index] ??= this.#find(".file-progress").appendChild(cloneTemplate("file-progress-template"));
@@ -144,9 +140,7 @@ export class Activity {
     return card;
   }
 
-  #running() {
-    return [...this.#cards.values()].filter(({ ingestion }) => !isFinished(ingestion));
-  }
+  #running() { return [...this.#cards.values()].filter(({ ingestion }) => !isFinished(ingestion)); }
 
   #pollSoon() {
     this.#delay = POLL_MS;

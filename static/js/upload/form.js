@@ -63,14 +63,6 @@ function addAddress() {
 const conflict = byId("conflict-dialog");
 let resolveConflict = null;
 
-function askWhich({ details }, onChoice) {
-  const names = details.map(({ name }) => name);
-  byId("conflict-text").textContent = names.length > 10
-    ? t("{names} and {number} more", { names: names.slice(0, 10).join(", "), number: names.length - 10 }) : names.join(", ");
-  resolveConflict = onChoice;
-  conflict.showModal();
-}
-
 /** Send what is staged; whatever the server did not accept is staged again. `choice`: what to do with names it has. */
 async function submit(onIngestion, choice = "") {
   const items = staged;
@@ -97,8 +89,12 @@ async function submit(onIngestion, choice = "") {
     form.reset();
   } catch (error) {
     stage([...left, ...staged]);
-    if (error.code === "document_exists") askWhich(error, (chosen) => submit(onIngestion, chosen));
-    else showFormError(form, byId("upload-error"), error);
+    if (error.code !== "document_exists") return showFormError(form, byId("upload-error"), error);
+    const names = error.details.map(({ name }) => name);
+    byId("conflict-text").textContent = names.length > 10
+      ? t("{names} and {number} more", { names: names.slice(0, 10).join(", "), number: names.length - 10 }) : names.join(", ");
+    resolveConflict = (chosen) => submit(onIngestion, chosen);
+    conflict.showModal();
   } finally {
     sending = null;
     showStaged();

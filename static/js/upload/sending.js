@@ -6,24 +6,17 @@ import { showIcon } from "../common/forms.js";
 import { bytes } from "../common/format.js";
 import { count, t } from "../common/words.js";
 
-function jsonOf(request) {
-  try {
-    return JSON.parse(request.responseText);
-  } catch {
-    return null;
-  }
-}
-
 /** Post a form. Unlike fetch, XMLHttpRequest tells how many bytes have been sent. */
 function postForm(url, form, { onProgress, signal }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("POST", at(url));
+    // A body that is not JSON, as of a proxy, is then null.
+    request.responseType = "json";
     request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(loaded, total));
     request.addEventListener("load", () => {
-      const body = jsonOf(request);
-      if (request.status < 300 && body) resolve(body);
-      else reject(errorOf(body, request.status));
+      if (request.status < 300 && request.response) resolve(request.response);
+      else reject(errorOf(request.response, request.status));
     });
     request.addEventListener("error", () => reject(unreachable()));
     const stopped = new ApiError({ code: "stopped", message: t("Stopped. The documents above were not added.") });
