@@ -67,7 +67,7 @@ export class AnswerView {
 
   step(step) {
     this.#steps.add(step);
-    this.#progress(step.detail || step.name);
+    this.#progress(t(step.detail || step.name));
   }
 
   hits(hits) {

@@ -1,4 +1,4 @@
-/** The steps to an answer. The server says what each step does; the page names its kind. */
+/** The steps to an answer. The server says what each step does, in English; the page translates it and names its kind. */
 import { modeLabel } from "./composer.js";
 import { announceSoon, element } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
@@ -29,7 +29,7 @@ export const beginningText = ({ mode, attachments }) =>
 function stepText({ name, detail }) {
   if (name === "mode") return detail.replace(/(?<=: )\w+/, (mode) => modeLabel(mode));
   // The numbers of an intermediate answer are those of its own passages, listed below it.
-  return name === "intermediate" ? detail.replace(/\s*\[\d+(?:,\s*\d+)*\]/g, "") : detail;
+  return name === "intermediate" ? detail.replace(/\s*\[\d+(?:,\s*\d+)*\]/g, "") : t(detail);
 }
 
 /** Whether a "found" step belongs to a question. Its detail is the question, "(where)" and, if it failed, ": why". */
