@@ -209,7 +209,10 @@ class TestSteps:
         turn = ask(browser)
         steps = turn.locator(".steps")
         chat.say(plan(), step("found", detail=KENYA, sources=[source(2)]), step("reflect", items=["And in 2022?"]))
-        chat.say(step("found", detail="And in 2022?", sources=[source(2), source(5)]), step("reflect", detail="The passages are enough"))
+        chat.say(
+            step("found", detail="And in 2022?", sources=[source(2), source(5)]),
+            step("reflect", detail="The passages are enough"),
+        )
         chat.say(step("found", detail=SOMALIA, failed=True), step("generate", detail="Writing the answer"))
         expect(turn.locator(".steps-summary")).to_have_text("Writing the answer")
         chat.say(("sources", {"hits": [hit(2)], "scope": SCOPE}), token("Many "))
@@ -312,9 +315,7 @@ class TestLedger:
         turn = ask(browser)
         chat.say(done("Many.", ledger=LEDGER, cost=None, conversation_usage=CONVERSATION, stopped_by="calls"))
         finished(browser, turn)
-        stopped = (
-            "Stopped early: the limit of model calls per question was reached. This is the best answer so far."
-        )
+        stopped = "Stopped early: the limit of model calls per question was reached. This is the best answer so far."
         expect(turn.locator(".stopped-line")).to_have_text(stopped)
         turn.get_by_text("How this answer was found").click()
         table = turn.get_by_role("table")
