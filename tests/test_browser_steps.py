@@ -319,6 +319,7 @@ class TestLedger:
         expect(turn.locator(".stopped-line")).to_have_text(stopped)
         turn.get_by_text("How this answer was found").click()
         table = turn.get_by_role("table")
+        expect(table.get_by_role("rowheader")).to_have_count(4)
         rows = [row.locator("th, td").all_text_contents() for row in table.locator("tr").all()]
         assert rows == [
             ["Stage", "Model calls", "Tokens in", "Tokens out", "Working time", "Cost"],
@@ -327,7 +328,6 @@ class TestLedger:
             ["Relevance", "1, 2 more from the cache", "300", "0", "700 ms", "0.0012"],
             ["Total", "3, 1 failed, 2 more from the cache", "1,500", "80", "2.2 s", "unknown"],
         ]
-        expect(table.get_by_role("rowheader")).to_have_count(4)
         expect(table.get_by_role("columnheader")).to_have_count(6)
         expect(turn.locator(".conversation-line")).to_have_text(
             "This conversation so far: 3 questions, 14 model calls, 31,044 tokens in, 1,204 out."

@@ -17,10 +17,8 @@ export const stepName = (name) => LABELS[name] ?? name.charAt(0).toUpperCase() +
 
 /** What happens before the server sends the first step: most modes begin with a call of the model. */
 const BEGINNINGS = {
-  auto: t("Choosing how to answer"),
-  deep: t("Planning the searches"),
-  chain: t("Thinking of the first question"),
-  report: t("Planning the report"),
+  auto: t("Choosing how to answer"), deep: t("Planning the searches"),
+  chain: t("Thinking of the first question"), report: t("Planning the report"),
 };
 
 export const beginningText = ({ mode, attachments }) =>

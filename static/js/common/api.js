@@ -28,10 +28,7 @@ async function* readEvents(body) {
 }
 
 export class ApiError extends Error {
-  /**
-   * @param {{code: string, message: string, details?: any, request_id?: string}} body
-   * @param {number} [status]
-   */
+  /** @param {{code: string, message: string, details?: any, request_id?: string}} body @param {number} [status] */
   constructor({ code, message, details, request_id: requestId }, status) {
     super(message);
     Object.assign(this, { code, details, requestId, status });

@@ -10,13 +10,8 @@ export const byId = (id) => document.getElementById(id);
 /** @returns {HTMLElement[]} */
 export const all = (root, selector) => [...root.querySelectorAll(selector)];
 
-/**
- * Create an element with text, never markup: everything shown comes from documents, models or people.
- * @param {string} tag
- * @param {{text?: string, className?: string, [attribute: string]: any}} [options]
- * @param {...(Node | string)} children
- */
-export function element(tag, { text, className, ...attributes } = {}, ...children) {
+/** Create an element with text, never markup: everything shown comes from documents, models or people. */
+export function element(tag, { text, className, ...attributes } = /** @type {any} */ ({}), ...children) {
   const node = document.createElement(tag);
   if (className) node.className = className;
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);

@@ -174,7 +174,14 @@ export class DocumentList {
     });
     byId("page-back").disabled = this.#offset === 0;
     byId("page-on").disabled = this.#offset + LIMIT >= total;
-    this.#showEmpty(total);
+    const [title, text] = this.#filters.areUsed
+      ? [t("No document matches."), t("Change or clear the filters.")]
+      : [t("There are no documents yet."),
+        t("Drop files above, choose them, or enter a web address. Once indexed, they are used to answer questions.")];
+    byId("empty").hidden = total > 0;
+    byId("documents").hidden = total === 0;
+    byId("empty").querySelector(".empty-title").textContent = title;
+    byId("empty").querySelector(".empty-text").textContent = text;
   }
 
   #showRows() {
@@ -189,16 +196,5 @@ export class DocumentList {
     const next = same ?? rows.children[Math.min(index, rows.children.length - 1)];
     const target = next?.querySelector(`[data-action=${same ? focused.dataset.action : "open"}]`) ?? byId("list-title");
     target.focus({ preventScroll: true });
-  }
-
-  #showEmpty(total) {
-    byId("empty").hidden = total > 0;
-    byId("documents").hidden = total === 0;
-    const [title, text] = this.#filters.areUsed
-      ? [t("No document matches."), t("Change or clear the filters.")]
-      : [t("There are no documents yet."),
-        t("Drop files above, choose them, or enter a web address. Once indexed, they are used to answer questions.")];
-    byId("empty").querySelector(".empty-title").textContent = title;
-    byId("empty").querySelector(".empty-text").textContent = text;
   }
 }
