@@ -92,7 +92,7 @@ def test_signing_in_and_out(context: BrowserContext, app: Flask, port: int) -> N
     expect(button).to_have_text("Sign in")
     expect(page.locator(".add")).to_be_hidden()
     sign_in(page, "wrong")
-    expect(page.locator("#session-error")).to_contain_text("not known here")
+    expect(page.locator("#session-error")).to_contain_text("Unknown or revoked key")
     page.keyboard.press("Escape")
     sign_in(page, secret)
     expect(button).to_have_text("Nairobi office")

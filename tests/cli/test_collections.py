@@ -89,4 +89,4 @@ def test_what_an_older_system_left_there_is_mended(loaded: Run, environment: dic
 
 def test_the_doctor_looks_into_it_and_knows_one_that_is_not_named(loaded: Run) -> None:
     assert "collection news: 1 passages" in loaded("doctor").out
-    assert "reports are in the collection 'news', which no setting names" in loaded("doctor", COLLECTIONS="").out
+    assert "No setting names the collection 'news'" in loaded("doctor", COLLECTIONS="").out
