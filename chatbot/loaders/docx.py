@@ -1,7 +1,7 @@
-"""Word files (.docx): headings to section paths; headers, footers, deleted and hidden text are left out.
+"""Word files: headings to section paths, without headers, footers, deleted and hidden text.
 
-The XML is walked here because python-docx leaves out what stands in content controls, tracked insertions and text
-boxes, which forms and reports are full of.
+The XML is read here because python-docx leaves out content controls, tracked insertions and text boxes, which are
+common in forms and reports.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .sections import LINE, PARAGRAPH, HeadingOutline, label, table_text
 if TYPE_CHECKING:
     from docx.document import Document
 
-_WHAT = "a Word document (.docx)"
+_KIND = "a Word document (.docx)"
 
 
 def _w(name: str) -> str:
@@ -36,7 +36,7 @@ TITLE = 0
 _HEADING_NAME = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _CONTENTS_NAME = re.compile(r"toc (\d|heading)|table of figures", re.IGNORECASE)
 _TRANSPARENT = {_w(name) for name in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag")}
-# Deleted text, the second version of a drawing for old programs, and properties are not what a reader sees.
+# A reader does not see deleted text, the second version of a drawing for old programs, and properties.
 _SKIPPED = {_w(name) for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr", "rt", "txbxContent")} | {
     "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 }
@@ -44,13 +44,13 @@ _SIGNS = {_w("tab"): " ", _w("br"): "\n", _w("cr"): "\n", _w("noBreakHyphen"): "
 _TEXTS = {_w("t"), "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"}
 _VALUE = _w("val")
 _WHITE = re.compile(r"f[a-f]f[a-f]f[a-f]", re.IGNORECASE)
-_TINY = 3
-"""Half points: smaller letters are not read."""
+_MAX_HIDDEN_SIZE = 3
+"""Half points: letters up to this size are not read."""
 _NOTES = ("footnote", "endnote")
 
 
 class DocxLoader:
-    """Implements `formats.FileLoader`. Word breaks pages anew on each machine: a section has no page."""
+    """Implements `formats.FileLoader`. Word breaks pages anew on each machine, so a section has no page."""
 
     noun = "a Word document"
     suffixes = (".docx",)
@@ -64,9 +64,9 @@ class DocxLoader:
         from docx.exceptions import PythonDocxError
         from docx.opc.exceptions import OpcError
 
-        with office_file(path, _WHAT, PythonDocxError, OpcError) as file:
+        with office_file(path, _KIND, PythonDocxError, OpcError) as file:
             properties = read_properties(file)
-            with office_errors(path, _WHAT, KeyError, ValueError):  # a part is missing; it is another kind of file
+            with office_errors(path, _KIND, KeyError, ValueError):  # a part is missing, or it is another kind of file
                 document = docx.Document(file)
             reader = WordReader(read_styles(document.styles.element), dict(_notes(document)))
             reader.read(document.element.body)
@@ -78,7 +78,7 @@ class DocxLoader:
 
 
 def _notes(document: Document) -> Iterator[tuple[tuple[str, str], str]]:
-    """Footnotes and endnotes as ((kind, id), text)."""
+    """Yield footnotes and endnotes as ((kind, id), text)."""
     for relation in document.part.rels.values():
         kind = relation.reltype.rpartition("/")[2].removesuffix("s")
         if kind not in _NOTES or relation.is_external:
@@ -90,7 +90,7 @@ def _notes(document: Document) -> Iterator[tuple[tuple[str, str], str]]:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a paragraph style says: ``level`` of a heading (0 = title, None = no heading)."""
+    """A paragraph style. ``level``: of a heading (0 = title, None = no heading)."""
 
     level: int | None = None
     listed: bool = False
@@ -98,26 +98,25 @@ class Style:
 
 
 def read_styles(root: _Element) -> dict[str, Style]:
-    """The paragraph styles by id, with what they inherit."""
+    """Return the paragraph styles by id, with what they inherit."""
     elements = {style.get(_w("styleId"), ""): style for style in root.iter(_w("style"))}
-    return {name: _style(name, elements) for name in elements}
-
-
-def _style(name: str, elements: Mapping[str, _Element]) -> Style:
-    level, listed, seen = None, False, set[str]()
-    skipped = bool(_CONTENTS_NAME.match(_value(elements[name], "name")))
-    while name in elements and name not in seen:
-        seen.add(name)
-        element = elements[name]
-        own = TITLE if _value(element, "name").lower() == "title" else _level(element, _value(element, "name"))
-        level = own if level is None else level
-        listed = listed or element.find(f"{_w('pPr')}/{_w('numPr')}") is not None
-        name = _value(element, "basedOn")
-    return Style(level, listed, skipped)
+    styles = {}
+    for style_id, style in elements.items():
+        level, listed, name, visited = None, False, style_id, set[str]()
+        while name in elements and name not in visited:
+            visited.add(name)
+            element = elements[name]
+            if level is None:
+                style_name = _value(element, "name")
+                level = TITLE if style_name.lower() == "title" else _level(element, style_name)
+            listed = listed or element.find(f"{_w('pPr')}/{_w('numPr')}") is not None
+            name = _value(element, "basedOn")
+        styles[style_id] = Style(level, listed, skipped=bool(_CONTENTS_NAME.match(_value(style, "name"))))
+    return styles
 
 
 def _level(element: _Element, style_name: str) -> int | None:
-    """The level of a heading by the built-in style's name (the same in every language of Word) or by its outline."""
+    """Return a heading's level by the built-in style's name (the same in every language of Word) or its outline."""
     if match := _HEADING_NAME.fullmatch(style_name):
         return int(match[1])
     outline = element.find(f"{_w('pPr')}/{_w('outlineLvl')}")
@@ -126,7 +125,7 @@ def _level(element: _Element, style_name: str) -> int | None:
 
 
 class WordReader:
-    """``notes``: texts of footnotes and endnotes by kind and id; each stands below the paragraph that refers to it."""
+    """``notes``: texts of footnotes and endnotes by kind and id. Each goes below the paragraph that refers to it."""
 
     def __init__(self, styles: Mapping[str, Style], notes: Mapping[tuple[str, str], str]) -> None:
         self._styles = styles
@@ -136,7 +135,7 @@ class WordReader:
         self._after_item = False
 
     def read(self, parent: _Element) -> None:
-        """Adds the paragraphs and tables below ``parent``, in order."""
+        """Add the paragraphs and tables in ``parent``, in order."""
         for block in children(parent):
             if block.tag == _w("p"):
                 self._paragraph(block)
@@ -162,9 +161,7 @@ class WordReader:
         self._notes_of(paragraph)
 
     def _notes_of(self, element: _Element) -> None:
-        """Read the notes that an element refers to, each once: a file that refers to one a million times must not
-        grow by that.
-        """
+        """Add the notes that an element refers to, each once: a hostile file may refer to one a million times."""
         for kind in _NOTES:
             for reference in element.iter(_w(f"{kind}Reference")):
                 if note := self._notes.pop((kind, reference.get(_w("id"), "")), ""):
@@ -172,7 +169,9 @@ class WordReader:
 
     def _text(self, text: str, properties: _Element | None, *, listed: bool) -> None:
         numbering = None if properties is None else properties.find(_w("numPr"))
-        item = (listed or numbering is not None) and _value(numbering, "numId") != "0"  # 0 takes the style's away
+        item = (listed or numbering is not None) and _value(
+            numbering, "numId"
+        ) != "0"  # 0 removes the style's numbering
         depth = _value(numbering, "ilvl")
         indent = "  " * int(depth) if depth in set("12345678") else ""
         gap = LINE if item and self._after_item else PARAGRAPH
@@ -192,7 +191,7 @@ class WordReader:
 
 
 def children(parent: _Element) -> Iterator[_Element]:
-    """The children that a reader sees, also those in content controls and tracked insertions."""
+    """Yield the visible children, also those in content controls and tracked insertions."""
     for child in parent.iterchildren("*"):
         if child.tag in _TRANSPARENT:
             yield from children(child)
@@ -216,7 +215,7 @@ def _pieces(parent: _Element) -> Iterator[str]:
 
 
 def _is_hidden(run: _Element) -> bool:
-    """Marked as hidden, of no size, or white on white as far as the file says it beside the text."""
+    """Whether a run is marked as hidden, tiny, or white on white by the properties around it."""
     properties = run.find(_w("rPr"))
     if properties is None:
         return False
@@ -224,15 +223,15 @@ def _is_hidden(run: _Element) -> bool:
     if vanish is not None and vanish.get(_VALUE, "1") not in {"0", "false", "off"}:
         return True
     size = _value(properties, "sz")
-    if size.isdecimal() and len(size) < 4 and int(size) <= _TINY:
+    if size.isdecimal() and len(size) < 4 and int(size) <= _MAX_HIDDEN_SIZE:
         return True
     return bool(_WHITE.fullmatch(_value(properties, "color"))) and not any(
-        map(_may_be_dark, (run, *run.iterancestors()))
+        map(_has_background, (run, *run.iterancestors()))
     )
 
 
-def _may_be_dark(element: _Element) -> bool:
-    """Whether something gives the text in it another ground than the page's: shading, a table's style, a shape."""
+def _has_background(element: _Element) -> bool:
+    """Whether the text in it may have its own background: shading, a table's style, a shape."""
     if element.tag in {_w("txbxContent"), _w("body")}:
         return element.tag == _w("txbxContent") or element.getparent().find(_w("background")) is not None
     properties = element.find(_w(f"{element.tag.rpartition('}')[2]}Pr"))
@@ -249,7 +248,7 @@ def table_rows(table: _Element) -> list[_Element]:
 
 
 def word_table_text(table: _Element) -> str:
-    """A line for each row. A cell merged across stands once, a cell merged down in each of its rows: it names them."""
+    """Return a line for each row. A cell over several columns comes once, one over several rows in each of them."""
     lines: list[list[str]] = []
     repeated = False
     for row in table_rows(table):
@@ -258,9 +257,9 @@ def word_table_text(table: _Element) -> str:
             if cell.tag == _w("tc"):
                 properties = cell.find(_w("tcPr"))
                 merge = None if properties is None else properties.find(_w("vMerge"))
-                goes_on = merge is not None and merge.get(_VALUE, "continue") == "continue" and len(line) < len(above)
+                continues = merge is not None and merge.get(_VALUE, "continue") == "continue" and len(line) < len(above)
                 span = _value(properties, "gridSpan")
-                text = label(above[len(line)]) if goes_on else _cell_text(cell)
+                text = label(above[len(line)]) if continues else _cell_text(cell)
                 line += [text] + [""] * (min(int(span), 64) - 1 if span.isdecimal() else 0)
         repeated = repeated or (not lines and row.find(f"{_w('trPr')}/{_w('tblHeader')}") is not None)
         lines.append(line)

@@ -1,4 +1,4 @@
-"""The interface of loaders: what each says of its format, and the sample of a file that they judge by."""
+"""The interface of loaders, the sample of a file that they judge, and the checks on every file that is read."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from .sections import WidthError
 
 
 class Fit(IntEnum):
-    """How well a file's beginning fits a format; the better one reads it."""
+    """How well a file's beginning fits a format. The loader with the best fit reads the file."""
 
     NO = 0
     ANY_TEXT = 1
     """The file is text, and any text can be read as this format."""
     LOOKS_SO = 2
-    """Marks of the format, which other texts may have."""
+    """It has marks of the format, which other texts may have too."""
     NAMED = 3
-    """The file's name says so, and nothing was checked."""
+    """The file's name says so. Nothing was checked."""
     WELL_FORMED = 4
     """The file follows the rules of the format."""
     DECLARED = 5
-    """The file's name says so, and a file of that name is always read as this format."""
+    """The file's name says so, and such a file is always read as this format."""
     CERTAIN = 6
     """The file's first bytes, or the parts of the archive, say so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The beginning of a file. ``text``: decoded, None where it is binary; ``parts``: names in a ZIP archive."""
+    """The beginning of a file. ``text``: decoded, None if it is binary; ``parts``: names in a ZIP archive."""
 
     path: Path
     head: bytes
@@ -47,15 +47,15 @@ class Sample:
         return self.path.suffix.lower() in suffixes
 
     def fit_by_folder(self, folder: str) -> Fit:
-        """How well an Office file fits, by its main folder, which tells the program that it belongs to."""
+        """Return how well an Office file fits, by its main folder: each program has its own."""
         return Fit.CERTAIN if any(part.startswith(folder) for part in self.parts) else Fit.NO
 
 
 class FileLoader(Loader, Protocol):
-    """A loader with what the rest asks of it.
+    """A loader and the properties of its format.
 
-    ``noun``: the format with its article, as a sentence about a file needs it. ``suffixes``: the first is the proposed
-    one. ``isolated``: foreign libraries read what strangers made, so that it is only read in a process of its own.
+    ``noun``: the format with its article, for messages. ``suffixes``: the first is proposed to people. ``isolated``:
+    the file is only read in a process of its own, because foreign libraries read files that strangers made.
     """
 
     noun: str
@@ -68,18 +68,18 @@ FAULTS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RecursionError, RuntimeError,
     TypeError, ValueError, ImportError,
 )  # fmt: skip
-"""What code raises that met something it was not written for: a reader's fault, whatever the file is."""
+"""Exceptions of code that met something it was not written for: a fault of the reader, whatever the file is."""
 
 
 def read_file(loader: Loader, path: Path) -> Loaded:
-    """What the loader makes of the file, without characters that are not seen.
+    """Read a file with a loader, without invisible characters.
 
     Raises:
-        LoadError: as the loader says it.
-        ReaderFailedError: the reader did not expect what it met. The file may be sound.
+        LoadError: as the loader raises it, or nothing in the file is visible.
+        ReaderFailedError: the reader failed on the file, which may be intact.
     """
     try:
-        loaded = _shown(loader.load(path))
+        loaded = _visible(loader.load(path))
     except WidthError as error:
         raise LoadError(f"{path.name} {error}.") from error
     except FAULTS as error:
@@ -91,21 +91,24 @@ def read_file(loader: Loader, path: Path) -> Loaded:
     return loaded
 
 
-LONGEST_NAME = 300
-"""Characters of a title or heading: each stands above every passage below it, and is embedded with all of them."""
-DEEPEST = 12
-"""Headings above a passage."""
+MAX_NAME_CHARACTERS = 300
+"""Of a title or heading: it is embedded with every passage below it."""
+MAX_HEADINGS = 12
+"""Above a passage."""
 
 
-def _shown(loaded: Loaded) -> Loaded:
-    """What is not seen is left out; a heading that is too long for one is the beginning of its section's text."""
+def _visible(loaded: Loaded) -> Loaded:
+    """Drop invisible characters, shorten long headings, and put these in full before the text of their section."""
     sections: list[Section] = []
     before: tuple[str, ...] = ()
     for section in loaded.sections:
         path, text = tuple(map(visible, section.path)), visible(section.text)
-        # Where it is new, all of it is kept.
-        new = [name for at, name in enumerate(path) if path[: at + 1] != before[: at + 1] and len(name) > LONGEST_NAME]
-        kept = tuple(map(_shortened, path if len(path) <= DEEPEST else (*path[: DEEPEST - 1], path[-1])))
+        new = [
+            name
+            for at, name in enumerate(path)
+            if path[: at + 1] != before[: at + 1] and len(name) > MAX_NAME_CHARACTERS
+        ]
+        kept = tuple(map(_shortened, path if len(path) <= MAX_HEADINGS else (*path[: MAX_HEADINGS - 1], path[-1])))
         sections.append(replace(section, path=kept, text="\n\n".join([*new, text])))
         before = path
     return replace(
@@ -118,12 +121,12 @@ def _shown(loaded: Loaded) -> Loaded:
 
 
 def _shortened(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME].rstrip()} …"
+    return name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS].rstrip()} …"
 
 
 def reader_failed(path: Path, what: str) -> ReaderFailedError:
-    """The error for a reader that ended on a file; ``what`` happened, for the one who mends the reader."""
+    """Return the error for a reader that failed on a file. ``what``: the fault, for whoever fixes the reader."""
     return ReaderFailedError(
         f"{path.name} was not read: the reader failed on it ({what}). That is a fault of this program; the file may be "
-        "sound. Please report it. Saving the file anew, or in another format, may help meanwhile."
+        "intact. Please report it. Until then, try saving the file again, or in another format."
     )

@@ -1,6 +1,6 @@
-"""Web pages (.html): the main content, its headings as section paths; navigation, banners and hidden text are left out.
+"""Web pages: the main content with its headings as section paths, without navigation, banners and hidden text.
 
-lxml only: of a page of short entries trafilatura 2.3 kept 63 to 75 % of the words (nigeria-2024.html), this 100 %.
+trafilatura 2.3 kept 63 to 75 % of the words of a page of short entries (nigeria-2024.html); this keeps all.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from .html_outline import HtmlReader
 from .text import clean, decode, unreadable
 
 MAX_MARKUP = 2_000_000
-"""Tags and attributes: libxml2 needs 120 bytes for each. The longest pages of Wikipedia have some 100,000."""
-# Possessive, and no comment reaches beyond its end: else a few of them could be parted in millions of ways.
+"""Tags and attributes. libxml2 needs 120 bytes for each. The longest pages of Wikipedia have some 100,000."""
+# Possessive, and no comment reaches beyond its end: otherwise a few of them could be split in millions of ways.
 _START = re.compile(
     r"(?:\s|<!--(?:(?!-->).)*+-->|<\?xml[^>]*\?>)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
@@ -30,11 +30,11 @@ _TAG = re.compile(r"<[a-z][^<>]*>", re.IGNORECASE)
 _CHARSET = re.compile(
     rb"""<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE
 )
-_DECLARED_WITHIN = 4096
-"""Bytes. Browsers look for the declaration in the first 1,024; some pages have it later."""
+_DECLARATION_BYTES = 4096
+"""Browsers look for the declaration in the first 1,024; some pages have it later."""
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-# As browsers read them: pages that declare these are in the larger set, and UTF-16 could not be read up to here.
-_MEANT = {
+# As browsers do: pages that declare these use the larger set, and UTF-16 could not declare itself in ASCII.
+_EFFECTIVE_ENCODINGS = {
     "ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030",
     "utf-16": "utf-8", "utf-16-le": "utf-8", "utf-16-be": "utf-8", "utf-32": "utf-8",
 }  # fmt: skip
@@ -64,11 +64,10 @@ class HtmlLoader:
 
 
 def page_sections(html: bytes, *, name: str) -> Loaded:
-    """A page as it came from a file or an address. ``name`` is what messages call it; its stem is the last resort
-    for a title.
+    """Read a page. ``name`` is its name in messages; the stem is the title if there is no other.
 
     Raises:
-        LoadError: it is no page, has no text, or is too large.
+        LoadError: it is not a page, has no text, or is too large.
     """
     page = _parsed(html_text(html, name), name)
     drop_hidden(page)
@@ -85,22 +84,22 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
 
 
 def html_text(html: bytes, name: str) -> str:
-    """The characters of a page: by its byte order mark, as UTF-8, as declared in it, or guessed.
+    """Decode a page by its byte order mark, as UTF-8, as declared in it, or by a guess.
 
     Raises:
         LoadError: it is not text, or no encoding fits.
     """
-    declared = _CHARSET.search(html[:_DECLARED_WITHIN])
+    declared = _CHARSET.search(html[:_DECLARATION_BYTES])
     if html.startswith(_MARKS) or declared is None:
         return decode(html, name)
     try:
         return clean(html.decode())
     except UnicodeDecodeError:
-        pass  # then it is in what it declares
+        pass  # the declared encoding comes next
     try:
         encoding = codecs.lookup(declared[1].decode("ascii", "replace")).name
-        # One wrong byte does not make a page unreadable: as in a browser, it shows as a sign for that.
-        return clean(html.decode(_MEANT.get(encoding, encoding), errors="replace"))
+        # As in a browser, a wrong byte becomes a replacement character.
+        return clean(html.decode(_EFFECTIVE_ENCODINGS.get(encoding, encoding), errors="replace"))
     except (LookupError, AssertionError):  # a made-up name, or a codec that makes no text
         return decode(html, name)
 
@@ -115,27 +114,27 @@ def _parsed(text: str, name: str) -> HtmlElement:
         raise LoadError(f"{name} is not an HTML page.") from error
     if page is None:
         raise LoadError(f"{name} has no text.")
-    # libxml2 drops what is nested deeper, and only says so in its log.
+    # libxml2 drops deeper elements, and reports it in its log only.
     if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
         raise LoadError(f"{name} nests its elements too deep to be read. Save it as text or PDF and try again.")
     return page
 
 
 def _meta(page: HtmlElement, name: str) -> str:
-    found = page.xpath("//meta[@name=$name or @property=$name]/@content", name=name)
-    return _line(found[0]) if found else ""
+    values = page.xpath("//meta[@name=$name or @property=$name]/@content", name=name)
+    return _line(values[0]) if values else ""
 
 
 def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-_NEVER_TEXT = {
+_NEVER_CONTENT = {
     "script", "style", "template", "noscript", "nav", "dialog", "svg", "iframe", "object", "embed", "canvas", "audio",
     "video", "button", "select", "textarea", "input", "datalist", "map", "head",
 }  # fmt: skip
 _FURNITURE_ROLES = {"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"}
-# Whole words of class and id. Words that reports are about ("social", "share", "related") are not among them.
+# Whole words of class and id, without words that reports are about ("social", "share", "related").
 _FURNITURE = re.compile(
     r"(?<![a-z])(?:cookies?|consent|gdpr|breadcrumbs?|navbar|sidebar|newsletter|skip-?link|editsection|headerlink)(?![a-z])",
     re.IGNORECASE,
@@ -143,9 +142,9 @@ _FURNITURE = re.compile(
 _LINK_LISTS = re.compile(r"(?<![a-z])(?:nav|menu|footer|header|toc|share|social|related|pager)(?![a-z])", re.IGNORECASE)
 _CONTENT = {"main", "article", "section", "blockquote"}
 _MOSTLY = 0.5
-"""Share of the page's text that no furniture has, and share of links from which a list of links is furniture."""
+"""Share of the page's text above which an element is content, and share of links above which a list is furniture."""
 _MAIN_SHARE = 0.2
-"""Share of the text that <main> must have: some pages mark up only their opening picture as that."""
+"""Share of the text that <main> must have: some pages mark up only their opening picture so."""
 
 
 @dataclass(slots=True)
@@ -155,13 +154,13 @@ class _Measure:
     text: int = 0
     linked: int = 0
     content: int = 0
-    """Elements around it that hold content: a <header> in an <article> is not the site's."""
+    """Number of content elements around it: a <header> in an <article> is not the site's."""
 
 
 def main_part(page: HtmlElement) -> HtmlElement:
-    """The element with the content; what is not content is emptied."""
+    """Return the element with the content, and empty the elements in it that are not content."""
     for element in _furniture(page):
-        element.clear(keep_tail=True)  # taking it out would copy the text around it, once for each
+        element.clear(keep_tail=True)  # removing each would copy the text around it
     body = page.find("body")
     body = page if body is None else body
     size = len(body.text_content())
@@ -176,8 +175,8 @@ def main_part(page: HtmlElement) -> HtmlElement:
 
 
 def _furniture(page: HtmlElement) -> list[HtmlElement]:
-    """The elements that are no content, such as navigation; found in one pass, as a page may be made to take time."""
-    found: list[HtmlElement] = []
+    """Return the elements that are not content, such as navigation, in one pass: a hostile page may have many."""
+    furniture: list[HtmlElement] = []
     doubtful: list[tuple[HtmlElement, int]] = []
     open_elements = [_Measure()]
     walk = etree.iterwalk(page, events=("start", "end"))
@@ -185,8 +184,8 @@ def _furniture(page: HtmlElement) -> list[HtmlElement]:
         if event == "start":
             content = open_elements[-1].content + (element.tag in _CONTENT or element.get("role") == "main")
             measure = _Measure(len((element.text or "").strip()), content=content)
-            if _never_shows(element):
-                found.append(element)
+            if _is_never_content(element):
+                furniture.append(element)
                 walk.skip_subtree()
                 measure.text = 0
             open_elements.append(measure)
@@ -199,12 +198,12 @@ def _furniture(page: HtmlElement) -> list[HtmlElement]:
         around.text += measure.text + len((element.tail or "").strip())
         around.linked += measure.linked
     whole = open_elements[0].text
-    return found + [element for element, size in doubtful if size < _MOSTLY * whole]
+    return furniture + [element for element, size in doubtful if size < _MOSTLY * whole]
 
 
-def _never_shows(element: HtmlElement) -> bool:
+def _is_never_content(element: HtmlElement) -> bool:
     return (
-        element.tag in _NEVER_TEXT
+        element.tag in _NEVER_CONTENT
         or "hidden" in element.attrib
         or element.get("aria-hidden") == "true"
         or element.get("role", "") in _FURNITURE_ROLES

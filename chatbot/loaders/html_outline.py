@@ -17,14 +17,14 @@ _PARAGRAPHS = {
     "figure", "footer", "form", "header", "hgroup", "hr", "main", "ol", "p", "section", "table", "td", "th", "ul",
 }  # fmt: skip
 _LINES = {"caption", "dd", "dt", "figcaption", "legend", "li", "summary", "tr"}
-_LONGEST_HEADING = 500
-"""Characters. A heading that is not closed would swallow the page."""
-_MARKS_OF_LINKS = " ¶"
-"""Signs that site generators put behind a heading, as a link to it."""
+_MAX_HEADING_CHARACTERS = 500
+"""Characters. A heading that is not closed would contain the rest of the page."""
+_LINK_MARKS = " ¶"
+"""Signs that site generators put after a heading as a link to it."""
 
 
 class HtmlReader:
-    """Reads with a loop, not by recursion: pages nest deeper than Python's stack."""
+    """Reads the content of a page with a loop, not by recursion: pages nest deeper than Python's stack."""
 
     def __init__(self) -> None:
         self.outline = HeadingOutline()
@@ -32,8 +32,8 @@ class HtmlReader:
         self._gap = PARAGRAPH
         self._prefix = ""
         self._lists = 0
-        self._heads = False  # in a heading: what is in it does not part it
-        self._term = False  # behind a term: its definition goes on in the same line
+        self._heads = False  # in a heading, which line breaks do not end
+        self._term = False  # after a term, whose definition continues in the same line
 
     def read(self, root: HtmlElement) -> None:
         walk = etree.iterwalk(root, events=("start", "end"))
@@ -60,7 +60,7 @@ class HtmlReader:
             self._break()
         elif tag in _HEADINGS:
             self._end(PARAGRAPH)
-            self._heads = len(element.text_content()) <= _LONGEST_HEADING
+            self._heads = len(element.text_content()) <= _MAX_HEADING_CHARACTERS
         elif tag in _PARAGRAPHS or tag in _LINES:
             if tag == "dd" and self._term:
                 self._term = False
@@ -73,12 +73,12 @@ class HtmlReader:
     def _leave(self, element: HtmlElement) -> None:
         tag = element.tag
         if tag in _HEADINGS and self._heads:
-            if text := self._taken().rstrip(_MARKS_OF_LINKS):
+            if text := self._take_text().rstrip(_LINK_MARKS):
                 self.outline.heading(_HEADINGS[tag], text)
             self._heads = False
             self._gap = PARAGRAPH
         elif tag == "dt":
-            if text := self._taken():
+            if text := self._take_text():
                 self._pieces = [f"{text.rstrip(' :')}: "]
                 self._term = True
         elif tag in _PARAGRAPHS or tag in _LINES or tag in _HEADINGS:
@@ -86,7 +86,7 @@ class HtmlReader:
             self._end(LINE if tag in _LINES else PARAGRAPH)
 
     def _break(self) -> None:
-        """One line break ends a line, two make a paragraph."""
+        """End the line, or the paragraph at a second line break."""
         if self._heads:
             self._pieces.append(" ")
         else:
@@ -94,31 +94,30 @@ class HtmlReader:
             self._end(PARAGRAPH if empty else LINE)
 
     def _end(self, gap: str) -> None:
-        """Ends the running line; ``gap`` is what parts it from the next one. Paragraphs in a list stay lines."""
+        """End the current line. ``gap`` separates it from the next one. Paragraphs in a list stay lines."""
         if self._heads:
             self._pieces.append(" ")
             return
         gap = LINE if self._lists else gap
         self._term = False
-        if text := self._taken():
+        if text := self._take_text():
             self.outline.add(self._prefix + text, gap=self._gap)
             self._prefix = ""
             self._gap = gap
         elif gap == PARAGRAPH:
             self._gap = gap
 
-    def _taken(self) -> str:
+    def _take_text(self) -> str:
         text = " ".join("".join(self._pieces).split())
         self._pieces = []
         return text
 
 
-_WIDEST = 32
-"""Columns that one cell is believed to span, and the columns from the left in which cells are followed downwards:
-a page may claim thousands, in each of thousands of rows.
-"""
-_REPEATED = 4
-"""Columns in which a cell that spans rows is repeated: it names the rows, and names stand on the left."""
+_MAX_SPAN = 32
+"""Columns that one cell may span, and columns from the left in which cells may span rows: a hostile page may claim
+thousands in each of thousands of rows."""
+_LABEL_COLUMNS = 4
+"""Columns from the left in which a cell that spans rows is repeated: it names the rows."""
 _FRAME_OF = ("table", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol")
 _BLOCKS = {"br", "p", "div", "td", "th"}
 _ITEM = "\x01"
@@ -129,11 +128,11 @@ _ITEMS = {"li", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
 class _Row:
     cells: list[str]
     names: list[bool]
-    """Whether a cell is a heading (<th>), for each that starts in this row."""
+    """Whether a cell is a heading (<th>), for each cell that starts in this row."""
 
 
 def is_data_table(table: _Element) -> bool:
-    """False where the table only places text on the page: it has one column, or holds blocks and names no column."""
+    """Return False for a table for layout: it has one column, or contains blocks and names no column."""
     if table.get("role", "") in {"presentation", "none"}:
         return False
     rows = list(_own_rows(table))
@@ -145,13 +144,13 @@ def is_data_table(table: _Element) -> bool:
 
 
 def _own_rows(table: _Element) -> Iterator[_Element]:
-    """A table's rows, without those of tables in its cells."""
+    """Yield a table's rows, without those of tables in its cells."""
     for child in table.iterchildren("tr", "thead", "tbody", "tfoot"):
         yield from [child] if child.tag == "tr" else child.iterchildren("tr")
 
 
 def html_table_text(table: _Element) -> str:
-    """The caption and a line for each row. A heading cell names its column, or its row where it stands first."""
+    """Return the caption and a line for each row. A heading cell names its column, or its row if it comes first."""
     rows = list(_rows(table))
     lines = [_text(one) for one in table.iterchildren("caption")]
     headed = False
@@ -173,7 +172,7 @@ def html_table_text(table: _Element) -> str:
 
 
 def _joined(rows: list[_Row]) -> list[str]:
-    """The name of each column out of several heading rows: "Population" over "Male" has two levels."""
+    """Join the names of each column over several heading rows: "Population" over "Male" has two levels."""
     width = max(len(row.cells) for row in rows)
     names = [list[str]() for _ in range(width)]
     for row in rows:
@@ -184,26 +183,26 @@ def _joined(rows: list[_Row]) -> list[str]:
 
 
 def _rows(table: _Element) -> Iterator[_Row]:
-    hanging: dict[int, tuple[int, str]] = {}  # column -> rows to go, text: cells that reach down from above
+    hanging: dict[int, tuple[int, str]] = {}  # cells that span rows, by column: remaining rows, text
     for row in _own_rows(table):
         cells, names = list[str](), list[bool]()
         for cell in row.iterchildren("td", "th"):
-            _hang(hanging, cells)
+            _fill_spanned(hanging, cells)
             text, heads = _text(cell), cell.tag == "th"
             width, height = _span(cell, "colspan"), _span(cell, "rowspan")
-            for place in range(len(cells), len(cells) + min(width, _WIDEST)):
-                if height > 1 and place < _WIDEST:
-                    hanging[place] = (height - 1, label(text) if place == len(cells) < _REPEATED else "")
+            for place in range(len(cells), len(cells) + min(width, _MAX_SPAN)):
+                if height > 1 and place < _MAX_SPAN:
+                    hanging[place] = (height - 1, label(text) if place == len(cells) < _LABEL_COLUMNS else "")
             # A heading over several columns names each of them.
-            cells += [text, *([label(text) if heads else ""] * (min(width, _WIDEST) - 1))]
+            cells += [text, *([label(text) if heads else ""] * (min(width, _MAX_SPAN) - 1))]
             names.append(heads)
         if names:
-            _hang(hanging, cells)
+            _fill_spanned(hanging, cells)
             yield _Row(cells, names)
 
 
-def _hang(hanging: dict[int, tuple[int, str]], cells: list[str]) -> None:
-    """Fills the next columns that a cell of a row above still covers."""
+def _fill_spanned(hanging: dict[int, tuple[int, str]], cells: list[str]) -> None:
+    """Fill the next columns that a cell of a row above still covers."""
     while (place := len(cells)) in hanging:
         rows, text = hanging.pop(place)
         if rows > 1:
@@ -217,9 +216,7 @@ def _span(cell: _Element, name: str) -> int:
 
 
 def _text(cell: _Element) -> str:
-    """A cell's text on one line, whatever blocks it holds; items of lists and rows of tables in it are parted by
-    commas.
-    """
+    """Return a cell's text on one line. Commas separate the items of lists and the rows of tables in it."""
     pieces = []
     for element in cell.iter():
         if element is not cell:

@@ -1,4 +1,4 @@
-"""Foreign formats are read in a process of its own: a hostile PDF can neither kill the server nor fill its memory."""
+"""Read foreign formats in processes of their own: a hostile PDF can neither kill the server nor fill its memory."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ TIME_LIMIT = 300.0
 """Seconds for one file. A page of a PDF takes .05 to .25 on a busy machine of two cores."""
 WORKER = "chatbot.loaders.worker"
 IN_PROCESS_BYTES = 8 * 1024
-"""Larger files go to the child in any format: what is made to take time can be ended there, and only there."""
-_POLL = 0.1
+"""Larger files go to the child in any format: only there can a file that takes too long be stopped."""
+_POLL_SECONDS = 0.1
 
 
 class IsolatedLoader:
@@ -45,7 +45,7 @@ class IsolatedLoader:
             return decode(self._ask(path, name, cancel))
 
     def close(self) -> None:
-        """End the child. A file that is being read is given up."""
+        """End the child. A file that is being read is abandoned."""
         if watch := self._watch:
             watch.stop("closed")
         with self._turn:
@@ -60,19 +60,19 @@ class IsolatedLoader:
         cancel.on_cancel(lambda: watch.stop("cancelled"))
         try:
             answer = _exchange(child, {"path": str(path.absolute()), "format": name})
-        except BaseException:  # a keyboard interrupt: the answer to come would be taken for the next file's
+        except BaseException:  # a keyboard interrupt: its answer would be taken for that of the next file
             self._discard()
             raise
         finally:
             timer.cancel()
             reason = watch.finish()
         if answer is None and not reason:
-            with contextlib.suppress(subprocess.TimeoutExpired):  # its own end says more than being killed here
+            with contextlib.suppress(subprocess.TimeoutExpired):  # its own exit status says more than that of a kill
                 child.wait(timeout=5)
         if reason or answer is None or "last" in answer:
             self._discard()
         if used and answer is None and not reason:
-            return self._ask(path, name, cancel)  # it may have died before it got this file: a new one will tell
+            return self._ask(path, name, cancel)  # it may have died before this file: try a new one
         if reason or answer is None or "out_of_memory" in answer:
             raise self._failure(path, reason, answer, child.returncode)
         return _loaded(path, answer)
@@ -87,13 +87,13 @@ class IsolatedLoader:
             return LoadError(f"{path.name} needs more than {self._time_limit:g} s to be read. {advice}")
         if status == -getattr(signal, "SIGXCPU", 0):
             return LoadError(f"{path.name} needs more processor time to be read than a file of its size may. {advice}")
-        # What Linux does to the largest process when the machine's own memory runs out, is -9.
+        # Linux kills the largest process with signal 9 when the machine's memory runs out.
         if answer is not None or status == -9:
             return LoadError(f"{path.name} needs more memory to be read than is allowed. {advice}")
         return reader_failed(path, f"its process ended with status {status}")
 
     def _running(self) -> tuple[subprocess.Popen[bytes], bool]:
-        """The child, and whether it has read other files before."""
+        """Return the child, and whether it has read other files before."""
         if self._child is not None and self._child.poll() is not None:
             self._discard()
         if self._child is not None:
@@ -106,13 +106,13 @@ class IsolatedLoader:
             self._child.kill()
             self._child.wait()
             for pipe in (self._child.stdin, self._child.stdout):
-                with contextlib.suppress(BrokenPipeError):  # a request that it no longer took
+                with contextlib.suppress(BrokenPipeError):  # a request that it did not read
                     pipe.close()  # type: ignore[union-attr]  # both are pipes
             self._child = None
 
 
 class LoaderPool:
-    """Several of them: who reads a slow file holds up nobody else, up to ``count`` such files."""
+    """``count`` of them: up to that many files are read at a time, so a slow one does not delay the others."""
 
     def __init__(self, count: int, *, time_limit: float = TIME_LIMIT, worker: str = WORKER) -> None:
         """``time_limit``: seconds for one file; ``worker``: the module that runs in the children."""
@@ -122,12 +122,12 @@ class LoaderPool:
             self._idle.put(loader)
 
     def load(self, path: Path, *, cancel: Cancellation | None = None) -> Loaded:
-        """Read the file; ends within a second once ``cancel`` is set. Waits while all are busy, but for a small text.
+        """Read the file. Ends within a second once ``cancel`` is set. Small texts need no child and never wait.
 
         Raises:
-            LoadError: as the loaders say it; or the file needs too much time or memory.
-            ReaderFailedError: it is more than the reader was written for, or ends its process.
-            CancelledError: ``cancel`` was set; StoppedError: `close` was called meanwhile.
+            LoadError: as the loaders raise it, or the file needs too much time or memory.
+            ReaderFailedError: the reader failed on the file, or its process ended.
+            CancelledError: ``cancel`` was set. StoppedError: `close` was called.
         """
         cancel = cancel or Cancellation()
         name = detect(path)
@@ -136,7 +136,7 @@ class LoaderPool:
             return read_file(reader, path)
         while True:
             try:
-                loader = self._idle.get(timeout=_POLL)
+                loader = self._idle.get(timeout=_POLL_SECONDS)
                 break
             except queue.Empty:
                 if cancel.cancelled:
@@ -147,13 +147,13 @@ class LoaderPool:
             self._idle.put(loader)
 
     def close(self) -> None:
-        """End the children. Files that are being read are given up."""
+        """End the children. Files that are being read are abandoned."""
         for loader in self._all:
             loader.close()
 
 
 class _Watch:
-    """Who may end the child for the sake of one request, and why it was done. Of no effect once that is finished."""
+    """Ends the child for one request and remembers why. Has no effect once the request is finished."""
 
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
         self._child: subprocess.Popen[bytes] | None = child
@@ -174,7 +174,7 @@ class _Watch:
 
 def _start(worker: str) -> subprocess.Popen[bytes]:
     root = str(Path(__file__).parents[2])
-    # No variables of the server's: among them are its keys. One BLAS thread: each takes address space.
+    # None of the server's variables, which include its keys. One BLAS thread: each takes address space.
     environment = {
         "PATH": os.defpath,
         "PYTHONPATH": os.pathsep.join([root, *filter(None, sys.path)]),
@@ -183,14 +183,14 @@ def _start(worker: str) -> subprocess.Popen[bytes]:
         "OPENBLAS_NUM_THREADS": "1",
     }
     command = [sys.executable, "-P", "-W", "ignore", "-m", worker]
-    # A session of its own: Ctrl-C is for the server, which then ends the child.
+    # A session of its own: Ctrl-C only reaches the server, which then ends the child.
     return subprocess.Popen(  # noqa: S603
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
     )
 
 
 def _exchange(child: subprocess.Popen[bytes], request: dict[str, str]) -> dict[str, Any] | None:
-    """The answer; None where the child ended before it was complete."""
+    """Return the answer; None if the child ended before it was complete."""
     assert child.stdin is not None
     assert child.stdout is not None
     try:
@@ -210,7 +210,7 @@ def _loaded(path: Path, answer: dict[str, Any]) -> dict[str, Any]:
         raise ReaderFailedError(answer["failed"])
     if "too_large" in answer:
         limit = f"{MAX_LOADED // 1024**2} million characters"
-        raise LoadError(f"{path.name} has more text than is read of one file ({limit}). Split it and try again.")
+        raise LoadError(f"{path.name} has more text than the limit for one file ({limit}). Split it and try again.")
     loaded: dict[str, Any] = answer["loaded"]
     return loaded
 

@@ -15,8 +15,8 @@ from .text import read_text
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
 _ANY_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
-# Marks that open before a word and close after one. Code and formulas keep theirs (2**10); the length is bounded so
-# that a text full of opening marks is not searched to its end for each.
+# Marks that open before a word and close after one. Code and formulas keep theirs (2**10): CommonMark would read
+# "2**10 and 3**4" as "210 and 34". The length is bounded so that a text full of opening marks takes linear time.
 _STRONG = re.compile(
     r"(`+)(?!`).{1,500}?(?<!`)\1(?!`)"
     r"|\$(?=\S)[^$\n]{1,500}?(?<=\S)\$(?!\d)"
@@ -26,7 +26,7 @@ _STRONG = re.compile(
 
 
 class MarkdownLoader:
-    """Implements `formats.FileLoader`. Marks of strong emphasis are dropped: they are neither searched nor quoted."""
+    """Implements `formats.FileLoader`. Marks of strong emphasis are dropped: nobody searches or quotes them."""
 
     noun = "Markdown"
     suffixes = (".md", ".markdown")
@@ -49,9 +49,9 @@ class MarkdownLoader:
 
 
 def markdown_sections(text: str) -> tuple[str, tuple[Section, ...]]:
-    """The title ("" where there is none) and the sections of a Markdown text.
+    """Return the title ("" if there is none) and the sections of a Markdown text.
 
-    A heading with nothing below it is a section of its own, so that it can be found; a title alone is the text.
+    A heading with nothing below it is a section of its own, so that searches find it. A title alone is the text.
     """
     title, sections, headings = "", list[Section](), dict[int, str]()
     parts = list(_parts(text))
@@ -68,7 +68,7 @@ def markdown_sections(text: str) -> tuple[str, tuple[Section, ...]]:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str, str]]:
-    """Level, heading and what stands below it, up to the next heading; level 0 is what stands above the first."""
+    """Yield level, heading, and the text up to the next heading; level 0 is the text above the first heading."""
     level, name, runs, fence = 0, "", list[str](), ""
     lines: list[str] = []
 
@@ -99,12 +99,12 @@ def _parts(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def drop_strong(text: str) -> str:
-    """The text without the marks of strong emphasis around words."""
+    """Drop the marks of strong emphasis around words."""
     return _STRONG.sub(lambda match: match[0] if match[2] is None else match[3], text)
 
 
-LONGEST = 200
-"""Lines. What is not closed by then is a text that starts with a rule."""
+MAX_FRONT_MATTER_LINES = 200
+"""If it is not closed by then, it is a text that begins with a rule."""
 _KEY = re.compile(r"([A-Za-z_][\w -]*?)\s*:(?:\s+(.*))?")
 _ITEM = re.compile(r"\s*-\s+(.*)")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
@@ -122,7 +122,7 @@ class FrontMatter:
 
 @dataclass(slots=True)
 class _Entry:
-    """A key with its values; ``line`` counts from 1 in the file."""
+    """The values of a key. ``line`` counts from 1 in the file."""
 
     line: int
     values: list[str]
@@ -133,16 +133,20 @@ class _Entry:
 
 
 def read_front_matter(text: str, name: str) -> tuple[FrontMatter, str]:
-    """The front matter (empty where there is none) and the text below it.
+    """Return the front matter (empty if there is none) and the text below it. Messages call the file ``name``.
 
     Raises:
-        LoadError: its year is none; the file is called ``name``.
+        LoadError: its year is not a year.
     """
-    lines = text.lstrip("\n").split("\n", LONGEST + 2)
+    lines = text.lstrip("\n").split("\n", MAX_FRONT_MATTER_LINES + 2)
     skipped = len(text) - len(text.lstrip("\n"))
     if lines[0].rstrip() != "---":
         return FrontMatter(), text
-    closing = (place for place, line in enumerate(lines[: LONGEST + 2]) if place and line.rstrip() in {"---", "..."})
+    closing = (
+        place
+        for place, line in enumerate(lines[: MAX_FRONT_MATTER_LINES + 2])
+        if place and line.rstrip() in {"---", "..."}
+    )
     end = next(closing, None)
     entries = None if end is None else _entries(lines[1:end], first=skipped + 2)
     if end is None or not entries:
@@ -151,7 +155,7 @@ def read_front_matter(text: str, name: str) -> tuple[FrontMatter, str]:
 
 
 def _entries(lines: Sequence[str], *, first: int) -> dict[str, _Entry] | None:
-    """Entries by key in lower case; None where a line is nothing that belongs into front matter."""
+    """Return entries by key in lower case; None if a line cannot be part of front matter."""
     entries: dict[str, _Entry] = {}
     entry: _Entry | None = None
     for number, line in enumerate(lines, start=first):
@@ -193,7 +197,9 @@ def _front_matter(entries: Mapping[str, _Entry], name: str) -> FrontMatter:
     if country := entry("country_name", "country").text:
         metadata["country_name"] = country
     if (year := entry("year")).text:
-        metadata["year"] = _year(year, name)
+        if not (year.text.isdecimal() and int(year.text) in _YEARS):
+            raise LoadError(f"{name}: line {year.line}: year must be a year such as 2024, not {year.text[:40]!r}.")
+        metadata["year"] = int(year.text)
     if kind := entry("type").text:
         metadata["type"] = kind
     labels = entry("labels", "tags", "keywords").values
@@ -202,9 +208,3 @@ def _front_matter(entries: Mapping[str, _Entry], name: str) -> FrontMatter:
     return FrontMatter(
         entry("title").text, metadata, tuple(filter(None, labels)), entry("description", "summary", "abstract").text
     )
-
-
-def _year(entry: _Entry, name: str) -> int:
-    if not (entry.text.isdecimal() and int(entry.text) in _YEARS):
-        raise LoadError(f"{name}: line {entry.line}: year must be a year such as 2024, not {entry.text[:40]!r}.")
-    return int(entry.text)

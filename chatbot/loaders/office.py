@@ -1,4 +1,4 @@
-"""What DOCX, XLSX and PPTX have in common: a zip archive of XML, made by strangers, with properties of its own."""
+"""The common parts of DOCX, XLSX and PPTX: a ZIP archive of XML, made by strangers, with properties."""
 
 from __future__ import annotations
 
@@ -27,47 +27,47 @@ MAX_BYTES = 256 * 1024**2
 MAX_RATIO = 200
 """Uncompressed to compressed, over the whole file. Office XML packs 5 to 30 times, sparse sheets up to 100 times."""
 RATIO_FROM = 8 * 1024**2
-"""Bytes. Below this size the ratio is not looked at: a small file does no harm, however well it packs."""
+"""Bytes. Below this unpacked size any ratio is allowed: a small file does no harm."""
 MAX_MARKUP = 5_000_000
-"""Tags and attributes, all XML parts together. libxml2 needs 120 bytes for each: what a size limit does not bound."""
+"""Tags and attributes, all XML parts together. libxml2 needs 120 bytes for each, whatever the file's size."""
 
 _BLOCK = 256 * 1024
 _XML = (".xml", ".rels")
-# Office files never have a document type (ECMA-376-2, 10.1.2): nothing but an attack declares entities there.
+# Office files never have a document type (ECMA-376-2, 10.1.2). Only an attack declares entities there.
 _DOCTYPES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be"))
-_LONGEST_MARK = max(map(len, _DOCTYPES))
+_MAX_DOCTYPE_BYTES = max(map(len, _DOCTYPES))
 
 _DAMAGED = (BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, etree.XMLSyntaxError, ParseError)
-"""How zipfile and the XML parsers say that a file is damaged. What else is raised on the way is the reader's fault."""
+"""Errors of zipfile and the XML parsers about a damaged file. Any other error is a fault of the reader."""
 _STRICT = b"http://purl.oclc.org/ooxml/"
 _STRICT_NAME = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 
 
 @contextmanager
-def office_errors(path: Path, what: str, *own: type[Exception]) -> Iterator[None]:
-    """Turns what says that a file is damaged, or no such file, into a LoadError.
+def office_errors(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn errors about a damaged or missing file into a LoadError.
 
-    ``what`` the file should be, e.g. "a Word document (.docx)"; ``own``: exceptions of the library that reads it.
+    ``kind``: the expected file, e.g. "a Word document (.docx)"; ``errors``: exceptions of the library that reads it.
     """
     try:
         yield
     except OSError as error:
         if error.strerror is None:  # not the system's: openpyxl and the OPC packages raise it for a missing part
-            raise _damaged(path, what) from error
+            raise _damaged(path, kind) from error
         raise unreadable(path, error) from error
-    except (*_DAMAGED, *own) as error:
-        raise _damaged(path, what) from error
+    except (*_DAMAGED, *errors) as error:
+        raise _damaged(path, kind) from error
 
 
 @contextmanager
-def office_file(path: Path, what: str, *own: type[Exception]) -> Iterator[IO[bytes]]:
-    """The file for a library to read, checked (`check_archive`), its errors translated (`office_errors`).
+def office_file(path: Path, kind: str, *errors: type[Exception]) -> Iterator[IO[bytes]]:
+    """Open the file for a library, checked (`check_archive`) and with translated errors (`office_errors`).
 
-    Of the Strict variant of the format, which no library reads, it is a copy under the names of the usual one: the
-    two differ in their namespaces (ISO/IEC 29500-1 and -4, annex A).
+    The Strict variant of the format, which no library reads, is copied with the namespaces of the usual variant
+    (ISO/IEC 29500-1 and -4, annex A).
     """
     check_archive(path)
-    with office_errors(path, what, *own), path.open("rb") as file:
+    with office_errors(path, kind, *errors), path.open("rb") as file:
         with ZipFile(file) as archive:
             strict = any(_STRICT in archive.read(name) for name in archive.namelist() if name == "_rels/.rels")
             copy = _transitional(archive) if strict else None
@@ -88,16 +88,16 @@ def _transitional(strict: ZipFile) -> BytesIO:
     return copy
 
 
-def _damaged(path: Path, what: str) -> LoadError:
+def _damaged(path: Path, kind: str) -> LoadError:
     return LoadError(
-        f"{path.name} is damaged or is not {what}. Open it in the program it comes from, save it again and try again."
+        f"{path.name} is damaged or is not {kind}. Open it in the program it comes from, save it again and try again."
     )
 
 
 def check_archive(path: Path) -> None:
-    """Refuse what would exhaust memory or leave the archive, before any library opens the file.
+    """Refuse archives that would exhaust memory or write outside of it, before any library opens the file.
 
-    Sizes are counted while decompressing: what the archive says of itself is not trusted.
+    Sizes are counted while decompressing, because the archive may declare wrong ones.
 
     Raises:
         LoadError: naming the file and the limit.
@@ -119,7 +119,7 @@ def _check_entry(path: Path, entry: ZipInfo) -> None:
         raise _refused(path, "has a part that is a link")
     if entry.flag_bits & 0x1:
         raise LoadError(f"{path.name} is protected by a password. Save it without one and try again.")
-    if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:  # others expand without a bound, and Office has none
+    if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:  # others expand without bound, and Office uses none
         raise _refused(path, "is packed in a way that Office does not use")
 
 
@@ -140,10 +140,10 @@ def _check_contents(path: Path, archive: ZipFile, entries: list[ZipInfo]) -> Non
                 markup += block.count(b"<") + block.count(b"=")
                 if markup > MAX_MARKUP:
                     raise _refused(path, "is too large to be read at once. Split it into smaller files")
-                seen = end + block
-                if any(mark in seen for mark in _DOCTYPES):
+                text = end + block
+                if any(mark in text for mark in _DOCTYPES):
                     raise _refused(path, "declares a document type, which Office files never do")
-                end = seen[-_LONGEST_MARK:]
+                end = text[-_MAX_DOCTYPE_BYTES:]
 
 
 def _refused(path: Path, reason: str) -> LoadError:
@@ -160,7 +160,7 @@ _FILLED_IN = {
     "word document",
     "untitled",
 }
-"""What programs write there by themselves. It says nothing of the document."""
+"""Values that programs fill in by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class Properties:
 
 
 def read_properties(file: IO[bytes]) -> Properties:
-    """The properties of an `office_file`; empty where it has none."""
+    """Return the properties of an `office_file`; empty if it has none."""
     with ZipFile(file) as archive:
         if _PART not in archive.namelist():
             file.seek(0)
@@ -187,7 +187,7 @@ def read_properties(file: IO[bytes]) -> Properties:
 
 
 def parse_part(content: bytes) -> etree._Element:
-    """An XML part; nothing outside of it is looked up."""
+    """Parse an XML part without resolving anything outside of it."""
     return etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
 
 

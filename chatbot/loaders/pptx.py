@@ -14,18 +14,18 @@ from .formats import Fit, Sample
 from .office import office_errors, office_file, read_properties
 from .sections import label, table_text
 
-_WHAT = "a PowerPoint presentation (.pptx)"
-_LONGEST_PLACE = 8
-"""Digits of a point's number."""
+_KIND = "a PowerPoint presentation (.pptx)"
+_MAX_PLACE_DIGITS = 8
+"""Of a point's number."""
 _DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/"
 _NAMES = {
     "c": f"{_DRAWING}chart",
     "a": f"{_DRAWING}main",
     "p": "http://schemas.openxmlformats.org/presentationml/2006/main",
 }
-_UNSEEN = "a:rPr[@sz <= 100 or a:noFill or a:solidFill/*/a:alpha[@val < 5000]]"
+_HIDDEN = "a:rPr[@sz <= 100 or a:noFill or a:solidFill/*/a:alpha[@val < 5000]]"
 _WHITE = "a:rPr/a:solidFill[a:srgbClr[translate(@val, 'abcdef', 'ABCDEF') = 'FFFFFF'] or a:schemeClr[@val = 'bg1']]"
-_GROUNDS = (
+_BACKGROUNDS = (
     "//p:bgPr | //p:pic | //a:blipFill | //p:spPr/a:solidFill | //p:spPr/a:gradFill | //p:style | //a:tbl"
     " | //p:clrMap[@bg1 != 'lt1']"
 )
@@ -34,7 +34,7 @@ _MARGINAL = {"FOOTER", "DATE", "SLIDE_NUMBER", "HEADER"}
 
 
 class PptxLoader:
-    """Implements `formats.FileLoader`. Hidden slides are counted, so that numbers are PowerPoint's, and not read."""
+    """Implements `formats.FileLoader`. Hidden slides are counted, as in PowerPoint, but not read."""
 
     noun = "a PowerPoint presentation"
     suffixes = (".pptx",)
@@ -47,9 +47,9 @@ class PptxLoader:
         import pptx
         from pptx.exc import PythonPptxError
 
-        with office_file(path, _WHAT, PythonPptxError) as file:
+        with office_file(path, _KIND, PythonPptxError) as file:
             properties = read_properties(file)
-            with office_errors(path, _WHAT, KeyError, ValueError):  # a part is missing; it is another kind of file
+            with office_errors(path, _KIND, KeyError, ValueError):  # a part is missing, or it is another kind of file
                 slides = list(pptx.Presentation(file).slides)
             sections = lay_out(
                 _section(slide, number)
@@ -69,7 +69,7 @@ class PptxLoader:
 
 
 def _section(slide: Any, number: int) -> Section:
-    _drop_unseen(slide)
+    _drop_hidden(slide)
     title = _title(slide)
     head = slide.shapes.title
     texts = [
@@ -78,17 +78,17 @@ def _section(slide: Any, number: int) -> Section:
     if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
         texts.append(f"Notes: {text}" if (text := _frame_text(notes)) else "")
     body = "\n\n".join(text for text in texts if text)
-    # A slide of only a title says something too: a section needs a text to be kept.
+    # A section needs a text to be kept, so on a slide with only a title this is the text.
     return Section((title,) if title and body else (), body or title, page=number)
 
 
-def _drop_unseen(slide: Any) -> None:
-    """Remove text that nobody sees: of no size or paint, or white on a slide that is white throughout."""
-    white_ground = not any(
-        _found(part._element, _GROUNDS) for part in (slide, slide.slide_layout, slide.slide_layout.slide_master)
+def _drop_hidden(slide: Any) -> None:
+    """Remove invisible text: tiny, unpainted, or white on a slide that is white throughout."""
+    white_background = not any(
+        _xpath(part._element, _BACKGROUNDS) for part in (slide, slide.slide_layout, slide.slide_layout.slide_master)
     )
-    for run in _found(slide._element, "//a:r[a:rPr]"):
-        if _found(run, _UNSEEN) or (white_ground and _found(run, _WHITE)):
+    for run in _xpath(slide._element, "//a:r[a:rPr]"):
+        if _xpath(run, _HIDDEN) or (white_background and _xpath(run, _WHITE)):
             run.getparent().remove(run)
 
 
@@ -98,7 +98,7 @@ def _title(slide: Any) -> str:
 
 
 def _in_order(shapes: Iterable[Any]) -> list[Any]:
-    """The shapes as people read them: from the top, then from the left; a shape without a place keeps its own."""
+    """Sort shapes from the top, then from the left; those without a place come first."""
     return sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0))
 
 
@@ -117,7 +117,7 @@ def _shape_text(shape: Any) -> str:
 
 
 def _table_rows(table: Any) -> list[list[str]]:
-    """A cell merged across stands once, a cell merged down in each of its rows: it names them."""
+    """Return the cells. One over several columns comes once, one over several rows in each of them."""
     rows: list[list[str]] = []
     for row in table.rows:
         above, texts = rows[-1] if rows else [], list[str]()
@@ -131,20 +131,20 @@ def _table_rows(table: Any) -> list[list[str]]:
 
 
 def _frame_text(frame: Any) -> str:
-    """A line for each paragraph, indented by its level."""
+    """Return a line for each paragraph, indented by its level."""
     lines = ((paragraph.level, " ".join(paragraph.text.split())) for paragraph in frame.paragraphs)
     return "\n".join("  " * level + text for level, text in lines if text)
 
 
 def _chart_text(chart: Any) -> str:
-    """The numbers of a chart of any kind: a line for each category, with the names of the series.
+    """Return the numbers of a chart: a line for each category, with the names of the series.
 
-    Read from the values that the file keeps for drawing: python-pptx knows of no chart in three dimensions.
+    They are the values that the file stores for drawing, because python-pptx cannot read three-dimensional charts.
     """
     titled = chart.has_title and chart.chart_title.has_text_frame
     texts = [_frame_text(chart.chart_title.text_frame)] if titled else []
-    for plot in _found(chart._chartSpace, "c:chart/c:plotArea/*[c:ser]"):
-        series = [_Series(one) for one in _found(plot, "c:ser")]
+    for plot in _xpath(chart._chartSpace, "c:chart/c:plotArea/*[c:ser]"):
+        series = [_Series(one) for one in _xpath(plot, "c:ser")]
         rows = [["", *(one.name for one in series)]]
         for place in sorted({place for one in series for place in one.values}):
             category = next((one.categories[place] for one in series if place in one.categories), str(place + 1))
@@ -154,26 +154,26 @@ def _chart_text(chart: Any) -> str:
 
 
 class _Series:
-    """``categories`` and ``values`` by their place; of a scatter plot, the x and the y of each point."""
+    """``categories`` and ``values`` by their place; in a scatter plot, the x and the y of each point."""
 
     def __init__(self, element: Any) -> None:
-        self.name = " ".join(" ".join(_found(element, "c:tx//c:v/text()")).split())
+        self.name = " ".join(" ".join(_xpath(element, "c:tx//c:v/text()")).split())
         self.categories = _points(element, "c:cat|c:xVal")
         self.values = {place: _figure(text) for place, text in _points(element, "c:val|c:yVal").items()}
 
 
 def _points(series: Any, where: str) -> dict[int, str]:
-    """The labels of a chart's points; of categories in levels the lowest one, which comes first."""
+    """Return the labels of a chart's points; for categories in levels the lowest one, which comes first."""
     points: dict[int, str] = {}
-    for point in _found(series, " | ".join(f"{part}//c:pt" for part in where.split("|"))):
+    for point in _xpath(series, " | ".join(f"{part}//c:pt" for part in where.split("|"))):
         place = point.get("idx", "")
-        if place.isdecimal() and len(place) < _LONGEST_PLACE and int(place) not in points:
-            points[int(place)] = " ".join(" ".join(_found(point, "c:v/text()")).split())
+        if place.isdecimal() and len(place) < _MAX_PLACE_DIGITS and int(place) not in points:
+            points[int(place)] = " ".join(" ".join(_xpath(point, "c:v/text()")).split())
     return points
 
 
-def _found(element: Any, path: str) -> list[Any]:
-    """What XPath finds below an element of a chart."""
+def _xpath(element: Any, path: str) -> list[Any]:
+    """Evaluate an XPath expression on an element."""
     return list(etree.ElementBase.xpath(element, path, namespaces=_NAMES))
 
 

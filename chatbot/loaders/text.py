@@ -12,7 +12,7 @@ from .formats import Fit, Sample
 
 MAX_TEXT_BYTES = 50 * 1024 * 1024
 SAMPLE_BYTES = 256 * 1024
-"""What the guess of an encoding looks at; the whole file is then decoded strictly."""
+"""The part of a file that an encoding is guessed from. The whole file is then decoded strictly."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it starts with
@@ -26,7 +26,7 @@ _ENCODINGS = (
     "cp1252", "cp1250", "iso8859_2", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257",
     "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949",
 )  # fmt: skip
-"""The encodings that files on desktops are saved in, besides UTF-8."""
+"""The encodings of desktop programs besides UTF-8."""
 _WESTERN = (
     "", "áãåçéëíñóôöü", "àâæçéèêëîïôœùûüÿ", "äöüß", "áéíóúüñºª", "áàâãçéêíóôõúüºª", "àèéìíîòóùúºª", "åäöæøé",
     "áéíóúýðþæö", "ëïéèöüó",
@@ -42,7 +42,7 @@ _POWER = re.compile(r"(?<=m)[²³](?!\w)")
 
 
 class TextLoader:
-    """Implements `formats.FileLoader`. What nothing else fits is plain text."""
+    """Implements `formats.FileLoader`. A text that fits nothing else is plain text."""
 
     noun = "plain text"
     suffixes = (".txt", ".text")
@@ -58,7 +58,7 @@ class TextLoader:
 
 
 def read_text(path: Path) -> str:
-    """The file's text in its own encoding, line ends normalised.
+    """Return the file's text, decoded from its own encoding, with normalised line ends.
 
     Raises:
         LoadError: it cannot be read, is too large, is not text in a known encoding, or has no text.
@@ -70,7 +70,7 @@ def read_text(path: Path) -> str:
         raise unreadable(path, error) from error
     if len(data) > MAX_TEXT_BYTES:
         limit = MAX_TEXT_BYTES // (1024 * 1024)
-        raise LoadError(f"{path.name} is larger than {limit} MB, the most that is read of one text file. Split it.")
+        raise LoadError(f"{path.name} is larger than {limit} MB, the limit for a text file. Split it.")
     text = decode(data, path.name)
     if not text.strip():
         raise LoadError(f"{path.name} has no text.")
@@ -82,14 +82,14 @@ def unreadable(path: Path, error: OSError) -> LoadError:
 
 
 def decode(data: bytes, name: str) -> str:
-    """The text with its line ends made one; stray control characters become spaces.
+    """Decode text and `clean` it. Messages call the file ``name``.
 
     Raises:
-        LoadError: it is not text, or the encoding cannot be told; the file is called ``name``.
+        LoadError: it is not text, or the encoding is unknown.
     """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
-            return clean(_strictly(data, encoding, name))
+            return clean(_decode_strictly(data, encoding, name))
     if _is_binary(data):
         raise LoadError(f"{name} is not a text file.")
     try:
@@ -98,11 +98,11 @@ def decode(data: bytes, name: str) -> str:
         guessed = guess_encoding(data)
         if guessed is None:
             raise LoadError(f"{name} is not UTF-8 text. Save it as UTF-8 and try again.") from error
-    return clean(_strictly(data, guessed, name))
+    return clean(_decode_strictly(data, guessed, name))
 
 
 def decode_sample(head: bytes) -> str | None:
-    """The beginning of a text file for a look at it, None where it is binary. A character may be cut at its end."""
+    """Decode the beginning of a file, None if it is binary. It may end within a character."""
     for mark, encoding in _MARKS:
         if head.startswith(mark):
             return head.decode(encoding, errors="replace")
@@ -110,23 +110,23 @@ def decode_sample(head: bytes) -> str | None:
 
 
 def clean(text: str) -> str:
-    """The text with one kind of line end, without control characters and what cannot be written as UTF-8."""
+    """Normalise line ends; replace control characters by spaces, and surrogates, which UTF-8 cannot write."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _SURROGATE.sub("\ufffd", _CONTROL.sub(" ", text))
 
 
 def guess_encoding(data: bytes) -> str | None:
-    """The encoding of text that is not UTF-8, None where several would do: wrong letters are worse than a refusal."""
+    """Guess the encoding of text that is not UTF-8. None if several fit: wrong letters are worse than a refusal."""
     end = data.rfind(b"\n", 0, SAMPLE_BYTES) if len(data) > SAMPLE_BYTES else len(data)
     sample = data[: end if end > 0 else SAMPLE_BYTES]
-    # Accented letters are few in Western text, so encodings look alike there; the alphabets of its languages do not.
+    # Western text has few accented letters, so encodings look alike; the alphabets of its languages differ.
     if _is_western(sample.decode("cp1252", errors="replace")):
         return "cp1252"
-    from charset_normalizer import from_bytes  # 30 ms, and hardly ever needed
+    from charset_normalizer import from_bytes  # takes 30 ms, and is rarely needed
 
-    found = from_bytes(sample, cp_isolation=list(_ENCODINGS))
+    guesses = from_bytes(sample, cp_isolation=list(_ENCODINGS))
     matches = sorted(
-        (match for match in found if not _SIGN_IN_WORD.search(str(match))), key=lambda m: (m.chaos, -m.coherence)
+        (match for match in guesses if not _SIGN_IN_WORD.search(str(match))), key=lambda m: (m.chaos, -m.coherence)
     )
     if not matches or matches[0].coherence < 0.1:
         return None
@@ -142,16 +142,18 @@ def _is_western(text: str) -> bool:
 
 
 def _is_binary(data: bytes) -> bool:
-    """A NUL, or more control characters than stray into text."""
+    """Whether it has a NUL, or more control characters than text has by accident."""
     controls = len(data) - len(data.translate(None, bytes((*range(9), *range(14, 32)))))
     return b"\0" in data or controls * 200 > len(data)
 
 
-def _strictly(data: bytes, encoding: str, name: str) -> str:
+def _decode_strictly(data: bytes, encoding: str, name: str) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise LoadError(f"{name} is damaged: it is not the {encoding} text that it starts as.") from error
+        raise LoadError(
+            f"{name} is damaged: it begins as {encoding} text and does not continue as such. Save it again as UTF-8."
+        ) from error
     if "\0" in text:
         raise LoadError(f"{name} is not a text file.")
     return text

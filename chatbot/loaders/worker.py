@@ -1,6 +1,6 @@
 """The process that reads foreign formats (`isolation.IsolatedLoader` starts it): a line of JSON in, a line out.
 
-What it reads was made by strangers for libraries that trust it. Whatever goes wrong here, the server lives on.
+The libraries in it trust files that strangers made. If this process fails, the server goes on.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from .formats import read_file
 MAX_MEMORY = 2 * 1024**3
 """Bytes of address space, shared libraries included."""
 SECONDS, SECONDS_PER_MB = 20, 60
-"""Seconds of processor time for one file: a page of a PDF of 20 kB takes up to .25."""
+"""Seconds of processor time for one file. A PDF page of 20 kB takes up to .25."""
 MAX_LOADED = 64 * 1024**2
-"""What one file may come to: characters, and `SECTION_COST` for each section (what the server holds in memory)."""
+"""The size of one file's text in memory: its characters, and `SECTION_COST` for each section."""
 SECTION_COST = 250
 
 
 def main() -> None:
     answers = _private_stdout()
     _limit_memory()
-    # Libraries comment on each flaw of a file; what matters arrives as an error.
+    # Libraries log each flaw of a file. The serious ones arrive as errors.
     logging.disable(logging.CRITICAL)
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
@@ -56,17 +56,17 @@ def _load(path: Path, name: str) -> dict[str, Any]:
     except ReaderFailedError as error:
         return {"failed": error.message}
     except ChatbotError as error:
-        # A library that takes any failure for damage takes a lack of memory for it too.
+        # A library that reports any failure as damage reports a lack of memory as damage too.
         return {"out_of_memory": True} if isinstance(error.__cause__, MemoryError) else {"error": error.message}
     except MemoryError:
         return {"out_of_memory": True}
 
 
 def _is_worn() -> bool:
-    """Whether so much memory was used that the next file might not get enough: the heap hardly shrinks."""
+    """Whether the next file might not get enough memory: the heap hardly shrinks."""
     if sys.platform != "linux":
         return False
-    # Not ru_maxrss: a child begins with what its parent, the server, had used when it started it.
+    # Not ru_maxrss: a child inherits the peak of its parent, the server.
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     peak = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0)
     return peak * 1024 > MAX_MEMORY // 4
@@ -76,8 +76,8 @@ def encode(loaded: Loaded) -> dict[str, Any]:
     return {**_values(loaded), "sections": [list(_values(section).values()) for section in loaded.sections]}
 
 
-def _values(found: Loaded | Section) -> dict[str, Any]:
-    return {each.name: getattr(found, each.name) for each in fields(found)} | {"metadata": dict(found.metadata)}
+def _values(record: Loaded | Section) -> dict[str, Any]:
+    return {each.name: getattr(record, each.name) for each in fields(record)} | {"metadata": dict(record.metadata)}
 
 
 def decode(answer: dict[str, Any]) -> Loaded:
@@ -87,28 +87,28 @@ def decode(answer: dict[str, Any]) -> Loaded:
 
 
 def _answer(answers: BinaryIO, answer: dict[str, Any]) -> None:
-    # Half a surrogate pair, which a damaged file may yield, can be neither sent nor stored.
+    # Half a surrogate pair, as in a damaged file, can be neither sent nor stored.
     answers.write(json.dumps(answer, ensure_ascii=False).encode(errors="replace") + b"\n")
     answers.flush()
 
 
 def _listen(requests: queue.SimpleQueue[bytes]) -> None:
-    """Pass requests on; once the server is gone, end at once, also in the midst of a file."""
-    # Unbuffered: a thread that waits in a buffered read makes the interpreter abort where it should end.
+    """Pass requests on. Exit at once when the server is gone, even while reading a file."""
+    # Unbuffered: a thread that waits in a buffered read makes the interpreter abort on exit.
     for line in io.FileIO(0, closefd=False):
         requests.put(line)
     os._exit(0)
 
 
 def _private_stdout() -> BinaryIO:
-    """The stream that answers are written to; whatever a library prints goes to the server's stderr instead."""
+    """Return a stream for answers; anything that a library prints goes to the server's stderr instead."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return answers
 
 
 def _limit_memory() -> None:
-    if sys.platform != "linux":  # elsewhere the limit is missing, or is refused or ignored
+    if sys.platform != "linux":  # elsewhere the limit is missing, refused or ignored
         return
     import resource
 
@@ -118,7 +118,7 @@ def _limit_memory() -> None:
 
 
 def _limit_time(path: Path) -> None:
-    """Limit this process's time from now on. The system ends it, as no library can go on then."""
+    """Limit this process's time from now on. The system ends it, as no library would stop."""
     if sys.platform != "linux":
         return
     import resource

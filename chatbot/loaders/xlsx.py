@@ -1,4 +1,4 @@
-"""Excel workbooks (.xlsx): each visible sheet a section path, each row a line with the names of its columns."""
+"""Excel workbooks: visible sheets to section paths, rows to sections with the names of their columns."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .sections import (
 )
 
 MAX_CELLS = 5_000_000
-"""Cells looked at, the empty ones too: a cell far out makes openpyxl fill its row, and the rows above it."""
-_WHAT = "an Excel workbook (.xlsx)"
+"""Including empty ones: for a cell far out, openpyxl fills its row and the rows above it."""
+_KIND = "an Excel workbook (.xlsx)"
 Rows = list[list[str]]
 
 
 class XlsxLoader:
-    """Implements `formats.FileLoader`. Formulas give their stored results; sheets that are hidden are left out."""
+    """Implements `formats.FileLoader`. Formulas give their stored results. Hidden sheets are left out."""
 
     noun = "an Excel workbook"
     suffixes = (".xlsx",)
@@ -45,18 +45,18 @@ class XlsxLoader:
         from openpyxl.utils.exceptions import CellCoordinatesException, InvalidFileException
 
         sections: list[Section] = []
-        # openpyxl warns of each feature that it would not write back; nothing is written here.
+        # openpyxl warns of each feature that it would not write back. Nothing is written here.
         with (
             warnings.catch_warnings(),
-            office_file(path, _WHAT, CellCoordinatesException, InvalidFileException) as file,
+            office_file(path, _KIND, CellCoordinatesException, InvalidFileException) as file,
         ):
             warnings.filterwarnings("ignore", category=UserWarning, module="openpyxl")
             properties = read_properties(file)
-            with office_errors(path, _WHAT, KeyError, ValueError):  # a part is missing, or holds what it may not
+            with office_errors(path, _KIND, KeyError, ValueError):  # a part is missing or invalid
                 workbook = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
             for sheet in workbook.worksheets:
                 if sheet.sheet_state == "visible":
-                    sheet.reset_dimensions()  # what the file says of its size may be wrong, or all of the grid
+                    sheet.reset_dimensions()  # the size in the file may be wrong, or the whole grid
                     sections += _sheet_sections(sheet.title, _rows(path, sheet.iter_rows()))
         placed = lay_out(sections)
         if not placed:
@@ -67,45 +67,41 @@ class XlsxLoader:
 
 
 def _rows(path: Path, cells: Iterable[Sequence[Any]]) -> Iterator[list[str]]:
-    """The texts of each row up to its last filled cell.
+    """Yield the texts of each row up to its last filled cell.
 
     Raises:
-        LoadError: the sheet is mostly emptiness, made to take time.
+        LoadError: the sheet has more than `MAX_CELLS`, as a hostile file may.
     """
-    seen, is_seen = 0, _Seen()
+    count, is_visible = 0, _Visibility()
     for row in cells:
-        seen += len(row) + 1
-        if seen > MAX_CELLS:
+        count += len(row) + 1
+        if count > MAX_CELLS:
             raise LoadError(f"{path.name} has cells too far apart. Delete the empty rows and columns and try again.")
-        texts = [cell_text(cell) if cell.value is None or is_seen(cell) else "" for cell in row]
+        texts = [cell_text(cell) if cell.value is None or is_visible(cell) else "" for cell in row]
         while texts and not texts[-1]:
             texts.pop()
         yield texts
 
 
-class _Seen:
-    """Whether a cell shows what it holds: not in the white of the sheet, and not in a format that shows nothing."""
+class _Visibility:
+    """Whether a cell's style shows its value: not white on white, and not in a format that shows nothing."""
 
     def __init__(self) -> None:
-        self._known: dict[int, bool] = {}
+        self._by_style: dict[int, bool] = {}
 
     def __call__(self, cell: Any) -> bool:
         style = cell._style_id
-        if style not in self._known:
-            self._known[style] = not self._is_hidden(cell)
-        return self._known[style]
-
-    @staticmethod
-    def _is_hidden(cell: Any) -> bool:
-        font, ground = cell.font, cell.fill
-        color = font.color if font else None
-        white = color is not None and (color.rgb == _WHITE or (color.type == "theme" and color.theme == 0))
-        filled = ground is not None and ground.fill_type is not None
-        return (cell.number_format or "") == _SHOWS_NOTHING or (white and not filled)
+        if style not in self._by_style:
+            color = cell.font.color if cell.font else None
+            white = color is not None and (color.rgb == _WHITE or (color.type == "theme" and color.theme == 0))
+            filled = cell.fill is not None and cell.fill.fill_type is not None
+            hidden = (cell.number_format or "") == _EMPTY_FORMAT or (white and not filled)
+            self._by_style[style] = not hidden
+        return self._by_style[style]
 
 
 def _sheet_sections(name: str, rows: Iterable[list[str]]) -> Iterator[Section]:
-    """Empty rows part the tables of a sheet. What stands above a table in one cell is its caption."""
+    """Yield the tables of a sheet, which empty rows separate. Rows of one cell above a table are its captions."""
     header: list[str] = []
     captions: list[str] = []
     for filled, block in groupby(rows, key=bool):
@@ -143,12 +139,12 @@ def _table_sections(name: str, captions: list[str], header: list[str], table: Ro
 
 
 def _start(row: Sequence[str]) -> int:
-    """The column of the first filled cell."""
+    """Return the column of the first filled cell."""
     return next((place for place, cell in enumerate(row) if cell), 0)
 
 
 def _names_columns(table: Rows, start: int, *, first: bool) -> bool:
-    """Whether the first row is a header. Below another table that needs a proof: a number below a name."""
+    """Whether the first row is a header. Below another table, a number must stand below a name."""
     if len(table) < 2 or not looks_like_header(table[0][start:]):
         return False
     below = zip(table[0], table[1], strict=False)
@@ -156,13 +152,13 @@ def _names_columns(table: Rows, start: int, *, first: bool) -> bool:
 
 
 _WHITE = "FFFFFFFF"
-_SHOWS_NOTHING = ";;;"
+_EMPTY_FORMAT = ";;;"
 _PERCENT = re.compile(r"0(?:\.(0+))?\s*%")
 _QUOTED = re.compile(r'"[^"]*"|\\.')
 
 
 def cell_text(cell: Any) -> str:
-    """The text of a cell; "" for an empty one, an error such as ``#REF!`` and a formula without a stored result."""
+    """Return a cell's text; "" for an empty one, an error such as ``#REF!`` and a formula without a stored result."""
     value = cell.value
     if value is None or cell.data_type == "e":
         return ""
@@ -180,7 +176,7 @@ def _number_text(value: float, number_format: str) -> str:
         return f"{value * 100:.{len(match[1] or '')}f}%"
     if isinstance(value, int) or value.is_integer():
         return str(int(value))
-    return f"{value:.15g}"  # what Excel keeps: .1 + .2 is .3 there
+    return f"{value:.15g}"  # Excel's precision: .1 + .2 is .3
 
 
 def _time_text(value: datetime | date | time | timedelta) -> str:

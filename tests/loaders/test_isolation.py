@@ -96,7 +96,7 @@ FAILURES = {
     "exit": "a.html was not read: the reader failed on it (its process ended with status 3).",
     "recursion": "a.html was not read: the reader failed on it (RecursionError in bad_worker.py, line ",
     "mistake": "a.html was not read: the reader failed on it (ValueError in bad_worker.py, line ",
-    "too much": "a.html has more text than is read of one file (64 million characters). Split it and try again.",
+    "too much": "a.html has more text than the limit for one file (64 million characters). Split it and try again.",
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.hostile_inputs import Hostile, inputs
 from chatbot.errors import LoadError
 from chatbot.loaders import loader_for
-from chatbot.loaders.formats import DEEPEST, LONGEST_NAME, read_file
+from chatbot.loaders.formats import MAX_HEADINGS, MAX_NAME_CHARACTERS, read_file
 from chatbot.schema import Loaded
 
 HOSTILE = [one for one in inputs() if not one.is_question and len(one.data) < 150_000]
@@ -30,14 +30,14 @@ def test_a_long_heading_is_text_and_its_beginning_a_heading(tmp_path: Path) -> N
         ((short := loaded.sections[1].path[0]),),
         (short, "Rain"),
     ]
-    assert len(short) <= LONGEST_NAME + 2
+    assert len(short) <= MAX_NAME_CHARACTERS + 2
     assert [section.text for section in loaded.sections] == ["Hills.", f"{long.strip()}\n\nFarms.", "Much."]
-    assert len(load(tmp_path / "b.html", f"<title>{long}</title><p>Tea.</p>").title) <= LONGEST_NAME + 2
+    assert len(load(tmp_path / "b.html", f"<title>{long}</title><p>Tea.</p>").title) <= MAX_NAME_CHARACTERS + 2
 
 
 def test_headings_are_so_many_at_most(tmp_path: Path) -> None:
     deep = '{"a": {"x": 1, "b": ' * 20 + "1" + "}}" * 20
-    assert max(len(section.path) for section in load(tmp_path / "a.json", deep).sections) == DEEPEST
+    assert max(len(section.path) for section in load(tmp_path / "a.json", deep).sections) == MAX_HEADINGS
 
 
 @pytest.mark.parametrize(

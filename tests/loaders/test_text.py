@@ -90,9 +90,8 @@ BROKEN = {
     "binary": (b"abc\x00def", "notes.txt is not a text file."),
     "many control characters": (b"\x01\x02abc" * 50, "notes.txt is not a text file."),
     "NUL in UTF-16": ("a\0b".encode("utf-16"), "notes.txt is not a text file."),
-    "cut UTF-16": (
-        "ab".encode("utf-16")[:-1], "notes.txt is damaged: it is not the utf-16 text that it starts as."
-    ),
+    "cut UTF-16": ("ab".encode("utf-16")[:-1],
+        "notes.txt is damaged: it begins as utf-16 text and does not continue as such. Save it again as UTF-8."),
 }  # fmt: skip
 
 
@@ -122,7 +121,7 @@ def test_a_long_line_is_read(tmp_path: Path) -> None:
 
 def test_a_file_beyond_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_module, "MAX_TEXT_BYTES", 1024 * 1024)
-    with pytest.raises(LoadError, match=r"^notes\.txt is larger than 1 MB, the most that is read of one text file\."):
+    with pytest.raises(LoadError, match=r"^notes\.txt is larger than 1 MB, the limit for a text file\."):
         TextLoader().load(written(tmp_path, b"x" * (1024 * 1024 + 1)))
     assert TextLoader().load(written(tmp_path, b"x" * 1024 * 1024)).sections
 
