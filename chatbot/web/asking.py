@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -17,19 +18,17 @@ from ..errors import DiskFullError, InvalidRequestError
 from ..repositories.conversations import Begun
 from ..repositories.request_cache import request_cache
 from ..schema import Document, Event, Question, ScopeSummary, SearchHit, StepEvent
-from ..schema.access import Caller
 from ..schema.chat import SearchTrace
 from ..validation import parse
 from .access import caller, question_slot
 from .kept_answers import without_passages
 from .middleware import Error
-from .observing import watch_question
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest
 from .request import accept_files, form_json, is_form, json_body, safe_name
 from .resuming import Resumable, under_way
 from .routes import EVENTS, route
 from .services import require_samples, services
-from .streaming import BEGUN, FULL, HAND_OVER, NAMES, STREAM_HEADERS, EventStream, client_of
+from .streaming import BEGUN, FULL, HAND_OVER, NAMES, STREAM_HEADERS, Events, EventStream, Item, client_of, write_event
 
 if TYPE_CHECKING:
     from ..services import Services
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 asking = Blueprint("asking", __name__)
 RETRY_SECONDS = 5
 Answers = Callable[[Question, Cancellation], Iterator[Event | Saved]]
-
 
 QUESTION = {"query": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}}
 STREAM: dict[str, Any] = {"begun": Begun, **{name: type_ for type_, name in NAMES.items()}, "error": Error}
@@ -109,7 +107,7 @@ def search_passages() -> SearchResult:
 
 
 def stream_response(stream: EventStream) -> Response:
-    """Opened here; its events are sent by the server, where it does that itself. Raises what fails early."""
+    """Open a stream; its events are sent by the server where it does that itself. Raises what fails early."""
     opened, hand_over = stream.open(), request.environ.get(HAND_OVER)
     if hand_over is not None:
         hand_over(opened)
@@ -126,128 +124,102 @@ def refuse_more() -> None:
 
 
 def _answer(*, may_resume: bool) -> EventStream:
-    """The checked request, ready to be answered: what runs needs no request context any more.
+    """Check the current request and return its answer, which needs no request context any more.
 
     Raises:
-        ServiceUnavailable: too many questions are under way.
+        ServiceUnavailable: too many questions are being answered.
     """
     refuse_more()
     body = parse(ChatRequest, form_json("request") if is_form(most=MOST_ATTACHMENTS) else json_body())
     require_samples()
     who = caller()
     question, chat_service = body.to_question(services(), who.limit), services().answering.chat
-    check_resume(body, may_resume=may_resume)
-    attachments = Attachments(services(), body.attachments)
-    kept = _kept(body, question, who) if body.resume else None
-    place = Place(body.conversation_id, replaces=body.replaces, describe=without_passages)
-    if kept is not None:
-        place = replace(place, conversation_id=kept.begun.conversation_id, message_id=kept.begun.message_id)
-
-    def events(answered: Question, cancel: Cancellation) -> Iterator[Event | Saved]:
-        return chat_service.stream(
-            answered,
-            place=place,
-            previous_messages=body.messages(),
-            cancel=cancel,
-            caller=who,
-        )
-
-    return event_stream(lambda cancel: attachments.answer(question, events, cancel), keeping=kept)
-
-
-def event_stream(
-    events: Callable[[Cancellation], Iterator[Event | Saved]],
-    *,
-    encoded: Callable[[Iterator[Event | Saved]], Iterator[Event | Saved | str]] = iter,
-    keeping: Resumable | None = None,
-) -> EventStream:
-    """Return the stream of the current request's question, counted as one of its caller's.
-
-    ``encoded`` makes the text of another protocol of its events.
-    """
-    product, who, watched = services(), caller(), g.watched
-
-    def limited(cancel: Cancellation) -> Iterator[Event | Saved]:
-        with question_slot(product, who), watch_question(watched) as note:
-            for event in events(cancel):
-                note(event)
-                yield event
-
-    return EventStream(
-        lambda cancel: encoded(limited(cancel)),
-        client_of(request.environ),
-        tell_begun=request.environ.get(BEGUN, lambda: None),
-        keeping=keeping,
-    )
-
-
-def check_resume(body: ChatRequest, *, may_resume: bool) -> None:
-    """Raises InvalidRequestError: resuming is asked for, but this answer ends with its connection."""
     if body.resume and not may_resume:
         raise InvalidRequestError.for_field("resume", "is only supported by POST /api/chat.")
     if body.resume and (body.attachments or request.files):
         raise InvalidRequestError.for_field("resume", "is not supported with attachments, which are not kept.")
+    attachments = Attachments(services(), body.attachments) if body.attachments or request.files else None
+    place = Place(body.conversation_id, replaces=body.replaces, describe=without_passages)
+    kept: Resumable | None = None
+    if body.resume and who.owner:
+        # Without space on the disk it is not kept; the answer itself says so.
+        with suppress(DiskFullError):
+            begun = services().storage.conversations.begin(
+                body.conversation_id, asked_json(question), who.owner, body.replaces
+            )
+            place = replace(place, conversation_id=begun.conversation_id, message_id=begun.message_id)
+            kept = under_way().take(begun)
+
+    def stream(question: Question, cancel: Cancellation) -> Iterator[Event | Saved]:
+        return chat_service.stream(question, place=place, previous_messages=body.messages(), cancel=cancel, caller=who)
+
+    if attachments is None:
+        return event_stream(lambda cancel: stream(question, cancel), keeping=kept)
+    return event_stream(lambda cancel: attachments.answer(question, stream, cancel))
 
 
-def _kept(body: ChatRequest, question: Question, who: Caller) -> Resumable | None:
-    """Begin the answer in the database, so that it can be resumed; None where it is nobody's, or there is no room."""
-    if not who.owner:
-        return None
-    try:
-        begun = services().storage.conversations.begin(
-            body.conversation_id, asked_json(question), who.owner, body.replaces
-        )
-    except DiskFullError:
-        return None  # the answer itself will say that it is not kept
-    return under_way().take(begun)
+def event_stream(
+    events: Events, *, write: Callable[[Item], Iterable[str]] = write_event, keeping: Resumable | None = None
+) -> EventStream:
+    """Return the stream of the current request's question, counted as one of its caller's."""
+    product, who, observed = services(), caller(), g.observed
+
+    @contextmanager
+    def watch() -> Iterator[Callable[[Item], None]]:
+        with question_slot(product, who), observed.question() as note:
+            yield note
+
+    environ = request.environ
+    begun = environ.get(BEGUN, lambda: None)
+    return EventStream(events, client_of(environ), watch=watch, write=write, tell_begun=begun, keeping=keeping)
 
 
 class Attachments:
-    """Files and pages that come with one question: kept in a folder of their own until it is answered (R-A2)."""
+    """Files and pages that come with one question, in a temporary folder until it is answered (R-A2)."""
 
     def __init__(self, services: Services, links: Sequence[Attachment]) -> None:
-        """Takes the files of the current request. Raises InvalidRequestError, RequestEntityTooLarge."""
+        """Take the files of the current request.
+
+        Raises:
+            InvalidRequestError: a file that cannot be read.
+            RequestEntityTooLarge: a file is too large.
+        """
         self._services = services
-        self._links = links
         files = accept_files(most=MOST_ATTACHMENTS) if request.files else []
-        self._folder = TemporaryDirectory(prefix="report-chat-") if files or links else None
-        self._paths: list[tuple[str, Path]] = []
+        self._folder = TemporaryDirectory(prefix="report-chat-")
+        self._sources: list[tuple[str, Path | Attachment]] = []
         for number, file in enumerate(files):
             name = _last_part(file.filename)
-            path = self._place(number, name)
+            path = self._path(number, name)
             file.save(path)
-            self._paths.append((name, path))
+            self._sources.append((name, path))
+        self._sources += [(link.url or _last_part(link.name), link) for link in links]
 
-    def answer(self, question: Question, answers: Answers, cancel: Cancellation) -> Iterator[Event | Saved]:
-        """The answer's events, after one for each attachment that is read."""
-        if self._folder is None:
-            return answers(question, cancel)
-        return self._read_first(self._folder, question, answers, cancel)
-
-    def _read_first(
-        self, folder: TemporaryDirectory[str], question: Question, answers: Answers, cancel: Cancellation
+    def answer(
+        self,
+        question: Question,
+        answer: Answers,
+        cancel: Cancellation,
     ) -> Iterator[Event | Saved]:
-        named: list[tuple[str, Path | Attachment]] = list(self._paths)
-        named += [(link.url or _last_part(link.name), link) for link in self._links]
-        with folder:
+        """Yield an event for each attachment that is read, then those of the answer."""
+        with self._folder:
             documents: list[Document] = []
-            for number, (name, source) in enumerate(named):
+            for number, (name, source) in enumerate(self._sources):
                 yield StepEvent("attachments", f"Reading {name}")
                 path = source if isinstance(source, Path) else self._fetch(number, source, cancel)
                 document = self._services.answering.attached(path, name, cancel)
                 # Two may have the same name, and their passages are told apart by the id.
                 documents.append(replace(document, id=f"{document.id}-{number + 1}"))
-            yield from answers(replace(question, attachments=tuple(documents)), cancel)
+            yield from answer(replace(question, attachments=tuple(documents)), cancel)
 
     def _fetch(self, number: int, link: Attachment, cancel: Cancellation) -> Path:
         if link.url is not None:
-            return self._services.ingesting.originals.download(link.url, self._place(number, "page").parent, cancel)
-        path = self._place(number, _last_part(link.name))
+            return self._services.ingesting.originals.download(link.url, self._path(number, "page").parent, cancel)
+        path = self._path(number, _last_part(link.name))
         path.write_text(link.text or "", encoding="utf-8")
         return path
 
-    def _place(self, number: int, name: str) -> Path:
-        assert self._folder is not None
+    def _path(self, number: int, name: str) -> Path:
         folder = Path(self._folder.name) / str(number)
         folder.mkdir(exist_ok=True)
         return folder / name

@@ -137,7 +137,7 @@ def list_figures(query: FigureQuery) -> Figures | Response:
     return {"figures": page, "total": len(figures), "next": query.next(len(figures))}
 
 
-class Collection(TypedDict):
+class CollectionSize(TypedDict):
     """A knowledge collection with its searchable reports and passages."""
 
     name: str
@@ -147,7 +147,7 @@ class Collection(TypedDict):
 
 
 class Collections(TypedDict):
-    collections: list[Collection]
+    collections: list[CollectionSize]
 
 
 @catalog.get("/api/collections")

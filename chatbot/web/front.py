@@ -17,7 +17,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from ..cancellation import Cancellation
-from . import metrics
+from . import monitoring
 from .streaming import BEGUN, CLIENT, FULL, HAND_OVER, KEEP_ALIVE, SILENCE_SECONDS, EventStream
 
 Scope = MutableMapping[str, Any]
@@ -130,7 +130,7 @@ class Front:
         """Answer a question; only ``threads`` of them start at the same time, so that they do not stall each other."""
         loop = asyncio.get_running_loop()
         self._lag_probe = self._lag_probe or asyncio.create_task(self._measure_lag())
-        with metrics.WAITING.track_inprogress():
+        with monitoring.WAITING.track_inprogress():
             await self._beginning.acquire()
             while self._starting and self._loop_lag > MAX_LAG_SECONDS:
                 await asyncio.sleep(LAG_PROBE_SECONDS)

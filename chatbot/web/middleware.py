@@ -51,7 +51,7 @@ from ..errors import (
 from ..settings import Settings
 from .access import admit, count_request, known_owner, note_change, tell_share
 from .idempotency import keep, replay
-from .observing import watch_request
+from .observing import ObservedRequest
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
     def begin() -> Response | None:
         begin_request()
         g.request_id = uuid.uuid4().hex[:12]
-        g.watched = watch_request(g.request_id)
+        g.observed = ObservedRequest(g.request_id)
         if request.path != ALIVE:
             refuse_foreign_hosts(names)
         refuse_foreign_origins(settings.cors_origins)
@@ -149,7 +149,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
         keep(response)
         note_change(response)
         tell_share(response)
-        g.watched.ends_with(response, known_owner())
+        g.observed.end_with(response, known_owner())
         return response
 
     @app.teardown_request

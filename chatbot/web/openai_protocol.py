@@ -26,7 +26,7 @@ from ..questions.mentions import COUNTRY, YEAR
 from ..repositories.request_cache import request_cache
 from ..request import RequestContext
 from ..retrieval.compression import embedded
-from ..schema import Answer, Event, Message, SearchHit, SourcesEvent, TokenEvent
+from ..schema import Answer, Message, SearchHit, SourcesEvent, TokenEvent
 from ..schema.chat import QUERY_CHARACTERS
 from ..schema.costs import Usage
 from ..schema.json import to_json
@@ -37,7 +37,7 @@ from .payloads import ChatRequest
 from .request import json_body
 from .routes import EVENTS, JSON, route
 from .services import require_samples, services
-from .streaming import client_of
+from .streaming import Item, client_of
 
 openai_protocol = Blueprint("openai", __name__)
 NAME = "report-chat"
@@ -49,7 +49,7 @@ OPEN = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": Tru
 """Clients send what this does not know: newer fields of the protocol."""
 
 
-class Part(BaseModel):
+class MessagePart(BaseModel):
     """A part of a message: text; pictures and sounds are not read."""
 
     model_config = OPEN
@@ -64,7 +64,7 @@ class ChatMessage(BaseModel):
     model_config = OPEN
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: StrictStr | list[Part] | None = None
+    content: StrictStr | list[MessagePart] | None = None
 
     @property
     def text(self) -> str:
@@ -178,7 +178,7 @@ def complete_chat() -> Response:
         lambda cancel: chat.stream(
             question, place=Place(kept=False), previous_messages=body.previous(), cancel=cancel, caller=who
         ),
-        encoded=writing.events if body.stream else iter,
+        write=writing.write,
     )
     return stream_response(stream) if body.stream else jsonify(writing.whole(stream.whole()))
 
@@ -252,6 +252,8 @@ class Writing:
         self._body = body
         self._root = root.rstrip("/")
         self._about = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": body.model}
+        self._text = ""
+        self._hits: Mapping[int, SearchHit] = {}
 
     def whole(self, saved: Saved) -> dict[str, Any]:
         """The answer as a `chat.completion`."""
@@ -265,28 +267,27 @@ class Writing:
         told = {"object": "chat.completion", "choices": [choice], "usage": _usage(answer.trace.usage)}
         return {**self._about, **told, "report_chat": self._extension(answer)}
 
-    def events(self, events: Iterator[Event | Saved]) -> Iterator[str]:
-        """`chat.completion.chunk`s, then `[DONE]`. The numbers in the pieces are those of the passages as found."""
-        said, found = "", dict[int, SearchHit]()
-        for event in events:
-            if isinstance(event, SourcesEvent):
-                found = {hit.rank: hit for hit in event.hits}
-                yield self._piece({"role": "assistant", "content": ""})
-            elif isinstance(event, TokenEvent):
-                said += event.text
-                yield self._piece({"content": event.text})
-            elif isinstance(event, Saved):
-                yield from self._end(event.event.answer, said, found)
+    def write(self, event: Item) -> Iterator[str]:
+        """Yield the `chat.completion.chunk`s of an event, after the last one `[DONE]`.
 
-    def _end(self, answer: Answer, said: str, found: Mapping[int, SearchHit]) -> Iterator[str]:
-        rank = {hit.chunk.id: number for number, hit in found.items()}
-        cited = [replace(one, number=rank.get(one.hit.chunk.id, one.number)) for one in answer.citations]
-        extension = self._extension(replace(answer, citations=tuple(cited)))
-        last = {"annotations": self._annotations(said, found)}
-        yield self._piece(last, finish_reason=_reason(answer), report_chat=extension)
-        if self._body.stream_options and self._body.stream_options.include_usage:
-            yield self._line({"choices": [], "usage": _usage(answer.trace.usage)})
-        yield "data: [DONE]\n\n"
+        The numbers in the text are those of the passages as found.
+        """
+        if isinstance(event, SourcesEvent):
+            self._hits = {hit.rank: hit for hit in event.hits}
+            yield self._piece({"role": "assistant", "content": ""})
+        elif isinstance(event, TokenEvent):
+            self._text += event.text
+            yield self._piece({"content": event.text})
+        elif isinstance(event, Saved):
+            answer = event.event.answer
+            rank = {hit.chunk.id: number for number, hit in self._hits.items()}
+            cited = [replace(one, number=rank.get(one.hit.chunk.id, one.number)) for one in answer.citations]
+            extension = self._extension(replace(answer, citations=tuple(cited)))
+            last = {"annotations": self._annotations(self._text, self._hits)}
+            yield self._piece(last, finish_reason=_reason(answer), report_chat=extension)
+            if self._body.stream_options and self._body.stream_options.include_usage:
+                yield self._line({"choices": [], "usage": _usage(answer.trace.usage)})
+            yield "data: [DONE]\n\n"
 
     def _piece(self, delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> str:
         return self._line({"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}], **more})

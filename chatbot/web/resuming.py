@@ -20,7 +20,7 @@ from ..conversation.service import Saved
 from ..errors import CancelledError, ChatbotError, DependencyError
 from ..repositories.conversations import Begun, State
 from ..repositories.unfinished import Unfinished, UnfinishedRepository
-from ..schema import Event, TokenEvent
+from ..schema import TokenEvent
 from .streaming import encode
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ STOPPED, LOST = "This answer was stopped.", "The server stopped before this answ
 
 
 class Resumable:
-    """Implements `streaming.Keeping`. ``alone_since``: when its client was lost, None = somebody listens."""
+    """An answer that goes on for a while without a client. ``alone_since``: since when, None = somebody listens."""
 
     def __init__(self, begun: Begun, under_way: UnderWay) -> None:
         self.begun = begun
@@ -60,7 +60,7 @@ class Resumable:
         """
         return encode("begun", asdict(self.begun))
 
-    def note(self, event: Event | Saved, text: str) -> str:
+    def note(self, event: object, text: str) -> str:
         """The event's text with its number as the id. All but the last are to be stored; that is kept with the
         message itself.
         """

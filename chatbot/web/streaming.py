@@ -6,9 +6,10 @@ import contextvars
 import json
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 from werkzeug.exceptions import HTTPException
 
@@ -18,6 +19,9 @@ from ..errors import ChatbotError
 from ..schema import Event, SourcesEvent, StepEvent, TokenEvent
 from ..schema.json import to_json
 from .middleware import error_body, unexpected
+
+if TYPE_CHECKING:
+    from .resuming import Resumable
 
 CLIENT = "report_chat.client"
 """Key of the environ: a `Cancellation` that the server cancels when the client disconnects."""
@@ -46,22 +50,17 @@ class ClientGoneError(HTTPException):
     description = "The client closed the connection."
 
 
-class Keeping(Protocol):
-    """Keeps a stream for a client that reconnects: the work goes on for a while after it disconnects."""
+Item = Event | Saved | str
+"""An event of a stream; text is encoded already."""
+Events = Callable[[Cancellation], Iterator[Item]]
+"""Gives the events of an answer until it is cancelled."""
+Watch = Callable[[], AbstractContextManager[Callable[[Item], object]]]
+"""What surrounds an answer; the function that it gives is called with each event."""
 
-    cancel: Cancellation
 
-    def beginning(self) -> str:
-        """Return the first event, encoded."""
-
-    def note(self, event: Event | Saved, text: str) -> str:
-        """Keep an event and return it encoded, with its number."""
-
-    def leave(self) -> None:
-        """The client disconnected."""
-
-    def end(self) -> None:
-        """The stream has ended."""
+def write_event(event: Item) -> Iterable[str]:
+    """Encode an event as the API describes it."""
+    return (event if isinstance(event, str) else encode(NAMES[type(event)], to_json(event)),)
 
 
 class EventStream:
@@ -72,14 +71,18 @@ class EventStream:
 
     def __init__(
         self,
-        events: Callable[[Cancellation], Iterator[Event | Saved | str]],
+        events: Events,
         client: Cancellation,
         *,
+        watch: Watch = lambda: nullcontext(lambda event: None),
+        write: Callable[[Item], Iterable[str]] = write_event,
         tell_begun: Callable[[], object] = lambda: None,
-        keeping: Keeping | None = None,
+        keeping: Resumable | None = None,
     ) -> None:
-        """``tell_begun`` is called once, before the first event that is not a step. Text is an encoded event."""
+        """``tell_begun`` is called once, before the first event that is not a step."""
         self._events = events
+        self._watch = watch
+        self._write = write
         self._tell_begun = tell_begun
         self._keeping = keeping
         self._cancel = Cancellation(client) if keeping is None else keeping.cancel
@@ -121,7 +124,7 @@ class EventStream:
                 say(text)
 
     def close(self) -> None:
-        """Cancel the work, unless a `Keeping` keeps it."""
+        """Cancel the work, unless it is resumable."""
         self._leave()
 
     def __iter__(self) -> Iterator[str]:
@@ -147,11 +150,13 @@ class EventStream:
             ChatbotError: the question failed.
             ClientGoneError: the client disconnected.
         """
-        last: Event | Saved | str | None = None
+        last: Item | None = None
         try:
-            for event in self._events(self._cancel):
-                self._note_begin(event)
-                last = event
+            with self._watch() as note:
+                for event in self._events(self._cancel):
+                    self._note_begin(event)
+                    note(event)
+                    last = event
         except ChatbotError:
             if not self._cancel.cancelled:
                 raise
@@ -164,12 +169,12 @@ class EventStream:
         try:
             if self._keeping is not None:
                 self._send(self._keeping.beginning())
-            for event in self._events(self._cancel):
-                self._note_begin(event)
-                text = event if isinstance(event, str) else encode(NAMES[type(event)], to_json(event))
-                if self._keeping is not None and not isinstance(event, str):
-                    text = self._keeping.note(event, text)
-                self._send(text)
+            with self._watch() as note:
+                for event in self._events(self._cancel):
+                    self._note_begin(event)
+                    note(event)
+                    for text in self._write(event):
+                        self._send(text if self._keeping is None else self._keeping.note(event, text))
         except Exception as error:  # noqa: BLE001  # the web layer's border: it goes to the client
             self._fail(error)
         finally:
@@ -178,7 +183,7 @@ class EventStream:
         self._send(None)
         self._begun.set()
 
-    def _note_begin(self, event: Event | Saved | str) -> None:
+    def _note_begin(self, event: Item) -> None:
         if not isinstance(event, StepEvent) and not self._begun.is_set():
             self._begun.set()
             self._tell_begun()
@@ -192,8 +197,7 @@ class EventStream:
             if not self._is_open:
                 self._failure = error
                 return
-        known = error if isinstance(error, ChatbotError) else unexpected(error)
-        self._send(encode("error", error_body(known)))
+        self._send(encode("error", error_body(error if isinstance(error, ChatbotError) else unexpected(error))))
 
 
 def encode(name: str, data: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from chatbot.factory import create_app
 from chatbot.schema import Answer, LedgerRow, Scope, ScopeSummary, Threshold, Trace, Unsupported, Usage
 from chatbot.services import Services
 from chatbot.settings import Settings
-from chatbot.web.metrics import count_answer
+from chatbot.web.monitoring import count_answer
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 from tests.web.conftest import QUESTION, Post, error_of, fields_of
 from tests.web.contract import STAGE, SUMS
