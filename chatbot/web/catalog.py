@@ -25,7 +25,7 @@ from ..settings import MEGABYTE
 from ..text import evenly_spaced
 from .access import caller
 from .library import library, query_scope
-from .request import COLLECTIONS, Number, Page, ScopeQuery, csv_response, page_size
+from .request import COLLECTIONS, Number, Page, ScopeQuery, answer_type, csv_response, listing, page_size
 from .routes import JSON, route
 from .services import require_samples, services
 
@@ -45,20 +45,12 @@ class ReportPage(Page, ScopeQuery):
     limit: Number = page_size(MOST_LISTED, MOST_LISTED)
 
 
-class Reports(TypedDict):
-    reports: list[Report]
-    total: int
-    next: str | None
-
-
 @catalog.get("/api/reports")
-@route(need="read", query=ReportPage, returns=Reports)
+@route(need="read", query=ReportPage, returns=listing("Reports", "reports", Report))
 @request_cache()
-def list_reports(query: ReportPage) -> Reports:
+def list_reports(query: ReportPage) -> Json:
     """List the reports in a scope by title."""
-    records = services().storage.documents.named("", query_scope(query))
-    page = records[query.start : query.start + query.limit]
-    return {"reports": [Report.of(record) for record in page], "total": len(records), "next": query.next(len(records))}
+    return query.of("reports", services().storage.documents.named("", query_scope(query)), Report.of)
 
 
 class FacetQuery(Page, ScopeQuery):
@@ -98,14 +90,10 @@ class CoverageCell(TypedDict):
     documents: int
 
 
-class Coverage(TypedDict):
-    cells: list[CoverageCell]
-
-
 @catalog.get("/api/coverage")
-@route(need="read", query=ScopeQuery, returns=Coverage)
+@route(need="read", query=ScopeQuery, returns=answer_type("Coverage", cells=list[CoverageCell]))
 @request_cache()
-def get_coverage(query: ScopeQuery) -> Coverage:
+def get_coverage(query: ScopeQuery) -> Json:
     """Count the reports of each country and edition; null stands for reports without one."""
     pairs = services().storage.documents.pairs(COUNTRY, YEAR, query_scope(query))
     ordered = sorted(pairs.items(), key=lambda item: tuple(map(str, item[0])))
@@ -119,25 +107,20 @@ class FigureQuery(Page, ScopeQuery):
     format: Literal["json", "csv"] = "json"
 
 
-class Figures(TypedDict):
-    figures: list[ReportedFigure]
-    total: int
-    next: str | None
-
-
 @catalog.get("/api/figures")
-@route(need="read", query=FigureQuery, returns=Figures, media=(JSON, "text/csv"))
-def list_figures(query: FigureQuery) -> Figures | Response:
+@route(need="read", query=FigureQuery, returns=listing("Figures", "figures", ReportedFigure), media=(JSON, "text/csv"))
+def list_figures(query: FigureQuery) -> Json | Response:
     """List the figures of the reports as data, of all editions, by indicator and year."""
     require_samples()
     figures = library().figures(query_scope(query), query.indicator, query.year)
-    page = figures[query.start : query.start + query.limit]
+    page = query.of("figures", figures)
     if query.format == "csv":
-        return csv_response(map(to_json, page), FIGURE_COLUMNS, "figures.csv")
-    return {"figures": page, "total": len(figures), "next": query.next(len(figures))}
+        return csv_response(map(to_json, page["figures"]), FIGURE_COLUMNS, "figures.csv")
+    return page
 
 
-class CollectionSize(TypedDict):
+@dataclass(frozen=True, slots=True)
+class CollectionSize:
     """A knowledge collection with its searchable reports and passages."""
 
     name: str
@@ -146,24 +129,18 @@ class CollectionSize(TypedDict):
     chunks: int
 
 
-class Collections(TypedDict):
-    collections: list[CollectionSize]
-
-
 @catalog.get("/api/collections")
-@route(need="read", returns=Collections)
+@route(need="read", returns=answer_type("Collections", collections=list[CollectionSize]))
 @request_cache()
-def list_collections() -> Collections:
+def list_collections() -> Json:
     """List the knowledge collections with their searchable reports and passages."""
     storage, limit = services().storage, caller().limit
-    visible = [one for one in storage.collections if limit.holds(one.name)]
-    counted = [(one, summarise(storage.documents, limit.within([one.name]))) for one in visible]
-    return {
-        "collections": [
-            {"name": one.name, "description": one.description, "documents": holds.documents, "chunks": holds.chunks}
-            for one, holds in counted
-        ]
-    }
+    sizes: list[CollectionSize] = []
+    for one in storage.collections:
+        if limit.holds(one.name):
+            held = summarise(storage.documents, limit.within([one.name]))
+            sizes.append(CollectionSize(one.name, one.description, held.documents, held.chunks))
+    return {"collections": sizes}
 
 
 class Formats(TypedDict):
@@ -236,20 +213,16 @@ def get_passage(chunk_id: str) -> OpenedPassage:
 
 
 class SuggestedQuestion(TypedDict):
-    """A question, and the scope that answers it."""
+    """A question and the scope that answers it."""
 
     question: str
     filters: Scope
 
 
-class SuggestedQuestions(TypedDict):
-    questions: list[SuggestedQuestion]
-
-
 @catalog.get("/api/chunks/<path:chunk_id>/further")
-@route(need="read", query=QuestionQuery, returns=SuggestedQuestions)
+@route(need="read", query=QuestionQuery, returns=answer_type("SuggestedQuestions", questions=list[SuggestedQuestion]))
 @request_cache()
-def list_further_questions(chunk_id: str, query: QuestionQuery) -> SuggestedQuestions:
+def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
     """Suggest questions to ask after an answer that cites this passage."""
     require_samples()
     scope, passage, retriever = query_scope(query), library().passage(chunk_id), services().runtime.retriever

@@ -1,4 +1,4 @@
-"""The conversations of the caller: list, read, rename, delete, export and share them; resume and rate their"""
+"""The caller's conversations: list, read, rename, delete, export and share them; resume, stop and rate answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .asking import STREAM, refuse_more, stream_response
 from .kept_answers import with_passages
 from .library import library
 from .payloads import FeedbackRequest, Rename
-from .request import Number, Query, disposition, page_size
+from .request import Number, Query, answer_type, disposition, page_size
 from .resuming import refuse_ended, replay, under_way
 from .routes import EVENTS, JSON, route
 from .services import services
@@ -33,8 +33,6 @@ from .streaming import BEGUN, EventStream, client_of, encode
 conversations = Blueprint("conversations", __name__)
 FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", "application/json")}
 LAST_EVENT = "Last-Event-ID"
-UNSHARED = ("trace", "suggested_scope", "conversation_id", "conversation_usage")
-"""Fields of an answer that a shared link does not show."""
 
 
 class Conversation(TypedDict):
@@ -45,11 +43,6 @@ class Conversation(TypedDict):
     created_at: str
     updated_at: str
     share: str | None
-
-
-class Conversations(TypedDict):
-    conversations: list[Conversation]
-    next: str | None
 
 
 class StoredMessage(TypedDict):
@@ -134,14 +127,6 @@ class RatedMessage(TypedDict):
     comment: str
 
 
-class AllFeedback(TypedDict):
-    feedback: list[Feedback]
-
-
-class Unanswered(TypedDict):
-    questions: list[Asked]
-
-
 class ConversationQuery(Query):
     search: Annotated[str, Field(max_length=200, description="Words of the title or a question.")] = ""
     limit: Number = page_size(30, 100)
@@ -149,7 +134,11 @@ class ConversationQuery(Query):
 
 
 @conversations.get("/api/conversations")
-@route(need="read", query=ConversationQuery, returns=Conversations)
+@route(
+    need="read",
+    query=ConversationQuery,
+    returns=answer_type("Conversations", conversations=list[Conversation], next=str | None),
+)
 def list_conversations(query: ConversationQuery) -> Json:
     """List the caller's conversations, the last written to first."""
     records, following = _history().page(
@@ -169,7 +158,7 @@ def get_conversation(conversation_id: str, query: MessageQuery) -> Response:
     """Get the last messages of a conversation; `next` leads to those before them."""
     record = _history().get(conversation_id, caller().owner)
     rows, following = _page(record, query)
-    return jsonify({**_about(record), "messages": _messages(rows, library().passages), "next": following})
+    return jsonify({**_about(record), "messages": _own_messages(rows), "next": following})
 
 
 @conversations.patch("/api/conversations/<conversation_id>")
@@ -202,8 +191,7 @@ class ExportQuery(Query):
 def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     """Download a whole conversation as a file, to read or for programs."""
     record = _history().get(conversation_id, caller().owner)
-    rows, _ = _history().rows(record.id)
-    messages = _messages(rows, library().passages)
+    messages = _own_messages(_history().rows(record.id)[0])
     if query.format == "json":
         text = json.dumps({**_about(record), "messages": messages}, ensure_ascii=False, indent=1)
     else:
@@ -233,8 +221,10 @@ def get_shared_conversation(token: str, query: MessageQuery) -> Response:
     """Get a shared conversation: its questions, its answers and the passages they cite."""
     record = _history().shared(token)
     rows, following = _page(record, query)
-    # Who has the link sees what the owner may see.
-    messages = [_as_shared(message) for message in _messages(rows, services().runtime.store.get, is_shared=True)]
+    messages = _messages(rows, services().runtime.store.get)  # who has the link sees what the owner may see
+    for message in messages:
+        if answer := message.get("answer"):
+            message["answer"] = {name: value for name, value in answer.items() if name in SharedAnswer.__annotations__}
     return jsonify({"title": record.title, "messages": messages, "next": following})
 
 
@@ -252,7 +242,6 @@ def resume_answer(message_id: str) -> Response:
         raise InvalidRequestError.for_field(LAST_EVENT, "send the id of an event of this answer.")
     owner, storage = caller().owner, services().storage
     begun, get = storage.unfinished.find(message_id, owner), services().runtime.store.get
-
     refuse_ended(begun)
     if not begun.state and "response" not in storage.conversations.message(message_id):
         raise NotFoundError("The events of this answer have expired. Its text is in the conversation.")
@@ -265,9 +254,8 @@ def resume_answer(message_id: str) -> Response:
             assert answer is not None, "what can be resumed is kept whole"
             yield encode("done", answer)
 
-    return stream_response(
-        EventStream(events, client_of(request.environ), tell_begun=request.environ.get(BEGUN, lambda: None))
-    )
+    environ = request.environ
+    return stream_response(EventStream(events, client_of(environ), tell_begun=environ.get(BEGUN, lambda: None)))
 
 
 @conversations.post("/api/messages/<message_id>/stop")
@@ -304,35 +292,35 @@ class FeedbackQuery(UnansweredQuery):
 
 
 @conversations.get("/api/feedback")
-@route(need="admin", query=FeedbackQuery, returns=AllFeedback)
-def list_feedback(query: FeedbackQuery) -> AllFeedback:
+@route(need="admin", query=FeedbackQuery, returns=answer_type("AllFeedback", feedback=list[Feedback]))
+def list_feedback(query: FeedbackQuery) -> Json:
     """List the newest feedback: everybody's for an administrator's key, else the caller's own."""
     return {"feedback": list(services().storage.feedback.latest(query.rating, query.limit, whose()))}
 
 
 @conversations.get("/api/unanswered")
-@route(need="admin", query=UnansweredQuery, returns=Unanswered)
-def list_unanswered(query: UnansweredQuery) -> Unanswered:
+@route(need="admin", query=UnansweredQuery, returns=answer_type("Unanswered", questions=list[Asked]))
+def list_unanswered(query: UnansweredQuery) -> Json:
     """List the latest questions that the reports did not answer: everybody's, or the caller's own."""
     return {"questions": services().storage.feedback.unanswered(query.limit, whose())}
 
 
 def as_markdown(title: str, messages: list[Json]) -> str:
-    """A conversation as Markdown: questions as headings, each answer with its sources."""
+    """Return a conversation as Markdown: questions as headings, each answer with its sources."""
     parts = [f"# {title}"]
     for message in messages:
         if message["role"] == "user":
             parts.append(f"## {' '.join(message['content'].split())}")
             continue
         parts.append(message["content"] or "(no answer)")
-        sources = [_source_line(citation) for citation in (message["answer"] or {}).get("citations", [])]
-        parts += ["\n".join(sources)] if sources else []
+        sources = []
+        for citation in (message["answer"] or {}).get("citations", []):
+            page = f"page {citation['page']}" if citation["page"] else ""
+            names = [f"[{citation['number']}] {citation['title']}", citation["section"], page]
+            sources.append(", ".join(filter(None, names)) + "  ")
+        if sources:
+            parts.append("\n".join(sources))
     return "\n\n".join(parts) + "\n"
-
-
-def _source_line(citation: Json) -> str:
-    place = [citation["section"], f"page {citation['page']}" if citation["page"] else ""]
-    return ", ".join([f"[{citation['number']}] {citation['title']}", *filter(None, place)]) + "  "
 
 
 def _history() -> ConversationRepository:
@@ -354,31 +342,29 @@ def _given(feedback: Feedback) -> GivenFeedback:
     return {"rating": feedback.rating, "reason": feedback.reason or None, "comment": feedback.comment}
 
 
-def _messages(
-    rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chunk]], *, is_shared: bool = False
-) -> list[Json]:
-    told = [_message(row, answer) for row, answer in zip(rows, with_passages(rows, get), strict=True)]
-    if is_shared:
-        return told
-    answers = [message for message in told if "message_id" in message]
-    rated = services().storage.feedback.of([message["message_id"] for message in answers])
+def _messages(rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chunk]]) -> list[Json]:
+    """Messages as the API shows them, with the passages that ``get`` gives."""
+    messages = []
+    for row, answer in zip(rows, with_passages(rows, get), strict=True):
+        message: Json = {name: row[name] for name in ("role", "content", "created_at")}
+        message["state"] = row.get("state", "")
+        if row["role"] == "user":
+            message |= {
+                name: row.get(name) for name in ("mode", "preset", "page", "auto_scope", "attached", "replaces")
+            }
+            message |= {"scope": row.get("scope", {}), "collections": row.get("collections", [])}
+        else:
+            message |= {"message_id": row["_id"], "answered": row.get("answered"), "answer": answer}
+        messages.append(message)
+    return messages
+
+
+def _own_messages(rows: Sequence[Json]) -> list[Json]:
+    """Messages of the caller, with the feedback on each answer."""
+    messages = _messages(rows, library().passages)
+    answers = [message for message in messages if "message_id" in message]
+    feedback = services().storage.feedback.of([message["message_id"] for message in answers])
     for message in answers:
-        found = rated.get(message["message_id"])
-        message["feedback"] = _given(found) if found else None
-    return told
-
-
-def _message(row: Json, answer: Json | None) -> Json:
-    """``answer``: the `/query` response; null for questions, and where only the text was kept."""
-    known = {name: row.get(name) for name in ("mode", "preset", "page", "auto_scope", "attached", "replaces")}
-    about: Json = {"role": row["role"], "content": row["content"], "created_at": row["created_at"]}
-    about["state"] = row.get("state", "")
-    if row["role"] == "user":
-        return {**about, **known, "scope": row.get("scope", {}), "collections": row.get("collections", [])}
-    return {"message_id": row["_id"], **about, "answered": row.get("answered"), "answer": answer}
-
-
-def _as_shared(message: Json) -> Json:
-    if not message.get("answer"):
-        return message
-    return {**message, "answer": {name: value for name, value in message["answer"].items() if name not in UNSHARED}}
+        given = feedback.get(message["message_id"])
+        message["feedback"] = _given(given) if given else None
+    return messages

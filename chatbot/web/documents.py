@@ -10,6 +10,7 @@ from flask import Blueprint, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from ..database.core import Json
 from ..errors import NotFoundError
 from ..grounding.context import texts_of
 from ..ingestion.originals import shown_source
@@ -20,7 +21,7 @@ from ..schema import Chunk, Chunking, DocumentRecord, Report, SearchHit, Status
 from ..schema.json import Inlines
 from .library import inside_limit, library, may_change, own_record, query_scope
 from .payloads import Edit
-from .request import Number, Page, Query, ScopeQuery, disposition, page_size
+from .request import Number, Page, Query, ScopeQuery, disposition, listing, page_size
 from .routes import FILE, route
 from .services import services, wake_worker
 
@@ -56,26 +57,18 @@ class LibraryReport(Inlines):
     may_change: bool
 
 
-class Documents(TypedDict):
-    documents: list[LibraryReport]
-    total: int
-    next: str | None
-
-
 class DocumentQuery(Page, ScopeQuery):
     q: Annotated[str, Field(description="Text of the title or the name.")] = ""
     status: Annotated[Status | None, Field(description="Only reports of this status.")] = None
 
 
 @documents.get("/api/documents")
-@route(need="read", query=DocumentQuery, returns=Documents)
+@route(need="read", query=DocumentQuery, returns=listing("Documents", "documents", LibraryReport))
 @request_cache()
-def list_documents(query: DocumentQuery) -> Documents:
+def list_documents(query: DocumentQuery) -> Json:
     """List the reports of the knowledge base by title, whether searchable or not."""
     records = services().storage.documents.named(query.q, query_scope(query))
-    records = [record for record in records if query.status in {None, record.status}]
-    page = records[query.start : query.start + query.limit]
-    return {"documents": [_shown(record) for record in page], "total": len(records), "next": query.next(len(records))}
+    return query.of("documents", [one for one in records if query.status in {None, one.status}], _shown)
 
 
 @documents.get("/api/documents/<document_id>")
@@ -106,15 +99,9 @@ class PassagePage(Page):
     limit: Number = page_size(20, 100)
 
 
-class Passages(TypedDict):
-    chunks: list[SearchHit]
-    total: int
-    next: str | None
-
-
 @documents.get("/api/documents/<document_id>/chunks")
-@route(need="read", query=PassagePage, returns=Passages)
-def list_passages(document_id: str, query: PassagePage) -> Passages:
+@route(need="read", query=PassagePage, returns=listing("Passages", "chunks", SearchHit))
+def list_passages(document_id: str, query: PassagePage) -> Json:
     """List the passages of a report as they are searched, in reading order."""
     record = library().record(document_id)
     chunks = passages(services().runtime.store, record, offset=query.start, limit=query.limit)

@@ -44,6 +44,10 @@ ERRORS = {
 }
 NAMES = {"mode": AGENTS.names(), "retrieval_method": RETRIEVAL_METHODS.names(), "preset": list(PRESETS)}
 """Valid values of these fields of a question."""
+SECURITY = {
+    "key": {"type": "http", "scheme": "bearer", "description": "Created by `python -m chatbot keys create`."},
+    "session": {"type": "apiKey", "in": "cookie", "name": KEY_COOKIE, "description": "Set by `POST /api/session`."},
+}
 _CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
@@ -65,15 +69,14 @@ def viewer() -> Response:
 
 
 def describe(app: Flask, settings: Settings) -> Json:
-    """The document; it states what callers without a key may do under the ACCESS of the settings."""
-    found = ((rule, route_of(app, rule.endpoint)) for rule in app.url_map.iter_rules())
-    routes = [(rule, about) for rule, about in found if about is not None and about.is_documented]
+    """Return the document; it states what callers without a key may do under the ACCESS of the settings."""
+    stated = ((rule, route_of(app, rule.endpoint)) for rule in app.url_map.iter_rules())
+    routes = [(rule, about) for rule, about in stated if about is not None and about.is_documented]
     references, schemas = _schemas([about for _, about in routes], settings)
     paths: dict[str, Json] = {}
     for rule, about in routes:
-        operation = _operation(
-            rule, about, inspect.getdoc(app.view_functions[rule.endpoint]) or "", references, settings
-        )
+        doc = inspect.getdoc(app.view_functions[rule.endpoint]) or ""
+        operation = _operation(rule, about, doc, references, settings)
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
             paths.setdefault(_CONVERTER.sub(r"{\1}", rule.rule), {})[method.lower()] = operation
     return {
@@ -85,20 +88,14 @@ def describe(app: Flask, settings: Settings) -> Json:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "."}],
-        "tags": [{"name": name} for name in dict.fromkeys(_tag(rule) for rule, _ in routes)],
+        "tags": [{"name": name} for name in dict.fromkeys(rule.endpoint.partition(".")[0] for rule, _ in routes)],
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "responses": {str(status): _answered(text, references[Error]) for status, text in ERRORS.items()},
+            "responses": {str(status): _response(text, references[Error]) for status, text in ERRORS.items()},
             "securitySchemes": SECURITY,
         },
     }
-
-
-SECURITY = {
-    "key": {"type": "http", "scheme": "bearer", "description": "Created by `python -m chatbot keys create`."},
-    "session": {"type": "apiKey", "in": "cookie", "name": KEY_COOKIE, "description": "Set by `POST /api/session`."},
-}
 
 
 class _Untitled(GenerateJsonSchema):
@@ -136,32 +133,41 @@ def _schemas(routes: list[Route], settings: Settings) -> tuple[dict[Any, Json], 
     return {one: {"$ref": REF + one.__name__} for one in types}, dict(sorted(schemas.items()))
 
 
-def _tag(rule: Rule) -> str:
-    return str(rule.endpoint).partition(".")[0]
-
-
 def _operation(rule: Rule, about: Route, doc: str, references: Mapping[Any, Json], settings: Settings) -> Json:
-    first, *rest = rule.endpoint.rpartition(".")[2].split("_")
+    tag, _, name = rule.endpoint.partition(".")
+    first, *rest = name.split("_")
     summary, _, more = (" ".join(part.split()) for part in doc.partition("\n\n"))
     needs = f"Needs a key with the role {about.need}." if about.need != "nothing" else ""
     operation: Json = {
         "operationId": first + "".join(word.capitalize() for word in rest),
-        "tags": [_tag(rule)],
+        "tags": [tag],
         "summary": summary.removesuffix("."),
         "description": " ".join(filter(None, (more, needs))) or summary,
     }
     if parameters := [*_parameters(rule, about, settings)]:
         operation["parameters"] = parameters
     if about.body is not None:
-        operation["requestBody"] = {"required": about.body_needed, "content": _content(about, references)}
+        body: Json = {"schema": references[about.body]}
+        content = {JSON: body if about.example is None else {**body, "example": about.example}}
+        if about.form is about.body:
+            files = {"type": "array", "items": {"contentMediaType": "application/octet-stream"}, "minItems": 1}
+            fields = {"request": references[about.body], "files": files}
+            schema = {"type": "object", "properties": fields, "required": ["request"], "additionalProperties": False}
+            content["multipart/form-data"] = {"schema": schema}
+        elif about.form is not None:
+            content["multipart/form-data"] = {"schema": references[about.form]}
+        operation["requestBody"] = {"required": about.body_needed, "content": content}
     open_to_all = NEEDS.index(about.need) <= NEEDS.index(STRANGERS[settings.rule])
     schemes: list[Json] = [{name: []} for name in SECURITY if about.need != "nothing"]
     operation["security"] = [*([{}] if open_to_all else []), *schemes]
-    responses = {str(about.status): _success(summary, about, references)}
+    success: Json = {"description": summary}
+    if about.status != 204:
+        success["content"] = {media: {"schema": _answer(media, about, references)} for media in about.media}
+    responses = {str(about.status): success}
     responses |= {str(status): {"$ref": f"#/components/responses/{status}"} for status in errors_of(rule, about)}
     for status, type_ in about.also.items():
         accepted = {"description": "Accepted; no content."}
-        responses[str(status)] = accepted if type_ is None else _answered(ERRORS[status], references[type_])
+        responses[str(status)] = accepted if type_ is None else _response(ERRORS[status], references[type_])
     return {**operation, "responses": responses}
 
 
@@ -171,14 +177,12 @@ def _parameters(rule: Rule, about: Route, settings: Settings) -> Iterator[Json]:
     yield from about.headers
     if about.query is None:
         return
-    fields = (
-        TypeAdapter(about.query).json_schema(schema_generator=_Untitled)["properties"]
-        if about.query.model_fields
-        else {}
-    )
+    fields = TypeAdapter(about.query).json_schema(schema_generator=_Untitled).get("properties", {})
     for name, schema in fields.items():
         text = {"description": schema.pop("description")} if "description" in schema else {}
-        yield {"name": name, "in": "query", **text, "schema": _without_null(schema)}
+        # A parameter is absent rather than null.
+        schemas = [one for one in schema.get("anyOf", [schema]) if one != {"type": "null"}]
+        yield {"name": name, "in": "query", **text, "schema": schemas[0]}
     if not issubclass(about.query, ScopeQuery):
         return
     for name in (*settings.filter_fields, "collections"):
@@ -190,61 +194,30 @@ def _parameters(rule: Rule, about: Route, settings: Settings) -> Iterator[Json]:
             yield {"name": name, "in": "query", "description": meaning, "schema": {"type": "integer"}}
 
 
-def _without_null(schema: Json) -> Json:
-    """A parameter is absent rather than null."""
-    if "anyOf" not in schema:
-        return schema
-    (given,) = (one for one in schema["anyOf"] if one != {"type": "null"})
-    return dict(given)
+def _answer(media: str, about: Route, references: Mapping[Any, Json]) -> Json:
+    """The schema of an answer with this media type."""
+    if media == JSON:
+        return references.get(about.returns, {"type": "object"})
+    if media != EVENTS:
+        return {"type": "string"}
+    if not isinstance(about.returns, dict):
+        return {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}
+    events = []
+    for name, type_ in about.returns.items():
+        data = {"type": "string", "contentMediaType": JSON, "contentSchema": references[type_]}
+        properties = {"event": {"const": name}, "data": data, "id": {"type": "string"}}
+        events.append({"type": "object", "properties": properties, "required": ["event", "data"]})
+    return {"oneOf": events}
 
 
-def _content(about: Route, references: Mapping[Any, Json]) -> Json:
-    content: Json = {JSON: {"schema": references[about.body]}}
-    if about.example is not None:
-        content[JSON]["example"] = about.example
-    if about.form is about.body:
-        files = {"type": "array", "items": {"contentMediaType": "application/octet-stream"}, "minItems": 1}
-        fields = {"request": references[about.body], "files": files}
-        schema = {"type": "object", "properties": fields, "required": ["request"], "additionalProperties": False}
-        content["multipart/form-data"] = {"schema": schema}
-    elif about.form is not None:
-        content["multipart/form-data"] = {"schema": references[about.form]}
-    return content
-
-
-def _success(summary: str, about: Route, references: Mapping[Any, Json]) -> Json:
-    if about.status == 204:
-        return {"description": summary}
-    content: Json = {}
-    for media in about.media:
-        schema: Json = {"type": "string"}
-        if media == JSON:
-            schema = references.get(about.returns, {"type": "object"})
-        elif media == EVENTS and isinstance(about.returns, dict):
-            schema = {"oneOf": [_event({"const": name}, references[type_]) for name, type_ in about.returns.items()]}
-        elif media == EVENTS:
-            schema = {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}
-        content[media] = {"schema": schema}
-    return {"description": summary, "content": content}
-
-
-def _event(name: Json, data: Json) -> Json:
-    content = {"type": "string", "contentMediaType": JSON, "contentSchema": data}
-    properties: Json = {"event": name, "data": content, "id": {"type": "string"}}
-    return {"type": "object", "properties": properties, "required": ["event", "data"]}
-
-
-def _answered(description: str, schema: Json) -> Json:
+def _response(description: str, schema: Json) -> Json:
     return {"description": description, "content": {JSON: {"schema": schema}}}
 
 
 def errors_of(rule: Rule, about: Route) -> list[int]:
-    """Every status from 400 on that an operation may have."""
+    """Return every status from 400 on that an operation may have."""
     statuses = {400, 403, 429, 503, *about.errors, *(status for status in about.also if status >= 400)}
-    if about.need != "nothing":
-        statuses.add(401)
-    if rule.arguments:
-        statuses.add(404)
-    if about.body is not None:
-        statuses.add(413)
+    statuses |= {401} if about.need != "nothing" else set()
+    statuses |= {404} if rule.arguments else set()
+    statuses |= {413} if about.body is not None else set()
     return sorted(statuses)

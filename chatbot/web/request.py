@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -19,6 +19,7 @@ from urllib.parse import quote
 from flask import Response, request
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
@@ -29,6 +30,7 @@ from ..settings import MEGABYTE
 from ..validation import NO_OBJECT, POSITION, parse
 from .services import services
 
+T = TypeVar("T")
 MOST_URLS = 50
 FORM_BYTES = 1_000_000
 """What the fields of a form may take besides its files."""
@@ -238,9 +240,24 @@ class Page(Query):
         return int(self.cursor)
 
     def next(self, total: int) -> str | None:
-        """The cursor of the page after this one; None where this is the last of ``total`` entries."""
+        """Return the cursor of the page after this one; None where this is the last of ``total`` entries."""
         end = self.start + self.limit
         return str(end) if end < total else None
+
+    def of(self, name: str, entries: Sequence[T], show: Callable[[T], Any] = lambda entry: entry) -> dict[str, Any]:
+        """Return this page of all ``entries``, which ``show`` makes into what the API shows, as `listing` describes."""
+        page = entries[self.start : self.start + self.limit]
+        return {name: list(map(show, page)), "total": len(entries), "next": self.next(len(entries))}
+
+
+def answer_type(type_name: str, **fields: Any) -> Any:
+    """Return the type of an answer that is an object with these fields."""
+    return TypedDict(type_name, fields)  # type: ignore[operator]
+
+
+def listing(type_name: str, name: str, entry: Any) -> Any:
+    """Return the type of a page of a list: its entries, the number of all, and the cursor of the next page."""
+    return answer_type(type_name, **{name: list[entry], "total": int, "next": str | None})
 
 
 RENAMED = {"offset": "cursor", "after": "cursor", "before": "cursor"}
