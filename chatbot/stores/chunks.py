@@ -28,7 +28,7 @@ from ..database.rows import (
 )
 from ..errors import EmbedderMismatchError, SearchEngineError
 from ..protocols import ChangeLog
-from ..schema import NO_VALUE, Chunk, Matrix, Scope, Vector
+from ..schema import NO_VALUE, Chunk, Match, Matrix, Scope, Vector
 from ..settings import Settings
 
 NEAR, NEIGHBOURS = 4, 12
@@ -216,6 +216,11 @@ def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable
         figure_years=tuple(row.get("figure_years") or ()),
         url=str(row.get("url") or ""),
     )
+
+
+def best_matches(matches: Iterable[Match], top_k: int | None = None) -> list[Match]:
+    """Return the ``top_k`` best (None = all), ties by id."""
+    return sorted(matches, key=lambda match: (-match.score, match.chunk_id))[:top_k]
 
 
 def check_query(vector: Vector, dimensions: int, expected: str) -> Vector:

@@ -84,9 +84,7 @@ class Explained:
         self.plans: list[str] = []
 
     def execute(self, query: Any, parameters: Any) -> Any:
-        from psycopg import sql
-
-        rows = self._connection.execute(sql.SQL("EXPLAIN ") + query, parameters).fetchall()
+        rows = self._connection.execute(f"EXPLAIN {query}", parameters).fetchall()
         self.plans.append("\n".join(row[0] for row in rows))
         return self._connection.execute(query, parameters)
 
@@ -165,14 +163,13 @@ def test_ties_are_ordered_by_id_through_the_index_too(store: Any, top_k: int) ->
     [(scope("Kenya"), "chunks_by_country_name"), (Scope().within(["small"]), "chunks_collection_idx")],
 )
 def test_filters_use_their_own_index(store: Any, narrow: Scope, index: str) -> None:
-    from psycopg import sql
+    from chatbot.stores.pgvector.table import ChunkTable
 
-    from chatbot.stores.pgvector.rows import scope_sql
-
-    condition, parameters = scope_sql(narrow, ("country_name",))
+    table = ChunkTable("chunks", "data_embedding", DIMENSIONS, ("country_name",))
+    condition, parameters = table.scope_condition(narrow)
     with postgres.connect() as connection:
         connection.execute("ANALYZE chunks")
-        plan = connection.execute(sql.SQL("EXPLAIN SELECT 1 FROM chunks WHERE {}").format(condition), parameters)
+        plan = connection.execute(f"EXPLAIN SELECT 1 FROM chunks WHERE {condition}", parameters)
         assert index in str(plan.fetchall())
 
 

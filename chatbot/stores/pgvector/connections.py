@@ -1,8 +1,8 @@
-"""A few connections to PostgreSQL, each opened by the thread that needs it, and what the server says when it refuses.
+"""A few connections to PostgreSQL, each opened by the thread that needs it, and the server's errors with a remedy.
 
-Not psycopg_pool (measured with 3.3.3): it connects in a background thread that keeps the reason to itself. A server
-that is down, a refused password and an unknown database all reach the caller as "couldn't get a connection" after the
-whole time-out of 5 s, here as what they are after 0.01 s; a transaction takes as long in both.
+psycopg_pool (measured with 3.3.3) connects in a background thread and hides the reason of a failure: a server that is
+down, a refused password and an unknown database all reach the caller as "couldn't get a connection" after the whole
+time-out of 5 s, here as what they are after 0.01 s. A transaction takes as long in both.
 """
 
 from __future__ import annotations
@@ -27,12 +27,8 @@ except ImportError as missing:  # also "no pq wrapper available": psycopg withou
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
-from psycopg.sql import Composed
 
 Connection = psycopg.Connection[tuple[Any, ...]]
-Statement = Composed
-Settings = Mapping[str, str | int]
-"""Names and values of PostgreSQL's own settings."""
 SET_LOCAL = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS settings(name, value)"
 
 
@@ -59,10 +55,10 @@ class Connections:
         self._closed = False
 
     @contextmanager
-    def transaction(self, settings: Settings | None = None) -> Iterator[Connection]:
-        """A transaction, committed at the end; ``settings`` are PostgreSQL's own and hold for it alone.
+    def transaction(self, settings: Mapping[str, str | int] | None = None) -> Iterator[Connection]:
+        """Run a transaction and commit it at the end; PostgreSQL's own ``settings`` hold for it alone.
 
-        Set inside the transaction, not on the connection, so that a pooler between us and the server does no harm.
+        They are set inside the transaction, not on the connection, because of poolers between us and the server.
 
         Raises:
             SearchEngineError: the server is down, refuses, or takes too long.
@@ -71,13 +67,14 @@ class Connections:
         if not self._free.acquire(timeout=self._timeout):
             raise failure("overloaded:here")
         try:
-            with translate_errors():
-                connection = self._begin([list(values), [str(value) for value in values.values()]])
-                try:
-                    yield connection
-                    connection.commit()
-                finally:
-                    self._give_back(connection)
+            connection = self._begin([list(values), [str(value) for value in values.values()]])
+            try:
+                yield connection
+                connection.commit()
+            finally:
+                self._give_back(connection)
+        except psycopg.Error as error:
+            raise explain(error) from error
         finally:
             self._free.release()
 
@@ -125,35 +122,26 @@ class Connections:
 
 
 def know_vectors(connection: Connection) -> None:
-    """Once for each connection; the extension must be there. From then on vectors come and go in binary form."""
+    """Send and receive vectors in binary form over this connection; the extension must exist."""
     if connection.adapters.types.get("vector") is None:
         register_vector(connection)
 
 
-@contextmanager
-def translate_errors() -> Iterator[None]:
-    """Turns the driver's errors into a SearchEngineError that says what to do, never with a secret."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise explain(error) from error
-
-
 def explain(error: psycopg.Error) -> SearchEngineError:
-    """What the server's error means for the person who has to mend it."""
+    """Return an error that says what to do, without secrets."""
     for kinds, reason in _REASONS:
         if isinstance(error, kinds):
             return failure(reason)
     if isinstance(error, psycopg.OperationalError):
-        # What the server says before it lets anyone in carries no code, only this text.
-        said = (reason for pattern, reason in _GREETINGS if pattern.search(str(error)))
-        return failure(next(said, "unreachable"))
+        # Errors before the connection is accepted have no code, only this text.
+        reasons = (reason for pattern, reason in _REFUSED_CONNECTIONS if pattern.search(str(error)))
+        return failure(next(reasons, "unreachable"))
     code = f", code {error.sqlstate}" if error.sqlstate else ""
     return SearchEngineError(f"PostgreSQL refused a command ({type(error).__name__}{code}).", reason="refused")
 
 
 def failure(reason: str, **values: str) -> SearchEngineError:
-    """The error of a ``reason`` in FAILURES; ``values`` fill its message."""
+    """Return the error of a ``reason`` in FAILURES; ``values`` fill its message."""
     message, remedy, retry_after = FAILURES[reason]
     return SearchEngineError(
         message.format(**values), remedy=remedy, retry_after=retry_after, reason=reason.partition(":")[0]
@@ -232,15 +220,11 @@ _REASONS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     ((errors.ReadOnlySqlTransaction,), "read_only"),
     ((errors.DiskFull,), "disk"),
 )
-_GREETINGS = (
-    (
-        re.compile(
-            r"authentication failed|no password supplied|no pg_hba\.conf entry"
-            r"|role .* (?:does not exist|is not permitted)",
-            re.IGNORECASE,
-        ),
-        "auth_refused",
-    ),
-    (re.compile(r"database .* does not exist", re.IGNORECASE), "no_database"),
-    (re.compile(r"too many (?:clients|connections)|remaining connection slots", re.IGNORECASE), "overloaded"),
+_AUTH_REFUSED = (
+    "authentication failed|no password supplied|no pg_hba.conf entry|role .* (?:does not exist|is not permitted)"
+)
+_REFUSED_CONNECTIONS = (
+    (re.compile(_AUTH_REFUSED, re.IGNORECASE), "auth_refused"),
+    (re.compile("database .* does not exist", re.IGNORECASE), "no_database"),
+    (re.compile("too many (?:clients|connections)|remaining connection slots", re.IGNORECASE), "overloaded"),
 )

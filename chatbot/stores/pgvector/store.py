@@ -23,17 +23,19 @@ from ...text import analyzer
 from .. import StoreTraits
 from ..chunks import check_query, read_surroundings
 from ..keywords import POOL, Bm25
-from .connections import Connection, Connections, Statement, failure, know_vectors
-from .rows import clean, scope_sql, to_chunk, to_row
+from .connections import Connection, Connections, failure, know_vectors
 from .search import Statistics, nearest, refine, scan_settings
-from .table import ChunkTable, Statements
+from .table import COLUMN_LIST, ChunkTable, clean, to_chunk, to_row
 
 TABLE = "chunks"
 CONNECTIONS_PER_THREAD = 2
+_STATUS = f"""
+    SELECT split_part(current_setting('server_version'), ' ', 1), extversion, EXISTS (SELECT FROM {TABLE})
+    FROM pg_extension WHERE extname = 'vector'"""
 
 
 class PgvectorStore:
-    """Implements `protocols.Store`. Connects, and makes table and indexes, at the first use.
+    """Implements `protocols.Store`. Connects, and creates table and indexes, at the first use.
 
     A chunk that names no collection belongs to the first one. MONGODB_TIMEOUT bounds each statement. Every method
     raises SearchEngineError where PostgreSQL fails, and EmbedderMismatchError where the table's vectors are of another
@@ -51,8 +53,7 @@ class PgvectorStore:
         self._timeout = settings.mongodb_timeout
         uri, threads = settings.postgres_uri.get_secret_value(), settings.threads
         self._connections = Connections(uri, size=CONNECTIONS_PER_THREAD * threads, timeout=self._timeout)
-        self._schema = ChunkTable(TABLE, embedding_field(slot), dimensions, settings.filter_fields)
-        self._statements = Statements(self._schema)
+        self._table = ChunkTable(TABLE, embedding_field(slot), dimensions, settings.filter_fields)
         self._expected = (
             f"the table is set up for {dimensions}: use the model it was written with, or ingest the reports into "
             "another database."
@@ -67,23 +68,23 @@ class PgvectorStore:
         self._statistics: Statistics | None = None
 
     def prepare(self) -> None:
-        """Make the table and the indexes that are missing; the first search or write does so too."""
+        """Create the table and the indexes that are missing; the first search or write does so too."""
         if self._prepared:
             return
         if not self._preparing.acquire(timeout=self._timeout):
             raise failure("building")
         try:
             with self._connections.transaction() as connection:
-                self._schema.prepare(connection)
+                self._table.prepare(connection)
             self._prepared = True
         finally:
             self._preparing.release()
 
     def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
-        """Whole or not at all: one transaction."""
+        """Write all chunks or none, in one transaction."""
         rows = []
         for chunk, vector in zip(chunks, vectors, strict=True):
-            if len(vector) != self._schema.dimensions:
+            if len(vector) != self._table.dimensions:
                 message = f"The embedding of the passage {chunk.id} has {len(vector)} dimensions, {self._expected}"
                 raise EmbedderMismatchError(message)
             collection = chunk.collection or self._default_collection
@@ -93,43 +94,46 @@ class PgvectorStore:
             return
         rows.sort(key=lambda row: str(row["id"]))  # one order for all writers, so that they cannot deadlock
         with self._transaction() as connection:
-            connection.cursor().executemany(self._statements.upsert, rows)
+            connection.cursor().executemany(self._table.upsert, rows)
         self._changes.record({chunk.document_id for chunk in chunks})
 
     def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
-        """Delete a document's passages but those in ``keep``; returns how many there were."""
-        parameters = {"document_id": clean(document_id), "keep": [clean(chunk_id) for chunk_id in keep]}
+        """Delete a document's passages but those in ``keep``; return how many there were."""
+        query = f"DELETE FROM {TABLE} WHERE document_id = %(document_id)s AND id <> ALL(%(keep)s::text[])"
         with self._transaction() as connection:
-            deleted = int(connection.execute(self._statements.delete, parameters).rowcount)
+            parameters = {"document_id": clean(document_id), "keep": list(map(clean, keep))}
+            deleted = int(connection.execute(query, parameters).rowcount)
         if deleted:
             self._changes.record([document_id])
         return deleted
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """The passages that exist, in the order asked for."""
+        """Return the passages that exist, in the order asked for."""
         if not chunk_ids:
             return []
-        rows = self._rows(self._statements.get, {"ids": list(map(clean, chunk_ids))})
-        found = {row[0]: to_chunk(row) for row in rows}
-        return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+        query = f"SELECT {COLUMN_LIST} FROM {TABLE} WHERE id = ANY(%(ids)s)"
+        chunks = {row[0]: to_chunk(row) for row in self._rows(query, {"ids": list(map(clean, chunk_ids))})}
+        return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
         """Chunks without a vector are left out; the matrix has shape (0, 0) where there are none."""
-        rows = self._rows(self._statements.stored, {"document_id": clean(document_id)}, binary=True)
+        column = self._table.embedding
+        query = f"SELECT {COLUMN_LIST}, {column} FROM {TABLE} WHERE document_id = %(id)s AND {column} IS NOT NULL"
+        rows = self._rows(query, {"id": clean(document_id)}, binary=True)
         vectors = [row[-1].to_numpy() for row in rows]
         return [to_chunk(row[:-1]) for row in rows], np.vstack(vectors) if rows else np.empty((0, 0), np.float32)
 
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
-        """Each passage with its neighbours, which are looked up by their ids."""
+        """Look up the neighbours by their ids."""
         return read_surroundings(chunks, margin, self.get)
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
-        """The nearest passages. Raises EmbedderMismatchError; SearchEngineError also for a vector of length 0."""
-        query = check_query(vector, self._schema.dimensions, self._expected)
+        """Raises EmbedderMismatchError; SearchEngineError also for a vector of length 0."""
+        query = check_query(vector, self._table.dimensions, self._expected)
         if top_k < 1:
             return []
         with self._transaction(scan_settings(scope, top_k)) as connection:
-            rows = nearest(connection, self._schema, vector=query, scope=scope, top_k=top_k)
+            rows = nearest(connection, self._table, vector=query, scope=scope, top_k=top_k)
         return [Match(chunk_id, to_score(1.0 - distance)) for distance, chunk_id in rows]
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
@@ -137,37 +141,39 @@ class PgvectorStore:
         terms = self._terms_of(query)
         if top_k < 1 or not terms:
             return []
-        table, position, statistics = self._schema.table, self._changes.position(), self._statistics
+        position, statistics = self._changes.position(), self._statistics
         if statistics is None or statistics.position != position:
-            statistics = self._statistics = Statistics.read(table, position, self._rows, self._bm25)
-        weights = statistics.weights(table, terms, self._rows)
-        if not weights:
+            statistics = self._statistics = Statistics.read(self._table, position, self._rows)
+        idf = statistics.inverse_frequencies(terms, self._rows)
+        if not idf:
             return []
-        condition = scope_sql(scope, self._schema.filter_fields)
-        rows = self._rows(*statistics.search(table, weights, condition, max(top_k, POOL)))
+        rows = self._rows(*statistics.search(idf, terms, scope, max(top_k, POOL), self._bm25))
         scores = {str(chunk_id): float(score) for chunk_id, score in rows}
-        return refine(scores, self.get(list(scores)), statistics.idf_of(weights), self._terms_of)[:top_k]
+        return refine(scores, self.get(list(scores)), idf, self._terms_of)[:top_k]
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """The scores of these passages, by id. Raises as `vector_search` does."""
+        """Raises as `vector_search` does."""
         if not chunk_ids:
             return {}
-        query = check_query(vector, self._schema.dimensions, self._expected)
-        rows = self._rows(self._statements.distances, {"vector": query, "ids": list(map(clean, chunk_ids))})
-        return {str(found): to_score(1.0 - distance) for found, distance in rows}
+        unit, column = check_query(vector, self._table.dimensions, self._expected), self._table.embedding
+        distance = f"{column} <=> %(vector)s::vector"
+        query = f"SELECT id, {distance} FROM {TABLE} WHERE id = ANY(%(ids)s) AND {column} IS NOT NULL"
+        rows = self._rows(query, {"vector": unit, "ids": list(map(clean, chunk_ids))})
+        return {str(chunk_id): to_score(1.0 - distance) for chunk_id, distance in rows}
 
     def count(self, scope: Scope) -> int:
-        """How many passages there are in a scope."""
-        condition, parameters = scope_sql(scope, self._schema.filter_fields)
-        return int(self._rows(self._statements.count(condition), parameters)[0][0])
+        """Count the passages in a scope."""
+        condition, parameters = self._table.scope_condition(scope)
+        return int(self._rows(f"SELECT count(*) FROM {TABLE} WHERE {condition}", parameters)[0][0])
 
     def ping(self) -> str:
-        """Versions of the server and the extension. Reads the table, so it tells too when that does not work."""
-        server, extension, filled = self._rows(self._statements.status, {})[0]
+        """Return the versions of the server and the extension. Reads the table, and so fails where that does not
+        work."""
+        server, extension, filled = self._rows(_STATUS, {})[0]
         return f"PostgreSQL {server}, pgvector {extension}, table {TABLE}{'' if filled else ' (empty)'}"
 
     def close(self) -> None:
-        """Close the connections that are idle, the others when they come back."""
+        """Close the idle connections now, the others when they come back."""
         self._connections.close()
 
     @contextmanager
@@ -180,12 +186,12 @@ class PgvectorStore:
         except SearchEngineError as error:
             if error.reason == "table_missing":
                 self._prepared = False
-                self._connections.drop_idle()  # they know the types of an extension that may be made anew
+                self._connections.drop_idle()  # they know the types of an extension that may be recreated
             raise
 
-    def _rows(self, statement: Statement, parameters: dict[str, Any], *, binary: bool = False) -> list[tuple[Any, ...]]:
+    def _rows(self, query: str, parameters: dict[str, Any], *, binary: bool = False) -> list[tuple[Any, ...]]:
         with self._transaction() as connection:
-            return connection.execute(statement, parameters, binary=binary).fetchall()
+            return connection.execute(query, parameters, binary=binary).fetchall()
 
 
 TRAITS = StoreTraits(in_database=False)

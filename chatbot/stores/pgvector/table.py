@@ -1,26 +1,38 @@
-"""The table of passages: what it and its indexes should be, making them so, and its fixed statements.
+"""The table of passages: its columns and indexes, a chunk as a row and back, a scope as a condition.
 
-One table, `chunks`, in the first schema of the search path. Deployments that share a PostgreSQL database part by
-schema: `POSTGRES_URI=postgresql://...?options=-csearch_path%3Dmy_schema,public`.
+One table, `chunks`, in the first schema of the search path. Deployments that share a PostgreSQL database use a schema
+each: `POSTGRES_URI=postgresql://...?options=-csearch_path%3Dmy_schema,public`. Values are always bound; names are
+quoted.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
+import numpy as np
 from psycopg import errors, sql
+from psycopg.types.json import Jsonb
 
 from ...errors import EmbedderMismatchError
+from ...schema import Chunk, Range, Scope, Vector
 from .connections import Connection, failure
-from .rows import COLUMNS, field_sql
 
 LOCK = 0x7265706F7274
-"""Advisory lock: one process at a time makes the table."""
+"""Advisory lock: one process at a time creates the table."""
 MAX_VECTOR = 2000
 """Dimensions that HNSW indexes in full precision; up to MAX_HALFVEC it does in half, beyond that not at all."""
 MAX_HALFVEC = 4000
-_TABLE = sql.SQL("""
-    CREATE TABLE IF NOT EXISTS {table} (
+MAX_TERM_CHARACTERS = 500
+"""PostgreSQL takes 2,046 bytes."""
+_COLUMN_NAMES = {"start": "start_offset", "end": "end_offset"}
+COLUMNS = tuple(_COLUMN_NAMES.get(part.name, part.name) for part in fields(Chunk))
+COLUMN_LIST = ", ".join(COLUMNS)
+_TABLE = """
+    CREATE TABLE IF NOT EXISTS {} (
         id text COLLATE "C" PRIMARY KEY,
         collection text NOT NULL,
         document_id text NOT NULL,
@@ -38,37 +50,35 @@ _TABLE = sql.SQL("""
         terms tsvector NOT NULL,
         term_count integer NOT NULL,
         created_at timestamptz NOT NULL DEFAULT now()
-    ) WITH (toast_tuple_target = 8160)""")
+    ) WITH (toast_tuple_target = 8160)"""
 """Rows stay whole up to the page's size: vectors and terms kept apart make an exact search 3 times slower."""
+_ADDED = {
+    "figure_years": "integer[] NOT NULL DEFAULT '{}'",
+    "url": "text NOT NULL DEFAULT ''",
+    "language": "text NOT NULL DEFAULT ''",
+}
+"""Since 0.5: tables of earlier releases get them, empty until their reports are read again."""
 _DIMENSIONS = """
     SELECT atttypmod FROM pg_attribute
     WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"""
-_ADDED = {"figure_years": "integer[] NOT NULL DEFAULT '{{}}'", "url": "text NOT NULL DEFAULT ''",
-          "language": "text NOT NULL DEFAULT ''"}  # fmt: skip
-"""Since 0.5: tables of earlier releases get them, empty until their reports are read again."""
 _INDEXES = """
     SELECT relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
     WHERE indrelid = to_regclass(%s) AND indisvalid"""
 
 
+def field_sql(name: str) -> str:
+    """Return a filter field's value as jsonb, which keeps its type: the year 2023 is not the string "2023"."""
+    return f"(metadata -> {sql.Literal(name).as_string(None)})"
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkTable:
-    """Names, and the pieces of SQL that depend on them. ``embedding_field`` is the vector column."""
+    """``name`` is the table's; ``embedding`` the vector column; both need no quotes."""
 
-    table_name: str
-    embedding_field: str
+    name: str
+    embedding: str
     dimensions: int
     filter_fields: tuple[str, ...]
-
-    @property
-    def table(self) -> sql.Composable:
-        """The table's name, quoted."""
-        return sql.Identifier(self.table_name)
-
-    @property
-    def embedding(self) -> sql.Composable:
-        """The vector column's name, quoted."""
-        return sql.Identifier(self.embedding_field)
 
     @property
     def indexable(self) -> bool:
@@ -76,22 +86,22 @@ class ChunkTable:
         return self.dimensions <= MAX_HALFVEC
 
     @property
-    def indexed(self) -> tuple[sql.Composable, sql.Composable]:
+    def indexed(self) -> tuple[str, str]:
         """The expression that the HNSW index holds, and its type: halfvec where vector is too long for an index."""
         if self.dimensions <= MAX_VECTOR:
-            return self.embedding, sql.SQL("vector")
-        kind = sql.SQL("halfvec({})").format(sql.Literal(self.dimensions))
-        return sql.SQL("({}::{})").format(self.embedding, kind), kind
+            return self.embedding, "vector"
+        kind = f"halfvec({self.dimensions})"
+        return f"({self.embedding}::{kind})", kind
 
     def prepare(self, connection: Connection) -> None:
-        """Make what is missing; what is there stays. Safe when several processes start at once.
+        """Create what is missing. Safe when several processes start at once.
 
         Raises:
             EmbedderMismatchError: the column holds vectors of another size.
             SearchEngineError: the extension is missing or too old.
         """
         if (
-            self._stored(self.embedding_field, connection) == self.dimensions
+            self._stored(self.embedding, connection) == self.dimensions
             and all(self._stored(name, connection) is not None for name in _ADDED)
             and not self._missing_indexes(connection)
         ):
@@ -100,19 +110,18 @@ class ChunkTable:
         # Building an index over many passages takes longer than a question may.
         connection.execute("SET LOCAL statement_timeout = 0")
         self._require_extension(connection)
-        connection.execute(_TABLE.format(table=self.table))
+        connection.execute(_TABLE.format(self.name))
         for name, kind in _ADDED.items():
-            column = sql.SQL("{} " + kind).format(sql.Identifier(name))
-            connection.execute(sql.SQL("ALTER TABLE {} ADD COLUMN IF NOT EXISTS {}").format(self.table, column))
+            connection.execute(f"ALTER TABLE {self.name} ADD COLUMN IF NOT EXISTS {name} {kind}")
         self._require_column(connection)
-        for statement in self._missing_indexes(connection).values():
+        for statement in self._missing_indexes(connection):
             connection.execute(statement)
 
     def _require_extension(self, connection: Connection) -> None:
-        found = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
-        if found is not None:
-            if [int(part) for part in str(found[0]).split(".")[:2]] < [0, 8]:
-                raise failure("extension_outdated", version=str(found[0]))
+        row = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
+        if row is not None:
+            if [int(part) for part in str(row[0]).split(".")[:2]] < [0, 8]:
+                raise failure("extension_outdated", version=str(row[0]))
             return
         try:
             connection.execute("CREATE EXTENSION vector")
@@ -120,99 +129,130 @@ class ChunkTable:
             raise failure("extension_missing") from error
 
     def _require_column(self, connection: Connection) -> None:
-        stored = self._stored(self.embedding_field, connection)
+        stored = self._stored(self.embedding, connection)
         if stored not in {None, self.dimensions}:
-            filled = sql.SQL("SELECT 1 FROM {} WHERE {} IS NOT NULL LIMIT 1").format(self.table, self.embedding)
+            filled = f"SELECT 1 FROM {self.name} WHERE {self.embedding} IS NOT NULL LIMIT 1"
             if connection.execute(filled).fetchone() is not None:
                 raise EmbedderMismatchError(
-                    f"The column {self.embedding_field!r} of the PostgreSQL table {self.table_name!r} holds vectors of "
+                    f"The column {self.embedding!r} of the PostgreSQL table {self.name!r} holds vectors of "
                     f"{stored} dimensions, the configured embedding model gives {self.dimensions}. Use the model the "
                     "passages were written with, or ingest the reports into another database or schema (POSTGRES_URI)."
                 )
-            connection.execute(sql.SQL("ALTER TABLE {} DROP COLUMN {}").format(self.table, self.embedding))
-        connection.execute(
-            sql.SQL("ALTER TABLE {} ADD COLUMN IF NOT EXISTS {} vector({})").format(
-                self.table, self.embedding, sql.Literal(self.dimensions)
-            )
-        )
+            connection.execute(f"ALTER TABLE {self.name} DROP COLUMN {self.embedding}")
+        column = f"{self.embedding} vector({self.dimensions})"
+        connection.execute(f"ALTER TABLE {self.name} ADD COLUMN IF NOT EXISTS {column}")
 
     def _stored(self, column: str, connection: Connection) -> int | None:
-        """The dimensions of a vector column, -1 for another; None where the table or the column is not there."""
-        row = connection.execute(_DIMENSIONS, [f'"{self.table_name}"', column]).fetchone()
+        """The dimensions of a vector column, -1 for another; None where the table or the column does not exist."""
+        row = connection.execute(_DIMENSIONS, [self.name, column]).fetchone()
         return None if row is None else int(row[0])
 
-    def _missing_indexes(self, connection: Connection) -> dict[str, sql.Composed]:
-        there = {str(name) for (name,) in connection.execute(_INDEXES, [f'"{self.table_name}"'])}
-        return {name: statement for name, statement in self._indexes().items() if name not in there}
-
-    def _indexes(self) -> dict[str, sql.Composed]:
-        """Index name to the statement that makes it."""
-        parts: dict[str, sql.Composable] = {
-            "document_id_idx": sql.SQL("(document_id)"),
-            "collection_idx": sql.SQL("(collection)"),
-            "terms_idx": sql.SQL("USING gin (terms)"),
-            **{f"by_{name}": sql.SQL("({})").format(field_sql(name)) for name in self.filter_fields},
+    def _missing_indexes(self, connection: Connection) -> list[str]:
+        """The statements that create them."""
+        indexes = {
+            "document_id_idx": "(document_id)",
+            "collection_idx": "(collection)",
+            "terms_idx": "USING gin (terms)",
+            **{f"by_{name}": f"({field_sql(name)})" for name in self.filter_fields},
         }
         if self.indexable:
-            operators = sql.SQL("vector_cosine_ops" if self.dimensions <= MAX_VECTOR else "halfvec_cosine_ops")
-            parts[f"{self.embedding_field}_hnsw"] = sql.SQL("USING hnsw ({} {})").format(self.indexed[0], operators)
-        names = {f"{self.table_name}_{suffix}": part for suffix, part in parts.items()}
-        return {
-            name: sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} {}").format(sql.Identifier(name), self.table, part)
-            for name, part in names.items()
-        }
+            operators = "vector_cosine_ops" if self.dimensions <= MAX_VECTOR else "halfvec_cosine_ops"
+            indexes[f"{self.embedding}_hnsw"] = f"USING hnsw ({self.indexed[0]} {operators})"
+        existing = {str(name) for (name,) in connection.execute(_INDEXES, [self.name])}
+        return [
+            f"CREATE INDEX IF NOT EXISTS {sql.Identifier(name).as_string(None)} ON {self.name} {definition}"
+            for name, definition in ((f"{self.name}_{suffix}", indexes[suffix]) for suffix in indexes)
+            if name not in existing
+        ]
+
+    @property
+    def upsert(self) -> str:
+        """The statement that inserts or replaces rows of `to_row`; a replaced row keeps its creation time."""
+        casts = {"metadata": "jsonb", "labels": "text[]", "figure_years": "integer[]", "terms": "tsvector"}
+        parameters = (*COLUMNS, "language", "terms", "term_count", "embedding")
+        values = (f"%({name})s" + (f"::{casts[name]}" if name in casts else "") for name in parameters)
+        columns = [self.embedding if name == "embedding" else name for name in parameters]
+        names, replaced = ", ".join(columns), ", ".join(f"EXCLUDED.{column}" for column in columns)
+        return (
+            f"INSERT INTO {self.name} ({names}) VALUES ({', '.join(values)}) "
+            f"ON CONFLICT (id) DO UPDATE SET ({names}) = ROW ({replaced})"
+        )
+
+    def scope_condition(self, scope: Scope) -> tuple[str, dict[str, Any]]:
+        """Return a condition and its parameters (``scope0``, ...). A field that is no filter field matches nothing."""
+        parts: list[str] = []
+        parameters: dict[str, Any] = {}
+
+        def bound(value: Any) -> str:
+            name = f"scope{len(parameters)}"
+            parameters[name] = value
+            return f"%({name})s"
+
+        if scope.collections:
+            parts.append(f"collection = ANY({bound([clean(name) for name in scope.collections])}::text[])")
+        for name, condition in scope.conditions:
+            if name not in self.filter_fields:
+                return "FALSE", {}
+            value = field_sql(name)
+            if isinstance(condition, Range):
+                # jsonb orders values of different types too: without this a string would be above every number.
+                parts.append(f"jsonb_typeof({value}) = 'number'")
+                for operator, end in ((">=", condition.gte), ("<=", condition.lte)):
+                    if end is not None:
+                        parts.append(f"{value} {operator} {bound(Jsonb(end))}::jsonb")
+            else:
+                values = bound([Jsonb(_clean_value(value)) for value in condition.values])
+                among = f"{value} = ANY({values}::jsonb[])"
+                parts.append(f"({among} OR {value} IS NULL)" if condition.or_none else among)
+        return " AND ".join(parts) or "TRUE", parameters
 
 
-_CASTS = {
-    "metadata": sql.SQL("{}::jsonb"),
-    "labels": sql.SQL("{}::text[]"),
-    "figure_years": sql.SQL("{}::integer[]"),
-    "terms": sql.SQL("{}::tsvector"),
-}
-_UPSERT = sql.SQL(
-    "INSERT INTO {table} ({names}) VALUES ({values}) ON CONFLICT (id) DO UPDATE SET ({names}) = ROW ({excluded})"
-)
-_COUNT = sql.SQL("SELECT count(*) FROM {} WHERE {}")
-_DELETE = sql.SQL("DELETE FROM {table} WHERE document_id = %(document_id)s AND id <> ALL(%(keep)s::text[])")
-_GET = sql.SQL("SELECT {columns} FROM {table} WHERE id = ANY(%(ids)s)")
-_STORED = sql.SQL(
-    "SELECT {columns}, {embedding} FROM {table} WHERE document_id = %(document_id)s AND {embedding} IS NOT NULL"
-)
-_DISTANCES = sql.SQL(
-    "SELECT id, {embedding} <=> %(vector)s::vector FROM {table} WHERE id = ANY(%(ids)s) AND {embedding} IS NOT NULL"
-)
-_STATUS = sql.SQL(
-    "SELECT split_part(current_setting('server_version'), ' ', 1), extversion, EXISTS (SELECT FROM {table}) "
-    "FROM pg_extension WHERE extname = 'vector'"
-)
+def to_row(chunk: Chunk, terms: Sequence[str], vector: Vector, *, collection: str, language: str) -> dict[str, Any]:
+    """``terms`` are the chunk's index terms, ``language`` the one they are stemmed in.
+
+    A vector of zeros is no embedding: nothing can be near it.
+    """
+    metadata: Mapping[str, Any] = {"document_name": chunk.document_name, **chunk.metadata}
+    return {
+        **{_COLUMN_NAMES.get(part.name, part.name): _clean_value(getattr(chunk, part.name)) for part in fields(Chunk)},
+        "metadata": Jsonb({clean(name): _clean_value(value) for name, value in metadata.items()}),
+        "collection": clean(collection),
+        "language": language,
+        "labels": [clean(label) for label in chunk.labels],
+        "figure_years": list(chunk.figure_years),
+        "terms": to_tsvector(terms),
+        "term_count": len(terms),
+        "embedding": np.asarray(vector, np.float32) if np.any(vector) else None,
+    }
 
 
-class Statements:
-    """``upsert`` takes rows of `to_row`; ``get`` answers with COLUMNS, ``stored`` with the
-    vector after them, ``distances`` with id and distance."""
-
-    def __init__(self, schema: ChunkTable) -> None:
-        columns = sql.SQL(", ").join(map(sql.Identifier, COLUMNS))
-        names = {"table": schema.table, "embedding": schema.embedding, "columns": columns}
-        self.upsert = _upsert(schema)
-        self.delete = _DELETE.format(**names)
-        self.get = _GET.format(**names)
-        self.stored = _STORED.format(**names)
-        self.distances = _DISTANCES.format(**names)
-        self.status = _STATUS.format(**names)
-        self._table = schema.table
-
-    def count(self, condition: sql.Composable) -> sql.Composed:
-        """The statement that counts the rows for which ``condition`` holds."""
-        return _COUNT.format(self._table, condition)
+def to_tsvector(terms: Sequence[str]) -> str:
+    """Return the terms as text that casts to tsvector; the weight of a term is its count (D = 1, ... A = 4 or more)."""
+    counts = Counter(term[:MAX_TERM_CHARACTERS] for term in terms)
+    return " ".join(f"{quote_term(term)}:1{'DCBA'[min(count, 4) - 1]}" for term, count in counts.items())
 
 
-def _upsert(schema: ChunkTable) -> sql.Composed:
-    """The statement that inserts or replaces rows; the creation time of a row that is replaced stays."""
-    parameters = (*COLUMNS, "language", "terms", "term_count", "embedding")
-    columns = [sql.Identifier(name) if name != "embedding" else schema.embedding for name in parameters]
-    values = [_CASTS.get(name, sql.SQL("{}")).format(sql.Placeholder(name)) for name in parameters]
-    excluded = [sql.SQL("EXCLUDED.{}").format(column) for column in columns]
-    comma = sql.SQL(", ")
-    joined = {"names": comma.join(columns), "values": comma.join(values), "excluded": comma.join(excluded)}
-    return _UPSERT.format(table=schema.table, **joined)
+def quote_term(term: str) -> str:
+    """Return a term as tsvector and tsquery read it."""
+    return "'{}'".format(term.replace("\\", "\\\\").replace("'", "''"))
+
+
+def to_chunk(row: Sequence[Any]) -> Chunk:
+    """``row`` has COLUMNS. The document's name is among the metadata for the filters only."""
+    values = dict(zip(COLUMNS, row, strict=True))
+    start, end = values.pop("start_offset"), values.pop("end_offset")
+    metadata = {name: value for name, value in values.pop("metadata").items() if name != "document_name"}
+    lists = {name: tuple(values[name]) for name in ("labels", "figure_years")}
+    return Chunk(**{**values, **lists, "start": start, "end": end, "metadata": metadata})
+
+
+_FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Return text that PostgreSQL can hold, of the same length: NUL and lone surrogates become U+FFFD."""
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def _clean_value(value: Any) -> Any:
+    return clean(value) if isinstance(value, str) else value
