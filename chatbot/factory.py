@@ -28,7 +28,7 @@ from .web.monitoring import monitoring
 from .web.observing import tracing_of
 from .web.openai_protocol import openai_protocol
 from .web.openapi import openapi
-from .web.pages import assets, compress_texts, languages, pages
+from .web.pages import assets, pages
 from .web.resuming import UnderWay
 from .web.routes import PAGE, check_routes
 from .web.startup import Startup
@@ -54,13 +54,12 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.extensions["callbacks"] = Callbacks(services)
     app.extensions["batch_worker"] = BatchWorker(services)
     for views in (
-        assets, languages, pages, asking, openai_protocol, mcp, conversations, batches, catalog, documents, jobs,
+        assets, pages, asking, openai_protocol, mcp, conversations, batches, catalog, documents, jobs,
         monitoring, sessions, openapi,
     ):  # fmt: skip
         app.register_blueprint(views)
     app.view_functions["static"] = PAGE(app.view_functions["static"])
     check_routes(app)
-    compress_texts(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)
     app.extensions["run_batches"] = lambda: _run_batches(app)
     register_error_handlers(app)

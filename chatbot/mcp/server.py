@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from ..cancellation import Cancellation
 from ..errors import ChatbotError
 from ..schema.access import ANYBODY, Caller
 from ..services import Services
-from .tools import INSTRUCTIONS, TEMPLATES, TOOLS, Json, Toolbox, error_of, result_of
+from .tools import INSTRUCTIONS, TEMPLATES, TOOLS, Json, Toolbox
 
 ACCESS_KEY = "report_chat.access"
 """Where the scope of an HTTP request holds its `Access`."""
@@ -51,8 +52,8 @@ def build_server(access: Access | None = None) -> Server[Any]:
     limiter = anyio.CapacityLimiter(math.inf)  # the HTTP server bounds the questions that run at once (QUESTIONS)
 
     def access_of(ctx: Any) -> Access:
-        found: Access = access or ctx.request.scope[ACCESS_KEY]
-        return found
+        request_access: Access = access or ctx.request.scope[ACCESS_KEY]
+        return request_access
 
     async def run(ctx: Any, work: Callable[[Toolbox], T]) -> T:
         """Run in a thread; cancelled together with the request."""
@@ -66,7 +67,11 @@ def build_server(access: Access | None = None) -> Server[Any]:
             cancel.cancel()
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-        tools = [tool.described(name) for name, tool in TOOLS.items()]
+        hints = {"readOnlyHint": True, "openWorldHint": False}
+        tools: list[Json] = []
+        for name, tool in TOOLS.items():
+            schema = tool.arguments.model_json_schema()
+            tools.append({"name": name, "description": tool.description, "inputSchema": schema, "annotations": hints})
         return types.ListToolsResult.model_validate({"tools": tools})
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -76,9 +81,12 @@ def build_server(access: Access | None = None) -> Server[Any]:
         def work(box: Toolbox) -> Json:
             call = partial(box.call, params.name, params.arguments or {}, progress)
             try:
-                return result_of(access_of(ctx).limited(call))
-            except ChatbotError as error:
-                return error_of(error.message)
+                result = access_of(ctx).limited(call)
+            except ChatbotError as error:  # the agent reads it and can correct its call
+                return {"content": [{"type": "text", "text": error.message}], "isError": True}
+            # As text too, for clients that read nothing else.
+            text = result.get("response") or json.dumps(result, ensure_ascii=False)
+            return {"content": [{"type": "text", "text": text}], "structuredContent": result, "isError": False}
 
         return types.CallToolResult.model_validate(await run(ctx, work))
 

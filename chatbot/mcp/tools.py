@@ -1,8 +1,7 @@
-"""What agents can do with the reports: one description for both transports, each tool with a typed scope."""
+"""The tools and resources for agents, the same over HTTP and stdio; each tool takes a typed scope."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -14,7 +13,7 @@ from ..conversation.service import Place, Saved
 from ..errors import InvalidRequestError, NotFoundError
 from ..grounding.context import texts_of
 from ..ingestion.pipeline import passages
-from ..schema import AnswerEvent, Question, Report, Scope, SearchHit, StepEvent
+from ..schema import Question, Report, Scope, SearchHit, StepEvent
 from ..schema.access import Caller
 from ..schema.json import to_json
 from ..services import Services
@@ -24,7 +23,7 @@ from ..validation import parse
 
 Json = dict[str, Any]
 Progress = Callable[[int, str], None]
-"""Told how many steps are done, and what the last one does."""
+"""Takes the number of steps so far, and what the last one does."""
 Words = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(evenly_spaced)]
 REPORT, PASSAGE = "report://", "passage://"
 PAGE = 100
@@ -32,7 +31,7 @@ LONGEST_CURSOR = 9
 
 
 class Scoped(BaseModel):
-    """The reports to look into; without any of these all of them."""
+    """The reports to look into; without any of these, all of them."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
@@ -42,13 +41,11 @@ class Scoped(BaseModel):
     document_name: list[str] = Field(default_factory=list, description="Single reports by their names.")
 
     def scope(self, library: Library) -> Scope:
-        """Within what the caller may see. Raises InvalidRequestError: an unknown value, with those that there are."""
-        fields = ("country_name", "year", "type", "document_name")
-        filters = {name: getattr(self, name) for name in fields if getattr(self, name)}
-        return library.scopes.resolve(filters)
+        """Return the scope, within what the caller may see. Raises InvalidRequestError: an unknown value."""
+        return library.scopes.resolve(self.model_dump(include=set(Scoped.model_fields), exclude_defaults=True))
 
 
-class Search(Scoped):
+class SearchArguments(Scoped):
     """Passages, without an answer."""
 
     query: Words
@@ -67,10 +64,6 @@ class ListReports(Scoped):
 
     limit: int = Field(50, ge=1, le=200)
     offset: int = Field(0, ge=0)
-
-
-class Facets(Scoped):
-    """Each field is counted under the rest of the scope."""
 
 
 class ReadPassage(BaseModel):
@@ -101,12 +94,6 @@ class Tool:
     arguments: type[BaseModel]
     run: Callable[[Toolbox, Any, Progress], Json]
 
-    def described(self, name: str) -> Json:
-        """The tool as `tools/list` describes it."""
-        schema = self.arguments.model_json_schema()
-        hints = {"readOnlyHint": True, "openWorldHint": False}
-        return {"name": name, "description": self.description, "inputSchema": schema, "annotations": hints}
-
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
@@ -133,19 +120,17 @@ class Toolbox:
             raise InvalidRequestError.for_field("name", f"unknown tool. Valid: {', '.join(TOOLS)}.", list(TOOLS))
         return tool.run(self, parse(tool.arguments, arguments), progress)
 
-    def search(self, asked: Search, progress: Progress) -> Json:
-        """The best passages for a query, without an answer."""
-        method = self.services.settings.retrieval_method
-        scope = asked.scope(self.library)
-        found = self.services.runtime.retriever.retrieve(asked.query, top_k=asked.limit, scope=scope, method=method)
-        return {"hits": [to_json(hit) for hit in found.hits]}
+    def search(self, arguments: SearchArguments, progress: Progress) -> Json:
+        method, scope = self.services.settings.retrieval_method, arguments.scope(self.library)
+        retriever = self.services.runtime.retriever
+        retrieval = retriever.retrieve(arguments.query, top_k=arguments.limit, scope=scope, method=method)
+        return {"hits": [to_json(hit) for hit in retrieval.hits]}
 
-    def ask(self, asked: Ask, progress: Progress) -> Json:
-        """The answer, its sources and what of it no source bears."""
+    def ask(self, arguments: Ask, progress: Progress) -> Json:
         settings, answering = self.services.settings, self.services.answering
         question = Question(
-            query=asked.question, scope=asked.scope(self.library), top_k=settings.top_k,
-            retrieval_method=settings.retrieval_method, mode=answering.check_mode(asked.mode),
+            query=arguments.question, scope=arguments.scope(self.library), top_k=settings.top_k,
+            retrieval_method=settings.retrieval_method, mode=answering.check_mode(arguments.mode),
             auto_scope=settings.auto_scope, budget=answering.budget({}),
         )  # fmt: skip
         steps, answer = 0, None
@@ -154,8 +139,7 @@ class Toolbox:
                 steps += 1
                 progress(steps, event.detail or event.name)
             elif isinstance(event, Saved):
-                answer = event.event.answer
-            assert not isinstance(event, AnswerEvent)
+                answer = event.answer
         if answer is None:
             raise NotFoundError("The question was cancelled.")
         return {
@@ -167,60 +151,53 @@ class Toolbox:
             "scope": to_json(answer.scope),
         }
 
-    def list_reports(self, asked: ListReports, progress: Progress) -> Json:
-        """A page of the reports in a scope, by title, and how many there are."""
-        found = self.services.storage.documents.all(asked.scope(self.library))
-        page = found[asked.offset : asked.offset + asked.limit]
-        return {"reports": [to_json(Report.of(record)) for record in page], "total": len(found)}
+    def list_reports(self, arguments: ListReports, progress: Progress) -> Json:
+        records = self.services.storage.documents.all(arguments.scope(self.library))
+        page = records[arguments.offset : arguments.offset + arguments.limit]
+        return {"reports": [to_json(Report.of(record)) for record in page], "total": len(records)}
 
-    def facets(self, asked: Facets, progress: Progress) -> Json:
-        """The values that a scope can have."""
-        return self.services.storage.documents.facets(asked.scope(self.library), limit=PAGE)
+    def facets(self, arguments: Scoped, progress: Progress) -> Json:
+        return self.services.storage.documents.facets(arguments.scope(self.library), limit=PAGE)
 
-    def read_passage(self, asked: ReadPassage, progress: Progress) -> Json:
-        """A passage with the text around it."""
-        return self._around(asked.chunk_id)
+    def read_passage(self, arguments: ReadPassage, progress: Progress) -> Json:
+        return self._passage(arguments.chunk_id)
 
-    def _around(self, chunk_id: str) -> Json:
-        found = self.library.passage(chunk_id)
-        return {**to_json(SearchHit(found)), "wider_text": self.library.wider_text(found)}
+    def _passage(self, chunk_id: str) -> Json:
+        chunk = self.library.passage(chunk_id)
+        return {**to_json(SearchHit(chunk)), "wider_text": self.library.wider_text(chunk)}
 
-    def read_figures(self, asked: ReadFigures, progress: Progress) -> Json:
-        """The figures in a scope, by indicator and year, of all editions, and how many there are."""
-        found = self.library.figures(asked.scope(self.library), asked.indicator, asked.figure_year)
-        return {"figures": list(map(to_json, found[: asked.limit])), "total": len(found)}
+    def read_figures(self, arguments: ReadFigures, progress: Progress) -> Json:
+        scope = arguments.scope(self.library)
+        figures = self.library.figures(scope, arguments.indicator, arguments.figure_year)
+        return {"figures": list(map(to_json, figures[: arguments.limit])), "total": len(figures)}
 
     def resources(self, cursor: str = "") -> Json:
-        """The reports, a page at a time."""
+        """Return a page of the reports."""
         start = int(cursor[:LONGEST_CURSOR]) if cursor.isdecimal() else 0
-        found = self.services.storage.documents.all(self.who.limit)
+        records = self.services.storage.documents.all(self.who.limit)
         page = [
             {"uri": f"{REPORT}{record.id}", "name": record.name, "title": record.title, "mimeType": "text/markdown"}
-            for record in found[start : start + PAGE]
+            for record in records[start : start + PAGE]
         ]
-        more = {"nextCursor": str(start + PAGE)} if len(found) > start + PAGE else {}
+        more = {"nextCursor": str(start + PAGE)} if len(records) > start + PAGE else {}
         return {"resources": page, **more}
 
     def read(self, uri: str) -> Json:
-        """The text of a report, or a passage. Raises NotFoundError."""
+        """Return the text of a report, or a passage. Raises NotFoundError."""
         if uri.startswith(PASSAGE):
-            text = self._around(uri.removeprefix(PASSAGE))["wider_text"]
+            text = self._passage(uri.removeprefix(PASSAGE))["wider_text"]
         else:
-            text = self._report(uri.removeprefix(REPORT))
+            record = self.library.record(uri.removeprefix(REPORT))
+            chunks = passages(self.services.runtime.store, record, offset=0, limit=record.chunks + 1)
+            text = "\n\n".join([f"# {record.title}", *texts_of([chunk for chunk in chunks if not chunk.is_summary])])
         return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
-
-    def _report(self, document_id: str) -> str:
-        record = self.library.record(document_id)
-        chunks = passages(self.services.runtime.store, record, offset=0, limit=record.chunks + 1)
-        read = [chunk for chunk in chunks if not chunk.is_summary]
-        return f"# {record.title}\n\n" + "\n\n".join(texts_of(read))
 
 
 TOOLS: Mapping[str, Tool] = {
-    "search": Tool("Find passages of the reports, with page and section; no answer.", Search, Toolbox.search),
+    "search": Tool("Find passages of the reports, with page and section; no answer.", SearchArguments, Toolbox.search),
     "ask": Tool("Answer a question from the reports; every claim cites a passage and its page.", Ask, Toolbox.ask),
     "list_reports": Tool("List the reports in a scope.", ListReports, Toolbox.list_reports),
-    "facets": Tool("Countries, editions and types there are, with counts.", Facets, Toolbox.facets),
+    "facets": Tool("Countries, editions and types there are, with counts.", Scoped, Toolbox.facets),
     "read_passage": Tool("Read a passage with the text around it.", ReadPassage, Toolbox.read_passage),
     "read_figures": Tool(
         "Figures of the reports as data: value, unit, year, edition, passage.", ReadFigures, Toolbox.read_figures
@@ -234,14 +211,3 @@ INSTRUCTIONS = (
     "Country reports, reviews and other documents. facets says what there is; ask answers with citations, search and "
     "read_passage give the passages themselves, read_figures figures as data. Year is the edition of a report."
 )
-
-
-def result_of(found: Json) -> Json:
-    """A tool's result: as data, and as text for clients that read nothing else."""
-    text = found.get("response") or json.dumps(found, ensure_ascii=False)
-    return {"content": [{"type": "text", "text": text}], "structuredContent": found, "isError": False}
-
-
-def error_of(message: str) -> Json:
-    """What an agent reads and can mend."""
-    return {"content": [{"type": "text", "text": message}], "isError": True}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, MutableMapping
 from functools import cache
 from typing import Any
 
@@ -48,18 +48,18 @@ def send_mcp_message() -> Response:
     A request is answered, a notification is accepted (202). A tool with a progress token answers as server-sent events.
     See docs/mcp.md.
     """
-    sent = parse(JsonRpc, json_object())
-    if sent.method in OF_REPORTS:
+    message = parse(JsonRpc, json_object())
+    if message.method in OF_REPORTS:
         require_samples()
-    if sent.method == "tools/call":
+    if message.method == "tools/call":
         refuse_more()
-    meta = (sent.params or {}).get("_meta")
+    meta = (message.params or {}).get("_meta")
     streams = isinstance(meta, dict) and "progressToken" in meta
-    body = sent.model_dump_json(exclude_none=True).encode()
-    return _Exchange(_scope(services(), caller()), body).run(streams=streams)
+    body = message.model_dump_json(exclude_none=True).encode()
+    return _exchange(_scope(services(), caller()), body, streams=streams)
 
 
-def _scope(found: Services, who: Caller) -> dict[str, Any]:
+def _scope(product: Services, who: Caller) -> dict[str, Any]:
     from mcp import MCPError
     from mcp_types import INTERNAL_ERROR
 
@@ -67,7 +67,7 @@ def _scope(found: Services, who: Caller) -> dict[str, Any]:
 
     def limited(work: Callable[[], Json]) -> Json:
         try:
-            with question_slot(found, who):
+            with question_slot(product, who):
                 return work()
         except ChatbotError as error:
             log_failure(error)
@@ -81,55 +81,43 @@ def _scope(found: Services, who: Caller) -> dict[str, Any]:
     return {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": request.scheme,
         "path": "/mcp", "raw_path": b"/mcp", "query_string": b"", "root_path": "", "headers": headers,
-        ACCESS_KEY: Access(found, who, limited),
+        ACCESS_KEY: Access(product, who, limited),
     }  # fmt: skip
 
 
-class _Exchange:
-    """One request to the SDK's application, and its response as WSGI has it."""
+def _exchange(scope: dict[str, Any], body: bytes, *, streams: bool) -> Response:
+    """Send one request to the SDK's application and return its response once it begins. Raises ClientGoneError."""
+    loop, managers = _sdk()
+    received, sent = [body], queue.SimpleQueue[Message | None]()
 
-    def __init__(self, scope: dict[str, Any], body: bytes) -> None:
-        self._scope = scope
-        self._body: bytes | None = body
-        self._sent: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+    async def receive() -> Message:
+        if not received:
+            await asyncio.Event().wait()  # a client that disconnects cancels the whole exchange
+        return {"type": "http.request", "body": received.pop(), "more_body": False}
 
-    def run(self, *, streams: bool) -> Response:
-        """Return the response once it begins. Raises ClientGoneError."""
-        loop, managers = _sdk()
-        future = asyncio.run_coroutine_threadsafe(
-            managers[streams].handle_request(self._scope, self._receive, self._send), loop
-        )
-        future.add_done_callback(lambda _: self._sent.put(None))
+    async def send(message: Message) -> None:
+        sent.put(message)
 
-        def cancel() -> None:
-            future.cancel()
+    future = asyncio.run_coroutine_threadsafe(managers[streams].handle_request(scope, receive, send), loop)
+    future.add_done_callback(lambda _: sent.put(None))
 
-        client_of(request.environ).on_cancel(cancel)
-        begin = self._sent.get()
-        if begin is None:
-            if future.cancelled():
-                raise ClientGoneError
-            future.result()
-            raise AssertionError("the SDK sends a response")
-        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in begin["headers"]]
-        if not streams:
-            return Response(b"".join(self._pieces()), begin["status"], headers)
-        response = Response(self._pieces(), begin["status"], headers)
-        response.call_on_close(cancel)
-        return response
+    def cancel() -> None:
+        future.cancel()
 
-    def _pieces(self) -> Iterator[bytes]:
-        while (sent := self._sent.get()) is not None:
-            yield sent.get("body", b"")
-
-    async def _receive(self) -> Message:
-        if self._body is None:
-            await asyncio.Event().wait()  # a client that goes cancels the whole exchange
-        body, self._body = self._body, None
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def _send(self, message: Message) -> None:
-        self._sent.put(message)
+    client_of(request.environ).on_cancel(cancel)
+    begin = sent.get()
+    if begin is None:
+        if future.cancelled():
+            raise ClientGoneError
+        future.result()
+        raise AssertionError("the SDK sends a response")
+    headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in begin["headers"]]
+    pieces = (message.get("body", b"") for message in iter(sent.get, None))
+    if not streams:
+        return Response(b"".join(pieces), begin["status"], headers)
+    response = Response(pieces, begin["status"], headers)
+    response.call_on_close(cancel)
+    return response
 
 
 @cache

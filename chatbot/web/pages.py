@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from flask import Blueprint, Flask, Response, current_app, make_response, render_template, request, url_for
+from flask import Blueprint, Response, current_app, make_response, render_template, request, url_for
 
 from ..loaders import suffixes
 from ..presets import PRESETS
@@ -28,17 +28,13 @@ from .services import services
 
 pages = Blueprint("pages", __name__)
 assets = Blueprint("assets", __name__)
-languages = Blueprint("languages", __name__)
-"""Has no route: gives templates their words, in the language of the request."""
 YEAR_SECONDS = 365 * 86_400
 TEXTS = (".css", ".js", ".json", ".svg")
 COMPRESSED = frozenset({"text/html", "application/json", "text/csv", "text/markdown"})
-"""Media types of responses that are made anew each time, and compressed then."""
-LEAST_BYTES = 1_000
-FAST, SMALL = 4, 9
-"""gzip's levels: for what is packed for each request, and for what is packed once."""
-CHOSEN = "language"
-"""The cookie of the switch (static/js/common/choices.js)."""
+"""Media types of the responses that are compressed for each request, from MIN_COMPRESSED_BYTES on."""
+MIN_COMPRESSED_BYTES = 1_000
+LANGUAGE_COOKIE = "language"
+"""Set by the switch (static/js/common/choices.js)."""
 
 EXAMPLES = (
     {"question": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}},
@@ -58,7 +54,7 @@ MODES = {
     "compare": ("Compare", "One search for each country, year or report, side by side in a table."),
     "report": ("Write a report", "An outline first, then section by section, with the sources at the end."),
 }
-"""Label and description of each mode, in the order offered. A mode that is not here comes last and goes by its name."""
+"""Label and description of each mode, in the order offered. A mode without an entry comes last, under its name."""
 
 PRESET_WORDS = {
     "adaptive": ("Adaptive threshold", "Vectors alone; the threshold descends from .7 until something passes."),
@@ -67,41 +63,44 @@ PRESET_WORDS = {
     "deep": ("Deep searcher", "Searches in rounds, each for what is still missing."),
     "deterministic": ("Strict threshold", "Three passages above a similarity of .75, or none."),
 }
-"""The presets: the figures of a known system to the letter. A preset that is not here goes by its name."""
+"""Label and description of each preset: the exact figures of a known system."""
 
 
 @pages.get("/")
-@PAGE
-def chat() -> Response:
-    """The page where questions are asked."""
-    return with_owner(_chat())
-
-
 @pages.get("/c/<conversation_id>")
 @PAGE
-def conversation(conversation_id: str) -> Response:
-    """The page of `chat`; it opens the conversation itself, and says so where there is none."""
+def chat(conversation_id: str = "") -> Response:
+    """The page where questions are asked; its script opens the conversation."""
     return with_owner(_chat())
 
 
 @pages.get("/shared/<token>")
 @PAGE
 def shared(token: str) -> Response:
-    """The page of `chat` to read one conversation: nobody is made known to this server by looking at a link."""
+    """The page of `chat` to read one conversation. It sets no cookie: readers of a link stay unknown."""
     response = _chat(shared=token)
     response.headers["X-Robots-Tag"] = "noindex"
     return response
 
 
 def _chat(shared: str = "") -> Response:
+    answering = services().answering
+    usable = {name: (available, reason) for name, available, reason in answering.modes()}
+
+    def choice(name: str, words: Mapping[str, tuple[str, str]], mode: str) -> dict[str, str | bool]:
+        label, description = words.get(name, (name.replace("_", " ").capitalize(), ""))
+        available, reason = usable[mode]
+        return {"name": name, "label": label, "description": description, "reason": reason, "available": available}
+
+    order = [*(name for name in MODES if name in usable), *(name for name in usable if name not in MODES)]
     page = render_template(
         "chat.html",
         shared=shared,
         examples=EXAMPLES,
-        modes=(offered := modes()),
-        quotes_only=any(mode["reason"] == NO_MODEL for mode in offered),
-        presets=presets(),
-        mode=services().answering.default_mode(),
+        modes=[choice(name, MODES, name) for name in order],
+        quotes_only=any(reason == NO_MODEL for _, reason in usable.values()),
+        presets=[choice(name, PRESET_WORDS, answering.default_mode(name)) for name in PRESETS],
+        mode=answering.default_mode(),
         longest_question=QUERY_CHARACTERS,
     )
     return make_response(page)
@@ -110,7 +109,7 @@ def _chat(shared: str = "") -> Response:
 @pages.get("/operator")
 @PAGE
 def operator() -> Response:
-    """What an installation is used for, and where it fails; what it shows needs the role admin."""
+    """The page of administrators; the data that it loads need the role admin."""
     return with_owner(make_response(render_template("operator.html")))
 
 
@@ -122,93 +121,66 @@ def documents() -> Response:
     return with_owner(make_response(render_template("documents.html", suffixes=suffixes(), most=most)))
 
 
-def modes() -> list[dict[str, str | bool]]:
-    """The ways of answering, for the page; ``reason`` says why one is not available."""
-    known = {name: (available, reason) for name, available, reason in services().answering.modes()}
-    names = [*(name for name in MODES if name in known), *(name for name in known if name not in MODES)]
-    return [_offered(name, MODES, *known[name]) for name in names]
-
-
-def presets() -> list[dict[str, str | bool]]:
-    """The presets, for the page; one is available where its mode is."""
-    answering = services().answering
-    known = {name: (available, reason) for name, available, reason in answering.modes()}
-    return [_offered(name, PRESET_WORDS, *known[answering.default_mode(name)]) for name in PRESETS]
-
-
-def _offered(name: str, words: Mapping[str, tuple[str, str]], available: bool, reason: str) -> dict[str, str | bool]:
-    label, description = words.get(name, (name.replace("_", " ").capitalize(), ""))
-    return {"name": name, "label": label, "description": description, "reason": reason, "available": available}
-
-
 def language() -> str:
-    """The language of the current request, one of `LANGUAGES`."""
-    chosen = request.cookies.get(CHOSEN, "")
+    """Return the language of the current request, one of `LANGUAGES`."""
+    chosen = request.cookies.get(LANGUAGE_COOKIE, "")
     return chosen if chosen in LANGUAGES else request.accept_languages.best_match(LANGUAGES, default=ENGLISH)
 
 
-@languages.app_template_global("_")
+@assets.app_template_global("_")
 def text(english: str, **values: object) -> str:
-    """A template's words in that language, which the template escapes."""
+    """Translate a template's words into that language; the template escapes them."""
     return speaking(language())(english, **values)
 
 
-@languages.app_context_processor
-def chosen() -> dict[str, Any]:
-    """The languages that there are, and the one chosen, for templates."""
+@assets.app_context_processor
+def language_choice() -> dict[str, Any]:
+    """Return the available languages, and the one chosen, for templates."""
     return {"language": language(), "languages": LANGUAGES}
-
-
-@languages.after_app_request
-def vary(response: Response) -> Response:
-    """A page is kept by browsers and proxies for this language only."""
-    if response.mimetype == "text/html":
-        response.vary.update(("Accept-Language", "Cookie"))
-    return response
 
 
 @assets.get("/static/v/<version>/<path:filename>")
 @PAGE
 def asset(version: str, filename: str) -> Response:
-    """A file of the page. Of another version the one that there is, to be asked for again next time."""
+    """A file of the page. With another version in the address browsers ask for the file again next time."""
     if PurePosixPath(filename).suffix in TEXTS and filename in _files() and _takes_gzip():
         kind = mimetypes.guess_type(filename)[0] or "text/plain"
         response = Response(asset_bytes(filename), mimetype=kind, headers={"Content-Encoding": "gzip"})
     else:
         response = current_app.send_static_file(filename)
     response.headers["Vary"] = "Accept-Encoding"
-    kept = version == version_of_files()
-    response.headers["Cache-Control"] = f"public, max-age={YEAR_SECONDS}, immutable" if kept else "no-cache"
+    is_current = version == version_of_files()
+    response.headers["Cache-Control"] = f"public, max-age={YEAR_SECONDS}, immutable" if is_current else "no-cache"
     return response
 
 
 @assets.app_template_global("asset")
 def address_of(filename: str) -> str:
-    """The address of a file for templates; scripts import each other by relative paths, under the same version."""
+    """Return the address of a file for templates; scripts import each other by paths below the same version."""
     return url_for("assets.asset", version=version_of_files(), filename=filename)
 
 
 @cache
 def version_of_files() -> str:
-    """A digest of all files, the same on every machine that has the same files."""
+    """Return a digest of all files, the same on every machine that has the same files."""
     digest = hashlib.sha256()
     for name in sorted(_files()):
         digest.update(name.encode() + (STATIC / name).read_bytes())
     return digest.hexdigest()[:12]
 
 
-def compress_texts(app: Flask) -> None:
-    """Answers and pages, for whoever takes that; never a stream, whose events would wait for each other."""
-
-    @app.after_request
-    def compress(response: Response) -> Response:
-        if response.is_streamed or response.mimetype not in COMPRESSED or "Content-Encoding" in response.headers:
-            return response
-        response.vary.add("Accept-Encoding")
-        if len(response.get_data()) >= LEAST_BYTES and _takes_gzip():
-            response.set_data(gzip.compress(response.get_data(), FAST, mtime=0))
-            response.headers["Content-Encoding"] = "gzip"
+@assets.after_app_request
+def compress(response: Response) -> Response:
+    """Compress answers and pages for clients that accept it; never a stream, whose events would be held back."""
+    if response.mimetype == "text/html":
+        response.vary.update(("Accept-Language", "Cookie"))
+    if response.is_streamed or response.mimetype not in COMPRESSED or "Content-Encoding" in response.headers:
         return response
+    response.vary.add("Accept-Encoding")
+    if len(response.get_data()) >= MIN_COMPRESSED_BYTES and _takes_gzip():
+        response.set_data(gzip.compress(response.get_data(), compresslevel=4, mtime=0))
+        response.headers["Content-Encoding"] = "gzip"
+    return response
 
 
 def _takes_gzip() -> bool:
@@ -222,5 +194,5 @@ def _files() -> frozenset[str]:
 
 @cache
 def asset_bytes(filename: str) -> bytes:
-    """A text of the page as it is sent: packed."""
-    return gzip.compress((STATIC / filename).read_bytes(), SMALL, mtime=0)
+    """Return a text file of the page as it is sent, compressed once."""
+    return gzip.compress((STATIC / filename).read_bytes(), compresslevel=9, mtime=0)

@@ -14,7 +14,7 @@ from flask import Flask, Response, jsonify, request
 
 from chatbot.settings import MEGABYTE, Settings
 from chatbot.web.middleware import SECURITY_HEADERS
-from chatbot.web.pages import assets, languages, pages
+from chatbot.web.pages import assets, pages
 from tests.web.live import served
 
 Json = dict[str, Any]
@@ -154,7 +154,6 @@ class ScriptedChat:
         app.extensions["services"] = services
         app.config["MAX_CONTENT_LENGTH"] = MEGABYTE
         app.register_blueprint(pages)
-        app.register_blueprint(languages)
         app.register_blueprint(assets)
         self._add_lookups(app)
 
