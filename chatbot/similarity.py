@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from .errors import InvalidRequestError
 from .protocols import CandidateStore
 from .retrieval.pipeline import settled_search
-from .schema import Match, Value, Vector
+from .schema import Match, Value
 from .services import Services
 from .settings import Settings
 from .stores.atlas.pipelines import MAX_CANDIDATES, candidates
@@ -22,26 +24,22 @@ from .stores.chunks import chunk_to_json
 
 @cache
 def _services() -> Services:
-    """Opened by the first call, closed with the process."""
+    """Open the services with the first call; they are closed with the process."""
     services = Services(Settings.from_env())
     atexit.register(services.close)
     return services
 
 
-def _embedded(text: str) -> Vector:
-    if not text.strip():
-        raise InvalidRequestError.for_field("text", "is empty.")
-    return _services().runtime.embedder.embed_query(text)
-
-
 def create_embedding(text: str) -> list[float]:
-    """The text's embedding, by the model of the database; by EMBEDDING_MODEL where that is new.
+    """Return the text's embedding by the model of the database, or by EMBEDDING_MODEL where the database is new.
 
     Raises:
-        InvalidRequestError: there is no text.
+        InvalidRequestError: the text is empty.
         SettingsError, EmbedderMismatchError, EmbeddingError, DatabaseError: see the message.
     """
-    numbers: list[float] = _embedded(text).tolist()
+    if not text.strip():
+        raise InvalidRequestError.for_field("text", "is empty.")
+    numbers: list[float] = _services().runtime.embedder.embed_query(text).tolist()
     return numbers
 
 
@@ -51,9 +49,9 @@ def similarity_search(
     report_context: Mapping[str, Value] | None = None,
     collection_name: str | None = None,
 ) -> list[dict[str, Any]]:
-    """The passages nearest to ``query``, best first, with the fields of the seed's documents and their ``score``.
+    """Return the passages nearest to ``query``, best first, with the fields of the seed's documents and ``score``.
 
-    ``report_context``: {"type": "country" or "year_in_review", "value": ...}. No embedding is among the fields.
+    ``report_context``: {"type": "country" or "year_in_review", "value": ...}. Embeddings are left out.
 
     Raises:
         InvalidRequestError: no query, a limit out of bounds, an unknown context, country, year or collection.
@@ -61,7 +59,7 @@ def similarity_search(
     """
     if not 1 <= limit <= MAX_CANDIDATES:
         raise InvalidRequestError.for_field("limit", f"must be from 1 to {MAX_CANDIDATES}.")
-    vector, services = _embedded(query), _services()
+    vector, services = np.array(create_embedding(query), np.float32), _services()
     context = (str(report_context.get("type")), report_context.get("value", "")) if report_context else None
     collections = None if collection_name is None else [collection_name]
     scope = services.storage.scopes.resolve(None, context, collections)

@@ -1,9 +1,8 @@
 """The front of the server: an event loop owns every connection, and the application's threads see whole requests only.
 
-It is ASGI on one side and calls the application (WSGI) on the other. The loop reads a request, at a minimum speed, a
-thread makes the response, and the loop writes it, however slowly it is read. An open stream (`streaming.EventStream`)
-is handed over to the loop. So neither a slow client nor an open stream holds a thread, and the loop answers `/health`
-itself.
+It is an ASGI application that calls a WSGI application. The loop reads a request, a thread makes the response, and the
+loop writes it. Open streams (`streaming.EventStream`) are handed over to the loop. So neither a slow client nor an open
+stream holds a thread. The loop answers `/health` itself.
 """
 
 from __future__ import annotations
@@ -88,56 +87,39 @@ class Front:
             await send({"type": "http.response.start", "status": 200, "headers": ALIVE_HEADERS})
             await send({"type": "http.response.body", "body": ALIVE_BODY})
             return
+        is_form = any(name == b"content-type" and value.startswith(b"multipart/") for name, value in scope["headers"])
         with SpooledTemporaryFile(max_size=IN_MEMORY) as body:
             try:
-                length = await read_body(scope, receive, body, most=self._most(scope))
+                most = self._largest_form if is_form else self._largest
+                length = await read_body(scope, receive, body, most=most)
             except GoneError:
                 return
             except TimeoutError:
                 await send({"type": "http.response.start", "status": 408, "headers": [(b"connection", b"close")]})
                 await send({"type": "http.response.body"})
                 return
-            await self._serve(environ_of(scope, body, length), receive, send)
-
-    def _most(self, scope: Scope) -> int:
-        forms = (name == b"content-type" and value.startswith(b"multipart/") for name, value in scope["headers"])
-        return self._largest_form if any(forms) else self._largest
-
-    async def _serve(self, environ: dict[str, Any], receive: Receive, send: Send) -> None:
-        client = environ[CLIENT] = Cancellation()
-        watching = asyncio.create_task(self._watch(receive, client))
-        try:
-            if environ["PATH_INFO"] in QUESTIONS or environ["PATH_INFO"].endswith(RESUMED):
-                await self._ask(environ, send)
-            else:
-                await self._respond(environ, self._quick, send)
-        finally:
-            watching.cancel()
-            client.cancel()
+            environ = environ_of(scope, body, length)
+            client = environ[CLIENT] = Cancellation()
+            watching = asyncio.create_task(self._watch(receive, client))
+            try:
+                if environ["PATH_INFO"] in QUESTIONS or environ["PATH_INFO"].endswith(RESUMED):
+                    await self._ask(environ, send)
+                else:
+                    await self._respond(environ, self._quick, send)
+            finally:
+                watching.cancel()
+                client.cancel()
 
     async def _ask(self, environ: dict[str, Any], send: Send) -> None:
+        """Answer a question; only ``threads`` of them start at the same time, so that they do not stall each other."""
         if not self._free:
             environ[FULL] = True
             await self._respond(environ, self._quick, send)
             return
         self._free -= 1
-        try:
-            await self._take_turn(environ, send)
-        finally:
-            self._free += 1
-
-    async def _take_turn(self, environ: dict[str, Any], send: Send) -> None:
-        """Answer a question; only ``threads`` of them start at the same time, so that they do not stall each other."""
-        loop = asyncio.get_running_loop()
-        self._lag_probe = self._lag_probe or asyncio.create_task(self._measure_lag())
-        with monitoring.WAITING.track_inprogress():
-            await self._beginning.acquire()
-            while self._starting and self._loop_lag > MAX_LAG_SECONDS:
-                await asyncio.sleep(LAG_PROBE_SECONDS)
-        self._starting += 1
         turn: asyncio.TimerHandle | None = None
 
-        def end() -> None:
+        def end_turn() -> None:
             nonlocal turn
             if turn is not None:
                 turn.cancel()
@@ -145,12 +127,20 @@ class Front:
                 self._starting -= 1
                 self._beginning.release()
 
-        turn = loop.call_later(BEGIN_SECONDS, end)
-        environ[BEGUN] = lambda: loop.call_soon_threadsafe(end)
         try:
+            loop = asyncio.get_running_loop()
+            self._lag_probe = self._lag_probe or asyncio.create_task(self._measure_lag())
+            with monitoring.WAITING.track_inprogress():
+                await self._beginning.acquire()
+                while self._starting and self._loop_lag > MAX_LAG_SECONDS:
+                    await asyncio.sleep(LAG_PROBE_SECONDS)
+            self._starting += 1
+            turn = loop.call_later(BEGIN_SECONDS, end_turn)
+            environ[BEGUN] = lambda: loop.call_soon_threadsafe(end_turn)
             await self._respond(environ, self._asking, send)
         finally:
-            end()
+            end_turn()
+            self._free += 1
 
     async def _measure_lag(self) -> None:
         loop = asyncio.get_running_loop()
@@ -162,7 +152,7 @@ class Front:
     async def _watch(self, receive: Receive, client: Cancellation) -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        # In a thread: what is broken off by it may have to wait for a lock.
+        # In a thread, because cancelling may have to wait for a lock.
         await asyncio.get_running_loop().run_in_executor(None, client.cancel)
 
     async def _respond(self, environ: dict[str, Any], pool: ThreadPoolExecutor, send: Send) -> None:
@@ -233,7 +223,7 @@ def environ_of(scope: Scope, body: SpooledTemporaryFile[bytes], length: int | No
         "wsgi.run_once": False,
     }
     for raw, value in scope["headers"]:
-        # An underscore would be taken for a hyphen; the body is here, with its length, however it was sent.
+        # WSGI cannot tell an underscore from a hyphen; the body is read already, with its length.
         if b"_" in raw or raw == b"transfer-encoding":
             continue
         name = raw.decode("latin-1").upper().replace("-", "_")
@@ -250,9 +240,9 @@ def start(app: Application, environ: dict[str, Any]) -> Started:
     begun: list[Any] = []
     response = app(environ, lambda *given: begun.extend(given[:2]))
     close = getattr(response, "close", lambda: None)
-    given = ((name.lower(), value) for name, value in begun[1])
-    # The server says the date itself, and a file's would be a second one.
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given if name != "date"]
+    # The server adds the date itself.
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in begun[1]]
+    headers = [(name, value) for name, value in headers if name != b"date"]
     status, length = int(begun[0].split()[0]), int(dict(headers).get(b"content-length", IN_MEMORY))
     if length >= IN_MEMORY:
         return Started(status, headers, b"", iter(response), close)

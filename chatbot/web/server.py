@@ -21,21 +21,20 @@ from .front import Front
 from .request import FORM_BYTES, MOST_FILES
 
 CONNECTIONS = 4000
-"""Open at once, idle ones too. Where there are more, those that have waited longest without a request are closed."""
+"""Maximum number of open connections. Beyond it those that have been idle longest are closed."""
 FILES = 65_536
 IDLE_SECONDS = 20.0
-"""A connection may be without a whole request head for so long, from its beginning or its last response."""
+"""Time limit for a request head, from the beginning of the connection or its last response."""
 STOP_SECONDS = 3
-"""What is under way at the end of `serve` may take so long."""
+"""Time limit for open requests when the server stops."""
 BACKLOG = 2048
 
 
-class _AtOnce(H11Protocol):
-    """What is written goes out at once (TCP_NODELAY).
+class NoDelayProtocol(H11Protocol):
+    """Sends what is written at once (TCP_NODELAY).
 
-    Else the second part of a response, and each word of a stream, would wait until the client has said that the part
-    before arrived, which takes it 40 ms. asyncio sees to that only where the listening socket names its protocol, and
-    neither gunicorn's do nor those of `socket.socket(family, kind)`.
+    Otherwise each part of a response waits until the client has acknowledged the part before, which takes 40 ms.
+    asyncio sets the option only where the listening socket names its protocol, and gunicorn's sockets do not.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -46,7 +45,7 @@ class _AtOnce(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Serves one application on sockets that listen already, until it is told to stop."""
+    """Serves one application on listening sockets."""
 
     def __init__(self, app: Flask, settings: Settings, *, stop_seconds: int = STOP_SECONDS) -> None:
         front = Front(
@@ -58,16 +57,16 @@ class Server(uvicorn.Server):
         )
         super().__init__(
             uvicorn.Config(
-                front, http=_AtOnce, ws="none", lifespan="off", interface="asgi3", log_config=None, access_log=False,
-                proxy_headers=False, server_header=False, backlog=BACKLOG, timeout_graceful_shutdown=stop_seconds,
-                timeout_keep_alive=int(IDLE_SECONDS),
+                front, http=NoDelayProtocol, ws="none", lifespan="off", interface="asgi3", log_config=None,
+                access_log=False, proxy_headers=False, server_header=False, backlog=BACKLOG,
+                timeout_graceful_shutdown=stop_seconds, timeout_keep_alive=int(IDLE_SECONDS),
             )
         )  # fmt: skip
         self._limit = connection_limit()
         self._waiting: dict[Any, tuple[object, float]] = {}
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Ctrl-C and SIGTERM end the server, and nothing else; a second one does not wait."""
+        """Stop after the open requests; a second signal stops at once."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
@@ -110,17 +109,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def connection_limit() -> int:
-    """As many as half the files that this process may open leave room for: the rest is for databases and models.
-
-    What is allowed is taken: the limit that a process begins with is often a low one, for old programs.
-    """
+    """Raise the limit of open files and return half of it: databases and models need the other half."""
     if sys.platform == "win32":
         return CONNECTIONS
     import resource  # there is none on Windows
 
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
-    if files != resource.RLIM_INFINITY and files < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
-        files = wanted
+    enough = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
+    if files != resource.RLIM_INFINITY and files < enough:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (enough, most))
+        files = enough
     return CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, files // 2)

@@ -16,7 +16,7 @@ from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
 from chatbot.retrieval import RETRIEVAL_METHODS
 from chatbot.settings import Settings
-from chatbot.validation import MOST_PROBLEMS
+from chatbot.validation import MAX_PROBLEMS
 from tests.agents.conftest import MALI_2021
 from tests.conftest import KENYA_2023, write_report
 from tests.web.conftest import QUESTION, Post, error_of, fields_of
@@ -179,7 +179,7 @@ def test_of_very_many_mistakes_some_are_told(client: FlaskClient) -> None:
     """60,000 of them made an error of 34 MB, which took six seconds."""
     wrong = {f"field{number}": 1 for number in range(60)}
     response = client.post("/api/batches", json={"questions": [wrong] * 100})
-    assert len(error_of(response, 400)["details"]) == MOST_PROBLEMS
+    assert len(error_of(response, 400)["details"]) == MAX_PROBLEMS
 
 
 def test_every_wrong_field_is_named_at_once(client: FlaskClient) -> None:
