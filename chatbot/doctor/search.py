@@ -12,7 +12,7 @@ from ..schema import Scope, Vector
 from ..stores.atlas.definitions import LEFT_OVER, SearchTarget
 from ..stores.atlas.errors import translate_refusals
 from ..stores.atlas.indexes import IndexStatus, index_kind, index_status
-from ..stores.atlas.pipelines import ann_stage, exact_stage, probe_search
+from ..stores.atlas.pipelines import probe_search, vector_stage
 from .checks import Finding, Severity
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _measure_recall(services: Services, target: SearchTarget, vectors: Sequence[
 
     def search(vector: Vector, candidates: int | None) -> set[str]:
         query = {"index": target.index, "path": path, "vector": vector.tolist(), "scope": Scope(), "limit": top_k}
-        stage = exact_stage(**query) if candidates is None else ann_stage(**query, num_candidates=candidates)
+        stage = vector_stage(**query, num_candidates=candidates)
         with translate_refusals(target):
             return {str(row["_id"]) for row in collection.search([stage, {"$project": {"_id": 1}}])}
 

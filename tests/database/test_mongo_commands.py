@@ -13,7 +13,7 @@ from chatbot.database.core import Database
 from chatbot.repositories.corpus import CorpusChanges
 from chatbot.schema import Range, Scope, Values
 from chatbot.settings import Settings
-from chatbot.stores.atlas.pipelines import ann_stage, rank_fusion_pipeline, text_stage
+from chatbot.stores.atlas.pipelines import rank_fusion_pipeline, text_stage, vector_stage
 from chatbot.stores.atlas.store import AtlasStore
 from tests.fakes.wire_faults import Answer, rows
 from tests.fakes.wire_proxy import WireProxy
@@ -139,7 +139,7 @@ def test_keyword_search(store: AtlasStore, proxy: WireProxy, scope: Scope) -> No
 
 
 def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
-    vector = ann_stage(index="vector_index", vector=VECTOR.tolist(), scope=SCOPE, limit=LIMIT, num_candidates=1000)
+    vector = vector_stage(index="vector_index", vector=VECTOR.tolist(), scope=SCOPE, limit=LIMIT, num_candidates=1000)
     text = text_stage(index="text_index", query="maize harvest", scope=SCOPE)
     fused = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=LIMIT)
     assert database[COLLECTION].search(fused, max_time_ms=2500) == [FOUND]

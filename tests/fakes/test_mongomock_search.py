@@ -13,7 +13,7 @@ from pymongo.errors import OperationFailure
 
 from chatbot.schema import Scope
 from chatbot.stores.atlas.definitions import text_index_definition, vector_index_definition
-from chatbot.stores.atlas.pipelines import ann_stage, rank_fusion_pipeline, text_stage
+from chatbot.stores.atlas.pipelines import rank_fusion_pipeline, text_stage, vector_stage
 from tests.fakes.mongomock_search import SearchClient
 
 FIELDS = ("country", "year", "tags", "seen", "owner", "flag")
@@ -187,7 +187,7 @@ def test_search_refusals(collection: Any, search: Query, message: str) -> None:
 
 
 def test_rank_fusion_scores_are_weighted_reciprocal_ranks(collection: Any) -> None:
-    vector = ann_stage(index="v", vector=[0.0, 1.0, 0.5], scope=Scope(), limit=2, num_candidates=10)
+    vector = vector_stage(index="v", vector=[0.0, 1.0, 0.5], scope=Scope(), limit=2, num_candidates=10)
     text = text_stage(index="t", query="maize", scope=Scope())
     fused = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=5)
     fused[0]["$rankFusion"]["combination"]["weights"] = {"vector": 0.6, "keyword": 0.4}

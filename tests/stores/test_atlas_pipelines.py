@@ -9,42 +9,21 @@ import pytest
 from chatbot.schema import Range, Scope, Values
 from chatbot.stores.atlas.definitions import SearchTarget
 from chatbot.stores.atlas.pipelines import (
-    ann_stage,
     candidates,
-    exact_stage,
     keyword_pipeline,
     listing_pipeline,
     rank_fusion_pipeline,
     text_stage,
-    vector_pipeline,
+    vector_stage,
 )
 
 SCOPE = Scope.of({"country_name": Values(("Kenya",)), "type": Values(("a", "b")), "year": Range(2020, 2023)})
 RANKED = [{"$sort": {"score": -1, "_id": 1}}, {"$project": {"data_embedding": 0, "data_embedding_b": 0}}]
 
 
-def test_approximate_shape_without_a_scope() -> None:
-    """mongodb.com/docs/vector-search/query/aggregation-stages/vector-search-stage: `index`, `path`, `queryVector` and
-    `limit` are required, `numCandidates` too unless `exact`; the score is `{$meta: "vectorSearchScore"}`."""
-    stage = ann_stage(index="vector_index", vector=[0.5, 0.25], scope=Scope(), limit=5, num_candidates=1000)
-    assert vector_pipeline(stage) == [
-        {
-            "$vectorSearch": {
-                "index": "vector_index",
-                "path": "data_embedding",
-                "queryVector": [0.5, 0.25],
-                "numCandidates": 1000,
-                "limit": 5,
-            }
-        },
-        {"$addFields": {"score": {"$meta": "vectorSearchScore"}}},
-        *RANKED,
-    ]
-
-
 def test_approximate_shape_with_a_scope_in_the_seeds_order() -> None:
     """The same page: `filter` is MQL over fields that the index declares as filter. The order is seed 003's (R-D3)."""
-    stage = ann_stage(index="i", vector=[1.0], scope=SCOPE, limit=5, num_candidates=1000)
+    stage = vector_stage(index="i", vector=[1.0], scope=SCOPE, limit=5, num_candidates=1000)
     assert list(stage["$vectorSearch"]) == ["index", "path", "queryVector", "filter", "numCandidates", "limit"]
     assert stage["$vectorSearch"]["filter"] == {
         "country_name": {"$eq": "Kenya"},
@@ -55,10 +34,13 @@ def test_approximate_shape_with_a_scope_in_the_seeds_order() -> None:
 
 def test_exact_shape_has_no_candidates() -> None:
     """The same page; mongot's words otherwise: "numCandidates" must be omitted when "exact" is set to true."""
-    stage = exact_stage(index="i", vector=[1.0], scope=SCOPE, limit=5)
+    stage = vector_stage(index="i", vector=[1.0], scope=SCOPE, limit=5, num_candidates=None)
     assert list(stage["$vectorSearch"]) == ["index", "path", "queryVector", "filter", "exact", "limit"]
     assert stage["$vectorSearch"]["exact"] is True
-    assert "filter" not in exact_stage(index="i", vector=[1.0], scope=Scope(), limit=5)["$vectorSearch"]
+    assert (
+        "filter"
+        not in vector_stage(index="i", vector=[1.0], scope=Scope(), limit=5, num_candidates=None)["$vectorSearch"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,7 +96,7 @@ def test_keyword_pipeline_without_a_scope_has_no_filter() -> None:
 def test_rank_fusion_carries_the_filter_in_both_legs() -> None:
     """mongodb.com/docs/manual/reference/operator/aggregation/rankFusion: `input.pipelines` by name, of ranking stages
     alone, `combination.weights` by the same names, `scoreDetails` for `{$meta: "scoreDetails"}`."""
-    vector = ann_stage(index="v", vector=[1.0], scope=SCOPE, limit=5, num_candidates=1000)
+    vector = vector_stage(index="v", vector=[1.0], scope=SCOPE, limit=5, num_candidates=1000)
     text = text_stage(index="t", query="q", scope=SCOPE)
     pipeline = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=5)
     fusion = pipeline[0]["$rankFusion"]

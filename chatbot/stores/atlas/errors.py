@@ -1,10 +1,10 @@
-"""Errors of MongoDB's search engine, translated: what each means, and how to mend it."""
+"""Errors of MongoDB's search engine, with their causes and remedies."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from ...database.core import CommandError
@@ -14,7 +14,7 @@ from .definitions import FOLLOWED_BY, SearchTarget
 
 OVERLOADED = 489
 NOT_QUERYABLE, UNDECLARED = "index_not_queryable", "field_undeclared"
-"""Reasons of errors that are about one index, not about the question: its state, and what it does not declare."""
+"""Reasons of errors of one index, not of the question: its state, and a field that it does not declare."""
 NO_ENGINE_CODES = {115, 31082, 40324, 6047401}
 """CommandNotSupported, SearchNotEnabled, unrecognised stage, and "only allowed on MongoDB Atlas" (7.x)."""
 _NO_ENGINE = re.compile(
@@ -34,7 +34,7 @@ _FULL = re.compile(r"(?:maximum number of|too many) (?:\w+ )*index|index limit",
 
 @contextmanager
 def translate_refusals(target: SearchTarget) -> Iterator[None]:
-    """Turns a refused command into a SearchEngineError that says what to do."""
+    """Raise a refused command as a SearchEngineError that says what to do."""
     try:
         yield
     except CommandError as error:
@@ -42,22 +42,22 @@ def translate_refusals(target: SearchTarget) -> Iterator[None]:
 
 
 def lacks_engine(error: CommandError) -> bool:
-    """True where the server has no such stage or command. An engine that does not answer is there: it may come back."""
+    """Whether the server has no such stage or command. An engine that does not answer exists: it may come back."""
     return error.server_code in NO_ENGINE_CODES or bool(_NO_ENGINE.search(error.server_message))
 
 
 def is_away(error: CommandError) -> bool:
-    """True where there is a search engine that does not answer just now."""
+    """Whether there is a search engine that does not answer just now."""
     return bool(_ENGINE_DOWN.search(error.server_message))
 
 
 def has_no_room(error: CommandError) -> bool:
-    """True where the server's tier allows no further search index (the free tier has three)."""
+    """Whether the server's tier allows no further search index (the free tier has three)."""
     return bool(_FULL.search(error.server_message))
 
 
 def explain(error: CommandError, target: SearchTarget) -> SearchEngineError:
-    """What a refused command means: of known refusals the cause and the remedy, of others the server's words."""
+    """Return the cause and the remedy of known refusals, and the server's words of others."""
     if error.server_code == OVERLOADED:
         return SearchEngineError("The search engine is overloaded.", remedy="Try again.", retry_after=2)
     if is_away(error):
@@ -71,17 +71,47 @@ def explain(error: CommandError, target: SearchTarget) -> SearchEngineError:
             "This MongoDB server has no search engine: it does not know $vectorSearch and $search.",
             remedy="Set VECTOR_SEARCH=faiss to search in this process, or use Atlas or Community 8.2+ with mongot.",
         )
-    for pattern, build in _RULES:
-        if match := pattern.search(error.server_message):
-            return build(match, target)
-    return SearchEngineError(
+    if _ZERO.search(error.server_message):
+        return no_direction()
+    if match := _NOT_READY.search(error.server_message):
+        return not_queryable(target, match["state"] or match["new"])
+    return _wrong_index(error.server_message, target) or SearchEngineError(
         f"The search engine refused a search of {target.collection!r}: {error.server_message}",
         retry_after=error.retry_after,
     )
 
 
+def _wrong_index(message: str, target: SearchTarget) -> SearchEngineError | None:
+    """The error for an index that is not as it should be, or has no room; None for any other message."""
+    definition = f"python -m chatbot index create. The index should be: {json.dumps(target.definition)}"
+    if match := _FILTER.search(message):
+        declare = "Run:" if match["path"] == FOLLOWED_BY else "Add it to FILTER_FIELDS and run:"
+        return SearchEngineError(
+            f"The field {match['path']!r} is not declared as {match['type']} in the {target.described}.",
+            remedy=f"{declare} {definition}",
+            reason=UNDECLARED,
+        )
+    if match := _VECTOR_PATH.search(message):
+        return SearchEngineError(
+            f"{match['path']!r} is not the vector field of the {target.described}.",
+            remedy=f"Update the index: {definition}",
+        )
+    if match := _DIMENSIONS.search(message):
+        return SearchEngineError(
+            f"The {target.described} holds vectors of {match['stored']} dimensions, "
+            f"the question's has {match['asked']}: the embedding model has changed.",
+            remedy="Set the embedding model it was written with, or embed it again: python -m chatbot reembed.",
+        )
+    if _FULL.search(message):
+        return SearchEngineError(
+            f"There is no room for the {target.described}: the cluster has as many search indexes as its tier allows.",
+            remedy="Drop one that is not used (the free tier allows three), or use a larger tier.",
+        )
+    return None
+
+
 def no_reranking(error: CommandError) -> SearchEngineError:
-    """The error for a server that lacks `$rerank`, or refuses it: there are limits of rate, and it can be off."""
+    """Return the error for a server that lacks `$rerank` or refuses it: it has rate limits, and can be off."""
     lacking = error.server_code in NO_ENGINE_CODES
     return SearchEngineError(
         "This MongoDB server has no $rerank." if lacking else f"MongoDB refused $rerank: {error.server_message}",
@@ -91,40 +121,12 @@ def no_reranking(error: CommandError) -> SearchEngineError:
     )
 
 
-def _undeclared(match: re.Match[str], target: SearchTarget) -> SearchEngineError:
-    field, kind = match["path"], match["type"]
-    return SearchEngineError(
-        f"The field {field!r} is not declared as {kind} in the {target.described}.",
-        remedy=f"{_declare(field)} python -m chatbot index create. {_should_be(target)}",
-        reason=UNDECLARED,
-    )
-
-
-def _declare(field: str) -> str:
-    return "Run:" if field == FOLLOWED_BY else "Add it to FILTER_FIELDS and run:"
-
-
-def _wrong_path(match: re.Match[str], target: SearchTarget) -> SearchEngineError:
-    return SearchEngineError(
-        f"{match['path']!r} is not the vector field of the {target.described}.",
-        remedy=f"Update the index: python -m chatbot index create. {_should_be(target)}",
-    )
-
-
-def _other_dimensions(match: re.Match[str], target: SearchTarget) -> SearchEngineError:
-    return SearchEngineError(
-        f"The {target.described} holds vectors of {match['stored']} dimensions, "
-        f"the question's has {match['asked']}: the embedding model has changed.",
-        remedy="Set the embedding model the collection was written with, or re-embed it: python -m chatbot reembed.",
-    )
-
-
 def not_queryable(target: SearchTarget, state: str, message: str = "") -> SearchEngineError:
-    """The error for an index that exists and does not answer (yet); ``message`` is the server's own."""
+    """Return the error for an index that exists and does not answer (yet); ``message`` is the server's own."""
     if state == "FAILED":
         return SearchEngineError(
             f"The {target.described} has failed{f' ({message})' if message else ''}.",
-            remedy="Drop it and create it anew: python -m chatbot index drop, then index create.",
+            remedy="Drop it and create it again: python -m chatbot index drop, then index create.",
             reason=NOT_QUERYABLE,
         )
     return SearchEngineError(
@@ -136,31 +138,10 @@ def not_queryable(target: SearchTarget, state: str, message: str = "") -> Search
 
 
 def missing(target: SearchTarget, others: Iterable[str]) -> SearchEngineError:
-    """The error for an index that does not exist, beside ``others`` of the same collection."""
+    """Return the error for an index that does not exist, beside ``others`` of the same collection."""
     return SearchEngineError(
         f"The collection {target.collection!r} has no search index {target.index!r}, so nothing can be found in it "
         f"(its search indexes: {', '.join(sorted(others)) or 'none'}).",
         remedy="Create it: python -m chatbot index create.",
         reason=NOT_QUERYABLE,
     )
-
-
-def _no_room(match: re.Match[str], target: SearchTarget) -> SearchEngineError:
-    return SearchEngineError(
-        f"There is no room for the {target.described}: the cluster has as many search indexes as its tier allows.",
-        remedy="Drop one that is not used (the free tier allows three), or use a larger tier.",
-    )
-
-
-def _should_be(target: SearchTarget) -> str:
-    return f"The index should be: {json.dumps(target.definition)}"
-
-
-_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], SearchTarget], SearchEngineError]], ...] = (
-    (_FILTER, _undeclared),
-    (_VECTOR_PATH, _wrong_path),
-    (_DIMENSIONS, _other_dimensions),
-    (_ZERO, lambda match, target: no_direction()),
-    (_NOT_READY, lambda match, target: not_queryable(target, match["state"] or match["new"])),
-    (_FULL, _no_room),
-)

@@ -1,8 +1,7 @@
-"""Search indexes by code: create, change, watch and drop them, and find out why a search found nothing.
+"""Create, change, watch and drop search indexes, and find out why a search found nothing.
 
-The server builds search indexes in the background, and a search of one that is missing or unfinished gives no rows
-and no error: so nothing here is done until the index says it is queryable, and no empty answer is believed before
-the index was looked at.
+The server builds search indexes in the background, and a search of one that is missing or unfinished gives no rows and
+no error. So creating one waits until it is queryable, and an empty answer is believed only after a look at the index.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from .errors import has_no_room, missing, not_queryable, translate_refusals
 MISSING = "DOES_NOT_EXIST"
 NO_ROOM = "NO_ROOM"
 ALREADY_EXISTS = 68
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,15 @@ class IndexStatus:
 
 
 def index_status(database: Database, target: SearchTarget) -> IndexStatus:
-    """What the server says of one index.
+    """Ask the server about one index.
 
     Raises:
         SearchEngineError: the server has no search engine.
     """
     with translate_refusals(target):
-        found = database[target.collection].search_indexes(target.index)
-    if not found:
+        described = next(iter(database[target.collection].search_indexes(target.index)), None)
+    if described is None:
         return IndexStatus(target.collection, target.index, target.kind, MISSING, queryable=False)
-    described = found[0]
     return IndexStatus(
         target.collection,
         target.index,
@@ -72,17 +71,17 @@ def index_status(database: Database, target: SearchTarget) -> IndexStatus:
 
 
 def index_kind(described: Mapping[str, Any]) -> str:
-    """The type, vectorSearch or search. Community does not say: there it follows from the definition."""
+    """Return vectorSearch or search. Community does not name the type: there it follows from the definition."""
     is_search = "mappings" in (described.get("latestDefinition") or {})
     return str(described.get("type") or ("search" if is_search else "vectorSearch"))
 
 
 def _message(described: Mapping[str, Any]) -> str:
-    """Atlas says it of the index; Community of each host's main index, and of the one that is being built."""
+    """Atlas has one message; Community one for each host's main index, and for the one that is being built."""
     hosts = described.get("statusDetail") or ()
     parts = (host.get(part) or {} for host in hosts for part in ("mainIndex", "stagedIndex"))
-    said = (described.get("message"), *(part.get("message") for part in parts))
-    return "; ".join(dict.fromkeys(str(message) for message in said if message))
+    messages = (described.get("message"), *(part.get("message") for part in parts))
+    return "; ".join(dict.fromkeys(str(message) for message in messages if message))
 
 
 def ensure_indexes(database: Database, plans: Sequence[SearchTarget], polling: Polling = POLLING) -> list[IndexStatus]:
@@ -105,8 +104,7 @@ def ensure_indexes(database: Database, plans: Sequence[SearchTarget], polling: P
             left_out.append(
                 IndexStatus(target.collection, target.index, target.kind, NO_ROOM, False, message=error.server_message)
             )
-    statuses = [_wait(database, target, polling, updated=updated) for target, updated in waiting]
-    return statuses + left_out
+    return [_wait(database, target, polling, updated=updated) for target, updated in waiting] + left_out
 
 
 def _request(database: Database, target: SearchTarget, polling: Polling) -> bool:
@@ -135,7 +133,7 @@ def _request(database: Database, target: SearchTarget, polling: Polling) -> bool
 
 
 def _wait(database: Database, target: SearchTarget, polling: Polling, *, updated: bool) -> IndexStatus:
-    """Until the index answers; after an update, until the new definition does (the old one is queryable all along)."""
+    """Wait until the index answers; after an update, until the new definition does (the old one is queryable)."""
 
     def ready(now: IndexStatus) -> bool:
         return now.queryable and (not updated or (now.state == "READY" and fits_definition(now.definition, target)))
@@ -163,7 +161,7 @@ def _poll(
 
 
 def drop_indexes(database: Database, plans: Iterable[SearchTarget]) -> list[str]:
-    """Ask the server to drop the indexes that exist; returns what goes, as `collection.index`."""
+    """Ask the server to drop the indexes that exist; return them as `collection.index`."""
     dropped = []
     for plan in plans:
         if index_status(database, plan).state not in (MISSING, "DELETING"):
@@ -174,46 +172,42 @@ def drop_indexes(database: Database, plans: Iterable[SearchTarget]) -> list[str]
 
 
 TRUSTED_SECONDS, DOUBTED_SECONDS = 60.0, 5.0
-"""How long what was found of an index is believed: that it answers, and that it does not."""
-NEVER: tuple[float, SearchEngineError | None] = (float("-inf"), None)
-log = logging.getLogger(__name__)
+"""How long it is believed that an index answers, and that it does not."""
 
 
 class IndexHealth:
-    """Which indexes answer. Looked at when an answer is empty or refused, before that is believed. Thread-safe."""
+    """Whether a search index answers. It is checked before an empty or refused answer is believed. Thread-safe."""
 
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+    def __init__(self, database: Database, target: SearchTarget, clock: Callable[[], float]) -> None:
+        self.target = target
         self._database = database
         self._clock = clock
-        self._known: dict[tuple[str, str], tuple[float, SearchEngineError | None]] = {}
+        self._latest: tuple[float, SearchEngineError | None] = (float("-inf"), None)
 
-    def known_failure(self, target: SearchTarget) -> SearchEngineError | None:
-        """What was found a moment ago, without asking."""
-        until, failure = self._known.get((target.collection, target.index), NEVER)
+    def known_failure(self) -> SearchEngineError | None:
+        """Return what the last check found, if that was a moment ago."""
+        until, failure = self._latest
         return failure if self._clock() < until else None
 
-    def failure(self, target: SearchTarget) -> SearchEngineError | None:
-        """Why an index cannot answer. None where it can, and where its collection is empty.
+    def failure(self) -> SearchEngineError | None:
+        """Return why the index cannot answer. None where it can, and where its collection is empty.
 
         Raises:
             SearchEngineError: the engine itself does not answer.
         """
-        key = target.collection, target.index
-        until, before = self._known.get(key, NEVER)
-        if before is None and self._clock() < until:
+        until, before = self._latest
+        if (before is None and self._clock() < until) or self._database[self.target.collection].estimated_count() == 0:
             return None
-        if self._database[target.collection].estimated_count() == 0:
-            return None
-        failure = self._look(target)
+        failure = self._check()
         if failure is not None and before is None:
             log.warning("%s", failure.message)
-        self._known[key] = (self._clock() + (DOUBTED_SECONDS if failure else TRUSTED_SECONDS), failure)
+        self._latest = self._clock() + (DOUBTED_SECONDS if failure else TRUSTED_SECONDS), failure
         return failure
 
-    def _look(self, target: SearchTarget) -> SearchEngineError | None:
-        status = index_status(self._database, target)
+    def _check(self) -> SearchEngineError | None:
+        status = index_status(self._database, self.target)
         if status.state == MISSING:
-            with translate_refusals(target):
-                others = [str(found.get("name")) for found in self._database[target.collection].search_indexes()]
-            return missing(target, others)
-        return None if status.queryable else not_queryable(target, status.state, status.message)
+            with translate_refusals(self.target):
+                indexes = self._database[self.target.collection].search_indexes()
+            return missing(self.target, [str(index.get("name")) for index in indexes])
+        return None if status.queryable else not_queryable(self.target, status.state, status.message)

@@ -1,0 +1,257 @@
+"""One collection as MongoDB's search engine searches it: its rows, its vector index and its text index.
+
+The engine follows writes on its own, up to half a minute late. It answers with ids, and the server drops those whose
+rows are gone: a search right after a deletion returns fewer rows than there are, without an error. So a row is first
+*retired*, which takes it out of the indexes, and deleted once they no longer have it.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+
+from ...database.core import Collection, Json
+from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING
+from ...errors import SearchEngineError
+from ...schema import Scope
+from ..chunks import is_retired
+from .definitions import TEXT_PATHS
+from .errors import NOT_QUERYABLE, UNDECLARED, translate_refusals
+from .indexes import IndexHealth
+from .pipelines import (
+    MAX_CANDIDATES,
+    candidates,
+    keyword_pipeline,
+    leg_scores,
+    listing_pipeline,
+    rank_fusion_pipeline,
+    text_stage,
+    vector_pipeline,
+    vector_stage,
+)
+
+log = logging.getLogger(__name__)
+EXACT_BELOW = 10_000
+"""Documents below which MongoDB advises exact search."""
+EXACT_SHARE = 0.05
+"""Share of the documents kept by a scope, below which exact search is better and faster."""
+REMEMBERED_SECONDS = 30.0
+"""How long a count is used: it only chooses between two right answers, so an old one does no harm."""
+REMEMBERED_COUNTS = 500
+SETTLING_SECONDS = 60.0
+"""The time after which an engine has followed a deletion."""
+WIDER = 4
+"""The factor by which more is requested where the server dropped rows."""
+
+
+class Trace(threading.local):
+    """The aggregations that the running thread sends, with their collections; None where nobody reads them."""
+
+    sent: list[tuple[str, list[Json]]] | None = None
+
+
+class IndexedCollection:
+    """Searches one collection. Thread-safe.
+
+    ``num_candidates``: always search approximately among so many, and request no rows for ties; None = choose.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        vectors: IndexHealth,
+        texts: IndexHealth,
+        *,
+        path: str,
+        dimensions: int,
+        max_time_ms: int,
+        num_candidates: int | None,
+        trace: Trace,
+        clock: Callable[[], float],
+    ) -> None:
+        self.name = collection.name
+        self.vectors = vectors
+        self.texts = texts
+        self._collection = collection
+        self._path = path
+        self._dimensions = dimensions
+        self._max_time_ms = max_time_ms
+        self._num_candidates = num_candidates
+        self._trace = trace
+        self._clock = clock
+        self._counts: dict[Scope, tuple[float, int]] = {}
+        self._shrank_at = float("-inf")
+        self._undeclared: set[str] = set()
+
+    def with_candidates(self, num_candidates: int | None) -> IndexedCollection:
+        """Return the same collection with another number of candidates."""
+        other = copy.copy(self)
+        other._num_candidates = num_candidates
+        return other
+
+    def near(self, vector: Sequence[float], top_k: int, scope: Scope) -> list[Json]:
+        """Return at least the ``top_k`` nearest rows, with all that tie with the last of them."""
+
+        def pipeline(limit: int) -> list[Json]:
+            return vector_pipeline(self._vector_stage(vector, scope, limit))
+
+        rows = self._best_rows(self.vectors, pipeline, top_k, counted=scope)
+        if not rows and top_k > 0 and (failure := self.vectors.failure()):
+            raise failure
+        return rows
+
+    def worded(self, query: str, top_k: int, scope: Scope) -> list[Json]:
+        """Return the best rows by keywords, with ties; none where the index cannot answer, which is noted."""
+        if not query.strip() or self.texts.known_failure():
+            return []
+
+        def pipeline(limit: int) -> list[Json]:
+            return keyword_pipeline(index=self.texts.target.index, query=query, scope=scope, limit=limit)
+
+        try:
+            rows = self._best_rows(self.texts, pipeline, top_k)
+        except SearchEngineError as error:
+            if error.reason != NOT_QUERYABLE:
+                raise
+            rows = []
+        if not rows and top_k > 0:
+            self.texts.failure()
+        return rows
+
+    def fused(
+        self, query: str, vector: Sequence[float], top_k: int, scope: Scope
+    ) -> tuple[list[Json], list[Json]] | None:
+        """Return what `near` and `worded` find, from `$rankFusion`; None where retired rows are in the way.
+
+        Raises:
+            CommandError: the server refuses it.
+        """
+        with translate_refusals(self.vectors.target):
+            stage = self._vector_stage(vector, scope, top_k)
+        text = text_stage(index=self.texts.target.index, query=query, scope=scope)
+        rows = self._send(rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k))
+        if any(map(is_retired, rows)):
+            return None
+        scored = [(leg_scores(row.get("details")), row) for row in rows]
+        near, worded = (
+            [{**row, "score": scores[leg]} for scores, row in scored if leg in scores] for leg in ("vector", "keyword")
+        )
+        if not worded:
+            self.texts.failure()
+        if not near and (failure := self.vectors.failure()):
+            raise failure
+        if len(near) < top_k and self._lacks_rows(near, self.vectors, top_k, scope):
+            near = self.near(vector, top_k, scope)
+        return near, worded
+
+    def retire(self, document_id: str, keep: set[str]) -> list[str]:
+        """See `protocols.LateStore`."""
+        update = {
+            "$set": {"document_id": f"{RETIRED_PREFIX}{document_id}"},
+            "$unset": dict.fromkeys((*WITHOUT_EMBEDDING, *TEXT_PATHS), ""),
+        }
+        both = {"document_id": {"$in": [document_id, f"{RETIRED_PREFIX}{document_id}"]}}
+        ids = [row["_id"] for row in self._collection.find(both, {"_id": 1}) if row["_id"] not in keep]
+        self._collection.update_each([(id, update) for id in ids])
+        return list(map(str, ids))
+
+    def unfollowed(self, document_id: str, there: Iterable[str], gone: Iterable[str]) -> set[str]:
+        """See `protocols.LateStore`. An index that cannot answer is not waited for: it reads all rows when built."""
+        written = {"_id": {"$in": list(there)}, self._path: {"$exists": True}}
+        here = {str(row["_id"]) for row in self._collection.find(written, {"_id": 1})}
+        leaving = {str(row["_id"]) for row in self._collection.find({"_id": {"$in": list(gone)}}, {"_id": 1})}
+        waiting: set[str] = set()
+        if here or leaving:
+            most = self._collection.count({"document_id": document_id}) + len(leaving)
+            for index in (self.vectors, self.texts):
+                indexed = self._listed(index, document_id, most)
+                waiting |= set() if indexed is None else (here - indexed) | (leaving & indexed)
+        return waiting
+
+    def _listed(self, index: IndexHealth, document_id: str, most: int) -> set[str] | None:
+        """The ids that an index has of the document, ``most`` at most; None where it cannot be asked."""
+        if index.failure() is not None:
+            return None
+        target, limit = index.target, max(1, most)
+        pipeline = listing_pipeline(target, document_id, dimensions=self._dimensions, path=self._path, limit=limit)
+        try:
+            with translate_refusals(target):
+                return {str(row["_id"]) for row in self._collection.search(pipeline)}
+        except SearchEngineError as error:
+            if error.reason != UNDECLARED:
+                raise
+            if target.index not in self._undeclared:  # of an older release: documents are shown without waiting
+                self._undeclared.add(target.index)
+                log.warning("%s", error.message)
+            return None
+
+    def _send(self, pipeline: list[Json]) -> list[Json]:
+        if self._trace.sent is not None:
+            self._trace.sent.append((self.name, pipeline))
+        return self._collection.search(pipeline, max_time_ms=self._max_time_ms)
+
+    def _vector_stage(self, vector: Sequence[float], scope: Scope, limit: int) -> Json:
+        """`$vectorSearch` for the ``limit`` nearest chunks inside the scope, exact or approximate as fits."""
+        number: int | None = None
+        if self._num_candidates is not None and limit <= MAX_CANDIDATES:
+            number = max(self._num_candidates, limit)
+        elif limit <= MAX_CANDIDATES and (total := self._count(Scope())) >= EXACT_BELOW:
+            share = self._count(scope) / total if scope.conditions else 1.0
+            number = candidates(limit, share) if share >= EXACT_SHARE else None
+        index = self.vectors.target.index
+        return vector_stage(
+            index=index, path=self._path, vector=vector, scope=scope, limit=limit, num_candidates=number
+        )
+
+    def _best_rows(
+        self, index: IndexHealth, pipeline: Callable[[int], list[Json]], top_k: int, counted: Scope | None = None
+    ) -> list[Json]:
+        """At least the ``top_k`` best rows, with every row that ties with the last of them.
+
+        The engine cuts ties in an order of its own. So one row more is requested than needed, and more again while
+        that one ties with the last, while some rows only wait to be deleted, and while there are fewer rows than are
+        ``counted`` in that scope: the server drops rows that are gone without an error.
+        """
+        limit = needed = top_k if self._num_candidates is not None else top_k + 1
+        while top_k > 0:
+            with translate_refusals(index.target):
+                answer = self._send(pipeline(limit))
+            rows = [row for row in answer if not is_retired(row)]
+            full = len(answer) >= limit
+            tied = full and len(rows) > top_k and rows[-1]["score"] >= rows[top_k - 1]["score"]
+            short = len(rows) < needed and (
+                full or (counted is not None and self._lacks_rows(rows, index, needed, counted))
+            )
+            if limit >= MAX_CANDIDATES or not (tied or short):
+                if short and counted is not None:  # so no search finds more of the scope, however many are counted
+                    self._counts[Scope(counted.conditions)] = (self._clock(), len(rows))
+                return rows
+            limit = min((WIDER if short else 2) * limit, MAX_CANDIDATES)
+        return []
+
+    def _lacks_rows(self, rows: Sequence[Json], index: IndexHealth, needed: int, scope: Scope) -> bool:
+        """Whether there should be more rows. False where the index cannot answer, and where none were deleted lately:
+        only then may the engine still give ids that the server drops."""
+        if not rows and index.failure():
+            return False
+        if remembered := self._counts.get(Scope()):
+            self._counts[Scope()] = (float("-inf"), remembered[1])  # so that it is counted now
+        self._count(Scope())
+        shrank = self._clock() - self._shrank_at < SETTLING_SECONDS
+        return shrank and len(rows) < min(needed, self._count(scope))
+
+    def _count(self, scope: Scope) -> int:
+        """The chunks inside the scope, as counted a moment ago."""
+        key = Scope(scope.conditions)
+        remembered = self._counts.get(key)
+        if remembered and self._clock() - remembered[0] < REMEMBERED_SECONDS:
+            return remembered[1]
+        count = self._collection.count(scope.to_mql()) if scope.conditions else self._collection.estimated_count()
+        if not scope.conditions and remembered and count < remembered[1]:
+            self._shrank_at = self._clock()
+        if len(self._counts) >= REMEMBERED_COUNTS:
+            self._counts.clear()
+        self._counts[key] = (self._clock(), count)
+        return count
