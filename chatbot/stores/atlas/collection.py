@@ -46,7 +46,7 @@ WIDER = 4
 """The factor by which more is requested where the server dropped rows."""
 
 
-class Trace(threading.local):
+class SentPipelines(threading.local):
     """The aggregations that the running thread sends, with their collections; None where nobody reads them."""
 
     sent: list[tuple[str, list[Json]]] | None = None
@@ -68,7 +68,7 @@ class IndexedCollection:
         dimensions: int,
         max_time_ms: int,
         num_candidates: int | None,
-        trace: Trace,
+        trace: SentPipelines,
         clock: Callable[[], float],
     ) -> None:
         self.name = collection.name

@@ -19,7 +19,7 @@ from ...scores import to_score
 from ...settings import Settings
 from .. import StoreTraits
 from ..chunks import MongoChunks, best_matches, check_query
-from .collection import IndexedCollection, Trace
+from .collection import IndexedCollection, SentPipelines
 from .definitions import index_plans
 from .errors import OVERLOADED, explain, is_away, no_reranking
 from .indexes import IndexHealth, index_status
@@ -48,7 +48,7 @@ class AtlasStore(MongoChunks):
         super().__init__(settings=settings, database=database, changes=changes, dimensions=dimensions, slot=slot)
         plans = {(plan.collection, plan.kind): plan for plan in index_plans(settings, {slot: dimensions})}
         self._max_time_ms = int(settings.mongodb_timeout * 1000)
-        self._trace = Trace()
+        self._trace = SentPipelines()
         self._indexed = [
             IndexedCollection(
                 database[name],
