@@ -1,7 +1,7 @@
-"""The reports by OpenAI's protocol, for chat front ends and libraries that speak nothing else.
+"""The reports by OpenAI's protocol, for chat front ends and libraries that support nothing else.
 
 Written after OpenAI's own description of its API (openai-openapi) and its Python SDK. The client keeps its
-conversation: nothing is stored. A model's name is a way of answering, and may carry a scope: `report-chat:Kenya:2023`.
+conversation: nothing is stored. A model's name is a mode, and may carry a scope: `report-chat:Kenya:2023`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from ..request import RequestContext
 from ..retrieval.compression import embedded
 from ..schema import Answer, Message, SearchHit, SourcesEvent, TokenEvent
 from ..schema.chat import QUERY_CHARACTERS
-from ..schema.costs import Usage
 from ..schema.json import to_json
 from ..validation import parse
 from .access import caller
@@ -46,11 +45,11 @@ MOST_INPUTS = 256
 NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 IGNORED = ("tools", "functions")
 OPEN = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": True})
-"""Clients send what this does not know: newer fields of the protocol."""
+"""Clients send newer fields of the protocol, which are ignored."""
 
 
 class MessagePart(BaseModel):
-    """A part of a message: text; pictures and sounds are not read."""
+    """A text part of a message; images and sounds are not read."""
 
     model_config = OPEN
 
@@ -59,7 +58,7 @@ class MessagePart(BaseModel):
 
 
 class ChatMessage(BaseModel):
-    """A message. Those of a system are left out: the product has its own."""
+    """A message. System messages are ignored: the product has its own."""
 
     model_config = OPEN
 
@@ -68,7 +67,6 @@ class ChatMessage(BaseModel):
 
     @property
     def text(self) -> str:
-        """All text of the message."""
         if isinstance(self.content, list):
             return "\n".join(part.text for part in self.content)
         return self.content or ""
@@ -98,31 +96,37 @@ class CompletionRequest(BaseModel):
     response_format: Mapping[str, Any] | None = None
 
     def to_request(self) -> ChatRequest:
-        """This API's own request for the same question. Raises InvalidRequestError, NotFoundError."""
+        """Return this API's own request for the same question. Raises InvalidRequestError, NotFoundError."""
         last = self.messages[-1]
         if last.role != "user" or not last.text.strip():
             raise InvalidRequestError.for_field("messages", "the last one must be a question of the user.")
-        mode, scope = mode_and_scope(self.model)
-        filters = {**scope, **_filters(self.metadata or {})}
+        mode, filters = mode_and_scope(self.model)
+        for name, text in (self.metadata or {}).items():
+            try:  # metadata are texts: a value, or several as a JSON list
+                filters[name] = json.loads(text) if text.startswith("[") else [text]
+            except (ValueError, RecursionError):
+                message = "a value that begins with [ must be a list in JSON."
+                raise InvalidRequestError.for_field("metadata", message) from None
         body: dict[str, Any] = {"query": last.text, "filters": filters or None}
         return parse(ChatRequest, body if mode is None else {**body, "mode": mode})
 
     def previous(self) -> tuple[Message, ...]:
-        """The messages before the question, oldest first."""
-        said = [one for one in self.messages[:-1] if one.role in {"user", "assistant"}]
+        """Return the messages before the question, oldest first."""
         return tuple(
-            Message("user" if one.role == "user" else "assistant", one.text[:QUERY_CHARACTERS]) for one in said
+            Message("user" if one.role == "user" else "assistant", one.text[:QUERY_CHARACTERS])
+            for one in self.messages[:-1]
+            if one.role in {"user", "assistant"}
         )
 
     @property
     def warning(self) -> str:
-        """What of the request has no effect, field by field; "" where all of it has one."""
-        said = []
+        """Names the fields of the request that have no effect; "" where all have one."""
+        warnings = []
         if given := [name for name in IGNORED if getattr(self, name)]:
-            said.append(f"{' and '.join(given)}: not called here, the reports are searched for every question.")
+            warnings.append(f"{' and '.join(given)}: not called here, the reports are searched for every question.")
         if self.response_format and self.response_format.get("type") != "text":
-            said.append("response_format: an answer is Markdown that cites its passages, here.")
-        return " ".join(said)
+            warnings.append("response_format: an answer is Markdown that cites its passages, here.")
+        return " ".join(warnings)
 
 
 class EmbeddingRequest(BaseModel):
@@ -170,10 +174,10 @@ def complete_chat() -> Response:
     """
     refuse_more()
     body = parse(CompletionRequest, json_body())
-    asked = body.to_request()
+    chat_request = body.to_request()
     require_samples()
-    who, writing = caller(), Writing(body, request.url_root)
-    question, chat = asked.to_question(services(), who.limit), services().answering.chat
+    who, writing = caller(), CompletionWriter(body, request.url_root)
+    question, chat = chat_request.to_question(services(), who.limit), services().answering.chat
     stream = event_stream(
         lambda cancel: chat.stream(
             question, place=Place(kept=False), previous_messages=body.previous(), cancel=cancel, caller=who
@@ -201,34 +205,29 @@ def embed_texts() -> Response:
     if not all(text.strip() for text in texts) or max(counts) > embedder.max_tokens:
         raise InvalidRequestError.for_field("input", f"each text must have 1 to {embedder.max_tokens} tokens.")
     vectors = embedded(embedder, texts, RequestContext(cancel=client_of(request.environ), caller=caller()))
-    data = [
-        {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
-        for index, vector in enumerate(vectors)
-    ]
+    data = []
+    for index, vector in enumerate(vectors):
+        embedding: Any = vector.tolist()
+        if body.encoding_format == "base64":
+            embedding = base64.b64encode(vector.astype("<f4").tobytes()).decode()
+        data.append({"object": "embedding", "index": index, "embedding": embedding})
     usage = {"prompt_tokens": sum(counts), "total_tokens": sum(counts)}
     return jsonify({"object": "list", "data": data, "model": body.model, "usage": usage})
 
 
-def mode_and_scope(name: str) -> tuple[str | None, dict[str, list[str]]]:
-    """The mode, None = the default one, and the filters that `report-chat-MODE:VALUE:VALUE` names: years and countries.
+def mode_and_scope(name: str) -> tuple[str | None, dict[str, Any]]:
+    """Read `report-chat-MODE:VALUE:VALUE`: the mode, None = the default one, and the filters by years and countries.
 
-    Raises NotFoundError: no such model.
+    Raises:
+        NotFoundError: there is no such model.
     """
     model_name, *values = name.split(":")
     if model_name not in _names():
         raise NotFoundError(f"There is no model {name[:100]!r}. Valid: {', '.join(_names())}.")
-    filters: dict[str, list[str]] = {}
+    filters: dict[str, Any] = {}
     for value in filter(None, values):
         filters.setdefault(YEAR if value.isdecimal() else COUNTRY, []).append(value)
     return model_name.removeprefix(NAME).removeprefix("-") or None, filters
-
-
-def _filters(metadata: Mapping[str, str]) -> dict[str, Any]:
-    """A value, or several as a JSON list: metadata are texts. Raises InvalidRequestError."""
-    try:
-        return {name: json.loads(text) if text.startswith("[") else [text] for name, text in metadata.items()}
-    except (ValueError, RecursionError):
-        raise InvalidRequestError.for_field("metadata", "a value that begins with [ must be a list in JSON.") from None
 
 
 def _names() -> list[str]:
@@ -239,14 +238,8 @@ def _model(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": NAME}
 
 
-def _encoded(vector: Any, encoding: str) -> Any:
-    if encoding == "float":
-        return [float(value) for value in vector]
-    return base64.b64encode(vector.astype("<f4").tobytes()).decode()
-
-
-class Writing:
-    """An answer in the words of OpenAI's protocol."""
+class CompletionWriter:
+    """Writes an answer as OpenAI's protocol has it."""
 
     def __init__(self, body: CompletionRequest, root: str) -> None:
         self._body = body
@@ -256,7 +249,7 @@ class Writing:
         self._hits: Mapping[int, SearchHit] = {}
 
     def whole(self, saved: Saved) -> dict[str, Any]:
-        """The answer as a `chat.completion`."""
+        """Return the answer as a `chat.completion`."""
         answer = saved.event.answer
         sources = {citation.number: citation.hit for citation in answer.citations}
         message = {
@@ -264,8 +257,8 @@ class Writing:
             "annotations": self._annotations(answer.response, sources),
         }  # fmt: skip
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _reason(answer)}
-        told = {"object": "chat.completion", "choices": [choice], "usage": _usage(answer.trace.usage)}
-        return {**self._about, **told, "report_chat": self._extension(answer)}
+        completion = {"object": "chat.completion", "choices": [choice], "usage": _usage(answer)}
+        return {**self._about, **completion, "report_chat": self._extension(answer)}
 
     def write(self, event: Item) -> Iterator[str]:
         """Yield the `chat.completion.chunk`s of an event, after the last one `[DONE]`.
@@ -286,14 +279,14 @@ class Writing:
             last = {"annotations": self._annotations(self._text, self._hits)}
             yield self._piece(last, finish_reason=_reason(answer), report_chat=extension)
             if self._body.stream_options and self._body.stream_options.include_usage:
-                yield self._line({"choices": [], "usage": _usage(answer.trace.usage)})
+                yield self._line({"choices": [], "usage": _usage(answer)})
             yield "data: [DONE]\n\n"
 
     def _piece(self, delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> str:
         return self._line({"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}], **more})
 
-    def _line(self, told: dict[str, Any]) -> str:
-        chunk = {**self._about, "object": "chat.completion.chunk", **told}
+    def _line(self, fields: dict[str, Any]) -> str:
+        chunk = {**self._about, "object": "chat.completion.chunk", **fields}
         return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
     def _annotations(self, text: str, sources: Mapping[int, SearchHit]) -> list[dict[str, Any]]:
@@ -312,18 +305,15 @@ class Writing:
         ]  # fmt: skip
 
     def _extension(self, answer: Answer) -> dict[str, Any]:
-        known = {
-            "answered": answer.answered,
-            "citations": to_json(answer)["citations"],
-            "scope": to_json(answer.scope),
-        }
-        return {**known, "warning": self._body.warning} if self._body.warning else known
+        scope, citations = to_json(answer.scope), to_json(answer)["citations"]
+        warning = {"warning": self._body.warning} if self._body.warning else {}
+        return {"answered": answer.answered, "citations": citations, "scope": scope, **warning}
 
 
 def _reason(answer: Answer) -> str:
     return "length" if answer.trace.truncated else "stop"
 
 
-def _usage(usage: Usage) -> dict[str, int]:
-    read, written = usage.prompt_tokens, usage.completion_tokens
-    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+def _usage(answer: Answer) -> dict[str, int]:
+    prompt, completion = answer.trace.usage.prompt_tokens, answer.trace.usage.completion_tokens
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
