@@ -35,6 +35,45 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what 
 hypothesis_settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("any_speed")
 
+SLOW = (
+    "agents/test_bookkeeping.py",
+    "agents/test_budget_seconds.py",
+    "agents/test_budgets.py",
+    "agents/test_cancelling.py",
+    "agents/test_fuzzed.py",
+    "agents/test_scripted.py",
+    "agents/test_searches.py",
+    "agents/test_searching_at_once.py",
+    "chat_models/test_openai.py",
+    "cli/",
+    "contracts/",
+    "database/test_mongo.py",
+    "embedders/test_openai.py",
+    "embedders/test_wire.py",
+    "faults/",
+    "fetching/test_transport.py",
+    "grounding/test_citations.py",
+    "ingestion/test_formats.py",
+    "ingestion/test_interrupted.py",
+    "ingestion/test_jobs.py",
+    "ingestion/test_killed.py",
+    "ingestion/test_late_search.py",
+    "ingestion/test_upload_order.py",
+    "ingestion/test_watch.py",
+    "loaders/test_fuzz.py",
+    "loaders/test_isolation.py",
+    "mcp/",
+    "migration/test_reembed.py",
+    "test_browser",
+    "test_conftest.py",
+    "test_extending.py",
+    "test_gunicorn.py",
+    "test_packaging.py",
+    "test_snippets.py",
+    "web/",
+)
+"""What starts a process, a browser or a server, waits, or asks thousands of questions: marked `slow`."""
+
 AddReport = Callable[..., Ingested]
 """``add_report(markdown, name="report", **metadata)``: ingests one Markdown report."""
 
@@ -56,6 +95,21 @@ KENYA_2023 = """# Kenya: Country Report 2023
 
 Eastern Africa, bordering the Indian Ocean, between Somalia and Tanzania
 """
+
+
+def _is_slow(path: Path) -> bool:
+    return path.relative_to(Path(__file__).parent).as_posix().startswith(SLOW)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    # Collecting them takes half as long as running the rest.
+    return True if config.option.markexpr == "not slow" and _is_slow(collection_path) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if _is_slow(item.path):
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session", autouse=True)
