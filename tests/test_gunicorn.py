@@ -26,19 +26,20 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 
 
 @pytest.mark.parametrize(
-    ("said", "arguments", "workers"),
-    [({}, [], min(CORES, 4)), ({"WEB_CONCURRENCY": "3"}, [], 3), ({"WEB_CONCURRENCY": "3"}, ["--workers", "5"], 5)],
-    ids=["a worker for each core", "as set", "as said"],
+    ("environment", "arguments", "workers", "bind"),
+    [
+        ({"HOST": "127.0.0.1"}, [], min(CORES, 4), "127.0.0.1:8000"),
+        ({"HOST": "::1", "WEB_CONCURRENCY": "3"}, [], 3, "[::1]:8000"),
+        ({"HOST": "[::]", "WEB_CONCURRENCY": "3"}, ["--workers", "5"], 5, "[::]:8000"),
+    ],
+    ids=["a worker for each core", "as set", "as an argument says"],
 )
-def test_workers(tmp_path: Path, said: dict[str, str], arguments: list[str], workers: int) -> None:
-    assert configured(tmp_path, said, *arguments)["workers"] == str(workers)
-
-
-@pytest.mark.parametrize(
-    ("host", "bind"), [("::1", "[::1]:8000"), ("[::]", "[::]:8000"), ("127.0.0.1", "127.0.0.1:8000")]
-)
-def test_addresses_of_either_kind(tmp_path: Path, host: str, bind: str) -> None:
-    assert configured(tmp_path, {"HOST": host})["bind"] == f"['{bind}']"
+def test_workers_and_addresses(
+    tmp_path: Path, environment: dict[str, str], arguments: list[str], workers: int, bind: str
+) -> None:
+    configuration = configured(tmp_path, environment, *arguments)
+    assert configuration["workers"] == str(workers)
+    assert configuration["bind"] == f"['{bind}']"
 
 
 def test_a_reload_reads_the_settings_anew(tmp_path: Path) -> None:
