@@ -7,6 +7,7 @@ No test reads the developer's environment: the variables of the settings are rem
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -35,42 +36,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what 
 hypothesis_settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("any_speed")
 
-SLOW = (
-    "agents/test_bookkeeping.py",
-    "agents/test_budget_seconds.py",
-    "agents/test_budgets.py",
-    "agents/test_cancelling.py",
-    "agents/test_fuzzed.py",
-    "agents/test_scripted.py",
-    "agents/test_searches.py",
-    "agents/test_searching_at_once.py",
-    "chat_models/test_openai.py",
-    "cli/",
-    "contracts/",
-    "database/test_mongo.py",
-    "embedders/test_openai.py",
-    "embedders/test_wire.py",
-    "faults/",
-    "fetching/test_transport.py",
-    "grounding/test_citations.py",
-    "ingestion/test_formats.py",
-    "ingestion/test_interrupted.py",
-    "ingestion/test_jobs.py",
-    "ingestion/test_killed.py",
-    "ingestion/test_late_search.py",
-    "ingestion/test_upload_order.py",
-    "ingestion/test_watch.py",
-    "loaders/test_fuzz.py",
-    "loaders/test_isolation.py",
-    "mcp/",
-    "migration/test_reembed.py",
-    "test_browser",
-    "test_conftest.py",
-    "test_extending.py",
-    "test_gunicorn.py",
-    "test_packaging.py",
-    "test_snippets.py",
-    "web/",
+SLOW = re.compile(
+    r"""(cli|contracts|faults|mcp|web)/
+    |agents/test_(bookkeeping|budget_seconds|budgets|cancelling|fuzzed|scripted|searches|searching_at_once)
+    |(chat_models|embedders)/test_(openai|wire)|database/test_mongo|fetching/test_transport|grounding/test_citations
+    |ingestion/test_(formats|interrupted|jobs|killed|late_search|upload_order|watch)
+    |loaders/test_(fuzz|isolation)|migration/test_reembed
+    |test_(browser|conftest|extending|gunicorn|packaging|snippets)""",
+    re.VERBOSE,
 )
 """What starts a process, a browser or a server, waits, or asks thousands of questions: marked `slow`."""
 
@@ -98,7 +71,7 @@ Eastern Africa, bordering the Indian Ocean, between Somalia and Tanzania
 
 
 def _is_slow(path: Path) -> bool:
-    return path.relative_to(Path(__file__).parent).as_posix().startswith(SLOW)
+    return SLOW.match(path.relative_to(Path(__file__).parent).as_posix()) is not None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -60,14 +60,12 @@ def test_the_checkout_has_what_ships_beside_the_package() -> None:
     assert WARM_CACHE.is_file()
 
 
-@pytest.mark.slow
 def test_the_wheel_has_the_package_and_what_ships_with_it(wheel: Path) -> None:
     packed = files_below(wheel / "chatbot")
     beside = {f"_shipped/{name}/{file}" for name in SHIPPED for file in files_below(ROOT / name)}
     assert packed == files_below(ROOT / "chatbot") | beside | {"_shipped/gunicorn.conf.py"}
 
 
-@pytest.mark.slow
 def test_the_wheel_needs_what_the_requirements_say(wheel: Path) -> None:
     (metadata,) = wheel.glob("*.dist-info/METADATA")
     text = metadata.read_text(encoding="utf-8")
@@ -80,7 +78,6 @@ def test_the_wheel_needs_what_the_requirements_say(wheel: Path) -> None:
     assert f"Version: {__version__}\n" in text
 
 
-@pytest.mark.slow
 def test_it_serves_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("EMBEDDING_PROVIDER=minilm\nSUMMARIES=off\n", encoding="utf-8")
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHON_DOTENV_DISABLED"}
@@ -92,7 +89,6 @@ def test_it_serves_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
     assert (tmp_path / "data").is_dir()
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="gunicorn does not run on Windows")
 def test_gunicorn_finds_its_configuration_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
     """By the command that docs/deploy.md has."""

@@ -89,7 +89,6 @@ def test_own_reports_need_own_questions(loaded: Run) -> None:
     assert "run: python -m chatbot calibrate my_questions.csv" in result.err
 
 
-@pytest.mark.slow
 def test_the_built_in_embedder_on_a_fresh_machine(run: Run) -> None:
     """The shipped questions alone, few as they are, lead to a floor below the shipped one and not far from it."""
     result = run("calibrate", "--json", EMBEDDING_PROVIDER="minilm", SUMMARIES="auto")

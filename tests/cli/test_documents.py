@@ -272,7 +272,6 @@ class TestFlags:
         assert run("documents", "list").out.splitlines()[-1] == "0 reports, 0 passages"
 
 
-@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
     process_environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -84,7 +84,6 @@ def server(tmp_path: Path) -> Iterator[NxProcess]:  # type: ignore[override]
         yield running
 
 
-@pytest.mark.slow
 def test_a_server_killed_under_load(server: NxProcess, new_site: NewSite, tmp_path: Path) -> None:
     site = new_site(server.uri, mongodb_timeout=5.0)
     add_kenya(site.services, tmp_path)

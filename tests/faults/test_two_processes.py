@@ -22,7 +22,6 @@ from tests.fakes.nx_server import NxThread, wait_until
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.web.knowledge import FINISHED, form
 
-pytestmark = pytest.mark.slow
 LIMIT = 100_000
 """Tokens of a day: far from what these tests use but for the one that uses them up."""
 FILES = 8

@@ -8,13 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.cli.processes import address, call, started
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 from tests.web.knowledge import FINISHED, form
-
-pytestmark = pytest.mark.slow
 
 
 def upload(url: str, name: str, word: str) -> str:

@@ -17,7 +17,7 @@ from chatbot.settings import Settings
 from tests.data import data_set, needs
 
 CORPUS = data_set("sample_corpus")
-pytestmark = [pytest.mark.slow, needs(CORPUS)]
+pytestmark = needs(CORPUS)
 
 FILES = 11
 PAGES = {

@@ -10,8 +10,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from chatbot.database.rows import decode_vector
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -92,7 +90,6 @@ def contents(settings: Settings) -> dict[str, Any]:
         return {"documents": documents, "chunks": chunks, "meta": others}
 
 
-@pytest.mark.slow
 def test_what_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Path) -> None:
     disturbed, calm = (
         Settings(data_dir=tmp_path / name, embedding_provider="hashing", chat_model="echo", sample_data="off")

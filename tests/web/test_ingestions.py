@@ -290,7 +290,6 @@ class TestWebPages:
             assert (file["state"], web.url("/large") in file["error"]) == ("failed", True)
 
 
-@pytest.mark.slow
 def test_a_killed_server_goes_on_where_it_was(tmp_path: Path, server: FakeOpenAI) -> None:
     """kill -9 in the middle of the first of two files; the next server waits for the leases (30 s), then finishes."""
     environment = {
