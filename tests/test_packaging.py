@@ -15,7 +15,6 @@ from packaging.requirements import Requirement
 
 from chatbot import __version__
 from chatbot.cli import main
-from chatbot.shipped import SAMPLE_DATA, STATIC, TEMPLATES, WARM_CACHE
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = ("templates", "static", "sample_data")
@@ -55,11 +54,6 @@ def files_below(folder: Path) -> set[str]:
     }
 
 
-def test_the_checkout_has_what_ships_beside_the_package() -> None:
-    assert all(path.parent == ROOT for path in (SAMPLE_DATA, STATIC, TEMPLATES))
-    assert WARM_CACHE.is_file()
-
-
 def test_the_wheel_has_the_package_and_what_ships_with_it(wheel: Path) -> None:
     packed = files_below(wheel / "chatbot")
     beside = {f"_shipped/{name}/{file}" for name in SHIPPED for file in files_below(ROOT / name)}
@@ -73,8 +67,7 @@ def test_the_wheel_needs_what_the_requirements_say(wheel: Path) -> None:
     extras = {path.stem.removeprefix("requirements-"): path for path in ROOT.glob("requirements-*.txt")}
     del extras["dev"]
     assert set(re.findall(r"^Provides-Extra: (.*)$", text, re.MULTILINE)) == set(extras)
-    wanted = requirements(ROOT / "requirements.txt").union(*map(requirements, extras.values()))
-    assert needed == wanted
+    assert needed == requirements(ROOT / "requirements.txt").union(*map(requirements, extras.values()))
     assert f"Version: {__version__}\n" in text
 
 
@@ -131,6 +124,6 @@ def requirements(path: Path) -> set[tuple[str, str]]:
 
 
 def requirement(line: str) -> tuple[str, str]:
-    """The name as the index writes it, and the versions."""
-    found = Requirement(line)
-    return re.sub(r"[-_.]+", "-", found.name).lower(), str(found.specifier)
+    """Return the normalised name and the versions."""
+    parsed = Requirement(line)
+    return re.sub(r"[-_.]+", "-", parsed.name).lower(), str(parsed.specifier)
