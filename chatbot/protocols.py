@@ -164,8 +164,14 @@ class Store(Protocol):
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
         """Each chunk with its neighbours in the document within ``margin`` characters, in reading order."""
 
-    def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
-        """Nearest chunks, best first, ties by id; ``Match.score`` = (1 + cosine) / 2."""
+    def vector_search(
+        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> list[Match]:
+        """Nearest chunks, best first, ties by id; ``Match.score`` = (1 + cosine) / 2.
+
+        ``num_candidates``: of a search engine, always search approximately among so many, and request no rows for ties;
+        None = the store chooses. Stores that search exactly ignore it.
+        """
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """Best chunks by keywords, ties by id. A chunk with no query term is not a match."""
@@ -187,21 +193,13 @@ class Store(Protocol):
 class HybridStore(Store, Protocol):
     """A store that runs both searches in one go."""
 
-    def hybrid_search(self, query: str, vector: Vector, *, top_k: int, scope: Scope) -> tuple[list[Match], list[Match]]:
+    def hybrid_search(
+        self, query: str, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> tuple[list[Match], list[Match]]:
         """What vector_search and keyword_search would find, as far as the keywords can be searched."""
 
     def without_keywords(self, scope: Scope) -> list[str]:
         """The collections of the scope in which the last hybrid search had no keywords: their index cannot answer."""
-
-
-@runtime_checkable
-class CandidateStore(Store, Protocol):
-    """A store that searches approximately, among a number of candidates."""
-
-    def with_candidates(self, count: int | None) -> Store:
-        """The store with always ``count`` candidates, and to the letter: no exact search of few passages, nothing
-        asked for ties.
-        """
 
 
 @runtime_checkable

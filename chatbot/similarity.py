@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from .errors import InvalidRequestError
-from .protocols import CandidateStore
 from .retrieval.pipeline import settled_search
 from .schema import Match, Value
 from .services import Services
@@ -64,11 +63,9 @@ def similarity_search(
     collections = None if collection_name is None else [collection_name]
     scope = services.storage.scopes.resolve(None, context, collections)
     store = services.runtime.store
-    if isinstance(store, CandidateStore):
-        store = store.with_candidates(candidates(limit))
 
     def search(count: int) -> tuple[list[Match], list[Match]]:
-        return store.vector_search(vector, top_k=count, scope=scope), []
+        return store.vector_search(vector, top_k=count, scope=scope, num_candidates=candidates(limit)), []
 
     documents = services.storage.documents
     near, _ = settled_search(search, limit, documents.unsettled, documents.position)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Protocol
 
 from ..protocols import (
-    CandidateStore,
     Embedder,
     HybridStore,
     PrefetchingEmbedder,
@@ -76,7 +75,6 @@ class Retriever:
         self._settled = partial(settled_search, unsettled=unsettled, position=position)
         self._reranker = reranker
         self._refiner = refiner
-        self._stores: dict[object, Store] = {}
 
     def retrieve(
         self,
@@ -104,9 +102,7 @@ class Retriever:
         reranker = reranker or self._reranker(settings.reranker, cached=cache)
         fetched = max(top_k, settings.rerank_candidates or reranker.candidates(top_k)) if reranker else top_k
         refiner = self._refiner if settings.refine and chosen.refines else None
-        clock, count, store = _Clock(), settings.num_candidates, self._store
-        if count != self._settings.num_candidates and isinstance(store, CandidateStore):
-            store = self._stores.setdefault(count, store.with_candidates(None if count == "auto" else count))
+        clock, store = _Clock(), self._store
         search = _Search(store, self._embedder, chosen, settings, refiner, self._settled, fetched, page, clock, request)
         texts = [(scope, SearchText(query, query))]
         if refiner:
@@ -163,16 +159,19 @@ class _Search:
         """What the vectors and what the keywords find: ``count`` matches each, of the searches the method uses."""
         near, worded = list[Match](), list[Match]()
         store = self.store
+        num_candidates = None if self.settings.num_candidates == "auto" else self.settings.num_candidates
         # Words of another language are in no report but for names, which are what everything else is about, too.
         by_meaning = text.foreign and self.method.uses_vectors and self.embedder.multilingual
         if self.method.uses_vectors and self.method.uses_keywords and isinstance(store, HybridStore):
-            near, worded = store.hybrid_search(text.topic, vector, top_k=count, scope=scope)
+            near, worded = store.hybrid_search(
+                text.topic, vector, top_k=count, scope=scope, num_candidates=num_candidates
+            )
             self.clock.lap("hybrid_search")
             if store.without_keywords(scope):
                 self.clock.lap("keywords_missing")
             return near, [] if by_meaning else worded
         if self.method.uses_vectors:
-            near = store.vector_search(vector, top_k=count, scope=scope)
+            near = store.vector_search(vector, top_k=count, scope=scope, num_candidates=num_candidates)
             self.clock.lap("vector_search")
         if self.method.uses_keywords and not by_meaning:
             worded = store.keyword_search(text.topic, top_k=count, scope=scope)

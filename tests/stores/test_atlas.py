@@ -413,8 +413,8 @@ class TestHybridSearch:
         """Without the probe, and of this thread alone."""
         vector = self.filled(setup)
         setup.engine.rank_fusion = fused
-        store = setup.store.with_candidates(None)
-        with setup.store.traced() as outer:
+        store = setup.store
+        with store.traced() as outer:
             with store.traced() as shown:
                 store.hybrid_search(self.QUERY, vector, top_k=4, scope=Scope())
                 with ThreadPoolExecutor() as pool:
@@ -501,8 +501,7 @@ def test_a_fixed_number_of_candidates_is_the_seed_to_the_letter(setup: Setup) ->
     setup.write(12)
     setup.engine.asked.clear()
     scope = Scope().within(["reports"])
-    for store in (setup.open_store(num_candidates=1000), setup.store.with_candidates(1000)):
-        assert len(store.vector_search(QUERY, top_k=5, scope=scope)) == 5
+    assert len(setup.store.vector_search(QUERY, top_k=5, scope=scope, num_candidates=1000)) == 5
     assert [pipeline for _, pipeline, _ in setup.engine.asked] == [
         [
             {
@@ -517,6 +516,6 @@ def test_a_fixed_number_of_candidates_is_the_seed_to_the_letter(setup: Setup) ->
             {"$addFields": {"score": {"$meta": "vectorSearchScore"}}},
             *RANKED,
         ]
-    ] * 2
-    assert len(setup.store.with_candidates(3).vector_search(QUERY, top_k=5, scope=scope)) == 5
+    ]
+    assert len(setup.store.vector_search(QUERY, top_k=5, scope=scope, num_candidates=3)) == 5
     assert "exact" in sent(setup) or sent(setup)["numCandidates"] == 5

@@ -7,7 +7,6 @@ rows are gone: a search right after a deletion returns fewer rows than there are
 
 from __future__ import annotations
 
-import copy
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -55,7 +54,7 @@ class SentPipelines(threading.local):
 class IndexedCollection:
     """Searches one collection. Thread-safe.
 
-    ``num_candidates``: always search approximately among so many, and request no rows for ties; None = choose.
+    ``num_candidates`` of a search: see `protocols.Store.vector_search`.
     """
 
     def __init__(
@@ -67,7 +66,6 @@ class IndexedCollection:
         path: str,
         dimensions: int,
         max_time_ms: int,
-        num_candidates: int | None,
         trace: SentPipelines,
         clock: Callable[[], float],
     ) -> None:
@@ -78,26 +76,19 @@ class IndexedCollection:
         self._path = path
         self._dimensions = dimensions
         self._max_time_ms = max_time_ms
-        self._num_candidates = num_candidates
         self._trace = trace
         self._clock = clock
         self._counts: dict[Scope, tuple[float, int]] = {}
         self._shrank_at = float("-inf")
         self._undeclared: set[str] = set()
 
-    def with_candidates(self, num_candidates: int | None) -> IndexedCollection:
-        """Return the same collection with another number of candidates."""
-        other = copy.copy(self)
-        other._num_candidates = num_candidates
-        return other
-
-    def near(self, vector: Sequence[float], top_k: int, scope: Scope) -> list[Json]:
+    def near(self, vector: Sequence[float], top_k: int, scope: Scope, num_candidates: int | None = None) -> list[Json]:
         """Return at least the ``top_k`` nearest rows, with all that tie with the last of them."""
 
         def pipeline(limit: int) -> list[Json]:
-            return vector_pipeline(self._vector_stage(vector, scope, limit))
+            return vector_pipeline(self._vector_stage(vector, scope, limit, num_candidates))
 
-        rows = self._best_rows(self.vectors, pipeline, top_k, counted=scope)
+        rows = self._best_rows(self.vectors, pipeline, top_k, ties=num_candidates is None, counted=scope)
         if not rows and top_k > 0 and (failure := self.vectors.failure()):
             raise failure
         return rows
@@ -121,7 +112,7 @@ class IndexedCollection:
         return rows
 
     def fused(
-        self, query: str, vector: Sequence[float], top_k: int, scope: Scope
+        self, query: str, vector: Sequence[float], top_k: int, scope: Scope, num_candidates: int | None = None
     ) -> tuple[list[Json], list[Json]] | None:
         """Return what `near` and `worded` find, from `$rankFusion`; None where retired rows are in the way.
 
@@ -129,7 +120,7 @@ class IndexedCollection:
             CommandError: the server refuses it.
         """
         with translate_refusals(self.vectors.target):
-            stage = self._vector_stage(vector, scope, top_k)
+            stage = self._vector_stage(vector, scope, top_k, num_candidates)
         text = text_stage(index=self.texts.target.index, query=query, scope=scope)
         rows = self._send(rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k))
         if any(map(is_retired, rows)):
@@ -143,7 +134,7 @@ class IndexedCollection:
         if not near and (failure := self.vectors.failure()):
             raise failure
         if len(near) < top_k and self._lacks_rows(near, self.vectors, top_k, scope):
-            near = self.near(vector, top_k, scope)
+            near = self.near(vector, top_k, scope, num_candidates)
         return near, worded
 
     def retire(self, document_id: str, keep: set[str]) -> list[str]:
@@ -192,11 +183,11 @@ class IndexedCollection:
             self._trace.sent.append((self.name, pipeline))
         return self._collection.search(pipeline, max_time_ms=self._max_time_ms)
 
-    def _vector_stage(self, vector: Sequence[float], scope: Scope, limit: int) -> Json:
+    def _vector_stage(self, vector: Sequence[float], scope: Scope, limit: int, num_candidates: int | None) -> Json:
         """`$vectorSearch` for the ``limit`` nearest chunks inside the scope, exact or approximate as fits."""
         number: int | None = None
-        if self._num_candidates is not None and limit <= MAX_CANDIDATES:
-            number = max(self._num_candidates, limit)
+        if num_candidates is not None and limit <= MAX_CANDIDATES:
+            number = max(num_candidates, limit)
         elif limit <= MAX_CANDIDATES and (total := self._count(Scope())) >= EXACT_BELOW:
             share = self._count(scope) / total if scope.conditions else 1.0
             number = candidates(limit, share) if share >= EXACT_SHARE else None
@@ -206,15 +197,21 @@ class IndexedCollection:
         )
 
     def _best_rows(
-        self, index: IndexHealth, pipeline: Callable[[int], list[Json]], top_k: int, counted: Scope | None = None
+        self,
+        index: IndexHealth,
+        pipeline: Callable[[int], list[Json]],
+        top_k: int,
+        *,
+        ties: bool = True,
+        counted: Scope | None = None,
     ) -> list[Json]:
-        """At least the ``top_k`` best rows, with every row that ties with the last of them.
+        """At least the ``top_k`` best rows, with every row that ties with the last of them if ``ties``.
 
         The engine cuts ties in an order of its own. So one row more is requested than needed, and more again while
         that one ties with the last, while some rows only wait to be deleted, and while there are fewer rows than are
         ``counted`` in that scope: the server drops rows that are gone without an error.
         """
-        limit = needed = top_k if self._num_candidates is not None else top_k + 1
+        limit = needed = top_k + 1 if ties else top_k
         while top_k > 0:
             with translate_refusals(index.target):
                 answer = self._send(pipeline(limit))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -57,7 +56,6 @@ class AtlasStore(MongoChunks):
                 path=self._embedding_field,
                 dimensions=dimensions,
                 max_time_ms=self._max_time_ms,
-                num_candidates=None if settings.num_candidates == "auto" else settings.num_candidates,
                 trace=self._trace,
                 clock=clock,
             )
@@ -65,7 +63,9 @@ class AtlasStore(MongoChunks):
         ]
         self._rank_fusion: bool | None = None
 
-    def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
+    def vector_search(
+        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> list[Match]:
         """Return the nearest chunks of the scope's collections, best first, ties by id.
 
         Raises:
@@ -73,7 +73,9 @@ class AtlasStore(MongoChunks):
             EmbedderMismatchError: the vector is of another model.
         """
         numbers: list[float] = self._check(vector).tolist()
-        return self._best([(one, one.near(numbers, top_k, scope)) for one in self._inside(scope)], top_k)
+        return self._best(
+            [(one, one.near(numbers, top_k, scope, num_candidates)) for one in self._inside(scope)], top_k
+        )
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """Return the best chunks of the scope's collections by the engine's BM25; none for an empty query.
@@ -89,7 +91,9 @@ class AtlasStore(MongoChunks):
             raise failures[0]
         return matches
 
-    def hybrid_search(self, query: str, vector: Vector, *, top_k: int, scope: Scope) -> Hybrid:
+    def hybrid_search(
+        self, query: str, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> Hybrid:
         """Return what both searches find, in one round trip where the server has `$rankFusion`.
 
         A text index that cannot answer fails nothing: see `without_keywords`.
@@ -99,8 +103,8 @@ class AtlasStore(MongoChunks):
         worded: list[tuple[IndexedCollection, list[Json]]] = []
         for one in self._inside(scope):
             can_fuse = query.strip() and not one.texts.known_failure() and self._has_rank_fusion()
-            fused = self._fused(one, query, numbers, top_k, scope) if can_fuse else None
-            rows = fused or (one.near(numbers, top_k, scope), one.worded(query, top_k, scope))
+            fused = self._fused(one, query, numbers, top_k, scope, num_candidates) if can_fuse else None
+            rows = fused or (one.near(numbers, top_k, scope, num_candidates), one.worded(query, top_k, scope))
             near.append((one, rows[0]))
             worded.append((one, rows[1]))
         return self._best(near, top_k), self._best(worded, top_k)
@@ -112,14 +116,20 @@ class AtlasStore(MongoChunks):
         return self._rank_fusion
 
     def _fused(
-        self, one: IndexedCollection, query: str, numbers: list[float], top_k: int, scope: Scope
+        self,
+        one: IndexedCollection,
+        query: str,
+        numbers: list[float],
+        top_k: int,
+        scope: Scope,
+        num_candidates: int | None,
     ) -> tuple[list[Json], list[Json]] | None:
         try:
-            return one.fused(query, numbers, top_k, scope)
+            return one.fused(query, numbers, top_k, scope, num_candidates)
         except CommandError as error:
             if is_away(error) or error.server_code == OVERLOADED:
                 raise explain(error, one.vectors.target) from error
-            rows = one.near(numbers, top_k, scope), one.worded(query, top_k, scope)
+            rows = one.near(numbers, top_k, scope, num_candidates), one.worded(query, top_k, scope)
             if not one.texts.known_failure():  # so it is the stage that is refused, not an index
                 self._rank_fusion = False
                 log.warning("$rankFusion is refused, both searches run one by one: %s", error.server_message)
@@ -140,12 +150,6 @@ class AtlasStore(MongoChunks):
             self._trace.sent = outer
             if outer is not None:
                 outer += sent
-
-    def with_candidates(self, count: int | None) -> AtlasStore:
-        """See `protocols.CandidateStore`."""
-        other = copy.copy(self)
-        other._indexed = [one.with_candidates(count) for one in self._indexed]
-        return other
 
     def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
         """See `protocols.RerankingStore`."""

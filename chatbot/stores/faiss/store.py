@@ -83,7 +83,9 @@ class FaissStore(MongoChunks):
             known |= dict.fromkeys(missing) | super()._looked_up(missing, collection)
         return {id: chunk for id in chunk_ids if (chunk := known.get(id)) is not None}
 
-    def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
+    def vector_search(
+        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> list[Match]:
         """Raises EmbedderMismatchError: the vector is of another model."""
         if len(vector) != self._dimensions:
             raise EmbedderMismatchError(

@@ -127,7 +127,9 @@ class PgvectorStore:
         """Look up the neighbours by their ids."""
         return read_surroundings(chunks, margin, self.get)
 
-    def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
+    def vector_search(
+        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> list[Match]:
         """Raises EmbedderMismatchError; SearchEngineError also for a vector of length 0."""
         query = check_query(vector, self._table.dimensions, self._expected)
         if top_k < 1:

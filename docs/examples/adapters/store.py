@@ -21,7 +21,9 @@ TRAITS = StoreTraits()
 class ScanStore(MongoChunks):
     """Writing and reading are `MongoChunks`; only the two searches are here."""
 
-    def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
+    def vector_search(
+        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+    ) -> list[Match]:
         """Raises EmbedderMismatchError: the vector is of another model."""
         if len(vector) != self._dimensions:
             raise EmbedderMismatchError(
