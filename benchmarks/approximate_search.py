@@ -14,8 +14,8 @@ import numpy as np
 
 from chatbot.schema import Matrix, Scope, Values
 from chatbot.shipped import WARM_CACHE
+from chatbot.stores.faiss.index import Segment
 from chatbot.stores.faiss.rows import Column, Rows
-from chatbot.stores.faiss.segment import Segment
 
 QUERIES = 100
 DEPTHS = (10, 50)

@@ -1,20 +1,19 @@
 """Keyword scores: BM25 (Robertson and Zaragoza, 2009; IDF as in Lucene, so it is never negative) and proximity.
 
-Proximity is how close together a passage has the question's words: what BM25, which counts words, cannot see. Two
-measures, on the words that are indexed (stop words do not count as distance):
+Proximity is how close together a passage has the question's words, which BM25 ignores. It has two measures, on the
+words that are indexed (stop words do not count as distance):
 - closeness: for each pair of words of the question that stand one after the other in the passage, the lighter one's
   weight over the square of their least distance (Rasolofo and Savoy, ECIR 2003; over neighbouring occurrences only, as
   Büttcher, Clarke and Lushman, SIGIR 2006, so that the cost grows with the occurrences, not with their pairs);
 - share: how much of the question's weight the best stretch of WINDOW words holds (span measures: Tao and Zhai, SIGIR
-  2007). As a square root it damps what has one rare word often and the others not at all.
+  2007). As a square root it damps passages that have one rare word often and the others not at all.
 
-Only the POOL best passages by BM25 are looked at, as in both papers: what has few of the words has them close to
-nothing. Measured in benchmarks/README.md.
+Only the POOL best passages by BM25 are refined, as in both papers. Measured in benchmarks/README.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,29 +47,21 @@ class Postings:
             free += np.bincount(terms_of, minlength=vocabulary)
         return cls(starts, rows, counts)
 
-    def document_frequency(self, term: int) -> int:
-        """How many rows have the term; 0 for one that none has."""
-        if term + 1 >= len(self.starts):
-            return 0
-        return int(self.starts[term + 1] - self.starts[term])
-
     def of(self, term: int) -> tuple[Ints, Floats]:
-        """The rows with the term, and how often each has it."""
-        if term + 1 >= len(self.starts):
-            return self.rows[:0], self.counts[:0]
-        part = slice(self.starts[term], self.starts[term + 1])
+        """Return the rows with the term, and how often each has it."""
+        part = slice(self.starts[term], self.starts[term + 1]) if term + 1 < len(self.starts) else slice(0)
         return self.rows[part], self.counts[part]
 
 
-ROWS_AT_ONCE = 50_000
+BLOCK_ROWS = 50_000
 """Postings are made block by block: to sort all terms at once takes several times the memory of the result."""
 
 
 def _blocks(terms: Ints, lengths: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """(term, row, count) as arrays, sorted by term and row, of one block of rows after the other."""
+    """Yield (term, row, count) as arrays, sorted by term and row, for one block of rows after the other."""
     ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
-    for start in range(0, len(lengths), ROWS_AT_ONCE):
-        held = lengths[start : start + ROWS_AT_ONCE]
+    for start in range(0, len(lengths), BLOCK_ROWS):
+        held = lengths[start : start + BLOCK_ROWS]
         row_of_term = np.repeat(np.arange(len(held), dtype=np.int64), held)
         part = terms[ends[start] : ends[start + len(held)]]
         pairs, counts = np.unique(part.astype(np.int64) * len(held) + row_of_term, return_counts=True)
@@ -81,39 +72,31 @@ def _blocks(terms: Ints, lengths: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """``k1``: how much a word counts that stands there again; ``b``: how much long passages are held back."""
+    """``k1``: the weight of further occurrences of a word; ``b``: how much long passages are held back."""
 
     k1: float = 1.2
     b: float = 0.75
 
     def norms(self, average_length: float) -> tuple[float, float]:
-        """What is added to a count below the fraction: for every passage, and for each of its terms."""
+        """Return what is added to a count below the fraction: for every passage, and for each of its terms."""
         return self.k1 * (1 - self.b), self.k1 * self.b / average_length
 
 
-@dataclass(frozen=True, slots=True)
-class WeightedTerm:
-    """A query term and its inverse document frequency over the whole corpus."""
-
-    term: int
-    idf: float
-
-
 def inverse_document_frequency(documents: int, frequency: int) -> float:
-    """Of a term that ``frequency`` of the ``documents`` have; never negative."""
+    """Return that of a term which ``frequency`` of the ``documents`` have; never negative."""
     return float(np.log1p((documents - frequency + 0.5) / (frequency + 0.5)))
 
 
 def bm25_scores(
-    postings: Postings, lengths: Ints, query: list[WeightedTerm], average_length: float, bm25: Bm25
+    postings: Postings, lengths: Ints, terms: Iterable[int], idf: Mapping[int, float], average_length: float, bm25: Bm25
 ) -> Floats:
-    """Scores of every row, shape (rows,); 0 for a row with no query term."""
+    """Return the scores of every row, shape (rows,); 0 for a row with none of the query's terms."""
     scores = np.zeros(len(lengths), dtype=np.float32)
     base, per_term = map(np.float32, bm25.norms(average_length))
-    for weighted in query:
-        rows, counts = postings.of(weighted.term)
+    for term in terms:
+        rows, counts = postings.of(term)
         norm = base + per_term * lengths[rows].astype(np.float32)
-        scores[rows] += np.float32(weighted.idf * (bm25.k1 + 1)) * counts / (counts + norm)
+        scores[rows] += np.float32(idf[term] * (bm25.k1 + 1)) * counts / (counts + norm)
     return scores
 
 

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from chatbot.schema import Matrix, Scope, Values
-from chatbot.stores.faiss import segment as segments
-from chatbot.stores.faiss import snapshot
-from chatbot.stores.faiss.clusters import Clusters
+from chatbot.stores.faiss import index, snapshot
+from chatbot.stores.faiss.index import Segment
 from chatbot.stores.faiss.rows import Column, Rows
-from chatbot.stores.faiss.segment import Segment
-from chatbot.stores.faiss.short_vectors import ShortVectors, shortened
 from chatbot.stores.faiss.snapshot import Snapshot, SnapshotKey, write_snapshot
+from chatbot.stores.faiss.vectors import Clusters, ShortVectors, shortened
 
 ROWS, DIMENSIONS, TOPICS = 6000, 64, 60
 HALF = Scope.of({"year": Values(tuple(range(2000, 2200)))})
@@ -58,7 +56,7 @@ def stored(clustered: Segment, tmp_path_factory: pytest.TempPathFactory) -> Segm
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A constant, not behaviour: a test has thousands of rows where a deployment has a million."""
-    monkeypatch.setattr(segments, "APPROXIMATE_ROWS", 1000)
+    monkeypatch.setattr(index, "APPROXIMATE_ROWS", 1000)
 
 
 @pytest.mark.parametrize("scope", [Scope(), HALF])

@@ -20,13 +20,13 @@ from chatbot.repositories import corpus
 from chatbot.repositories.corpus import CorpusChanges
 from chatbot.schema import Chunk, Match, Matrix, Scope, Values
 from chatbot.settings import Settings
-from chatbot.stores.faiss import segment
+from chatbot.stores.faiss import index
 from chatbot.stores.faiss import store as faiss_store
-from chatbot.stores.faiss.clusters import Clusters
+from chatbot.stores.faiss.index import Segment
 from chatbot.stores.faiss.rows import RowReader
-from chatbot.stores.faiss.segment import Segment
 from chatbot.stores.faiss.snapshot import CURRENT, STRAY_SECONDS, Snapshot, SnapshotKey, write_snapshot
 from chatbot.stores.faiss.store import FaissStore, build
+from chatbot.stores.faiss.vectors import Clusters
 from tests.fakes.vectors import vectors
 
 DIMENSIONS = 8
@@ -301,7 +301,7 @@ def test_clusters_are_made_beside_the_searches(
     tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until they are there the search is exact; what is deleted meanwhile stays deleted; the snapshot has them."""
-    monkeypatch.setattr(segment, "APPROXIMATE_ROWS", 100)
+    monkeypatch.setattr(index, "APPROXIMATE_ROWS", 100)
     begun, go_on = threading.Event(), threading.Event()
     build_clusters = Clusters.build
 

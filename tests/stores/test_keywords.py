@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chatbot.schema import Scope
 from chatbot.stores.faiss.index import ChunkIndex
 from chatbot.stores.faiss.rows import Column, Rows
-from chatbot.stores.keywords import POOL, WINDOW, with_proximity
+from chatbot.stores.keywords import POOL, WINDOW, Bm25, with_proximity
 
 WEIGHTS = {1: 3.0, 2: 2.0, 3: 1.0}
 FILLER = 0
@@ -96,7 +96,7 @@ def rows(texts: dict[str, str], index: ChunkIndex) -> Rows:
 
 
 def search(index: ChunkIndex, question: str, top_k: int = 5) -> list[tuple[str, float]]:
-    found = index.keyword_search(question.split(), top_k=top_k, scope=Scope())
+    found = index.keyword_search(question.split(), top_k=top_k, scope=Scope(), bm25=Bm25())
     return [(match.chunk_id, match.score) for match in found]
 
 

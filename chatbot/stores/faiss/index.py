@@ -1,23 +1,199 @@
 """The in-process index: immutable segments and the vocabulary they share. Knows nothing of the database.
 
-A segment has vectors, keywords in postings, filter values in columns. Searches read segments without a lock; a change
-makes new ones (as in a search engine such as Lucene).
+A segment has vectors, keywords in postings, filter values in columns: plain arrays, in memory or mapped from a snapshot
+file, which the workers then share. Searches read segments without a lock; a change makes new ones (as in a search
+engine such as Lucene).
+
+Where few rows are in scope all of them are compared exactly; where many are, those that `Clusters` finds near. Of many
+that are in a file the short vectors are compared first, and the whole ones of the few that are left are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...schema import Match, Scope, Vector
-from ..keywords import POOL, Bm25, WeightedTerm, inverse_document_frequency, with_proximity
-from .rows import Rows
-from .segment import Found, Segment
+from ...scores import to_score
+from ..keywords import POOL, Bm25, Floats, Ints, Postings, bm25_scores, inverse_document_frequency, with_proximity
+from .rows import COLLECTION, Mask, Rows
+from .vectors import Clusters, Places, ShortVectors, WholeVectors, candidates, faiss, one_thread
 
 DEAD_SHARE = 0.2
 """A segment with more deleted rows than this is rewritten."""
+SCOPES_KEPT = 64
+APPROXIMATE_ROWS = 20_000
+"""Where a scope has so many rows of a segment, an approximate search is several times as fast as the exact one."""
+MAX_SINGLE_READS = 1000
+"""Rows of a file, in half a millisecond; more are looked at where they are mapped."""
+WORTHWHILE = 0.1
+"""Where more than this share of the scope had to be compared exactly, all of it is."""
+Found = list[tuple[float, str]]
+"""(score, chunk id), best first, ties by id."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The live rows of a segment in one scope, as a ``mask`` of shape (rows,)."""
+
+    mask: Mask
+    with_vector: Mask
+    clusters: Clusters | None
+
+    @cached_property
+    def rows(self) -> Places:
+        """The rows that have a vector."""
+        return np.flatnonzero(self.with_vector)
+
+    @cached_property
+    def _bitmap(self) -> NDArray[np.uint8] | None:
+        everything = len(self.rows) == len(self.with_vector)
+        return None if everything else np.packbits(self.with_vector, bitorder="little")
+
+    @cached_property
+    def _sizes(self) -> Places:
+        assert self.clusters is not None
+        return np.bincount(self.clusters.codes[self.with_vector], minlength=self.clusters.index.nlist)
+
+    def near(self, vector: Vector, top_k: int) -> Places:
+        """Return the rows to compare: all of few, of many those that are near by their codes."""
+        count, clusters = candidates(top_k), self.clusters
+        if clusters is None or len(self.rows) < APPROXIMATE_ROWS or count > len(self.rows) * WORTHWHILE:
+            return self.rows
+        near = clusters.near(vector, self._bitmap, self._sizes, count)
+        return near if len(near) >= top_k else self.rows
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rows that are searched together. ``alive`` is False for deleted rows; ``by_id`` has the row numbers by id.
+
+    ``unclustered``: clusters were tried and found too little. ``file``: the name of the snapshot file that holds it,
+    "" for none; ``short`` and ``stored``: of one with many vectors. The selections belong to this ``alive``.
+    """
+
+    rows: Rows
+    by_id: Places
+    postings: Postings
+    alive: Mask
+    clusters: Clusters | None = None
+    unclustered: bool = False
+    file: str = ""
+    short: ShortVectors | None = None
+    stored: WholeVectors | None = None
+    _selections: dict[Scope, Selection] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def build(cls, rows: Rows) -> Segment:
+        """Return a segment that is searched exactly until it gets clusters."""
+        alive = np.ones(len(rows.ids), dtype=np.bool_)
+        postings = Postings.build(rows.terms, rows.lengths)
+        return cls(rows, np.argsort(rows.ids, kind="stable"), postings, alive)
+
+    def __len__(self) -> int:
+        return len(self.rows.ids)
+
+    @property
+    def awaits_clusters(self) -> bool:
+        """Whether it is large enough to be searched approximately, and is not yet."""
+        return len(self) >= APPROXIMATE_ROWS and self.clusters is None and not self.unclustered
+
+    def clustered(self) -> Segment:
+        """Return the same rows with clusters, where those find enough; takes seconds to minutes."""
+        clusters = Clusters.build(self.rows.vectors)
+        return Segment(self.rows, self.by_id, self.postings, self.alive, clusters, unclustered=clusters is None)
+
+    @property
+    def live_rows(self) -> int:
+        """How many rows are not deleted."""
+        return int(np.count_nonzero(self.alive))
+
+    def live(self) -> Rows:
+        """Return the rows that are not deleted, to build a merged segment from."""
+        return self.rows if bool(self.alive.all()) else self.rows.kept(self.alive)
+
+    def without_documents(self, document_ids: set[str]) -> Segment:
+        """Return this segment with the documents' rows deleted; itself where it has none of them."""
+        doomed = self.alive & self.rows.documents.among(document_ids)
+        return replace(self, alive=self.alive & ~doomed, _selections={}) if bool(doomed.any()) else self
+
+    def selection(self, scope: Scope) -> Selection:
+        """Return the live rows inside the scope."""
+        selection = self._selections.get(scope)
+        if selection is None:
+            mask = self.alive.copy()
+            if scope.collections:
+                mask &= self.rows.values[COLLECTION].where(scope.collections.__contains__)
+            for name, condition in scope.conditions:
+                column = self.rows.values.get(name)
+                mask &= column.where(condition.matches) if column is not None else False
+            if len(self._selections) >= SCOPES_KEPT:
+                self._selections.clear()
+            selection = self._selections[scope] = Selection(mask, mask & self.rows.has_vector, self.clusters)
+        return selection
+
+    def nearest(self, vector: Vector, *, top_k: int, scope: Scope) -> Found:
+        """Ties at the cut are resolved by id, so that an exact answer is a function of the data."""
+        rows = self.selection(scope).near(vector, top_k)
+        if self.short is not None:
+            rows = self.short.nearest(vector, rows, top_k)
+        return self._best(self._cosines(vector, rows), rows, top_k, to_score)
+
+    def best_keywords(
+        self, terms: Sequence[int], idf: dict[int, float], average_length: float, top_k: int, scope: Scope, bm25: Bm25
+    ) -> Found:
+        """By BM25; rows with none of the terms are left out."""
+        scores: Floats = bm25_scores(self.postings, self.rows.lengths, terms, idf, average_length, bm25)
+        rows = np.flatnonzero((scores > 0) & self.selection(scope).mask)
+        return self._best(scores[rows], rows, top_k, float)
+
+    def _best(self, scores: Floats, rows: Places, top_k: int, convert: Callable[[float], float]) -> Found:
+        if len(rows) > top_k:
+            kept = scores >= np.partition(scores, -top_k)[-top_k]
+            scores, rows = scores[kept], rows[kept]
+        best = sorted(zip((-scores).tolist(), self.rows.ids[rows].tolist(), strict=True))[:top_k]
+        return [(convert(-negative), chunk_id.decode()) for negative, chunk_id in best]
+
+    def _cosines(self, vector: Vector, rows: Places) -> Floats:
+        """Computed in place: rows are not copied together. Few rows of a file are read instead of mapped."""
+        vectors = self.rows.vectors
+        if self.stored is not None and len(rows) <= MAX_SINGLE_READS:
+            vectors, rows = self.stored.read(rows), np.arange(len(rows))
+        cosines, vector = np.empty(len(rows), dtype=np.float32), np.ascontiguousarray(vector, dtype=np.float32)
+        pointers = map(faiss.swig_ptr, (cosines, vector, vectors, rows))
+        with one_thread():
+            faiss.fvec_inner_products_by_idx(*pointers, len(vector), 1, len(rows))
+        return cosines
+
+    def terms_of(self, chunk_ids: Sequence[str]) -> dict[str, Ints]:
+        """Return the term ids, in text order, of those of the chunks that live here."""
+        ends, lengths = self._ends, self.rows.lengths
+        return {id: self.rows.terms[ends[row] - lengths[row] : ends[row]] for id, row in self._places(chunk_ids)}
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        return np.cumsum(self.rows.lengths, dtype=np.int64)
+
+    def _places(self, chunk_ids: Sequence[str]) -> list[tuple[str, int]]:
+        """Those of the chunks that live here, and their rows, in the order asked for."""
+        ids = self.rows.ids
+        possible = [id for id in chunk_ids if len(id.encode()) <= ids.itemsize]
+        if not len(ids) or not possible:
+            return []
+        encoded = np.asarray([id.encode() for id in possible], ids.dtype)  # the same width, or all ids are copied
+        rows = self.by_id[np.minimum(np.searchsorted(ids, encoded, sorter=self.by_id), len(ids) - 1)]
+        pairs = zip(possible, encoded.tolist(), ids[rows].tolist(), rows.tolist(), strict=True)
+        return [(id, row) for id, requested, stored, row in pairs if stored == requested and self.alive[row]]
+
+    def scores_of(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """Return the vector scores of those of the chunks that live here and have a vector."""
+        places = [(id, row) for id, row in self._places(chunk_ids) if self.rows.has_vector[row]]
+        cosines = self._cosines(vector, np.asarray([row for _, row in places], dtype=np.int64))
+        return {id: to_score(cosine) for (id, _), cosine in zip(places, cosines, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +204,15 @@ class ChunkIndex:
     vocabulary: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return sum(len(segment) for segment in self.segments)
+        return sum(map(len, self.segments))
 
     def term_ids(self, terms: Iterable[str]) -> list[int]:
-        """Ids of index terms, new ones are added."""
+        """Return the ids of index terms; new terms get one."""
         vocabulary = self.vocabulary
         return [vocabulary.setdefault(term, len(vocabulary)) for term in terms]
 
     def replace_documents(self, documents: set[str], rows: Rows | None) -> ChunkIndex:
-        """Without the documents' old rows, with ``rows``: as a segment that takes in those of its size.
+        """Return the index without the documents' old rows, with ``rows`` in a segment that takes in those of its size.
 
         So there are never many segments, and a row is copied a logarithmic number of times.
         """
@@ -53,7 +229,7 @@ class ChunkIndex:
         return ChunkIndex((*kept, *merged), self.vocabulary)
 
     def exchange(self, old: Segment, new: Segment) -> ChunkIndex:
-        """With ``new``, which has the same rows in the same order, in the place of ``old``, if that is still there."""
+        """Return the index with ``new``, which has the same rows in the same order, in the place of ``old``."""
         segments = (replace(new, alive=s.alive, _selections={}) if s.rows is old.rows else s for s in self.segments)
         return ChunkIndex(tuple(segments), self.vocabulary)
 
@@ -61,56 +237,45 @@ class ChunkIndex:
         """``vector`` has length 1."""
         return _merge((segment.nearest(vector, top_k=top_k, scope=scope) for segment in self.segments), top_k)
 
-    def keyword_search(
-        self,
-        terms: Iterable[str],
-        *,
-        top_k: int,
-        scope: Scope,
-        bm25: Bm25 = Bm25(),  # noqa: B008  # frozen
-    ) -> list[Match]:
+    def keyword_search(self, terms: Iterable[str], *, top_k: int, scope: Scope, bm25: Bm25) -> list[Match]:
         """By BM25; then the best of them by how close together they have the words."""
-        known = [number for term in terms if (number := self.vocabulary.get(term)) is not None]
-        if not known or not len(self):
-            return []
+        numbers = [number for term in terms if (number := self.vocabulary.get(term)) is not None]
         rows = len(self)
+        if not numbers or not rows:
+            return []
         average_length = max(sum(len(segment.rows.terms) for segment in self.segments) / rows, 1.0)
-        weighted = [WeightedTerm(term, self._inverse_frequency(term, rows)) for term in known]
-        found = (
-            segment.best_keywords(
-                weighted, average_length=average_length, top_k=max(top_k, POOL), scope=scope, bm25=bm25
-            )
-            for segment in self.segments
-        )
-        pool = _merge(found, max(top_k, POOL))
+        idf = {
+            number: inverse_document_frequency(rows, sum(len(s.postings.of(number)[0]) for s in self.segments))
+            for number in numbers
+        }
+        size = max(top_k, POOL)
+        best = (s.best_keywords(numbers, idf, average_length, size, scope, bm25) for s in self.segments)
+        pool = _merge(best, size)
         ids = [match.chunk_id for match in pool]
-        texts = {chunk_id: terms for segment in self.segments for chunk_id, terms in segment.terms_of(ids).items()}
+        texts = {chunk_id: text for segment in self.segments for chunk_id, text in segment.terms_of(ids).items()}
         scores = np.asarray([match.score for match in pool], dtype=np.float64)
-        weights = {word.term: word.idf for word in weighted}
-        refined = with_proximity(scores, [texts[chunk_id] for chunk_id in ids], weights)
+        refined = with_proximity(scores, [texts[chunk_id] for chunk_id in ids], idf)
         return _merge([list(zip(refined.tolist(), ids, strict=True))], top_k)
 
     def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """Of those of the chunks that are here and have a vector."""
-        found = (segment.scores_of(vector, chunk_ids) for segment in self.segments)
-        return {chunk_id: score for part in found for chunk_id, score in part.items()}
+        """Leave out chunks that are gone or have no vector."""
+        scores = (segment.scores_of(vector, chunk_ids) for segment in self.segments)
+        return {chunk_id: score for part in scores for chunk_id, score in part.items()}
 
     def live_ids(self) -> dict[str, set[bytes]]:
-        """The ids of the live chunks by document."""
-        found: dict[str, set[bytes]] = {}
-        for segment in self.segments:
-            for document_id, ids in segment.live_ids().items():
-                found.setdefault(document_id, set()).update(ids)
-        return found
+        """Return the ids of the live chunks by document."""
+        ids: dict[str, set[bytes]] = {}
+        for rows, alive in ((segment.rows, np.flatnonzero(segment.alive)) for segment in self.segments):
+            codes = rows.documents.codes[alive].tolist()
+            for id, code in zip(rows.ids[alive].tolist(), codes, strict=True):
+                ids.setdefault(str(rows.documents.values[code]), set()).add(id)
+        return ids
 
     def count(self, scope: Scope) -> int:
-        """Live rows inside the scope."""
+        """Count the live rows inside the scope."""
         return sum(int(np.count_nonzero(segment.selection(scope).mask)) for segment in self.segments)
 
-    def _inverse_frequency(self, term: int, rows: int) -> float:
-        return inverse_document_frequency(rows, sum(s.postings.document_frequency(term) for s in self.segments))
 
-
-def _merge(found: Iterable[Found], top_k: int) -> list[Match]:
-    ranked = ((-score, chunk_id) for part in found for score, chunk_id in part)
-    return [Match(chunk_id, -negative) for negative, chunk_id in sorted(ranked)[:top_k]]
+def _merge(parts: Iterable[Found], top_k: int) -> list[Match]:
+    ranked = sorted((-score, chunk_id) for part in parts for score, chunk_id in part)
+    return [Match(chunk_id, -negative) for negative, chunk_id in ranked[:top_k]]

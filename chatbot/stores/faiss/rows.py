@@ -35,7 +35,7 @@ class Column:
 
     @classmethod
     def concat(cls, parts: Sequence[Column]) -> Column:
-        """One after the other, numbered anew."""
+        """Return the parts one after the other, with new numbers."""
         numbers: dict[Value | None, int] = {}
         recoded = []
         for part in parts:
@@ -43,17 +43,19 @@ class Column:
             recoded.append(table[part.codes] if len(table) else part.codes)
         return cls(tuple(numbers), np.concatenate(recoded))
 
-    def where(self, wanted: Callable[[Value | None], bool]) -> Mask:
-        """Rows whose value is wanted, shape (rows,)."""
-        verdicts = np.asarray([wanted(value) for value in self.values], dtype=np.bool_)
-        if not len(verdicts):
-            return np.zeros(len(self.codes), dtype=np.bool_)
-        found: Mask = verdicts[self.codes]
-        return found
+    def where(self, matches: Callable[[Value | None], bool]) -> Mask:
+        """Return which rows have a value that matches, shape (rows,)."""
+        verdicts = np.asarray([matches(value) for value in self.values], dtype=np.bool_)
+        mask: Mask = verdicts[self.codes] if len(verdicts) else np.zeros(len(self.codes), dtype=np.bool_)
+        return mask
 
     def among(self, values: Iterable[Value]) -> Mask:
-        """Rows that have one of these few, shape (rows,): without a look at all the others."""
+        """Return which rows have one of these few values, shape (rows,), without testing all other values."""
         return np.isin(self.codes, [self._numbers[value] for value in values if value in self._numbers])
+
+    def kept(self, mask: Mask) -> Column:
+        """Return the rows where ``mask`` is True."""
+        return Column(self.values, self.codes[mask])
 
     @cached_property
     def _numbers(self) -> dict[Value | None, int]:
@@ -62,10 +64,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a segment is made of, one entry per chunk, in any order.
+    """The data of a segment, one entry per chunk, in any order.
 
     ``values`` holds the filter fields and COLLECTION. ``terms`` holds every row's term ids one after another,
-    ``lengths`` how many belong to each row. ``vectors`` have length 1, or are zeros: ``has_vector`` is False.
+    ``lengths`` how many belong to each row. ``vectors`` have length 1, or are zeros where ``has_vector`` is False.
     """
 
     ids: Ids
@@ -77,11 +79,11 @@ class Rows:
     lengths: Ints
 
     def kept(self, mask: Mask) -> Rows:
-        """The rows where ``mask`` is True."""
+        """Return the rows where ``mask`` is True."""
         return Rows(
             self.ids[mask],
-            Column(self.documents.values, self.documents.codes[mask]),
-            {name: Column(column.values, column.codes[mask]) for name, column in self.values.items()},
+            self.documents.kept(mask),
+            {name: column.kept(mask) for name, column in self.values.items()},
             self.vectors[mask],
             self.has_vector[mask],
             self.terms[np.repeat(mask, self.lengths)],
@@ -90,7 +92,7 @@ class Rows:
 
     @staticmethod
     def concat(parts: Sequence[Rows]) -> Rows:
-        """All rows of the parts, one part after the other; a single part is not copied."""
+        """Return all rows, one part after the other; a single part is not copied."""
         if len(parts) == 1:
             return parts[0]
         return Rows(
@@ -105,7 +107,7 @@ class Rows:
 
 
 class _Codes(dict[Any, int]):
-    """A column that grows: what is stored -> the number of the value that it stands for, numbered as they come."""
+    """A growing column: maps a stored value to the number of the value it stands for, numbered as they come."""
 
     def __init__(self, value_of: Callable[[Any], Value | None]) -> None:
         super().__init__()
@@ -121,23 +123,27 @@ class _Codes(dict[Any, int]):
         return Column(tuple(self._numbers), np.asarray(self.rows, dtype=np.int32))
 
 
-NORMED_AT_ONCE = 10_000
+BLOCK_ROWS = 10_000
 
 
 def _unit_rows(stored: bytearray, dimensions: int) -> tuple[Matrix, Mask]:
-    """The vectors with length 1, in place, and which rows have one."""
+    """Return the vectors with length 1, changed in place, and which rows have one."""
     rows = np.frombuffer(stored, dtype=np.float32).reshape(-1, dimensions)
     has_vector = np.empty(len(rows), dtype=np.bool_)
-    for start in range(0, len(rows), NORMED_AT_ONCE):
-        part = rows[start : start + NORMED_AT_ONCE]
+    for start in range(0, len(rows), BLOCK_ROWS):
+        part = rows[start : start + BLOCK_ROWS]
         norms = np.linalg.norm(part, axis=1)
-        has_vector[start : start + NORMED_AT_ONCE] = norms > 0
+        has_vector[start : start + BLOCK_ROWS] = norms > 0
         part /= np.maximum(norms, 1e-12)[:, None]
     return rows, has_vector
 
 
-class _Numbers(dict[str, tuple[int, ...]]):
-    """What stands between two blanks -> the numbers of its index terms: analysed once, however often it stands.
+MAX_WORDS = 200_000
+"""More are hardly words but figures, and take memory without an end."""
+
+
+class _TermNumbers(dict[str, tuple[int, ...]]):
+    """Maps a word between two blanks to the numbers of its index terms, so that each is analysed once.
 
     No term, compound or accent reaches across a blank, so a text has the terms of its parts.
     """
@@ -148,14 +154,10 @@ class _Numbers(dict[str, tuple[int, ...]]):
         self._term_ids = term_ids
 
     def __missing__(self, word: str) -> tuple[int, ...]:
-        if len(self) >= WORDS_KEPT:
+        if len(self) >= MAX_WORDS:
             self.clear()
         numbers = self[word] = tuple(self._term_ids(self._terms_of(word)))
         return numbers
-
-
-WORDS_KEPT = 200_000
-"""More are hardly words but figures, and take memory without an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ class RowReader:
     term_ids: Callable[[Iterable[str]], list[int]]
 
     def read(self, collections: Sequence[Collection], document_ids: Sequence[str] | None = None) -> Rows | None:
-        """The chunks (of some documents); None when there are none.
+        """Read all chunks, or those of some documents; None where there are none.
 
         Raises:
             EmbedderMismatchError: a stored vector has other dimensions than the configured model.
@@ -181,7 +183,7 @@ class RowReader:
         columns = {name: _Codes(partial(filter_value, name)) for name in self.fields}
         vectors = bytearray()  # a million small arrays take several times the memory
         terms, lengths = array("i"), array("i")
-        numbers = _Numbers(self.terms_of, self.term_ids)
+        numbers = _TermNumbers(self.terms_of, self.term_ids)
         for collection, row in ((c.name, row) for query in queries for c in collections for row in c.find(query)):
             ids.append(str(row["_id"]).encode())
             documents.rows.append(documents[document_id_of(row)])
@@ -190,9 +192,9 @@ class RowReader:
             places.rows.append(places[collection])
             vectors += self._vector(row)
             text = "\n".join([str(row.get(name) or "") for name in TEXT_FIELDS])
-            found = [*chain.from_iterable(map(numbers.__getitem__, text.split()))]
-            terms.fromlist(found)
-            lengths.append(len(found))
+            of_text = [*chain.from_iterable(map(numbers.__getitem__, text.split()))]
+            terms.fromlist(of_text)
+            lengths.append(len(of_text))
         if not ids:
             return None
         return Rows(
@@ -205,7 +207,7 @@ class RowReader:
         )
 
     def _vector(self, row: Json) -> memoryview:
-        """Zeros where the chunk has none."""
+        """The bytes of the row's vector; zeros where it has none."""
         stored = row.get(self.embedding_field)
         vector = np.zeros(self.dimensions, dtype=np.float32) if stored is None else decode_vector(stored)
         if len(vector) != self.dimensions:
@@ -221,8 +223,8 @@ TEXT_FIELDS = ("report_title", "document_title", TEXT_FIELD)
 
 
 def stored_ids(collections: Sequence[Collection]) -> dict[str, set[bytes]]:
-    """The ids of all chunks by document, without reading the chunks."""
-    found: dict[str, set[bytes]] = {}
+    """Return the ids of all chunks by document, without reading the chunks."""
+    ids: dict[str, set[bytes]] = {}
     for row in (row for collection in collections for row in collection.find({}, NAMING)):
-        found.setdefault(document_id_of(row), set()).add(str(row["_id"]).encode())
-    return found
+        ids.setdefault(document_id_of(row), set()).add(str(row["_id"]).encode())
+    return ids

@@ -1,11 +1,10 @@
-"""The in-process index on disk, so that a start need not read every passage again.
+"""The in-process index on disk, so that a start does not read every passage again.
 
-Derived and disposable: the database stays the truth. A snapshot says which corpus it was made from and at which
-position of the change log; what happened since is loaded from the database. What does not fit, or cannot be read, is
-as good as none.
+A snapshot is derived from the database and disposable. It names its corpus and position of the change log; later
+changes are loaded from the database. One that does not fit, or cannot be read, is ignored.
 
-A folder: a file for each segment, which never changes and is mapped, so that the workers share its memory and a start
-reads nothing; and the file `current`, which names them and says what was deleted. So a change writes what is new only.
+It is a folder with a file for each segment, which never changes and is mapped, so that the workers share its memory and
+a start reads nothing, and the file `current`, which names them and the deleted rows. A change writes only new segments.
 """
 
 from __future__ import annotations
@@ -25,27 +24,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...schema import Matrix
 from ..keywords import Postings
-from .clusters import Clusters, faiss
+from .index import Segment
 from .rows import Column, Rows
-from .segment import Segment
-from .short_vectors import ShortVectors, WholeVectors, shortened
+from .vectors import Clusters, ShortVectors, WholeVectors, faiss, shortened
 
 log = logging.getLogger(__name__)
 FORMAT = 7
 CURRENT = "current"
 ALIGNMENT = 64
 LARGE_BYTES = 256_000_000
-"""Vectors of a segment, from which on short ones are kept, too: less may be mapped and is searched faster so."""
+"""Size of a segment's vectors from which on short ones are stored too; smaller ones are searched faster as mapped."""
 STRAY_SECONDS = 3600.0
-"""A segment's file that nothing names is deleted when it is so old: another process may be about to name it."""
+"""Age at which a segment's file that nothing names is deleted: another process may be about to name a newer one."""
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """An array that is made while it is written: it may be as large as what else is in memory."""
+    """An array that is computed while it is written, because it is large."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -54,7 +51,7 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotKey:
-    """What an index depends on besides the passages; another key means another index."""
+    """The settings that an index depends on besides its passages."""
 
     corpus: str
     collections: tuple[str, ...]
@@ -81,13 +78,13 @@ class Snapshot:
 
 @contextmanager
 def only_one(folder: Path) -> Iterator[None]:
-    """One process at a time makes the index that belongs there; the system lets go where it dies.
+    """Let one process at a time build the index of this folder; the system releases the lock of one that dies.
 
-    Without effect where files cannot be locked: on Windows, where one process serves, or where nothing may be written.
+    Without effect where files cannot be locked: on Windows, where one process serves, or on a read-only disk.
     """
     with ExitStack() as stack:
         if sys.platform != "win32":
-            import fcntl  # there is none on Windows
+            import fcntl  # not on Windows
 
             try:
                 folder.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +96,7 @@ def only_one(folder: Path) -> Iterator[None]:
 
 
 def write_snapshot(folder: Path, key: SnapshotKey, snapshot: Snapshot) -> tuple[Segment, ...]:
-    """Returns the segments as they are in the files. A reader sees the old snapshot or the new one."""
+    """Return the segments as they are in the files. A reader sees the old snapshot or the new one."""
     folder.mkdir(parents=True, exist_ok=True)
     segments = tuple(segment if segment.file else _written(folder, segment) for segment in snapshot.segments)
     header = {
@@ -111,13 +108,16 @@ def write_snapshot(folder: Path, key: SnapshotKey, snapshot: Snapshot) -> tuple[
         "segments": [segment.file for segment in segments],
     }
     _write(folder / CURRENT, header, {segment.file: np.packbits(segment.alive) for segment in segments})
-    _delete_strays(folder, {CURRENT, *(segment.file for segment in segments)})
+    named = {CURRENT, *(segment.file for segment in segments)}
+    for path in folder.iterdir():
+        if path.name not in named and time.time() - path.stat().st_mtime > STRAY_SECONDS:
+            path.unlink(missing_ok=True)
     folder.with_suffix(".npz").unlink(missing_ok=True)  # of an older version
     return segments
 
 
 def read_snapshot(folder: Path, key: SnapshotKey) -> Snapshot | None:
-    """The snapshot, or None where there is none that fits."""
+    """Return the snapshot, or None where none fits."""
     try:
         header, alive, _ = _map(folder / CURRENT)
         if header["key"] != json.loads(json.dumps(asdict(key))):
@@ -136,20 +136,8 @@ def read_snapshot(folder: Path, key: SnapshotKey) -> Snapshot | None:
     return Snapshot(header["position"], header["marker"], header["epoch"], vocabulary, tuple(segments))
 
 
-def _delete_strays(folder: Path, named: set[str]) -> None:
-    for path in folder.iterdir():
-        if path.name not in named and time.time() - path.stat().st_mtime > STRAY_SECONDS:
-            path.unlink(missing_ok=True)
-
-
 def _written(folder: Path, segment: Segment) -> Segment:
-    file = uuid.uuid4().hex
-    _write(folder / file, *_contents(segment))
-    return replace(_read_segment(folder, file), alive=segment.alive)
-
-
-def _contents(segment: Segment) -> tuple[dict[str, Any], dict[str, Array | Pieces]]:
-    rows, clusters = segment.rows, segment.clusters
+    file, rows, clusters = uuid.uuid4().hex, segment.rows, segment.clusters
     arrays: dict[str, Array | Pieces] = {
         "ids": rows.ids,
         "documents": rows.documents.codes,
@@ -162,27 +150,25 @@ def _contents(segment: Segment) -> tuple[dict[str, Any], dict[str, Array | Piece
         "rows": segment.postings.rows,
         "counts": segment.postings.counts,
         **{f"column/{name}": column.codes for name, column in rows.values.items()},
-        **({"clusters": faiss.serialize_index(clusters.index)} if clusters else {}),
-        **(_short(rows.vectors) if clusters and rows.vectors.nbytes >= LARGE_BYTES else {}),
     }
+    if clusters:
+        arrays["clusters"] = faiss.serialize_index(clusters.index)
+        if rows.vectors.nbytes >= LARGE_BYTES:
+            steps, error = np.empty(len(rows.vectors), dtype=np.float32), np.zeros(1)
+            codes = Pieces(np.dtype(np.int8), rows.vectors.shape, shortened(rows.vectors, steps, error))
+            arrays |= {"short": codes, "steps": steps, "error": error}  # in the order in which they are known
     header = {
         "documents": rows.documents.values,
         "columns": {name: column.values for name, column in rows.values.items()},
         "share": clusters.share if clusters else 0,
         "unclustered": segment.unclustered,
     }
-    return header, arrays
-
-
-def _short(vectors: Matrix) -> dict[str, Array | Pieces]:
-    """In the order in which they are known."""
-    steps, error = np.empty(len(vectors), dtype=np.float32), np.zeros(1)
-    codes = Pieces(np.dtype(np.int8), vectors.shape, shortened(vectors, steps, error))
-    return {"short": codes, "steps": steps, "error": error}
+    _write(folder / file, header, arrays)
+    return replace(_read_segment(folder, file), alive=segment.alive)
 
 
 def _read_segment(folder: Path, file: str) -> Segment:
-    """With no row deleted."""
+    """Return a segment of a file, with no row deleted."""
     header, arrays, offsets = _map(folder / file)
     rows = Rows(
         arrays["ids"],
@@ -194,7 +180,7 @@ def _read_segment(folder: Path, file: str) -> Segment:
         arrays["lengths"],
     )
     codes, short, dimensions = arrays.get("clusters"), arrays.get("short"), rows.vectors.shape[1]
-    may_read = short is not None and hasattr(os, "pread")  # not on Windows: there they are mapped
+    may_read = short is not None and hasattr(os, "pread")  # on Windows they are mapped
     return Segment(
         rows,
         arrays["by_id"],
@@ -209,7 +195,7 @@ def _read_segment(folder: Path, file: str) -> Segment:
 
 
 def _write(path: Path, header: Mapping[str, Any], arrays: Mapping[str, Array | Pieces]) -> None:
-    """A line of JSON with the header and the arrays' shapes, then the arrays; in one step."""
+    """Write a line of JSON with the header and the arrays' shapes, then the arrays; in one step."""
     shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
     first = json.dumps({"header": header, "arrays": shapes}).encode() + b"\n"
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
@@ -225,20 +211,22 @@ def _write(path: Path, header: Mapping[str, Any], arrays: Mapping[str, Array | P
 
 
 def _map(path: Path) -> tuple[dict[str, Any], dict[str, Array], dict[str, int]]:
-    """Header and arrays of a file, and where each begins; the arrays are read when they are looked at.
+    """Return the header and the arrays of a file, and where each begins; an array is read when it is used.
 
     Raises:
         OSError, ValueError: it is damaged.
     """
     with path.open("rb") as file:
         first = file.readline()
-    content, found, place = np.memmap(path, mode="r") if first else np.empty(0, np.uint8), {}, len(first)
-    described, offsets = json.loads(first), {}
+    described, offset = json.loads(first), len(first)
+    content = np.memmap(path, mode="r")
+    arrays: dict[str, Array] = {}
+    offsets: dict[str, int] = {}
     for name, (dtype, shape) in described["arrays"].items():
-        place += -place % ALIGNMENT
+        offset += -offset % ALIGNMENT
         size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        if place + size > len(content):
+        if offset + size > len(content):
             raise ValueError("it ends too early")
-        found[name], offsets[name] = np.ndarray(shape, dtype, content, place), place
-        place += size
-    return described["header"], found, offsets
+        arrays[name], offsets[name] = np.ndarray(shape, dtype, content, offset), offset
+        offset += size
+    return described["header"], arrays, offsets

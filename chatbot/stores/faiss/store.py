@@ -1,9 +1,9 @@
 """In-process search over the database's chunks: vectors compared by FAISS, keywords in BM25 postings.
 
-The index is derived: the database stays the truth. Before each search the change log is read (one small
-document), and only the documents that changed are loaded again, whoever changed them. What takes longer happens in a
-thread of its own, beside the searches: clusters for large segments, which are searched exactly until then, and the
-snapshot, whose mapped files then take the place of what is in memory.
+The index is derived from the database. Before each search the change log is read (one small document), and only the
+documents that changed are loaded again, whichever process changed them. A separate thread does what takes longer:
+clusters for large segments, which are searched exactly until then, and the snapshot, whose mapped files then replace
+the arrays in memory.
 """
 
 from __future__ import annotations
@@ -27,28 +27,25 @@ from ...text import analyzer
 from .. import StoreTraits
 from ..chunks import MongoChunks
 from ..keywords import Bm25
-from .index import ChunkIndex
+from .index import ChunkIndex, Segment
 from .rows import RowReader, stored_ids
-from .segment import Segment
 from .snapshot import Snapshot, SnapshotKey, only_one, read_snapshot, write_snapshot
 
 log = logging.getLogger(__name__)
 SNAPSHOT_ROWS = 2_000
 """Rows loaded since the last snapshot that make a new one worth writing."""
 RELOAD_PAUSE = 5.0
-"""Pause between two comparisons with the database, in multiples of what one takes."""
-
-
-MOST_KEPT = 4_000
-"""Looked up passages that are kept: about 10 MB."""
+"""Pause between two comparisons with the database, in multiples of the time that one takes."""
+MAX_KEPT_PASSAGES = 4_000
+"""About 10 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What was looked up in each collection at a position of the change log; None = there is no such passage."""
+    """The passages read by collection and id at a position of the change log; None = there is no such passage."""
 
     position: int
-    passages: dict[str, dict[str, Chunk | None]] = field(default_factory=dict)
+    passages: dict[tuple[str, str], Chunk | None] = field(default_factory=dict)
 
 
 class FaissStore(MongoChunks):
@@ -72,16 +69,16 @@ class FaissStore(MongoChunks):
         self._kept = _Kept(-1)
 
     def _looked_up(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
-        """In the embedded file, which nobody else writes, until something changes: questions meet passages again."""
+        """Keep passages of the embedded file, which nobody else writes, until the change log moves."""
         if not self._database.embedded:
             return super()._looked_up(chunk_ids, collection)
-        position, kept = self._changes.position(), self._kept
-        if kept.position != position or sum(map(len, [*kept.passages.values()])) > MOST_KEPT:
+        position, kept, name = self._changes.position(), self._kept, collection.name
+        if kept.position != position or len(kept.passages) > MAX_KEPT_PASSAGES:
             kept = self._kept = _Kept(position)
-        known = kept.passages.setdefault(collection.name, {})
-        if missing := [id for id in chunk_ids if id not in known]:
-            known |= dict.fromkeys(missing) | super()._looked_up(missing, collection)
-        return {id: chunk for id in chunk_ids if (chunk := known.get(id)) is not None}
+        if missing := [id for id in chunk_ids if (name, id) not in kept.passages]:
+            chunks = super()._looked_up(missing, collection)
+            kept.passages.update(((name, id), chunks.get(id)) for id in missing)
+        return {id: chunk for id in chunk_ids if (chunk := kept.passages.get((name, id))) is not None}
 
     def vector_search(
         self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
@@ -104,22 +101,22 @@ class FaissStore(MongoChunks):
         return self._fresh().vector_scores(vector, chunk_ids) if chunk_ids else {}
 
     def count(self, scope: Scope) -> int:
-        """From the index, so that deleted rows are gone at once."""
+        """Count in the index, so that deleted rows are gone at once."""
         return self._fresh().count(scope)
 
     def ping(self) -> str:
-        """Asks the database only: bringing the index up to date is left to the next question."""
+        """Ask only the database; the next question updates the index."""
         rows = sum(collection.estimated_count() for collection in self._collections())
         return f"in-process FAISS and BM25, {rows} passages in the database"
 
     def close(self) -> None:
-        """Waits for clusters and a snapshot that are being made."""
+        """Wait for clusters and a snapshot that are being made."""
         if self._upkeep is not None:
             self._upkeep.join()
 
     def _fresh(self) -> ChunkIndex:
-        """The index as of now: follows the change log, and foreign writes as far as their marker betrays them."""
-        # Looked up without the lock: searches must not queue up for a slow server, nor each follow what one has.
+        """Return the index as of now; writes of other programs are noticed where they change the marker."""
+        # Read without the lock: searches must not queue up for a slow server, nor each repeat the same update.
         marker, position = self._read_marker(), self._changes.position()
         if (marker, position) == (self._marker, self._position):
             return self._index
@@ -128,7 +125,7 @@ class FaissStore(MongoChunks):
             if (marker, position) == (self._marker, self._position):
                 return self._index  # another search was faster
             if self._position < 0 and not self._adopt_snapshot():
-                # Until it is written: others take it from there, instead of as much memory and time.
+                # Locked until it is written: others take it from there, which saves their memory and time.
                 turn.enter_context(only_one(self._snapshot))
                 self._adopt_snapshot()
             position, changed = self._changes.since(self._position)
@@ -145,7 +142,11 @@ class FaissStore(MongoChunks):
                     return self._index
                 self._compare()
             self._position, self._marker = position, marker
-            self._keep_up(turn)
+            running = self._upkeep is not None and self._upkeep.is_alive()
+            if not running and (self._save_is_due() or any(s.awaits_clusters for s in self._index.segments)):
+                arguments = (turn.pop_all(),)
+                self._upkeep = threading.Thread(target=self._keep_up, args=arguments, name="index upkeep", daemon=True)
+                self._upkeep.start()
             return self._index
 
     def _read_marker(self) -> int:
@@ -165,22 +166,21 @@ class FaissStore(MongoChunks):
         self._unsaved_rows += len(rows.ids) if rows is not None else 0
 
     def _compare(self) -> None:
-        """Load the documents whose passages have other ids than here; an id changes with what it stands for."""
+        """Load the documents whose passages have other ids than the index; an id changes with its passage."""
         started = time.monotonic()
-        here, there = self._index.live_ids(), stored_ids(self._collections())
-        changed = {id for id in here.keys() | there.keys() if here.get(id) != there.get(id)}
-        self._load(changed)
+        indexed, stored = self._index.live_ids(), stored_ids(self._collections())
+        self._load({id for id in indexed.keys() | stored.keys() if indexed.get(id) != stored.get(id)})
         self._compared_at = time.monotonic()
         self._compare_seconds = self._compared_at - started
 
     def _adopt_snapshot(self) -> bool:
-        """Take over the snapshot, where there is one that is further than this index."""
+        """Use the snapshot, if there is one that is newer than this index."""
         self._corpus = self._changes.corpus_id()
-        found = read_snapshot(self._snapshot, self._key())
-        if found is None or found.position <= self._position:
+        snapshot = read_snapshot(self._snapshot, self._key())
+        if snapshot is None or snapshot.position <= self._position:
             return False
-        self._index = ChunkIndex(found.segments, found.vocabulary)
-        self._position, self._marker, self._epoch = found.position, found.marker, found.epoch
+        self._index = ChunkIndex(snapshot.segments, snapshot.vocabulary)
+        self._position, self._marker, self._epoch = snapshot.position, snapshot.marker, snapshot.epoch
         self._unsaved_rows = 0
         return True
 
@@ -193,26 +193,15 @@ class FaissStore(MongoChunks):
             term_ids=index.term_ids,
         )
 
-    def _keep_up(self, turn: ExitStack) -> None:
-        """Make what is due beside the searches, one thing after the other; ``turn`` ends with it."""
-        running = self._upkeep is not None and self._upkeep.is_alive()
-        if not running and (self._save_is_due() or any(s.awaits_clusters for s in self._index.segments)):
-            self._upkeep = threading.Thread(
-                target=self._make_what_is_due, args=(turn.pop_all(),), name="index upkeep", daemon=True
-            )
-            self._upkeep.start()
-
     def _save_is_due(self) -> bool:
         return self._unsaved_rows >= SNAPSHOT_ROWS
 
-    def _make_what_is_due(self, turn: ExitStack) -> None:
+    def _keep_up(self, turn: ExitStack) -> None:
+        """Make clusters and the snapshot where they are due, beside the searches; ``turn`` ends with it."""
         with turn:
-            self._cluster()
+            while waiting := [segment for segment in self._index.segments if segment.awaits_clusters]:
+                self._exchange([(waiting[0], waiting[0].clustered())])
             self._save()
-
-    def _cluster(self) -> None:
-        while waiting := [segment for segment in self._index.segments if segment.awaits_clusters]:
-            self._exchange([(waiting[0], waiting[0].clustered())])
 
     def _save(self) -> None:
         with self._lock:
@@ -231,7 +220,7 @@ class FaissStore(MongoChunks):
         self._exchange(list(zip(index.segments, written, strict=True)))
 
     def _exchange(self, pairs: list[tuple[Segment, Segment]]) -> None:
-        """Old for new; what was deleted meanwhile stays deleted."""
+        """Replace old by new segments; what was deleted meanwhile stays deleted."""
         with self._lock:
             for old, new in pairs:
                 self._index = self._index.exchange(old, new)
