@@ -112,13 +112,10 @@ class TestAnswer:
         assert answer["scope"] == {"filters": {}, "documents": 1, "chunks": 1}
         assert "Mali" not in prompt(server)
 
-    def test_the_scope_is_the_file_and_not_all_reports(self, client: FlaskClient, server: FakeOpenAI) -> None:
-        ask(client, (KENYA, KENYA_2023), ("mali.md", GROWTH))
-        assert f"\nScope chosen: only what is attached to the question: {KENYA}; mali.md\n" in prompt(server)
-
-    def test_the_prompt_has_the_three_labelled_lines(self, client: FlaskClient, server: FakeOpenAI) -> None:
+    def test_the_prompt_has_the_scope_and_three_labelled_lines(self, client: FlaskClient, server: FakeOpenAI) -> None:
         """R-A3."""
-        ask(client, (KENYA, KENYA_2023))
+        ask(client, (KENYA, KENYA_2023), ("mali.md", "Of coffee."))
+        assert f"\nScope chosen: only what is attached to the question: {KENYA}; mali.md\n" in prompt(server)
         (passage,) = re.findall(r'<passage-\w+ number="1">\n(.*?)\n</passage-', prompt(server), re.DOTALL)
         lines = passage.split("\n")
         assert lines[:2] == [f"Source: {KENYA}", "Title: Kenya: Country Report 2023"]
@@ -137,26 +134,15 @@ class TestAnswer:
         (citation,) = ask(client, ("kenya.pdf", pdf.read_bytes()))["citations"]
         assert (citation["page"], citation["document_name"]) == (2, "kenya.pdf")
 
-    def test_texts_in_json(self, client: FlaskClient, server: FakeOpenAI) -> None:
-        server.chat(Reply(["It is 3% [1]."]))
-        notes = {"name": "notes.txt", "text": "The population growth rate is 3%."}
-        response = client.post("/query", json={"query": GROWTH, "attachments": [notes]})
-        assert response.status_code == 200
-        assert response.get_json()["sources"] == ["notes.txt"]
-
-    def test_two_of_one_name_are_told_apart(self, client: FlaskClient, server: FakeOpenAI) -> None:
+    def test_texts_in_json_of_one_name_are_told_apart(self, client: FlaskClient, server: FakeOpenAI) -> None:
         server.chat(Reply(["3% [1] or 4% [2]."]))
-        texts = [{"text": f"{GROWTH} It is {rate}%."} for rate in (3, 4)]
+        texts = [{"name": "notes.txt", "text": f"{GROWTH} It is {rate}%."} for rate in (3, 4)]
         answer = client.post("/query", json={"query": GROWTH, "attachments": texts}).get_json()
+        assert set(answer["sources"]) == {"notes.txt"}
         assert len({citation["chunk_id"] for citation in answer["citations"]}) == 2
         assert len({citation["document_id"] for citation in answer["citations"]}) == 2
         assert "It is 3%" in prompt(server)
         assert "It is 4%" in prompt(server)
-
-    def test_files_and_texts_in_one_question(self, client: FlaskClient, server: FakeOpenAI) -> None:
-        text = {"text": f"{GROWTH} No.", "name": "b.md"}
-        answer = ask(client, (KENYA, KENYA_2023), ("c.md", f"{GROWTH} Perhaps."), attachments=[text])
-        assert answer["scope"]["documents"] == 3
 
     def test_a_text_that_is_longer_than_a_form_field_usually_may_be(self, client: FlaskClient) -> None:
         text = {"text": f"{GROWTH}\n\n" + "word " * 60_000}
@@ -201,12 +187,11 @@ class TestEvents:
 
 
 class TestWebPage:
-    PAGE = Page(b"<html><title>Togo</title><body><p>The population growth rate is 2.4 percent.</p></body></html>")
-
     @pytest.fixture
     def web(self) -> Iterator[WebServer]:
         with WebServer() as running:
-            running.pages["/togo"] = self.PAGE
+            page = b"<html><title>Togo</title><body><p>The population growth rate is 2.4 percent.</p></body></html>"
+            running.pages["/togo"] = Page(page)
             yield running
 
     @pytest.mark.parametrize("path", ENDPOINTS)
@@ -224,16 +209,16 @@ class TestWebPage:
         def settings(self, settings: Settings) -> Settings:
             return settings.override(fetch_private_urls=True)
 
-        def test_it_is_read(self, client: FlaskClient, server: FakeOpenAI, temporary: Path, settings: Settings) -> None:
+        def test_it_is_read(
+            self, client: FlaskClient, server: FakeOpenAI, web: WebServer, temporary: Path, settings: Settings
+        ) -> None:
             server.chat(Reply(["It is 2.4 percent [1]."]))
             before = rows(settings)
-            with WebServer() as web:
-                web.pages["/togo"] = TestWebPage.PAGE
-                body = {"query": GROWTH, "attachments": [{"url": web.url("/togo")}]}
-                answer = client.post("/query", json=body).get_json()
-                assert answer["sources"] == [web.url("/togo")]
-                assert answer["citations"][0]["title"] == "Togo"
-                assert f"Source: {web.url('/togo')}\nTitle: Togo\nContent: " in prompt(server)
+            body = {"query": GROWTH, "attachments": [{"url": web.url("/togo")}]}
+            answer = client.post("/query", json=body).get_json()
+            assert answer["sources"] == [web.url("/togo")]
+            assert answer["citations"][0]["title"] == "Togo"
+            assert f"Source: {web.url('/togo')}\nTitle: Togo\nContent: " in prompt(server)
             assert left(temporary) == []
             assert _grown(before, rows(settings)) == {"conversations": 1, "messages": 2}
 
@@ -274,44 +259,35 @@ class TestNothingIsKept:
         assert (b"It grows fast" if "gpt" in model else b"not kept") in kept
 
     @pytest.mark.parametrize("path", ENDPOINTS)
-    def test_nor_after_a_model_that_failed(
-        self, client: FlaskClient, server: FakeOpenAI, settings: Settings, temporary: Path, path: str
-    ) -> None:
-        server.chat(Reply(status=401))
-        before = rows(settings)
-        response = post_form(client, path, (KENYA, KENYA_2023), request=_question())
-        assert b"refused the key" in response.data
-        assert _grown(before, rows(settings)) == {}
-        assert left(temporary) == []
-
-    @pytest.mark.parametrize("path", ENDPOINTS)
-    def test_nor_after_a_file_that_cannot_be_read(
+    def test_nor_after_a_failure(
         self, client: FlaskClient, server: FakeOpenAI, settings: Settings, temporary: Path, path: str, monkeypatch
     ) -> None:
         monkeypatch.setattr(streaming, "HOLD_SECONDS", 60.0)  # a busy machine reads for longer than a status is held
         before = rows(settings)
         response = post_form(client, path, (KENYA, KENYA_2023), ("bad.pdf", BROKEN_PDF), request=_question())
         assert error_of(response, 422, "unreadable_document")["message"].startswith("bad.pdf cannot be read as a PDF")
+        assert server.requests == []
+        server.chat(Reply(status=401))
+        response = post_form(client, path, (KENYA, KENYA_2023), request=_question())
+        assert b"refused the key" in response.data
+        for fields in ({"conversation_id": "unknown"}, {"mode": "clairvoyant"}):
+            response = post_form(client, path, (KENYA, KENYA_2023), request=json.dumps({"query": GROWTH, **fields}))
+            assert response.status_code in {400, 404}
         assert _grown(before, rows(settings)) == {}
         assert left(temporary) == []
-        assert server.requests == []
 
     class TestWithCaches:
         @pytest.fixture
         def settings(self, settings: Settings) -> Settings:
             return settings.override(cache_seconds=3600.0)
 
-        def test_nor_in_a_cache(self, client: FlaskClient, settings: Settings) -> None:
-            before = rows(settings)
-            ask(client, (KENYA, KENYA_2023))
-            assert _grown(before, rows(settings)) == {"conversations": 1, "messages": 2}
-
-        def test_the_same_question_of_another_file_gets_another_answer(
-            self, client: FlaskClient, server: FakeOpenAI
-        ) -> None:
+        def test_nor_in_a_cache(self, client: FlaskClient, server: FakeOpenAI, settings: Settings) -> None:
+            """The same question of another file gets another answer."""
             server.chat(Reply(["2% [1]."]), Reply(["3% [1]."]))
+            before = rows(settings)
             for rate in (2, 3):
                 assert ask(client, ("a.md", f"{GROWTH} {rate}%"))["response"] == f"{rate}% [1]."
+            assert _grown(before, rows(settings)) == {"conversations": 2, "messages": 4}
 
     def test_nor_after_a_client_that_went_away(
         self, app: Flask, server: FakeOpenAI, settings: Settings, temporary: Path
@@ -333,14 +309,6 @@ class TestNothingIsKept:
         request = server.wait_for(CHAT)
         assert request.finished.wait(15.0)
         assert request.disconnected_at is not None
-
-    @pytest.mark.parametrize("fields", [{"conversation_id": "unknown"}, {"mode": "clairvoyant"}])
-    def test_nor_after_a_question_that_cannot_be(
-        self, client: FlaskClient, temporary: Path, fields: dict[str, str]
-    ) -> None:
-        asked = json.dumps({"query": GROWTH, **fields})
-        assert post_form(client, "/query", (KENYA, KENYA_2023), request=asked).status_code in {400, 404}
-        assert left(temporary) == []
 
 
 def _question() -> str:

@@ -66,6 +66,8 @@ WRONG_FIELDS = [
     ({"conversation_id": {"$ne": None}}, "conversation_id"),
     ({"mode": "clairvoyant"}, "mode"),
     ({"mode": 1}, "mode"),
+    ({"mode": ["deep"]}, "mode"),
+    ({"auto_scope": "yes"}, "auto_scope"),
     ({"retrieval_method": "magic"}, "retrieval_method"),
     ({"retrieval_method": "__init__"}, "retrieval_method"),
     ({"retrieval_method": ["vector"]}, "retrieval_method"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -52,9 +51,7 @@ class TestEvents:
         assert [step["name"] for step in steps] == ["search", "generate"]
         assert all(set(step) == STEP and step["detail"] for step in steps)
         assert [event.data for event in events if event.name == "token"] == [{"text": "It is "}, {"text": "2.09% [1]."}]
-
-    def test_sources_are_hits_and_scope(self, port) -> None:
-        (sources,) = [event.data for event in ask(port, query=QUESTION, filters=KENYA) if event.name == "sources"]
+        (sources,) = [event.data for event in events if event.name == "sources"]
         assert set(sources) == {"hits", "scope"}
         assert sources["scope"] == {"filters": {"country_name": ["Kenya"]}, "documents": 1, "chunks": 3}
         assert sources["hits"][0]["text"] == "2.09% (2023 est.)"
@@ -125,21 +122,10 @@ class TestEvents:
 
 
 class TestEarlyFailures:
-    """What fails before the sources are known has its real status code."""
-
-    @pytest.mark.parametrize(
-        ("fields", "status", "code"),
-        [
-            ({"query": ""}, 400, "invalid_request"),
-            ({"query": QUESTION, "filters": {"country_name": "Narnia"}}, 400, "invalid_request"),
-            ({"query": QUESTION, "mode": "clairvoyant"}, 400, "unknown_name"),
-            ({"query": QUESTION, "conversation_id": "nope"}, 404, "not_found"),
-        ],
-    )
-    def test_a_request_that_cannot_be_served(self, port, server, fields, status, code) -> None:
-        with Connection(port, "/api/chat", fields) as connection:
-            assert connection.response.status == status
-            assert connection.json()["error"]["code"] == code
+    def test_what_fails_before_the_sources_are_known_has_its_real_status(self, port, server) -> None:
+        with Connection(port, "/api/chat", {"query": QUESTION, "conversation_id": "nope"}) as connection:
+            assert connection.response.status == 404
+            assert connection.json()["error"]["code"] == "not_found"
         assert server.requests == []
 
     def test_an_answer_without_a_model_is_a_stream_like_any_other(self, port, server) -> None:
@@ -188,8 +174,11 @@ class TestLateFailures:
             (Reply(status=400, error={"message": "x", "code": "context_length_exceeded"}), "context_too_long"),
             (Reply(["half"], ending="drop"), "chat_model_unavailable"),
             (Reply(["half"], ending="error"), "chat_model_unavailable"),
+            (Reply(raw=b"data: {broken sk-secret-4711\n\n"), "chat_model_unavailable"),
+            (Reply(raw=b"<html>login</html>"), "chat_model_unavailable"),
+            (Reply(raw=b": nothing\n\n"), "chat_model_unavailable"),
         ],
-        ids=["401", "too long", "drop", "error event"],
+        ids=["401", "too long", "drop", "error event", "no JSON", "a page", "silence"],
     )
     def test_a_late_one_is_the_last_event_and_in_the_log(self, port, server, services, caplog, reply, code) -> None:
         server.always(CHAT, replace(reply, silent_before=0.5))  # the stream has begun by then
@@ -200,75 +189,42 @@ class TestLateFailures:
         error = events[-1].data["error"]
         assert set(error) == ERROR
         assert error["code"] == code
+        assert "broken" not in str(error)
         told = [each.getMessage() for each in caplog.records if each.name == "chatbot.web.middleware"]
         assert told == [f"Request {error['request_id']}: {error['message']}"]
         assert stored(services) == (0, 0)
 
-    def test_an_answer_that_is_no_json_is_an_error_without_its_trace(self, port, server, services) -> None:
-        server.chat(Reply(raw=b"data: {broken sk-secret-4711\n\n", silent_before=0.5))
-        events = ask(port, query=QUESTION)
-        assert names(events) == ["step", "sources", "step", "error"]
-        assert "broken" not in str(events[-1].data)
-        assert stored(services) == (0, 0)
 
-    @pytest.mark.parametrize("raw", [b"<html>login</html>", b": nothing\n\n"])
-    def test_a_model_that_says_nothing_at_all_is_an_error(self, port, server, services, raw) -> None:
-        server.chat(Reply(raw=raw, silent_before=0.5))  # sooner it may still be an answer of 503
-        assert names(ask(port, query=QUESTION))[-1] == "error"
-        assert stored(services) == (0, 0)
-
-
-class TestSilence:
-    def test_a_comment_comes_about_every_second(self, port, server) -> None:
-        server.chat(Reply(["first"], silent_after=4.5))
-        events = ask(port, query=QUESTION)
-        comments = [event.at for event in events if event.name == ":"]
-        assert len(comments) in {3, 4}
-        # A busy machine is late, never early; one that came late does not make the next one early either.
-        assert all(at > seconds for seconds, at in enumerate(comments, start=1))
-        assert names(events)[-1] == "done"
-
-    def test_a_model_that_has_not_begun_is_waited_for_aloud_too(self, port, server) -> None:
-        server.chat(Reply(["late"], silent_before=3.5))
-        events = ask(port, query=QUESTION)
-        assert names(events)[:3] == ["step", "sources", "step"]
-        assert names(events)[3:5] == [":", ":"]
-        assert names(events)[-2:] == ["token", "done"]
+def test_a_comment_comes_about_every_second_of_silence(port, server) -> None:
+    """Also while the model has not begun."""
+    server.chat(Reply(["first"], silent_before=2.5, silent_after=2.5))
+    events = ask(port, query=QUESTION)
+    assert names(events)[:3] == ["step", "sources", "step"]
+    assert names(events)[-1] == "done"
+    first = names(events).index("token")
+    comments = [[event.at for event in part if event.name == ":"] for part in (events[:first], events[first:])]
+    assert all(len(times) in {1, 2} for times in comments)
+    # A busy machine is late, never early.
+    assert all(at > seconds for seconds, at in enumerate(comments[0], start=1))
+    assert all(at > events[first].at + seconds for seconds, at in enumerate(comments[1], start=1))
 
 
 class TestClosedConnections:
-    def test_one_that_is_closed_while_the_model_is_silent_stops_the_model(self, port, server, services) -> None:
-        server.chat(Reply(["half"], silent_after=60.0))
+    @pytest.mark.parametrize(
+        ("reply", "until"),
+        [
+            (Reply(["half"], silent_after=60.0), "token"),
+            (Reply(silent_before=60.0), "sources"),
+            # It writes for longer than this waits, and less than the limit of an answer: it does not end by itself.
+            (Reply(["word "] * 1000, pause=0.1), "token"),
+        ],
+        ids=["silent", "not begun", "writing"],
+    )
+    def test_one_stops_the_model(self, port, server, services, reply, until) -> None:
+        server.chat(reply)
         with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
-            for event in connection.events():
-                if event.name == "token":
-                    break
-        closed = time.monotonic()
-        request = server.wait_for(CHAT)
-        assert request.finished.wait(15.0)
-        assert request.disconnected_at is not None
-        assert request.disconnected_at - closed < 15.0
-        assert stored(services) == (0, 0)
-
-    def test_one_that_is_closed_before_the_model_has_begun_stops_it_too(self, port, server) -> None:
-        server.chat(Reply(silent_before=60.0))
-        with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
-            for event in connection.events():
-                if event.name == "sources":
-                    break
-            server.wait_for(CHAT)
-        request = server.wait_for(CHAT)
-        assert request.finished.wait(15.0)
-        assert request.disconnected_at is not None
-
-    def test_one_that_is_closed_while_the_model_writes_stops_the_model(self, port, server, services) -> None:
-        """It writes for longer than this waits, and less than the limit of an answer: it does not end by itself."""
-        server.chat(Reply(["word "] * 1000, pause=0.1))
-        with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
-            for event in connection.events():
-                if event.name == "token":
-                    break
-        request = server.wait_for(CHAT)
+            assert next(event for event in connection.events() if event.name == until)
+            request = server.wait_for(CHAT)
         assert request.finished.wait(15.0)
         assert request.disconnected_at is not None
         assert stored(services) == (0, 0)
