@@ -30,18 +30,8 @@ GOOD: dict[str, Any] = {
 }  # fmt: skip
 FIELDS = (*ChatRequest.model_fields, "key", "title", "year", "type", "labels", "metadata", "urls", "$set", "__proto__")
 PARAMETERS = (
-    "limit",
-    "cursor",
-    "q",
-    "status",
-    "field",
-    "indicator",
-    "year",
-    "country_name",
-    "collections",
-    "days",
-    "sort",
-)
+    "limit", "cursor", "q", "status", "field", "indicator", "year", "country_name", "collections", "days", "sort",
+)  # fmt: skip
 BROKEN = (
     b"", b"{", b"[" * 50_000, b'{"query": ' * 3_000, b"\xff\xfe{}", b'{"query": "\xed\xa0\x80"}', b"null", b"1" * 5_000,
     b'{"query": "a", "query": "b"}', b"\x1f\x8b\x08", b'"' + b"x" * 100_000 + b'"',

@@ -74,14 +74,10 @@ def test_a_search_stays_within_its_collections(search, method: str, collections:
 
 
 def test_and_within_its_filters(search) -> None:
+    filters = {"country_name": ["Kenya", "Mali"]}
     body = search(collections=["news"], filters={"country_name": ["KE", "ML"]}).get_json()
     assert countries(body["hits"]) == {"Mali"}
-    assert body["scope"] == {
-        "filters": {"country_name": ["Kenya", "Mali"]},
-        "collections": ["news"],
-        "documents": 1,
-        "chunks": 2,
-    }
+    assert body["scope"] == {"filters": filters, "collections": ["news"], "documents": 1, "chunks": 2}
 
 
 @pytest.mark.parametrize("path", ["/query", "/api/search", "/api/chat"])
@@ -98,22 +94,16 @@ def test_anything_but_a_list_of_names_is_refused(search, wrong: Any) -> None:
     assert fields_of(search(collections=wrong)) == ["collections"]
 
 
-def test_an_answer_stands_on_its_collections_and_says_so(query: Post) -> None:
+def test_an_answer_stands_on_its_collections_and_says_what_they_leave_out(query: Post) -> None:
+    """Nothing of another collection is passed off as an answer, nor is it said that there is no such report."""
     body = query(collections=["news"]).get_json()
     assert body["answered"]
     assert countries(body["citations"]) <= countries(body["trace"]["hits"]) == {"Mali"}
     assert body["scope"]["collections"] == ["news"]
     assert "collections" not in query().get_json()["scope"]
-
-
-def test_a_subject_that_they_leave_out_is_named(query: Post) -> None:
-    """Nothing of another collection is passed off as an answer, nor is it said that there is no such report."""
     body = query(query="What is the population growth rate of Kenya?", collections=["news"]).get_json()
     assert body["answered"] is False
     assert "the collection news) leaves out Kenya" in body["response"]
-
-
-def test_an_empty_collection_says_what_there_is(query: Post) -> None:
     body = query(collections=["chatbot_data"]).get_json()
     assert body["answered"] is False
     assert "There is no report for the collection chatbot\\_data." in body["response"]
@@ -135,15 +125,11 @@ def test_lists_within_collections(client: FlaskClient, path: str) -> None:
     assert fields_of(client.get(f"{path}?collections=x")) == ["collections"]
 
 
-def test_facets_within_collections(client: FlaskClient) -> None:
+def test_facets_within_collections_and_collections_under_the_rest_of_the_scope(client: FlaskClient) -> None:
+    both = [{"value": "report_chatting", "documents": 1}, {"value": "news", "documents": 1}]
     facets = client.get("/api/facets?collections=news").get_json()
     assert facets["country_name"] == [{"value": "Mali", "documents": 1}]
-    assert (facets["documents"], facets["chunks"]) == (1, 2)
-
-
-def test_collections_are_counted_under_the_rest_of_the_scope(client: FlaskClient) -> None:
-    both = [{"value": "report_chatting", "documents": 1}, {"value": "news", "documents": 1}]
-    assert client.get("/api/facets?collections=news").get_json()["collections"] == both
+    assert (facets["documents"], facets["chunks"], facets["collections"]) == (1, 2, both)
     assert client.get("/api/facets?country_name=Mali").get_json()["collections"] == both[1:]
 
 

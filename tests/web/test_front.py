@@ -109,16 +109,12 @@ def test_a_connection_without_a_request_ends(port: int, monkeypatch: pytest.Monk
         assert not answer
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("length", "status"), [(9, 408), (1_000_001, 413)], ids=["does not come", "too large"])
+def test_a_body_is_not_waited_for(port: int, monkeypatch: pytest.MonkeyPatch, length: int, status: int) -> None:
     monkeypatch.setattr(front, "BODY_SECONDS", 0.3)
-    with raw(port, "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{") as connection:
-        assert connection.recv(1000).startswith(b"HTTP/1.1 408 ")
-
-
-def test_a_body_that_is_too_large_is_refused_by_its_length(port: int) -> None:
     head = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    with raw(port, f"{head}Content-Length: 1000001\r\n\r\n") as connection:
-        assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
+    with raw(port, f"{head}Content-Length: {length}\r\n\r\n{'{' if status == 408 else ''}") as connection:
+        assert connection.recv(1000).startswith(f"HTTP/1.1 {status} ".encode())
 
 
 def test_a_file_comes_in_pieces_and_whole(app: Flask, services: Services) -> None:
@@ -126,6 +122,8 @@ def test_a_file_comes_in_pieces_and_whole(app: Flask, services: Services) -> Non
     app.add_url_rule("/large", view_func=lambda: Response(iter(pieces), mimetype="application/octet-stream"))
     with served(app) as port, urlopen(f"http://127.0.0.1:{port}/large") as response:
         assert response.read() == b"".join(pieces)
+        with Connection(port, "/static/img/favicon.svg", None) as file:
+            assert len(file.response.headers.get_all("date")) == 1
 
 
 def test_requests_on_one_connection_keep_apart(app: Flask) -> None:
@@ -191,11 +189,6 @@ def test_who_goes_within_a_body_is_gone() -> None:
 
     with pytest.raises(GoneError):
         asyncio.run(read_body(SCOPE, receive, BODY, most=10))
-
-
-def test_a_file_has_one_date(app: Flask) -> None:
-    with served(app) as port, Connection(port, "/static/img/favicon.svg", None) as found:
-        assert len(found.response.headers.get_all("date")) == 1
 
 
 def test_a_response_is_closed_once() -> None:

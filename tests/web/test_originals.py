@@ -94,6 +94,8 @@ class TestShown:
         assert response.headers["Content-Disposition"] == 'inline; filename="kenya-2024.pdf"'
         assert response.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
         assert client.get(f"/api/documents/{document_id}/file").mimetype == "application/octet-stream"
+        (passage,) = client.get(f"/api/documents/{document_id}/chunks?limit=1").get_json()["chunks"]
+        assert client.get(f"/api/chunks/{passage['chunk_id']}").get_json()["file"] == "kenya-2024.pdf"
 
     @pytest.mark.parametrize("name", ["page.html", "page.pdf.html"])
     def test_nothing_else(self, client: FlaskClient, name: str) -> None:
@@ -107,11 +109,6 @@ class TestShown:
         assert error["details"][0]["field"] == "disposition"
         assert error["details"][0]["valid_values"] == ["attachment", "inline"]
 
-    def test_a_passage_names_the_file_it_is_from(self, client: FlaskClient) -> None:
-        (document_id,) = added(client, ("kenya-2024.pdf", PDF))
-        (passage,) = client.get(f"/api/documents/{document_id}/chunks?limit=1").get_json()["chunks"]
-        assert client.get(f"/api/chunks/{passage['chunk_id']}").get_json()["file"] == "kenya-2024.pdf"
-
 
 class TestText:
     def test_each_word_once_in_order(self, client: FlaskClient) -> None:
@@ -124,14 +121,10 @@ class TestText:
         wanted = [f"{part}-{number}" for part in range(20) for number in range(60)]
         assert [word for word in said.split() if "-" in word] == wanted
 
-    def test_around_a_passage(self, client: FlaskClient) -> None:
+    def test_around_a_passage_of_the_same_report(self, client: FlaskClient, uploaded: str) -> None:
         (document_id,) = added(client, ("ghana.md", LONG), chunk_size="400")
         passage = client.get(f"/api/documents/{document_id}/chunks?cursor=30&limit=1").get_json()["chunks"][0]
         found = client.get(f"/api/documents/{document_id}/text?around={passage['chunk_id']}&limit=20").get_json()
         assert passage["chunk_id"] in [part["chunk_id"] for part in found["parts"]]
         assert 0 < found["offset"] < 30
-
-    def test_around_a_passage_of_another_report(self, client: FlaskClient, uploaded: str) -> None:
-        (other,) = added(client, ("ghana.md", LONG))
-        passage = client.get(f"/api/documents/{other}/chunks?limit=1").get_json()["chunks"][0]
         error_of(client.get(f"/api/documents/{uploaded}/text?around={passage['chunk_id']}"), 404, "not_found")

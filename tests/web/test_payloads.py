@@ -197,25 +197,16 @@ def test_every_wrong_field_is_named_at_once(client: FlaskClient) -> None:
         ({"filters": {"year": 1999}}, [2021, 2023]),
         ({"filters": {"planet": "x"}}, ["country_name", "year", "document_name", "type"]),
         ({"filters": {"year": {"gte": 2024}}}, [2021, 2023]),
+        ({"mode": "magic"}, AGENTS.names()),
+        ({"retrieval_method": "magic"}, RETRIEVAL_METHODS.names()),
     ],
 )
 def test_the_valid_values_are_listed(query: Post, fields: dict[str, object], valid: list[object]) -> None:
     """R-D4."""
-    error = error_of(query(**fields), 400)
+    code = "unknown_name" if "magic" in fields.values() else "invalid_request"
+    error = error_of(query(**fields), 400, code)
     assert error["details"][0]["valid_values"] == valid
     assert all(str(value) in error["message"] for value in valid)
-
-
-@pytest.mark.parametrize(
-    ("path", "valid"),
-    [
-        ("mode", AGENTS.names()),
-        ("retrieval_method", RETRIEVAL_METHODS.names()),
-    ],
-)
-def test_the_valid_names_are_listed(query: Post, path: str, valid: list[str]) -> None:
-    error = error_of(query(**{path: "magic"}), 400, "unknown_name")
-    assert error["details"][0]["valid_values"] == valid
 
 
 @pytest.mark.parametrize(
@@ -242,32 +233,11 @@ class TestBodies:
     @pytest.mark.parametrize(
         "data",
         [
-            b"",
-            b"{",
-            b"null",
-            b"[]",
-            b'"query"',
-            b"5",
-            b"\xff\xfe",
-            b'{"query": NaN',
-            b"[" * 100_000,
-            b'{"query":' * 50_000,
-            b'{"limit": ' + b"9" * 5000 + b"}",
+            b"", b"{", b"null", b"[]", b'"query"', b"5", b"\xff\xfe", b'{"query": NaN', b"[" * 100_000,
+            b'{"query":' * 50_000, b'{"limit": ' + b"9" * 5000 + b"}",
         ],
-        ids=[
-            "empty",
-            "cut",
-            "null",
-            "list",
-            "text",
-            "number",
-            "bytes",
-            "nan",
-            "deep list",
-            "deep object",
-            "long number",
-        ],
-    )
+        ids=lambda data: repr(data[:20]),
+    )  # fmt: skip
     def test_a_body_that_is_no_json_object(self, client: FlaskClient, path: str, data: bytes) -> None:
         error = error_of(client.post(path, data=data, content_type="application/json"), 400)
         assert error["message"] == "The body must be a JSON object, sent as application/json."

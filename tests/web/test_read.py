@@ -70,17 +70,10 @@ class TestReports:
 
     @pytest.mark.parametrize(
         ("arguments", "countries"),
-        [
-            ("?country_name=KE", ["Kenya"]),
-            ("?country_name=Kenya&country_name=mali", ["Kenya", "Mali"]),
-            ("?year=2021", ["Mali"]),
-            ("?year.gte=2022", ["Kenya"]),
-            ("?year.gte=2021&year.lte=2022", ["Mali"]),
-            ("?country_name=Kenya&year=2021", []),
-        ],
+        [("country_name=KE&country_name=mali", ["Kenya", "Mali"]), ("year=2021", ["Mali"])],
     )
     def test_under_a_scope(self, client: FlaskClient, arguments: str, countries: list[str]) -> None:
-        body = client.get(f"/api/reports{arguments}").get_json()
+        body = client.get(f"/api/reports?{arguments}").get_json()
         assert [report["country_name"] for report in body["reports"]] == countries
         assert body["total"] == len(countries)
 
@@ -150,12 +143,10 @@ def test_a_message_lists_some_of_many_values_and_the_details_all(client: FlaskCl
 
 
 class TestChunk:
-    def chunk_id(self, client: FlaskClient) -> str:
-        found: str = client.post("/api/search", json={"query": QUESTION}).get_json()["hits"][0]["chunk_id"]
-        return found
-
     def test_a_passage_with_the_text_around_it(self, client: FlaskClient) -> None:
-        response = client.get(f"/api/chunks/{self.chunk_id(client)}")
+        chunk_id = client.post("/api/search", json={"query": QUESTION}).get_json()["hits"][0]["chunk_id"]
+        error_of(client.get(f"/api/chunks/{chunk_id}%0a"), 404, "not_found")
+        response = client.get(f"/api/chunks/{chunk_id}")
         assert response.status_code == 200
         body = response.get_json()
         assert set(body) == HIT | {"wider_text", "file"}
@@ -166,27 +157,11 @@ class TestChunk:
     @pytest.mark.parametrize(
         "chunk_id",
         [
-            "nope",
-            "../../../etc/passwd",
-            "..%2f..%2fetc%2fpasswd",
-            "%2e%2e/%2e%2e/settings",
-            '{"$ne":null}',
-            "[$ne]=x",
-            "$where",
-            "a%00b",
-            "a%0ab",
-            "nope%0a",
-            "x" * 201,
-            "x" * 10_000,
-            "%F0%9F%98%80",
-            "%ff",
-            "665f1f77bcf86cd799439011",
-            " ",
+            "nope", "../../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%2e%2e/%2e%2e/settings", '{"$ne":null}',
+            "[$ne]=x", "$where", "a%00b", "a%0ab", "nope%0a", "x" * 201, "x" * 10_000, "%F0%9F%98%80", "%ff",
+            "665f1f77bcf86cd799439011", " ",
         ],
-    )
+    )  # fmt: skip
     def test_any_other_id_is_not_found(self, client: FlaskClient, chunk_id: str) -> None:
         error = error_of(client.get(f"/api/chunks/{chunk_id}"), 404, "not_found")
         assert len(error["message"]) < 300
-
-    def test_the_id_with_a_line_break_behind_it_is_another_one(self, client: FlaskClient) -> None:
-        error_of(client.get(f"/api/chunks/{self.chunk_id(client)}%0a"), 404, "not_found")

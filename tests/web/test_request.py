@@ -165,13 +165,10 @@ class TestSize:
         error_of(response, 413, "too_large")
 
 
-def test_an_empty_field_counts_as_not_given(client: FlaskClient) -> None:
+def test_an_empty_field_counts_as_not_given_and_an_upper_case_suffix_is_read(client: FlaskClient) -> None:
     (document_id,) = added(client, KEPT, title=" ", year="", labels=" ,, ")
     document = client.get(f"/api/documents/{document_id}").get_json()
     assert (document["title"], document["year"], document["labels"]) == ("Kenya: Country Report 2023", 2023, [])
-
-
-def test_an_upper_case_suffix_is_read(client: FlaskClient) -> None:
     assert ended(client, upload(client, ("PRICES.CSV", MALI_CSV)))["state"] == "done"
 
 

@@ -134,9 +134,4 @@ def test_the_second_of_two_like_sentences_is_found(page: tuple[Page, list[str]],
         Reply(["Not 52.09 [1] at all.\n\n", "| a | b |\n|---|---|\n| x | 3.33 [1] |\n| x | 4.44 [1] |\n\n", SMALL])
     )
     answer = asked(browser, port)
-    assert answer.locator(".unsupported-text").all_text_contents() == [
-        "Not 52.09 ",
-        " at all",
-        "3.33 ",
-        "4.44 ",
-    ]
+    assert answer.locator(".unsupported-text").all_text_contents() == ["Not 52.09 ", " at all", "3.33 ", "4.44 "]
