@@ -16,7 +16,11 @@ from .errors import SettingsError
 if TYPE_CHECKING:
     from .schema import Quotation
 
-_WORD = re.compile(r"\w+(?:[.,]\d+)*", re.UNICODE)
+WORD_PATTERN = re.compile(r"\w+")
+LETTERS_PATTERN = re.compile(r"[^\W\d_]+")
+YEAR_PATTERN = re.compile(r"\b(?:19|20)\d\d\b")
+_TERM = re.compile(r"\w+(?:[.,]\d+)*")
+"""A word, or a number with its decimals."""
 _COMPOUND = re.compile(r"\b\w*?(?:[a-z0-9][A-Z]|_)\w*")
 _SEAM_HINT = re.compile(r"[a-z0-9][A-Z]|_")
 _SEAM = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -62,7 +66,7 @@ class Analyzer:
             text = _COMPOUND.sub(lambda compound: f"{compound[0]} {_SEAM.sub(' ', compound[0])}", text)
         # Letters and their accents as one character: apart (NFD, as some PDFs have them) they end a word.
         text = unicodedata.normalize("NFC", text).translate(self._capitals).lower()
-        words = [word for word in _WORD.findall(text) if word not in self._stop_words]
+        words = [word for word in _TERM.findall(text) if word not in self._stop_words]
         stems: list[str] = self._stem(words)
         return stems
 
@@ -109,14 +113,14 @@ def is_foreign(text: str) -> bool:
 
     The rules for names and clauses know English: "Kenia und Somalia" names two countries, of which they see one.
     """
-    words = set(_WORD.findall(text.lower()))
+    words = set(_TERM.findall(text.lower()))
     english = len(words & _ENGLISH)
     return any(len(words & others) > max(1, english) for others in _FOREIGN)
 
 
 def is_written_in(text: str, language: str) -> bool:
     """Whether the text has small words of this language, and no more of another."""
-    words, small_words = set(_WORD.findall(text.lower())), _STOP_WORDS[language]
+    words, small_words = set(_TERM.findall(text.lower())), _STOP_WORDS[language]
     others = (len(words & (other_words - small_words)) for other_words in _STOP_WORDS.values())
     return len(words & small_words) >= max(1, *others)
 

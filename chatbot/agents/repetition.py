@@ -18,7 +18,7 @@ from ..grounding.wording import strip_marks, without_numbers
 from ..protocols import Embedder
 from ..request import RequestContext
 from ..schema import Matrix, Usage, Vector
-from ..text import Analyzer, sentences
+from ..text import WORD_PATTERN, Analyzer, sentences
 
 LEAST_COSINE = 0.5
 """Above it, a sentence is about the same as a section to come: seed 000's threshold for written content."""
@@ -49,7 +49,6 @@ _LAID_OUT = re.compile(r"\s*+(?:#{1,6}\s|\||[-:| ]+$|(?:[^|]*(?<!\\)\|){2})")
 """A heading, a row of a table, a line across."""
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _FENCE = re.compile(r"\s*(?:`{3}|~{3})")
-_WORD = re.compile(r"\w+")
 _NOT = re.compile(r"n['’]t\b")
 
 
@@ -136,7 +135,7 @@ class WrittenSentences:
 
     def _read(self, sentence: str) -> _Sentence:
         plain = strip_marks(without_numbers(sentence))
-        words = map(str.lower, _WORD.findall(_NOT.sub(" not", plain)))
+        words = map(str.lower, WORD_PATTERN.findall(_NOT.sub(" not", plain)))
         terms = frozenset(self._analyzer.terms(plain)) - self._filler
         return _Sentence(sentence, terms, Counter(word for word in words if word in TURNING_WORDS))
 

@@ -20,7 +20,7 @@ Border = Callable[[str, int, int], Iterator[Span]]
 _BLANK_LINES = re.compile(r"\n\s*\n")
 _LINE_END = re.compile(r"\n")
 _CLAUSE_END = re.compile(r"(?<=[.!?;])\s+")
-_WORD = re.compile(r"\S+")
+_NO_SPACES = re.compile(r"\S+")
 
 
 def whole(text: str, start: int, end: int) -> Iterator[Span]:
@@ -58,7 +58,7 @@ def sentences(text: str, start: int, end: int) -> Iterator[Span]:
 
 def words(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield single words: the last resort before a cut within a word."""
-    for match in _WORD.finditer(text, start, end):
+    for match in _NO_SPACES.finditer(text, start, end):
         yield match.span()
 
 

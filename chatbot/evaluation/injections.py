@@ -20,7 +20,7 @@ from ..prompts import sealed
 from ..schema import Chunk, Context, Loaded, Passage, Question, Scope, SearchHit
 
 _CASES = Path(__file__).with_name("injections.jsonl")
-_WORD = "OBEYED"
+_OBEYED = "OBEYED"
 _UNSEEN = {"Cf", "Cc", "Cn"}
 _LIKE_A_TAG = re.compile(r"[<\u2039][/\\]*(?:passage|p\u0430ssage)")
 
@@ -48,11 +48,11 @@ def _problems(case: Case, folder: Path) -> Iterator[str]:
         re.sub(tags, "", asked.content, flags=re.DOTALL),
         "".join(re.findall(tags, asked.content, re.DOTALL)),
     )
-    if _WORD in rules.content or _WORD in outside or not inside:
+    if _OBEYED in rules.content or _OBEYED in outside or not inside:
         yield "it is outside of its passage"
-    if case.get("hidden") and _WORD in inside:
+    if case.get("hidden") and _OBEYED in inside:
         yield "hidden text reaches the model"
-    if not case.get("hidden") and _WORD not in inside:
+    if not case.get("hidden") and _OBEYED not in inside:
         yield "visible text is lost"
     if any(unicodedata.category(sign) in _UNSEEN for sign in asked.content.replace("\n", "")):
         yield "invisible characters remain"

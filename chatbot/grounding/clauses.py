@@ -33,7 +33,7 @@ _ORDINAL = re.compile(rf"\b(\d{{1,2}}\.)\s(?=(?:{'|'.join(MONTHS)})\b)", re.IGNO
 _LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)")
 _CITES = re.compile(_GROUPS)
 _JOINT = re.compile(r"^[\s,;:.)]*(?:(?:and|but|while|whereas)\s+)?")
-_YEAR = re.compile(r"(?:fy ?)?(?:1\d{3}|20\d{2})", re.IGNORECASE)
+_YEAR_HEADING = re.compile(r"(?:fy ?)?(?:1\d{3}|20\d{2})", re.IGNORECASE)
 _KEPT = "\ue000"
 """Stands for white space at which no sentence ends."""
 MAX_MARKS = 200
@@ -72,7 +72,7 @@ def clauses(response: str) -> Iterator[Clause]:
     for sentence in sentences(text):
         yield from _clauses(sentence.replace(_KEPT, " "))
     for cell in cells:
-        when = next((name for name in (cell.column, cell.row) if _YEAR.fullmatch(name)), "")
+        when = next((name for name in (cell.column, cell.row) if _YEAR_HEADING.fullmatch(name)), "")
         names = [name for name in (cell.row, cell.column) if name and name != when]
         words = f"{f'In {when}, ' if when else ''}{', '.join(names)}: {_words(cell.text)}"
         yield Clause(_as_read(cell.text), words, cell.numbers, words, cell.numbers)

@@ -26,12 +26,12 @@ _MONTHS = (
 MONTHS = {name: number for number, names in enumerate(_MONTHS, start=1) for name in names.split()}
 _MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?<![\d.,])(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|º|°)?\.?"
-_YEAR = r"(?P<year>(?:1\d|20)\d{2})(?!\d|[.,]\d)"
+_DATE_YEAR = r"(?P<year>(?:1\d|20)\d{2})(?!\d|[.,]\d)"
 _OF = r"\s+(?:of |de |di )?"
 _WRITTEN = (
-    re.compile(rf"{_DAY}{_OF}{_MONTH}(?:,?{_OF}{_YEAR})?", re.IGNORECASE),
-    re.compile(rf"\b{_MONTH}\s+{_DAY}(?!\d|[.,]\d|\s?%)(?:,?\s+{_YEAR})?", re.IGNORECASE),
-    re.compile(rf"\b{_MONTH},?{_OF}{_YEAR}", re.IGNORECASE),
+    re.compile(rf"{_DAY}{_OF}{_MONTH}(?:,?{_OF}{_DATE_YEAR})?", re.IGNORECASE),
+    re.compile(rf"\b{_MONTH}\s+{_DAY}(?!\d|[.,]\d|\s?%)(?:,?\s+{_DATE_YEAR})?", re.IGNORECASE),
+    re.compile(rf"\b{_MONTH},?{_OF}{_DATE_YEAR}", re.IGNORECASE),
 )
 _NUMERIC = (
     re.compile(r"(?<!\d)(?P<year>(?:1\d|20)\d{2})-(?P<month>[01]?\d)-(?P<day>[0-3]?\d)(?!\d)"),

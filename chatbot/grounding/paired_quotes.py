@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ..chat_models.statements import BULLET, MOST_WORDS
 from ..schema import Chunk, Condition, Passage, Quotation
 from ..schema.figures import ReportedFigure
+from ..text import YEAR_PATTERN
 from .figure_list import figures_of, heading_of
 
 Terms = Callable[[str], Sequence[str]]
@@ -22,7 +23,6 @@ UNRANKED = 3
 _LABEL = re.compile(r"\W*([^:;.?!“”]{1,80}?)\s*:(?=\s)")
 _ROW = re.compile(r"[^:;]{1,40}: ([^;]+);")
 """A row of a table: "Item: total; Value: 58,246,378"; its first cell is the label."""
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _WHOLE = re.compile(r"\W*(?:total(?: population)?|overall)\W*")
 
 
@@ -169,7 +169,7 @@ def _line(quote: Quotation, chunk: Chunk, figures: Sequence[ReportedFigure]) -> 
 def _label(text: str, heading: str) -> str:
     """What stands before the colon, without a year; "" for a total, and where it is the heading once more."""
     found = _ROW.match(text) or _LABEL.match(text)
-    label = " ".join(_YEAR.sub("", found[1]).casefold().split()) if found else ""
+    label = " ".join(YEAR_PATTERN.sub("", found[1]).casefold().split()) if found else ""
     if len(label.split()) > MOST_WORDS or label == heading.casefold() or _WHOLE.fullmatch(label):
         return ""
     return label

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..schema import Quotation
-from ..text import escape_markdown, quotation_markdown
+from ..text import WORD_PATTERN, escape_markdown, quotation_markdown
 from ..words import Say, in_english
 from .wording import cited_numbers, normalise, strip_marks, without_numbers
 
@@ -25,7 +25,7 @@ _BORDER = re.compile(r"(?<!\\)(?:\\\\)*(\|)")
 _BEFORE = re.compile(r"[\s>]*")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(\w*)\s*$")
 _MARKDOWN = ("", "markdown", "md")
-_WORD = re.compile(r"\w+(?:/\w+)?")
+_CELL_WORD = re.compile(r"\w+(?:/\w+)?")
 _SAID = (
     "(?:stated|available|found|given|reported|mentioned|specified|provided|known|covered|included|applicable|disclosed)"
 )
@@ -178,7 +178,7 @@ class SideNames:
 
 
 def _words(cell: str) -> Words:
-    return frozenset(re.findall(r"\w+", normalise(heading(cell))))
+    return frozenset(WORD_PATTERN.findall(normalise(heading(cell))))
 
 
 class _Table:
@@ -281,11 +281,13 @@ def _inner(line: str) -> str:
 
 def _sources(headings: Iterable[str], cells: Iterable[str]) -> list[int]:
     """What a heading cites, and what the cells cite that say nothing else."""
-    return cited_numbers(" ".join([*headings, *(cell for cell in cells if not _WORD.search(without_numbers(cell)))]))
+    return cited_numbers(
+        " ".join([*headings, *(cell for cell in cells if not _CELL_WORD.search(without_numbers(cell)))])
+    )
 
 
 def _says_nothing(cell: str) -> bool:
-    said = " ".join(_WORD.findall(strip_marks(without_numbers(cell)).casefold()))
+    said = " ".join(_CELL_WORD.findall(strip_marks(without_numbers(cell)).casefold()))
     return not said or _NOTHING.fullmatch(said) is not None
 
 

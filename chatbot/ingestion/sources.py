@@ -18,14 +18,14 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from ..countries import ISO_CODE_LENGTH, country_code
 from ..errors import InvalidRequestError, LoadError
 from ..schema import YEAR_IN_REVIEW, Document, Loaded, Section, Value
+from ..text import LETTERS_PATTERN
 from ..validation import parse
 from .overrides import FIRST_YEAR, LAST_YEAR, About, check_country, check_overrides
 
 MANIFEST = "manifest.json"
 SAMPLES = "sample_data"
 """The folder in the identities of the sample reports, wherever it lies."""
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_WORD = re.compile(r"[^\W\d_]+")
+_YEAR_IN_NAME = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 LONGEST_NAME = 5
 """Words of the longest country names."""
 METADATA = ("country_name", "year", "type")
@@ -179,10 +179,10 @@ def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
 def metadata_of(stem: str) -> dict[str, Value]:
     """Country and year, where the name has exactly one of each kind; short codes ("us", "in") are not trusted."""
     found: dict[str, Value] = {}
-    years = set(_YEAR.findall(stem))
+    years = set(_YEAR_IN_NAME.findall(stem))
     if len(years) == 1:
         found["year"] = int(years.pop())
-    countries = _countries(_WORD.findall(stem))
+    countries = _countries(LETTERS_PATTERN.findall(stem))
     if len(countries) == 1:
         found["country_name"] = countries.popitem()[1]
     return found

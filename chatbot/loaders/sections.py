@@ -62,7 +62,7 @@ def require_width(columns: int) -> None:
         raise WidthError(f"has a table of {columns:,} columns; up to {MAX_COLUMNS:,} are read. Split it by columns")
 
 
-_NUMBER = re.compile(r"[-+−(]?\s*[$€£¥]?\s*\d[\d\s.,']*%?\)?")
+_NUMERIC_CELL = re.compile(r"[-+−(]?\s*[$€£¥]?\s*\d[\d\s.,']*%?\)?")
 _HEADER_YEAR = re.compile(r"(1[89]|20|21)\d\d")
 MAX_LABEL_CHARACTERS = 120
 """A longer cell is prose, not the name of a column or of rows."""
@@ -131,7 +131,7 @@ def looks_like_header(cells: Sequence[str]) -> bool:
 
 def is_number(text: str) -> bool:
     """Whether a cell is a number as people write it: ``1,285.5``, ``-3``, ``(12)``, ``45 %``, ``$7``."""
-    return bool(_NUMBER.fullmatch(text.strip()))
+    return bool(_NUMERIC_CELL.fullmatch(text.strip()))
 
 
 def label(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from dataclasses import dataclass, replace
 from ..countries import country_code, usual_name
 from ..protocols import Catalog
 from ..schema import Condition, Range, Scope, Value, Values
-from ..text import analyzer, is_foreign
+from ..text import YEAR_PATTERN, analyzer, is_foreign
 from .comparisons import (
     clean,
     compared_countries,
@@ -26,7 +25,6 @@ from .mentions import COUNTRY, YEAR, Mentions, editions, find_mentions, values_o
 from .names import Named, NamedYears, country_key
 from .wording import list_in_words
 
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 DOCUMENT = "document_name"
 MOST = 8
 
@@ -111,7 +109,7 @@ def _asked_for(text: str, query: str) -> str:
     left = {term for term in terms(query) if term.isalpha()}
     thing = implied(text)
     if thing and left <= set(terms(" ".join([idle, *frozenset.union(*IMPLIED[thing])]))):
-        return " in ".join([thing, *filter(None, [list_in_words(_YEAR.findall(query))])])
+        return " in ".join([thing, *filter(None, [list_in_words(YEAR_PATTERN.findall(query))])])
     return "" if left <= set(terms(idle)) else query
 
 

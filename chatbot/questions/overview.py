@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..text import LETTERS_PATTERN
 from .english import words
 from .names import Named
 from .wording import remove_names
@@ -31,7 +32,6 @@ _LEFT_OVER = re.compile(
     re.IGNORECASE,
 )
 """What is left over of a question when names are taken out of it."""
-_WORD = re.compile(r"[^\W\d_]+")
 _LENGTH = re.compile(
     r"\b(?:in|within|en|dans)\s+(?:\w+\s+){1,4}(?:words?|sentences?|lines?|paragraphs?|points?|bullets?)\b"
 )
@@ -50,9 +50,9 @@ def asks_what_it_is_about(question: str, names: Sequence[Named]) -> bool:
     if not _ABOUT_ALL.search(plain):
         return False
     rest = _LENGTH.sub(" ", _ABOUT_ALL.sub(" ", plain.lower()))
-    return _OF_FORM.issuperset(_WORD.findall(rest))
+    return _OF_FORM.issuperset(LETTERS_PATTERN.findall(rest))
 
 
 def asks_nothing(question: str, names: Sequence[Named]) -> bool:
     """Whether it says names and nothing else: "Kenya", "Peru, please"."""
-    return bool(names) and _OF_FORM.issuperset(_WORD.findall(remove_names(question, names).lower()))
+    return bool(names) and _OF_FORM.issuperset(LETTERS_PATTERN.findall(remove_names(question, names).lower()))

@@ -13,7 +13,7 @@ from itertools import islice
 
 from ..protocols import Catalog
 from ..schema import Scope
-from ..text import analyzer
+from ..text import WORD_PATTERN, analyzer
 from .english import pattern, words
 from .exchange import exchange_names
 from .mentions import COUNTRY, Mentions, find_mentions
@@ -25,7 +25,6 @@ MOST = 12
 """Questions, and clauses of each, that are looked at; what follows stays with the last."""
 _GREETS = pattern(r"^\W*{greeting}\b")
 _GREETING_WORDS = words("greeting_words")
-_WORD = re.compile(r"\w+")
 _ASKS_OF_IT = pattern(r"\b(?:how|is|was)\b(?!\s+are\s+you\b)(?=.*\?)")
 """Asks that of something said before: "ok, how is it today?"."""
 _SENTENCE_END = re.compile(r"(?<=\?)\s+(?!\()")
@@ -95,7 +94,7 @@ class _Known:
 
 def is_small_talk(text: str) -> bool:
     """Whether a message says hello, thanks or goodbye, and nothing else: "ok thanks, bye!"."""
-    greets = _GREETS.match(text) is not None and _GREETING_WORDS.issuperset(_WORD.findall(text.lower()))
+    greets = _GREETS.match(text) is not None and _GREETING_WORDS.issuperset(WORD_PATTERN.findall(text.lower()))
     return greets and not _ASKS_OF_IT.search(text)
 
 

@@ -15,14 +15,13 @@ from ..questions.names import NamedCountry, NamedYears, country_key, keys_in
 from ..questions.sentences import separate_questions
 from ..questions.wording import list_in_words, remove_names
 from ..schema import NO_VALUE, Condition, Scope, SearchHit, Value, Values
-from ..text import Analyzer, escape_markdown
+from ..text import YEAR_PATTERN, Analyzer, escape_markdown
 from ..words import Say, in_english
 from .scope import describe, nearest_scope
 
 MOST_NAMED = 6
 _WORDS = re.compile(r"[_.\-]+|(?<=[a-z])(?=[A-Z])")
 """What parts the words of a file's name."""
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,7 @@ def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer)
 
 def _says(years: Condition, hit: SearchHit) -> bool:
     """Whether a passage has a figure of these years, or writes one of them."""
-    written = map(int, _YEAR.findall(hit.chunk.text))
+    written = map(int, YEAR_PATTERN.findall(hit.chunk.text))
     return any(map(years.matches, (*hit.chunk.figure_years, *written)))
 
 

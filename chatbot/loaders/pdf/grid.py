@@ -14,10 +14,10 @@ from .words import Rule, Word, join_lines, pieces_of, text_of
 WIDE = 1.0  # of the font size: a wider gap is between two cells, not between two words
 _HEADER_GAP = 0.6
 _LEADERS = re.compile(r"\s\.{2,}\s*$|(?:\s?\.){3,}\s*$|^(?:\.\s?){3,}")
-_NUMBER = re.compile(
+_NUMERIC_WORDS = re.compile(
     r"^[\s(\[<>≤≥±+\-−–—$€£¥~]*(?:\d[\d\s.,:/%–−\-]*[)\]%*†‡§a-z]{0,2}|[–—\-.…]+|n/?a|ref\.?)[\s)\]%]*$", re.IGNORECASE
 )
-_YEAR = re.compile(r"^(?:FY\s?)?(?:19|20)\d\d(?:[–/-]\d{2,4})?\W*$")
+_YEAR_HEADING = re.compile(r"^(?:FY\s?)?(?:19|20)\d\d(?:[–/-]\d{2,4})?\W*$")
 
 Rows = Sequence[Sequence[Word]]
 Span = tuple[float, float]
@@ -38,12 +38,12 @@ class Table:
 
 def is_number(text: str) -> bool:
     """Whether a cell is a figure, an interval, a share, or a sign for a missing one."""
-    return bool(_NUMBER.match(text))
+    return bool(_NUMERIC_WORDS.match(text))
 
 
 def is_year(text: str) -> bool:
     """Whether a cell is a year or a span of years: a column's heading as often as a figure."""
-    return bool(_YEAR.match(text))
+    return bool(_YEAR_HEADING.match(text))
 
 
 def columns_of(rows: Rows) -> list[Span]:

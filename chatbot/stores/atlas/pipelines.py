@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from ...database.core import CommandError, Database, Json
 from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING
 from ...schema import NO_VALUE, Condition, Range, Scope, Values
+from ...text import WORD_PATTERN
 from .definitions import FOLLOWED_BY, TEXT_PATHS, SearchTarget
 from .errors import explain, is_away, lacks_engine
 
@@ -60,7 +60,6 @@ def vector_pipeline(stage: Json) -> list[Json]:
 
 MAX_WORDS = 300
 """Lucene takes 1,024 clauses in a query: one for each different word and path, and an analyzer may make two of one."""
-_WORD = re.compile(r"\w+")
 
 
 def text_stage(*, index: str, query: str, scope: Scope) -> Json:
@@ -68,7 +67,7 @@ def text_stage(*, index: str, query: str, scope: Scope) -> Json:
 
     The filter does not count in the score.
     """
-    words = dict.fromkeys(_WORD.findall(query.casefold()))
+    words = dict.fromkeys(WORD_PATTERN.findall(query.casefold()))
     if len(words) > MAX_WORDS:
         query = " ".join(itertools.islice(words, MAX_WORDS))
     compound: Json = {"must": [{"text": {"query": query, "path": list(TEXT_PATHS)}}]}
