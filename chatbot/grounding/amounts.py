@@ -1,6 +1,6 @@
-"""Amounts: figures with what they measure and the years they are of; which of them say the same.
+"""Amounts: figures with their unit and years, and which of them say the same.
 
-39 % are 390 per thousand and not 39 of them; 55 mph are 88 km/h; 6.1 is 6.11 in fewer digits, and so is "some 6".
+39 % equals 390 per thousand; 55 mph equals 88 km/h; 6.1 equals 6.11 with fewer digits, and so does "some 6".
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ _HEDGES = (
     (pattern(r"(?:^|[\s(]){about}\s*$"), _NEAREST),
 )
 _ADDS, _DIVIDES = pattern(r"\b{adds}\b"), pattern(r"(?<!\w){divides}(?!\w)")
-BEFORE = 24
-"""Characters in front of a figure in which a word may say that it is rounded."""
+HEDGE_DISTANCE = 24
+"""Characters before a figure in which a word may say that it is rounded."""
 ROUGHLY = Decimal("0.05")
-"""How far a rounded number may be from the true one, as a share of it."""
+"""Largest relative error of a rounded number."""
 CLOSELY = Decimal("0.02")
-"""The same of a converted one, and of one with a single digit that no word calls rounded."""
+"""Largest relative error of a converted number, and of one with a single digit that no word calls rounded."""
 MAX_TERMS = 6
-"""Figures that are reckoned with: more of them are a list."""
-SMALL = 100
-"""Below it a number without a unit is a count, which nobody rounds."""
+"""Figures from which another may be calculated; more of them are a list."""
+SMALL_COUNT = 100
+"""A smaller number without a unit is a count, which nobody rounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """``measure`` and ``size`` of its unit: "share" and .01 for %, "$" and 1; "" where none is known.
+    """A figure with the ``measure`` and ``size`` of its unit: "share" and .01 for %, "$" and 1; "" if unknown.
 
-    ``also``: further readings, by the scale in a table's head. ``rounding``: how the words around it say that it is
-    rounded, () = they don't.
+    ``also``: further readings, by the scale in a table's head. ``rounding``: the directions in which the words before
+    it say that it is rounded; () = none.
     """
 
     figure: Figure
@@ -63,58 +63,66 @@ class Amount:
 
     @property
     def values(self) -> Iterator[Decimal]:
-        """The values that the amount may mean: what falls may be written without its sign."""
+        """The values that the amount may mean; a fall may be written without its sign."""
         for value in self.figure.values:
             yield value
             if self.falling:
                 yield -value
 
     def agrees(self, true: Amount) -> bool:
-        """Whether it says the same as an amount of a passage: rounded, converted to another unit, or as it is."""
+        """Whether it says the same as an amount of a passage: equal, rounded, or in another unit."""
         if not self.measures_as(true):
             return False
         factor = true.size / self.size if self.measure and true.measure else Decimal(1)
         return any(
-            said == value or self._is_near(said, value, converted=factor != 1)
-            for said in self.values
+            claimed == value or self._is_near(claimed, value, converted=factor != 1)
+            for claimed in self.values
             for value in (one * factor for one in (*true.figure.values, *true.figure.parts, *true.also))
         )
 
     def measures_as(self, other: Amount) -> bool:
-        """Whether both units, where they are known, are of one kind."""
+        """Whether both units are of one kind, as far as they are known."""
         if not self.measure or not other.measure or (self.measure, self.size) == (other.measure, other.size):
             return True
         return self.measure == other.measure and bool(self.size and other.size)
 
-    def _is_near(self, said: Decimal, true: Decimal, *, converted: bool = False) -> bool:
-        """Rounded to the digits it shows; zeros at its end may be digits or not."""
-        if not said or not true or self.figure.year or (said > 0) != (true > 0):
+    def _is_near(self, claimed: Decimal, true: Decimal, *, converted: bool = False) -> bool:
+        """Whether ``true`` is rounded to the digits of ``claimed``; zeros at its end may be digits or not."""
+        if not claimed or not true or self.figure.year or (claimed > 0) != (true > 0):
             return False
-        off, digits = abs(true - said) / abs(true), len(said.normalize().as_tuple().digits)
-        if not self.rounding and not converted and self.figure.bare and abs(said) < SMALL and not self.measure:
+        error, digits = abs(true - claimed) / abs(true), len(claimed.normalize().as_tuple().digits)
+        is_count = self.figure.bare and abs(claimed) < SMALL_COUNT and not self.measure
+        if is_count and not self.rounding and not converted:
             return False
-        if off > (ROUGHLY if self.rounding or digits > 1 else CLOSELY):
+        if error > (ROUGHLY if self.rounding or digits > 1 else CLOSELY):
             return False
-        return (converted and off <= CLOSELY) or rounds_to(true, said, self.rounding or _NEAREST)
+        return (converted and error <= CLOSELY) or rounds_to(true, claimed, self.rounding or _NEAREST)
 
 
-def rounds_to(value: Decimal, said: Decimal, modes: Sequence[str] = _NEAREST) -> bool:
-    """Whether ``said`` is ``value`` rounded to the digits that ``said`` shows."""
-    exponent = int(said.normalize().as_tuple().exponent)
+def rounds_to(value: Decimal, rounded: Decimal, modes: Sequence[str] = _NEAREST) -> bool:
+    """Whether ``rounded`` is ``value`` rounded to the digits that it shows."""
+    exponent = int(rounded.normalize().as_tuple().exponent)
     if not -9 < exponent < value.adjusted() + 2:
         return False
-    return any(value.quantize(Decimal(1).scaleb(exponent), mode) == said for mode in modes)
+    return any(value.quantize(Decimal(1).scaleb(exponent), mode) == rounded for mode in modes)
 
 
 def amounts(text: str, *, comma: bool) -> list[Amount]:
-    """The figures of a sentence in order, but for those of a unit ("35 births/1,000 people" is one)."""
-    found, same = figures(text, comma=comma), unify_signs(text)
+    """Return the amounts of a sentence in order ("35 births/1,000 people" is one)."""
+    in_text, same = figures(text, comma=comma), unify_signs(text)
     falling, result = bool(_FALLING.search(text)), list[Amount]()
-    for figure, years in zip(found, _years(same, found), strict=True):
+    for figure, years in zip(in_text, _years(same, in_text), strict=True):
         if result and figure.start < result[-1].end:
             continue
-        measure, size, end = _unit(same, figure)
-        result.append(Amount(figure, measure, size, years, end, falling, _rounding(same, figure.start)))
+        measure, size, end = "", Decimal(1), figure.end
+        if figure.unit:
+            measure, size = ("share", Decimal("0.01")) if figure.unit == "%" else (figure.unit, size)
+        elif not figure.year and (match := _UNIT.match(same, figure.end)) and match.lastgroup is not None:
+            measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
+            end = match.end()
+        before = same[max(0, figure.start - HEDGE_DISTANCE) : figure.start]
+        rounding = next((modes for words, modes in _HEDGES if words.search(before)), ())
+        result.append(Amount(figure, measure, size, years, end, falling, rounding))
     for place in range(len(result) - 2, -1, -1):  # 160,000 to 227,000 sq mi
         one, after = result[place], result[place + 1]
         if (
@@ -127,30 +135,14 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
     return result
 
 
-def _unit(text: str, figure: Figure) -> tuple[str, Decimal, int]:
-    if figure.unit:
-        return ("share", Decimal("0.01"), figure.end) if figure.unit == "%" else (figure.unit, Decimal(1), figure.end)
-    if figure.year or not (match := _UNIT.match(text, figure.end)) or match.lastgroup is None:
-        return "", Decimal(1), figure.end
-    measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
-    return measure, size, match.end()
-
-
-def _rounding(text: str, start: int) -> tuple[str, ...]:
-    before = text[max(0, start - BEFORE) : start]
-    return next((modes for words, modes in _HEDGES if words.search(before)), ())
-
-
-def _years(text: str, found: Sequence[Figure]) -> list[frozenset[int]]:
-    """The years of each amount: those it is bound to (`bound_years`), else the one that begins the sentence: "In
-    2015, 39 %".
-    """
-    bound = bound_years(text, found)
+def _years(text: str, in_text: Sequence[Figure]) -> list[frozenset[int]]:
+    """Return the years of each amount by `bound_years`, else the year that begins the sentence ("In 2015, 39 %")."""
+    bound = bound_years(text, in_text)
     lead = _LEADING_YEAR.match(text)
     if lead is None:
         return bound
     year, place = frozenset({int(text[lead.end() - 4 : lead.end()])}), lead.end()
-    for index, figure in enumerate(found):
+    for index, figure in enumerate(in_text):
         if figure.start < lead.end():
             continue
         if figure.year or _CONTRAST.search(text, place, figure.start):
@@ -160,19 +152,19 @@ def _years(text: str, found: Sequence[Figure]) -> list[frozenset[int]]:
 
 
 def is_calculated(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
-    """Whether it is a difference, sum, ratio or mean of some terms, where ``words`` speak of such."""
+    """Whether it is a difference, sum, ratio or mean of some terms, and ``words`` mention such an operation."""
     terms = [one for one in terms if one.figure.year is None]
     if not 2 <= len(terms) <= MAX_TERMS or amount.figure.year:
         return False
     results = chain(
         _added(amount, terms) if _ADDS.search(words) else (), _divided(amount, terms) if _DIVIDES.search(words) else ()
     )
-    said = [abs(value) for value in amount.figure.values]
-    return any(value == one or (value and one and rounds_to(value, one)) for value in results for one in said)
+    claimed = [abs(value) for value in amount.figure.values]
+    return any(value == one or (value and one and rounds_to(value, one)) for value in results for one in claimed)
 
 
 def _added(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
-    """Sums and differences of the terms with the amount's unit, in that unit; "0.7" may be percentage points."""
+    """Yield sums and differences of the terms with the amount's unit; "0.7" may be percentage points."""
     alike = [one for one in terms if (one.measure, one.size) == (amount.measure, amount.size) or not amount.measure]
     for one, other in combinations(alike, 2):
         if (one.measure, one.size) == (other.measure, other.size):

@@ -1,4 +1,4 @@
-"""From passages to an answer, for every agent: the prompt, the writing, the honest "not found", the whole result."""
+"""Answers from passages, for every agent: the prompt, the writing, the "not found" text and the result."""
 
 from __future__ import annotations
 
@@ -38,41 +38,41 @@ from .figure_list import cited_figures
 from .wording import in_order_of_appearance, unify_brackets, without_numbers
 
 OnEmpty = Literal["abstain", "relax", "general"]
-"""What happens where nothing is found: say so, go on with what is closest, or let the model say what it knows."""
+"""If nothing is found: say so, use the closest passages, or let the model answer from its own knowledge."""
 CLOSEST_SHOWN = 3
 CONTEXT_HEADING = "Relevant knowledge base context:"
 HISTORY_MESSAGES = 10
 HISTORY_TOKENS = 1500
-"""How much of the conversation goes into a prompt, besides the question: the latest messages that fit both."""
-SHORTENED_AT_MOST = 3
+"""Limits of the latest messages in a prompt, besides the question."""
+MAX_SHORTENINGS = 3
 
 
 def prompt_for(
     question: Question, context: Context, *, rules: str = "answer_system", asked: str = "answer_user", **values: str
 ) -> Prompt:
-    """The prompt of an answer from passages: rules, history, then passages, scope and question.
+    """Return the prompt of an answer from passages: rules, history, then passages, scope and question.
 
-    Names from documents (a scope may hold some) never stand in the system message. ``values`` are those of the
-    template ``asked`` besides passages, scope, day and question.
+    Names from documents, such as those in a scope, are never in the system message. ``values``: those of the template
+    ``asked`` besides passages, scope, day and question.
     """
     text = render(asked, passages=_rendered(context), **_asked(question), **values)
     return _prompt(question, render(rules, figures=render("figures")), text, context)
 
 
 def as_set(prompt: Prompt, settings: QuerySettings) -> Prompt:
-    """Put SYSTEM_PROMPT before the rules (R-E7), and the passages where the settings want them.
+    """Put SYSTEM_PROMPT before the rules (R-E7) and the passages into the message that the settings name.
 
-    CONTEXT_ROLE=system: the passages stand at the end of the system message (R-E2, R-E4), still marked as quoted.
+    With CONTEXT_ROLE=system the passages end the system message (R-E2, R-E4), still marked as quoted.
     """
-    rules, *said, asked = prompt.messages
+    rules, *history, user = prompt.messages
     parts = [settings.system_prompt, rules.content] if settings.system_prompt else [rules.content]
     if settings.context_role == "system" or not settings.context_metadata:
         text, shown = _rendered(prompt.context), _rendered(prompt.context, metadata=settings.context_metadata)
         if settings.context_role == "system" and text:
             parts += [CONTEXT_HEADING, PASSAGE.sub(r"[\1]\n", shown)]
             shown = ""
-        asked = replace(asked, content=asked.content.replace(text, shown, 1).strip())
-    return replace(prompt, messages=(replace(rules, content="\n\n".join(parts)), *said, asked))
+        user = replace(user, content=user.content.replace(text, shown, 1).strip())
+    return replace(prompt, messages=(replace(rules, content="\n\n".join(parts)), *history, user))
 
 
 def _rendered(context: Context, *, metadata: bool = True) -> str:
@@ -80,12 +80,12 @@ def _rendered(context: Context, *, metadata: bool = True) -> str:
 
 
 def general_prompt(question: Question) -> Prompt:
-    """The prompt of ON_EMPTY=general: no passages, and the model has to say so."""
+    """Return the prompt of ON_EMPTY=general, without passages; the model must say so."""
     return _prompt(question, render("general_system"), render("general_user", **_asked(question)), Context())
 
 
 def _asked(question: Question) -> dict[str, str]:
-    """What every prompt of an answer says besides its passages."""
+    """Return what every prompt of an answer has besides its passages."""
     attached = "; ".join(on_one_line(document.name) for document in question.attachments)
     scope = f"only what is attached to the question: {attached}" if attached else describe(question.scope)
     return {"scope": scope, "today": question.today.isoformat(), "question": question.query}
@@ -97,18 +97,18 @@ def _prompt(question: Question, rules: str, asked: str, context: Context) -> Pro
 
 
 def latest(history: Sequence[Message]) -> list[Message]:
-    """The newest messages within both bounds, oldest first. A client's system messages are not ours to repeat.
+    """Return the newest messages within both limits, oldest first, without a client's system messages.
 
-    Answers go without their citations: the same numbers stand for other passages now.
+    Answers lose their citations, because the same numbers now mean other passages.
     """
-    said = [
+    messages = [
         replace(message, content=without_numbers(message.content)) if message.role == "assistant" else message
         for message in history
         if message.role != "system"
     ]
     kept: list[Message] = []
     tokens = 0
-    for message in reversed(said):
+    for message in reversed(messages):
         tokens += estimate_tokens(message.content)
         if len(kept) == HISTORY_MESSAGES or tokens > HISTORY_TOKENS:
             break
@@ -117,20 +117,18 @@ def latest(history: Sequence[Message]) -> list[Message]:
 
 
 def not_found(scope: ScopeSummary, closest: Sequence[SearchHit], say: Say = in_english) -> str:
-    """What is said instead of an invented answer: where was searched, and what came closest."""
+    """Return the text without an answer: the scope of the search and the closest passages."""
     where = escape_markdown(describe(scope.scope, say)) + (
         f", {say('page {page}', page=scope.page)}" if scope.page else ""
     )
     text = say("The reports searched ({scope}) do not seem to answer this question.", scope=where)
     if closest:
-        lines = [f"- {_named(hit, say)}" for hit in closest[:CLOSEST_SHOWN]]
-        text += "\n\n".join(["", say("The closest passages:"), "\n".join(lines)])
+        text += f"\n\n{say('The closest passages:')}\n"
+    for hit in closest[:CLOSEST_SHOWN]:
+        name = escape_markdown(", ".join(filter(None, [hit.chunk.title, hit.chunk.section])))
+        text += f"\n- {name}"
+        text += f" ({say('similarity {score}', score=f'{hit.score:.2f}')})" if hit.score else ""
     return text
-
-
-def _named(hit: SearchHit, say: Say) -> str:
-    name = escape_markdown(", ".join(filter(None, [hit.chunk.title, hit.chunk.section])))
-    return name + (f" ({say('similarity {score}', score=f'{hit.score:.2f}')})" if hit.score else "")
 
 
 def assemble(
@@ -148,7 +146,7 @@ def assemble(
     truncated: bool = False,
     closest_only: bool = False,
 ) -> Answer:
-    """The answer with its citations, numbered from 1 as they appear, and its trace."""
+    """Return the answer with its citations, numbered from 1 by appearance, and its trace."""
     response, context = in_order_of_appearance(response, context)
     checked = check(response, context, question)
     trace = Trace(
@@ -178,9 +176,9 @@ def assemble(
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An answer's text, and the passages that the model had for it: its citations are checked against these.
+    """An answer's text and the passages that the model had, against which its citations are checked.
 
-    ``steps`` has a "shorten" for each time the model refused the prompt, and "generate".
+    ``steps``: a "shorten" for each prompt that was too long, then "generate".
     """
 
     text: str
@@ -191,7 +189,7 @@ class Written:
 
 @dataclass(slots=True)
 class Draft:
-    """What there is of an answer while it is written, and of one that failed: the latest try."""
+    """The latest attempt at an answer, while it is written and after a failure."""
 
     reply: Reply | None = None
     steps: list[StepTiming] = field(default_factory=list)
@@ -200,7 +198,7 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """What was written so far, without the model's thoughts."""
+        """The text so far without the model's thoughts."""
         return without_thoughts(self.reply.text) if self.reply else ""
 
 
@@ -213,24 +211,24 @@ def write(
     prompt: Callable[[Question, Context], Prompt],
     draft: Draft,
 ) -> Generator[StepEvent | TokenEvent, None, Written]:
-    """One generation call. A prompt that is too long is tried again with the better half of its passages.
+    """Make one generation call. Repeat a prompt that is too long with the better half of its passages.
 
-    ``draft`` holds what there is of it where it fails.
+    ``draft`` has the attempt, also after a failure.
 
     Raises:
-        ContextLengthError: still too long with one passage, or after three tries more.
+        ContextLengthError: still too long with one passage, or after three more attempts.
         ChatModelError: the model failed.
     """
     steps = draft.steps
     while True:
-        started, asked = time.perf_counter(), prompt(question, context)
-        draft.reply = reply = Reply(asked)
+        started, sent = time.perf_counter(), prompt(question, context)
+        draft.reply = reply = Reply(sent)
         try:
-            done = yield from completion(model, asked, request, reply)
+            done = yield from completion(model, sent, request, reply)
         except ChatModelError as error:
             failed = reply.usage_of_failed(error)
             keep = (len(context.passages) + 1) // 2
-            hopeless = keep == len(context.passages) or len(steps) == SHORTENED_AT_MOST
+            hopeless = keep == len(context.passages) or len(steps) == MAX_SHORTENINGS
             if hopeless or not isinstance(error, ContextLengthError):
                 steps.append(StepTiming.since("generate", started, failed))
                 raise

@@ -1,8 +1,8 @@
-"""Numbered passages within a token budget: search small, show wide.
+"""Numbered passages within a token budget: search small chunks, show wide windows.
 
-Every hit keeps its own number, its rank, so that a citation leads to the chunk that was found and the page knows the
-sources before the first word. Hits of one report whose windows meet are shown as one run of text, in reading order,
-each with its share of it: nothing stands there twice, and what is between two hits belongs to the first.
+Every hit keeps its rank as number, so that a citation leads to the chunk that the search returned, and the page knows
+the sources before the first word. Hits of one report with adjoining windows are one run of text in reading order: no
+text is repeated, and the text between two hits belongs to the first.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from ..schema import ATTACHMENTS, Chunk, Context, Passage, SearchHit
 from ..text import estimate_tokens, sentences
 
 PART = "\n\n"
-WHOLE = 1_000_000
-"""A margin that cuts nothing."""
-_Counted = dict[tuple[int, str], int]
+UNLIMITED = 1_000_000
+"""A margin without a limit."""
+_TokenCounts = dict[tuple[int, str], int]
 """Tokens of passages by number and text."""
 
 
 class Neighbourhood(Protocol):
-    """What of a store a context needs."""
+    """A store that returns the chunks around others."""
 
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A hit with the neighbours its window reaches; ``margin`` 0 = it is shown alone."""
+    """A hit with the neighbours within its window; ``margin`` 0 = the hit alone."""
 
     number: int
     hit: SearchHit
@@ -42,58 +42,62 @@ class _Shown:
 
 
 def build_context(hits: Sequence[SearchHit], store: Neighbourhood, *, budget_tokens: int, margin: int) -> Context:
-    """Passages numbered by rank, best first, until ``budget_tokens`` (estimated, with their source lines) are used.
+    """Return passages numbered by rank, best first, until ``budget_tokens`` (estimated, with source lines) are used.
 
-    The first always fits. What is left of the budget shows the ``margin`` characters around each, the best first:
-    another hit is worth more than surroundings.
+    The first passage is always included. The rest of the budget adds ``margin`` characters around each passage, best
+    first: another hit is worth more than surroundings.
     """
-    counted: _Counted = {}
+    counts: _TokenCounts = {}
 
     def fits(shown: Sequence[_Shown]) -> bool:
-        return _tokens(_lay_out(shown), counted) <= budget_tokens
+        return _tokens(_lay_out(shown), counts) <= budget_tokens
 
     shown = [_Shown(number, hit, (), 0) for number, hit in enumerate(hits, start=1)]
     if not fits(shown):
         fewer = (count for count in range(2, len(shown)) if not fits(shown[:count]))
         shown = shown[: max(1, next(fewer, len(shown)) - 1)]
     around = store.surroundings([one.hit.chunk for one in shown], margin=margin) if margin else [[]] * len(shown)
-    near = [_neighbours(one.hit.chunk, found) for one, found in zip(shown, around, strict=True)]
-    wide = [replace(one, neighbours=own, margin=margin) if own else one for one, own in zip(shown, near, strict=True)]
-    if fits(wide):  # mostly: one layout instead of one for each
+    wide: list[_Shown] = []
+    for one, others in zip(shown, around, strict=True):
+        # Of a table only rows with the same metadata: the scope holds for the surroundings of a hit, too.
+        own = one.hit.chunk
+        near = tuple(other for other in others if other.id != own.id and other.metadata == own.metadata)
+        wide.append(replace(one, neighbours=near, margin=margin) if near else one)
+    if fits(wide):  # the usual case, with one layout instead of one for each
         return _lay_out(wide)
     for place, one in enumerate(wide):
         wider = [*shown[:place], one, *shown[place + 1 :]]
-        shown = wider if near[place] and fits(wider) else shown
+        shown = wider if one.neighbours and fits(wider) else shown
     return _lay_out(shown)
 
 
 def in_prompt_order(context: Context) -> list[Passage]:
-    """The best at both ends, where models read best; runs of one report in reading order."""
+    """Return the passages with the best at both ends, where models read best; runs of a report in reading order."""
     by_number = {passage.number: passage for passage in context.passages}
     return [by_number[number] for number in context.order or sorted(by_number)]
 
 
 def keep_best(context: Context, keep: int) -> Context:
-    """The ``keep`` best passages."""
+    """Return the context with the ``keep`` best passages."""
     return _only(context, context.passages[:keep])
 
 
 def restrict(context: Context, chunk_ids: AnyOf[str], *, budget_tokens: int) -> Context:
-    """Only these passages, under their numbers, the best first until the budget is used; one always fits."""
+    """Return only these passages under their numbers, best first within the budget, at least one."""
     passages: list[Passage] = []
-    counted: _Counted = {}
+    counts: _TokenCounts = {}
     for passage in context.passages:
         if passage.hit.chunk.id not in chunk_ids:
             continue
         passages.append(passage)
-        if len(passages) > 1 and _tokens(Context(tuple(passages)), counted) > budget_tokens:
+        if len(passages) > 1 and _tokens(Context(tuple(passages)), counts) > budget_tokens:
             passages.pop()
             break
     return _only(context, passages)
 
 
 def render_passage(passage: Passage, *, metadata: bool = True) -> str:
-    """Source lines with edition and page, then the text; the text alone without ``metadata``."""
+    """Return the source lines with edition and page, then the text; without ``metadata`` only the text."""
     chunk = passage.hit.chunk
     if not metadata:
         return passage_fence(passage.number, inert(passage.wider_text))
@@ -110,10 +114,10 @@ def render_passage(passage: Passage, *, metadata: bool = True) -> str:
 
 
 def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
-    """The chunk with its neighbours in the report, cut to ``margin`` characters on each side.
+    """Return the chunk with its neighbours in the report, cut to ``margin`` characters on each side.
 
-    Where neighbours stand under other headings, each part is introduced by its own, so that a figure keeps its name.
-    Where passages overlap, the chunk is whole and its neighbours go without what they share.
+    If neighbours have other headings, each part begins with its own, so that a figure keeps its name. Where chunks
+    overlap, the neighbours lose the common text.
     """
     earlier = [other for other in around if other.ordinal < chunk.ordinal]
     later = [other for other in around if other.ordinal > chunk.ordinal]
@@ -123,9 +127,9 @@ def wider_text(chunk: Chunk, around: Sequence[Chunk], *, margin: int) -> str:
 def window(
     chunk: Chunk, earlier: Sequence[Chunk], later: Sequence[Chunk], *, before: int, after: int, skip: int = 0
 ) -> str:
-    """The chunk between its neighbours, in reading order, ``before`` and ``after`` characters of them.
+    """Return the chunk between ``before`` and ``after`` characters of its neighbours, in reading order.
 
-    ``skip`` characters of the chunk itself stand elsewhere.
+    The first ``skip`` characters of the chunk are left out.
     """
     labelled = any(other.section != chunk.section for other in (*earlier, *later))
     own_before = [_without(other, end=overlap(other, after_it)) for other, after_it in pairwise([*earlier, chunk])]
@@ -137,23 +141,23 @@ def window(
 
 
 def overlap(first: Chunk, second: Chunk) -> int:
-    """Characters at the end of the first that the second begins with, by their offsets.
+    """Return how many characters at the end of the first chunk begin the second, by their offsets.
 
-    None where the texts do not bear that out: passages of older systems have no offsets.
+    Return 0 if the texts do not agree with the offsets: passages of older systems have none.
     """
     count = first.end - second.start
     return count if count > 0 and first.text[-count:] == second.text[:count] else 0
 
 
 def texts_of(chunks: Sequence[Chunk]) -> Iterator[str]:
-    """Of passages in reading order: each without what it shares with the one before."""
+    """Yield the texts of chunks in reading order, each without its overlap with the one before."""
     if chunks:
         yield chunks[0].text
     for before, chunk in pairwise(chunks):
         yield chunk.text[overlap(before, chunk) :]
 
 
-# A sentence or line that is cut is dropped: half a figure is worse than none.
+# A cut sentence or line is dropped: half a figure is worse than none.
 def _last(text: str, size: int) -> str:
     if len(text) <= size:
         return text
@@ -171,7 +175,7 @@ def _first(text: str, size: int) -> str:
 
 
 def _without(chunk: Chunk, *, start: int = 0, end: int = 0) -> Chunk:
-    """The chunk without so many characters at its start and at its end."""
+    """Return the chunk without this many characters at its start and end."""
     return replace(chunk, text=chunk.text[start : len(chunk.text) - end].strip()) if start or end else chunk
 
 
@@ -179,22 +183,17 @@ def _part(chunk: Chunk, labelled: bool) -> str:
     return f"{chunk.heading}: {chunk.text}" if labelled and chunk.heading else chunk.text
 
 
-def _neighbours(chunk: Chunk, near: Sequence[Chunk]) -> tuple[Chunk, ...]:
-    """What stands around it; of a table only rows about the same: a scope holds for what is shown around a hit, too."""
-    return tuple(other for other in near if other.id != chunk.id and other.metadata == chunk.metadata)
-
-
 def _only(context: Context, passages: Sequence[Passage]) -> Context:
     numbers = {passage.number for passage in passages}
     return Context(tuple(passages), tuple(number for number in context.order if number in numbers))
 
 
-def _tokens(context: Context, counted: _Counted) -> int:
-    """Of its passages as they are rendered, each of which is ``counted`` once."""
+def _tokens(context: Context, counts: _TokenCounts) -> int:
+    """Return the tokens of the rendered passages; ``counts`` caches each."""
     for passage in context.passages:
-        if (key := (passage.number, passage.wider_text)) not in counted:
-            counted[key] = estimate_tokens(render_passage(passage))
-    return sum(counted[passage.number, passage.wider_text] for passage in context.passages)
+        if (key := (passage.number, passage.wider_text)) not in counts:
+            counts[key] = estimate_tokens(render_passage(passage))
+    return sum(counts[passage.number, passage.wider_text] for passage in context.passages)
 
 
 def _lay_out(shown: Sequence[_Shown]) -> Context:
@@ -205,25 +204,24 @@ def _lay_out(shown: Sequence[_Shown]) -> Context:
     passages: list[Passage] = []
     runs: list[list[int]] = []
     for of_document in documents.values():
-        for run in _runs(sorted(of_document, key=lambda one: (one.hit.chunk.ordinal, one.hit.chunk.start))):
+        in_order = sorted(of_document, key=lambda one: (one.hit.chunk.ordinal, one.hit.chunk.start))
+        of_runs = [[in_order[0]]]
+        for before, one in pairwise(in_order):
+            if _meet(before, one):
+                of_runs[-1].append(one)
+            else:
+                of_runs.append([one])
+        for run in of_runs:
             passages += _texts(run, of_document)
             runs.append([one.number for one in run])
-    return Context(tuple(sorted(passages, key=lambda passage: passage.number)), tuple(_best_at_both_ends(runs)))
-
-
-def _runs(in_order: Sequence[_Shown]) -> Iterator[list[_Shown]]:
-    """The hits of a document, parted where their windows do not meet."""
-    run = [in_order[0]]
-    for before, one in pairwise(in_order):
-        if not _meet(before, one):
-            yield run
-            run = []
-        run.append(one)
-    yield run
+    # The runs as 1, 3, 5, ... 4, 2 by the best number of each: models read both ends best.
+    ranked = sorted(runs, key=min)
+    order = (number for run in (*ranked[::2], *ranked[1::2][::-1]) for number in run)
+    return Context(tuple(sorted(passages, key=lambda passage: passage.number)), tuple(order))
 
 
 def _meet(first: _Shown, second: _Shown) -> bool:
-    """Whether they follow each other, or all that is between them is reached from both."""
+    """Whether the chunks are adjacent, or both windows together have all chunks between them."""
     before, after = first.hit.chunk, second.hit.chunk
     if after.ordinal == before.ordinal + 1:
         return True
@@ -233,31 +231,24 @@ def _meet(first: _Shown, second: _Shown) -> bool:
 
 
 def _between(shown: Iterable[_Shown], first: int, last: int) -> list[Chunk]:
-    """The neighbours with an ordinal between these two, in reading order, each once."""
-    found = {chunk.ordinal: chunk for one in shown for chunk in one.neighbours if first < chunk.ordinal < last}
-    return [found[ordinal] for ordinal in sorted(found)]
+    """Return the neighbours with an ordinal between these two, in reading order, each once."""
+    between = {chunk.ordinal: chunk for one in shown for chunk in one.neighbours if first < chunk.ordinal < last}
+    return [between[ordinal] for ordinal in sorted(between)]
 
 
 def _texts(run: Sequence[_Shown], of_document: Sequence[_Shown]) -> Iterator[Passage]:
-    """The share of each hit of a run."""
+    """Yield the passage of each hit of a run."""
     ordinals = sorted(one.hit.chunk.ordinal for one in of_document)
     for before, one, after in zip([None, *run], run, [*run[1:], None], strict=False):
         chunk = one.hit.chunk
         floor = max((ordinal for ordinal in ordinals if ordinal < chunk.ordinal), default=-1)
-        ceiling = min((ordinal for ordinal in ordinals if ordinal > chunk.ordinal), default=WHOLE)
+        ceiling = min((ordinal for ordinal in ordinals if ordinal > chunk.ordinal), default=UNLIMITED)
         earlier = [] if before else _between([one], floor, chunk.ordinal)
         later = _between([one, after] if after else [one], chunk.ordinal, ceiling)
         skip = overlap(before.hit.chunk, chunk) if before and before.hit.chunk.ordinal + 1 == chunk.ordinal else 0
         text = window(
             chunk, earlier, later,
-            before=one.margin, after=WHOLE if after else one.margin,
+            before=one.margin, after=UNLIMITED if after else one.margin,
             skip=skip if skip < len(chunk.text) else 0,
         )  # fmt: skip
         yield Passage(one.number, one.hit, text)
-
-
-def _best_at_both_ends(runs: Iterable[Sequence[int]]) -> Iterator[int]:
-    """The numbers in the order of a prompt: the runs as 1, 3, 5, ... 4, 2 by the best number of each."""
-    ranked = sorted(runs, key=min)
-    for run in (*ranked[::2], *ranked[1::2][::-1]):
-        yield from run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -46,7 +46,7 @@ _EARLIER_DAY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A day or a month; ``year`` or ``day`` is None where the text does not say it."""
+    """A day or a month; ``year`` or ``day`` is None if the text does not give it."""
 
     start: int
     end: int
@@ -55,7 +55,7 @@ class Date:
     day: int | None
 
     def stands_in(self, other: Date) -> bool:
-        """Whether ``other`` says as much: the same day, where this one says it, and no other year."""
+        """Whether ``other`` has the same month, and the same day and year as far as both give them."""
         return (
             self.month == other.month
             and (self.day is None or self.day == other.day)
@@ -64,9 +64,9 @@ class Date:
 
 
 def dates(text: str) -> list[Date]:
-    """The dates in a text, in no order. 7/8/2022 is found in both readings, and "7 and 8 August" as two days."""
+    """Return the dates in a text, unordered. 7/8/2022 has both readings, and "7 and 8 August" is two days."""
     text = unify_signs(text)
-    found: list[Date] = []
+    in_text: list[Date] = []
     for pattern in (*_WRITTEN, *_NUMERIC):
         for match in pattern.finditer(text):
             named = match.groupdict()
@@ -75,25 +75,21 @@ def dates(text: str) -> list[Date]:
             if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
                 continue
             year = int(named["year"]) if named.get("year") else None
-            found.append(Date(match.start(), match.end(), year, month, day))
-            found += _days_before(text, found[-1])
-    return found
-
-
-def _days_before(text: str, last: Date) -> Iterator[Date]:
-    """The other days of "3, 7 and 8 August 2022"."""
-    start = last.start
-    while last.day is not None and (match := _EARLIER_DAY.search(text[max(0, start - 12) : start])):
-        start = max(0, start - 12) + match.start()
-        if 1 <= int(match[1]) <= 31:
-            yield Date(start, last.end, last.year, last.month, int(match[1]))
+            start, end = match.span()
+            in_text.append(Date(start, end, year, month, day))
+            # The other days of "3, 7 and 8 August 2022".
+            while day is not None and (earlier := _EARLIER_DAY.search(text[max(0, start - 12) : start])):
+                start = max(0, start - 12) + earlier.start()
+                if 1 <= int(earlier[1]) <= 31:
+                    in_text.append(Date(start, end, year, month, int(earlier[1])))
+    return in_text
 
 
 def date_stands(claimed: Date, known: Iterable[Date], has: Callable[[Decimal], bool]) -> bool:
-    """Whether a text with these dates has the day (or month) that is claimed; ``has`` says which numbers stand in it.
+    """Whether a text with the dates ``known`` has the claimed day or month; ``has`` tells which numbers it has.
 
-    A date in a spelling that is not known here counts by its numbers, unless the same day stands there in another
-    month, or another day of that month.
+    A date in an unknown spelling counts by its numbers, unless the text has the same day of another month, or another
+    day of that month.
     """
     known = list(known)
     year_known = claimed.year is None or has(Decimal(claimed.year))

@@ -1,6 +1,6 @@
-"""Numbers as people write them: 1,234,567 and 1 234 567, 2.5 and 2,5, 1.2 million, 12 %, $3bn, twelve, 2019-21.
+"""Read numbers as people write them: 1,234,567 and 1 234 567, 2.5 and 2,5, 1.2 million, 12 %, $3bn, twelve, 2019-21.
 
-With the words that belong to them in the languages reports are written in: scales, units, number words.
+Scales, units and number words are known in the languages of reports.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ SCALES["mil millones"] = Decimal(10) ** 9
 SCALE_SIGNS = {
     sign: Decimal(10) ** power for power, signs in {4: "万萬만", 8: "亿億억", 12: "兆조"}.items() for sign in signs
 }
-"""Written right after the number, without a space and without an end of the word."""
+"""Written directly after the number."""
 SHORT_SCALES = {"k": Decimal(10) ** 3, "m": Decimal(10) ** 6, "b": Decimal(10) ** 9, "t": Decimal(10) ** 12}
-"""Only with a currency in front: 5 m may be metres."""
+"""Only after a currency: 5 m may be metres."""
 PERCENT = (
     r"%|٪|percentage points?\b|per ?cent\b|pct\b|prozent(?:punkte)?\b|pour ?cent\b|por (?:ciento|cento)\b|per cento\b"
     r"|procent\w*|процент\w*"
@@ -51,7 +51,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 ONES = {word: number for number, word in enumerate(_ONES.split(), start=1)}
 TENS = {word: number * 10 for number, word in enumerate(_TENS.split(), start=2)}
 GAP = "\u202f"
-"""What every space becomes that keeps the digits of one number together."""
+"""Replaces every space that keeps the digits of one number together."""
 _ALIKE = {
     **dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f"), GAP),
     **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"), "-"),
@@ -80,9 +80,9 @@ _POINT_DECIMAL = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:,\d{3})+\.\d+|\.\d{1,2}|(?
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number in a text. ``values`` are its possible readings; any of them will do.
+    """A number in a text. ``values`` are its possible readings, of which one is enough.
 
-    ``parts`` are what it may be instead of one number ("12 345" in a row of a table, 5,6 in a list): all of them.
+    ``parts``: the several numbers that it may be instead ("12 345" in a table, 5,6 in a list), all of which count.
     """
 
     text: str
@@ -101,51 +101,49 @@ class Figure:
 
     @property
     def year(self) -> int | None:
-        """The number as a year, where it is written like one, from 1000 to 2099; else None."""
+        """The number as a year if it is written like one, from 1000 to 2099, else None."""
         is_one = len(self.text) == 4 and self.text.isdigit() and "1000" <= self.text < "2100"
         return int(self.text) if is_one else None
 
 
 def unify_signs(text: str) -> str:
-    """The same text, character for character, with ASCII digits, one kind of dash, apostrophe and narrow space."""
+    """Return a text of the same length with ASCII digits and one kind of dash, apostrophe and narrow space."""
     text = text.translate(_ALIKE)
     return text if text.isascii() else re.sub(r"(?![0-9])\d", lambda digit: str(unicodedata.decimal(digit[0])), text)
 
 
 def comma_decimals(text: str) -> bool:
-    """Whether 1.234 is a thousand here: more of its numbers have a decimal comma than a decimal point."""
+    """Whether more numbers have a decimal comma than a decimal point: then 1.234 is a thousand."""
     text = unify_signs(text)
     return len(_COMMA_DECIMAL.findall(text)) > len(_POINT_DECIMAL.findall(text))
 
 
 def figures(text: str, *, comma: bool = False) -> list[Figure]:
-    """The numbers of ``text`` in order. ``comma``: it writes decimals with a comma (`comma_decimals`)."""
+    """Return the numbers of ``text`` in order. ``comma``: its decimals have a comma (`comma_decimals`)."""
     text = unify_signs(text)
-    found: list[Figure] = []
+    in_text: list[Figure] = []
     for match in _FIGURE.finditer(text):
-        found.append(_figure(match, comma))
-        if len(found) > 1:
-            found[-2:] = _shared(text, *found[-2:])
-    return found
-
-
-def _figure(match: re.Match[str], comma: bool) -> Figure:
-    number = match["number"]
-    values, parts = _readings(number, comma)
-    scale = _scale(match)
-    negative = bool(match["sign"] or match["inner"])
-    if scale is not None or negative:
-        values = [value * (scale or 1) * (-1 if negative else 1) for value in values]
-    return Figure(
-        text=match[0].strip(),
-        start=match.start(),
-        end=match.end(),
-        values=frozenset(map(_normal, values)),
-        unit=_unit(match),
-        scaled=scale is not None,
-        word=number[0].isalpha(),
-        parts=tuple(map(_normal, parts)),
-    )
+        number = match["number"]
+        values, parts = _readings(number, comma)
+        scale = _scale(match)
+        negative = bool(match["sign"] or match["inner"])
+        if scale is not None or negative:
+            values = [value * (scale or 1) * (-1 if negative else 1) for value in values]
+        in_text.append(
+            Figure(
+                text=match[0].strip(),
+                start=match.start(),
+                end=match.end(),
+                values=frozenset(map(_normal, values)),
+                unit=_unit(match),
+                scaled=scale is not None,
+                word=number[0].isalpha(),
+                parts=tuple(map(_normal, parts)),
+            )
+        )
+        if len(in_text) > 1:
+            in_text[-2:] = _shared(text, *in_text[-2:])
+    return in_text
 
 
 def _scale(match: re.Match[str]) -> Decimal | None:
@@ -166,41 +164,30 @@ def _unit(match: re.Match[str]) -> str:
 
 
 def _readings(number: str, comma: bool) -> tuple[list[Decimal], list[Decimal]]:
-    """What the digits may mean: as one number, and as several."""
+    """Return what the digits may mean as one number, and as several."""
     if number[0].isalpha():
         tens, _, ones = number.lower().replace("-", " ").partition(" ")
         return [Decimal(TENS.get(tens, 0) + ONES.get(ones or tens, 0))], []
     if " " in number:
         whole, _ = _readings(number.replace(" ", GAP), comma)
         return whole, [value for part in number.split(" ") for value in _readings(part, comma)[0]]
-    return _marked(number.replace(GAP, "").replace("'", ""), comma)
-
-
-def _marked(number: str, comma: bool) -> tuple[list[Decimal], list[Decimal]]:
-    """Digits with points and commas: which of them are decimal marks."""
+    number = number.replace(GAP, "").replace("'", "")
     pieces, marks = re.split(r"[.,]", number), re.findall(r"[.,]", number)
     parts = [Decimal(piece) for piece in pieces]
     whole, decimal = [Decimal("".join(pieces))], [Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}")]
     if not marks:
         return whole, []
-    last_alone = marks.count(marks[-1]) == 1
-    if last_alone and (len(marks) > 1 or not _grouped(pieces)):
+    head, *middle, last = pieces  # in groups: 1,234 and, as in India, 12,34,567; not 0,123
+    grouped = 1 <= len(head) <= 3 and head[0] != "0" and len(last) == 3 and all(len(part) in (2, 3) for part in middle)
+    if marks.count(marks[-1]) == 1 and (len(marks) > 1 or not grouped):
         return decimal, parts if marks[-1] == "," else []
     if len(marks) == 1 and (marks[0] == ",") == comma:
         return decimal, []
-    return (whole, []) if len(set(marks)) == 1 and _grouped(pieces) else ([], parts)
-
-
-def _grouped(pieces: list[str]) -> bool:
-    """1,234 and, as in India, 12,34,567; not 0,123."""
-    head, *middle, last = pieces
-    return 1 <= len(head) <= 3 and head[0] != "0" and len(last) == 3 and all(len(part) in (2, 3) for part in middle)
+    return (whole, []) if len(set(marks)) == 1 and grouped else ([], parts)
 
 
 def _shared(text: str, first: Figure, second: Figure) -> tuple[Figure, Figure]:
-    """Both ends of a range with the unit and scale that stand for both: "5 to 7 million", "$5-7"; 2019-21 ends in
-    2021.
-    """
+    """Give both ends of a range the unit and scale of one: "5 to 7 million", "$5-7". 2019-21 ends in 2021."""
     gap = text[first.end : second.start]
     if not RANGE.fullmatch(gap):
         return first, second
@@ -221,7 +208,7 @@ def _normal(value: Decimal) -> Decimal:
 
 
 def scales_named(text: str, figures_of_it: Iterable[Figure]) -> set[Decimal]:
-    """Scales that stand apart from any number, as in the heading "GDP (US$ million)"."""
+    """Return the scales apart from any number, as in the heading "GDP (US$ million)"."""
     taken = [(figure.start, figure.end) for figure in figures_of_it if figure.scaled]
     return {
         SCALES[word[0].lower()]

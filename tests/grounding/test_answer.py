@@ -12,7 +12,7 @@ from chatbot.grounding.answer import (
     CONTEXT_HEADING,
     HISTORY_MESSAGES,
     HISTORY_TOKENS,
-    SHORTENED_AT_MOST,
+    MAX_SHORTENINGS,
     Draft,
     Written,
     as_set,
@@ -207,7 +207,7 @@ def test_what_does_not_fit_is_halved_the_best_first(count: int, reads: int, kept
     assert spent == Usage(10, 2, calls=1 + len(kept), failed_calls=len(kept))
 
 
-@pytest.mark.parametrize(("count", "calls"), [(0, 1), (1, 1), (2, 2), (4, 3), (8, 4), (50, 1 + SHORTENED_AT_MOST)])
+@pytest.mark.parametrize(("count", "calls"), [(0, 1), (1, 1), (2, 2), (4, 3), (8, 4), (50, 1 + MAX_SHORTENINGS)])
 def test_what_never_fits_is_an_error_after_three_tries_more_at_most(count: int, calls: int) -> None:
     model = SmallModel(-1)
     with pytest.raises(ContextLengthError, match="longer than small reads"):
