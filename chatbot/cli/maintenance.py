@@ -15,7 +15,7 @@ from ..database import Location
 from ..embedders import EMBEDDERS
 from ..errors import DatabaseError, InvalidRequestError, SearchEngineError
 from ..migration.copy import Copier
-from ..migration.reembed import GRACE_SECONDS, AtlasSlotIndexes, NoSlotIndexes, Reembedding
+from ..migration.reembed import GRACE_SECONDS, AtlasSlotIndexes, Reembedding
 from ..migration.schema import Mender, newest, require_known
 from ..migration.schema import migrate as migrate_schema
 from ..protocols import TracedStore
@@ -135,14 +135,14 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
     name = model or EMBEDDERS.default_model(provider)
     embedder = CachedEmbedder(EMBEDDERS.builder(provider)(services.settings, model=name), WarmCache(WARM_CACHE))
     services.storage.prepare()  # not the store: that would ask for the old model's key
-    in_process = not services.storage.engine.traits.has_search_indexes
+    has_indexes = services.storage.engine.traits.has_search_indexes
     work = Reembedding(
         services.storage.database,
         collections=services.settings.chunk_collections,
         provider=provider,
         model=name,
         embedder=embedder,
-        indexes=NoSlotIndexes() if in_process else AtlasSlotIndexes(services.settings, services.storage.database),
+        indexes=AtlasSlotIndexes(services.settings, services.storage.database) if has_indexes else None,
         grace=grace,
     )
     with progress_bar("Embedding", work.total()) as bar:

@@ -1,4 +1,4 @@
-"""Everything of one database into another: resumable, verified, without computing a single vector."""
+"""Copy everything of one database into another: resumable, verified, without computing a single vector."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ OTHERS = (
     "ingestions", "ingestion_items",
     "usage", "keys", "audit",
 )  # fmt: skip
-"""What is copied besides the collections of passages, after them: a registered report has its passages."""
+"""The collections copied after those of passages, so that a registered report has its passages."""
 DERIVED = ("meta", "cache", "counters", "message_events")
-"""What is not: of the facts the decisions alone, cached answers (given again when asked for), what is being written."""
+"""Not copied, but for the decisions in `meta`: cached answers, counters, and events of running answers."""
 DIGESTS = 2**128
 SHOWN = 5
+COPYING, DONE = "copying", "done"
 Report = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a collection holds on both sides: the count and the digest that agree."""
+    """A collection's count and digest, which agree on both sides."""
 
     collection: str
     count: int
@@ -39,7 +40,7 @@ class Verified:
 class Copier:
     """Copies ``source`` into ``target``. ``name`` tells this source from others, also after a restart.
 
-    ``chunk_collections`` are those that the settings name; those that the source's reports are in are copied, too.
+    ``chunk_collections`` are those of the settings; those that the source's reports name are copied, too.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Copier:
         registered = source["documents"].distinct("collection")
         self._chunks = tuple(dict.fromkeys((*chunk_collections, *sorted(name for name in registered if name))))
         self.unnamed = self._chunks[len(set(chunk_collections)) :]
-        """Collections of passages that no setting names: where they are copied to, none searches them yet."""
+        """Collections of passages that no setting names, so that nobody searches them in the target yet."""
         self._merge = merge
         self._facts = CorpusFacts(source), CorpusFacts(target)
         self._slots = "", ""
@@ -58,15 +59,15 @@ class Copier:
         self.collections = (*self._chunks, *OTHERS)
 
     def counts(self) -> dict[str, int]:
-        """How many documents each collection of the source has."""
+        """Count the documents of each collection of the source."""
         return {name: self._source[name].count({}) for name in self.collections}
 
     def left_out(self) -> list[str]:
-        """Collections of the source that are not the product's."""
+        """Return the collections of the source that are not the product's."""
         return [name for name in self._source.collection_names() if name not in (*self.collections, *DERIVED)]
 
     def prepare(self) -> bool:
-        """Look at both sides and write the facts; True when an interrupted copy goes on.
+        """Check both sides and write the facts; return whether an interrupted copy continues.
 
         Raises:
             DatabaseError: the target is not empty, or has another schema version.
@@ -74,15 +75,15 @@ class Copier:
             EmbedderMismatchError: the target's vectors are of another model.
         """
         version, existing = require_known(self._source), require_known(self._target)
-        resumed = self._progress.unfinished(merge=self._merge)
-        held = {name: count for name in self.collections if (count := self._target[name].estimated_count())}
-        if held and not resumed and not self._merge:
-            listed = ", ".join(f"{name} ({count})" for name, count in held.items())
+        resumed = self._progress.is_unfinished(merge=self._merge)
+        counts = {name: count for name in self.collections if (count := self._target[name].estimated_count())}
+        if counts and not resumed and not self._merge:
+            listed = ", ".join(f"{name} ({count})" for name, count in counts.items())
             raise DatabaseError(
                 f"The target is not empty: {listed}.",
                 remedy="Copy into an empty database, or add to this one with --merge (equal ids are replaced).",
             )
-        if held and not resumed and version != existing:
+        if counts and not resumed and version != existing:
             raise DatabaseError(
                 f"The source has schema version {version}, the target {existing}.",
                 remedy="Run on each: python -m chatbot migrate.",
@@ -106,10 +107,10 @@ class Copier:
         self._slots = source.slot if source else "", target.slot if target else ""
 
     def copy(self, report: Report) -> int:
-        """Copy what is not there yet; ``report`` gets the number of rows of each step. Returns how many."""
+        """Copy the remaining rows and return how many; ``report`` gets the number of rows of each step."""
         copied = 0
         for name in self.collections:
-            after = self._progress.reached(name)
+            after = self._progress.reached.get(name)
             skipped = 0 if after is None else self._source[name].count({})
             batches = list(id_batches(self._source[name], after=after))
             report(max(0, skipped - sum(map(len, batches))))
@@ -120,17 +121,15 @@ class Copier:
         return copied
 
     def _copy_rows(self, name: str, rows: list[Json]) -> int:
-        """Write what the target has not got or has otherwise; a row that it knows by an ObjectId keeps that."""
-        there = self._in_target(name, rows)
-        wanted: list[Json] = []
+        """Write the rows that the target lacks or has otherwise; one that it has under an ObjectId keeps that id."""
+        existing = self._in_target(name, rows)
+        writes: list[Json] = []
         for row in rows:
-            known = there.get(str(row["_id"]))
-            if known is None:
-                wanted.append(self._for_target(name, row))
-            elif self._digest(name, row, 0) != self._digest(name, known, 1):
-                wanted.append({**self._for_target(name, row), "_id": known["_id"]})
-        self._target[name].replace_many(wanted)
-        return len(wanted)
+            old = existing.get(str(row["_id"]))
+            if old is None or self._digest(name, row, 0) != self._digest(name, old, 1):
+                writes.append({**self._for_target(name, row), **({"_id": old["_id"]} if old else {})})
+        self._target[name].replace_many(writes)
+        return len(writes)
 
     def _in_target(self, name: str, rows: list[Json]) -> dict[str, Json]:
         """The target's rows with these ids, by id as a string."""
@@ -149,7 +148,7 @@ class Copier:
         """Compare both sides by counts and content.
 
         Raises:
-            DatabaseError: they differ; running the copy again copies everything anew.
+            DatabaseError: they differ; running the copy again copies everything again.
         """
         verified = [self._verify(name, report) for name in self.collections]
         CorpusChanges(self._target).record_everything()
@@ -158,27 +157,26 @@ class Copier:
         return verified
 
     def _verify(self, name: str, report: Report) -> Verified:
-        digests, count = [0, 0], 0
+        digest, count = 0, 0
         different: list[str] = []
         for ids in id_batches(self._source[name]):
             rows = rows_of(self._source[name], ids)
-            there = self._in_target(name, rows)
+            copies = self._in_target(name, rows)
             for row in rows:
-                ours = self._digest(name, row, 0)
-                theirs = self._digest(name, there.get(str(row["_id"]), {}), 1)
-                digests = [(digests[0] + ours) % DIGESTS, (digests[1] + theirs) % DIGESTS]
-                if ours != theirs:
+                of_row = self._digest(name, row, 0)
+                if of_row != self._digest(name, copies.get(str(row["_id"]), {}), 1):
                     different.append(str(row["_id"]))
+                digest = (digest + of_row) % DIGESTS
             count += len(rows)
             report(len(rows))
         extra = 0 if self._merge else self._target[name].count({}) - count
-        if digests[0] != digests[1] or extra:
+        if different or extra:
             self._progress.start_over()
             raise _difference(name, different, extra)
-        return Verified(name, count, f"{digests[0]:032x}")
+        return Verified(name, count, f"{digest:032x}")
 
     def _digest(self, name: str, row: Mapping[str, Any], side: int) -> int:
-        """A digest of a row's canonical form: the vector as float32 bytes whatever its stored form, ids as strings."""
+        """A digest that does not depend on the stored forms: the vector as float32 bytes, ids as strings."""
         if name not in self._chunks:
             return content_digest(row)
         vector = row.get(embedding_field(self._slots[side]))
@@ -195,20 +193,17 @@ def _without_vectors(row: Mapping[str, Any]) -> Json:
 
 
 def _difference(name: str, different: list[str], extra: int) -> DatabaseError:
-    found = []
+    differences = []
     if different:
         shown = ", ".join(different[:SHOWN]) + (", ..." if len(different) > SHOWN else "")
-        found.append(f"{len(different)} rows differ or are missing ({shown})")
+        differences.append(f"{len(different)} rows differ or are missing ({shown})")
     if extra:
-        found.append(f"the target has {abs(extra)} rows {'more' if extra > 0 else 'less'}")
+        differences.append(f"the target has {abs(extra)} rows {'more' if extra > 0 else 'less'}")
     return DatabaseError(
-        f"The copy of {name!r} is not the same as its source: {'; '.join(found)}.",
+        f"The copy of {name!r} is not the same as its source: {'; '.join(differences)}.",
         remedy="Something wrote to one of them meanwhile. Stop it and run the same copy again; "
         "if the target has rows of its own, empty it first or use --merge.",
     )
-
-
-COPYING, DONE = "copying", "done"
 
 
 class CopyProgress:
@@ -218,41 +213,35 @@ class CopyProgress:
         self._meta = target["meta"]
         self._name = source_name
         self._id = f"copy:{hashlib.sha256(source_name.encode()).hexdigest()[:12]}"
-        self._reached: dict[str, Place] = {}
+        self.reached: dict[str, Place] = {}
+        """The place by collection up to which all rows are written."""
 
-    def unfinished(self, *, merge: bool) -> bool:
-        """True when a copy of this source was begun here; one that merges only goes on as one that merges."""
-        found = self._meta.find_one({"_id": self._id})
-        return found is not None and found["state"] == COPYING and (merge or not found["merge"])
+    def is_unfinished(self, *, merge: bool) -> bool:
+        """Whether a copy of this source was begun here; one that merges only continues as one that merges."""
+        state = self._meta.find_one({"_id": self._id})
+        return state is not None and state["state"] == COPYING and (merge or not state["merge"])
 
     def begin(self, position: int, *, merge: bool) -> None:
-        """Begin or go on; from the start if the source's change log has moved to another ``position`` since."""
-        found = self._meta.find_one({"_id": self._id})
-        if found is not None and found["state"] == COPYING and found["position"] == position:
-            self._reached = {entry["collection"]: (entry["type"], entry["last"]) for entry in found["reached"]}
-        begun = {"source": self._name, "state": COPYING, "merge": merge, "position": position}
-        self._write({**begun, "reached": self._entries()})
-
-    def reached(self, collection: str) -> Place | None:
-        """The last place that was copied; None where nothing of the collection is."""
-        return self._reached.get(collection)
+        """Begin or continue; from the start if the source's change log has moved to another ``position`` since."""
+        state = self._meta.find_one({"_id": self._id})
+        if state is not None and state["state"] == COPYING and state["position"] == position:
+            self.reached = {entry["collection"]: (entry["type"], entry["last"]) for entry in state["reached"]}
+        self._write({"source": self._name, "state": COPYING, "merge": merge, "position": position})
 
     def note(self, collection: str, place: Place) -> None:
         """Note that all rows up to this place are written."""
-        self._reached[collection] = place
-        self._write({"reached": self._entries()})
+        self.reached[collection] = place
+        self._write({})
 
     def start_over(self) -> None:
-        """The next copy begins with the first row."""
-        self._reached = {}
-        self._write({"reached": []})
+        """Let the next copy begin with the first row."""
+        self.reached = {}
+        self._write({})
 
     def finish(self) -> None:
-        """The next copy is a new one."""
+        """Let the next copy be a new one."""
         self._write({"state": DONE, "finished_at": datetime.now(UTC).isoformat(timespec="seconds")})
 
-    def _entries(self) -> list[Json]:
-        return [{"collection": name, "type": kind, "last": last} for name, (kind, last) in self._reached.items()]
-
     def _write(self, fields: Json) -> None:
-        self._meta.update_one({"_id": self._id}, {"$set": fields}, upsert=True)
+        reached = [{"collection": name, "type": kind, "last": last} for name, (kind, last) in self.reached.items()]
+        self._meta.update_one({"_id": self._id}, {"$set": {**fields, "reached": reached}}, upsert=True)

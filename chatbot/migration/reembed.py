@@ -1,8 +1,8 @@
-"""Another embedding model for everything that is stored, while the old one goes on serving.
+"""Another embedding model for all passages, while the old one goes on serving.
 
-Each passage has two slots for its vector. The one that is not in use is filled; when no passage lacks the new
-vector, the stored embedder is switched, in one write, and the old slot is emptied. What a run remembers in the
-database lets it go on after a kill, and keeps two from mixing.
+Each passage has two slots for its vector. The unused one is filled; when no passage lacks the new vector, the stored
+embedder is switched, in one write, and the old slot is emptied. A document in `meta` lets an interrupted run continue,
+and keeps two runs from mixing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Protocol
+from typing import Any
 
 from ..database.core import Collection, Database, id_batches, rows_of
 from ..database.rows import SLOTS, WITHOUT_EMBEDDING, embedding_field
@@ -25,35 +25,17 @@ from ..stores.atlas.store import AtlasStore
 from ..stores.chunks import chunk_from_json
 
 BATCH = 128
-"""Passages embedded and written at a time: what a kill can lose."""
+"""Passages embedded and written at a time, and lost where the process is killed."""
 GRACE_SECONDS = 30.0
-"""Answers under way still search with the old model: its vectors stay so long after the switch."""
-
+"""How long the old vectors stay after the switch, for answers that still search with the old model."""
 Report = Callable[[int], None]
 
 
-class SlotIndexes(Protocol):
-    """The search engine's indexes over the slots; where search runs in process there are none."""
-
-    def build(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
-        """Make room for the new vectors beside the old ones, before any of them is computed, and wait until it answers.
-
-        Raises:
-            SearchEngineError: no room, it failed, or it takes too long; run it again.
-        """
-
-    def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
-        """Wait until searches know the new vectors of these chunks, ids by report, and so all written before them.
-
-        Raises SearchEngineError: they take too long; run it again.
-        """
-
-    def drop(self, old: StoredEmbedder, new: StoredEmbedder) -> None:
-        """The old slot is not searched any more."""
-
-
 class Reembedding:
-    """One change of model. Run it again after a kill: vectors that are there are not computed again."""
+    """One change of model. Run it again after a kill: existing vectors are not computed again.
+
+    ``indexes`` are those of the search engine; None where search runs in this process.
+    """
 
     def __init__(
         self,
@@ -63,7 +45,7 @@ class Reembedding:
         provider: str,
         model: str,
         embedder: Embedder,
-        indexes: SlotIndexes,
+        indexes: AtlasSlotIndexes | None,
         grace: float = GRACE_SECONDS,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -82,17 +64,17 @@ class Reembedding:
         self._last: dict[str, list[Any]] = {}
 
     def total(self) -> int:
-        """The number of passages."""
+        """Count the passages."""
         return sum(collection.count({}) for collection in self._collections)
 
     def run(self, report: Report) -> StoredEmbedder:
-        """Change the model; returns what is stored now. ``report`` gets the number of passages of each step.
+        """Change the model and return the stored one. ``report`` gets the number of passages of each step.
 
-        With the model that is stored already, passages without a vector get one, and what an interrupted run left
-        to clear up is cleared.
+        With the stored model, passages without a vector get one, and the remains of an interrupted run are cleared.
 
         Raises:
-            EmbeddingError, DatabaseError: run it again to go on.
+            EmbeddingError, DatabaseError: run it again to continue.
+            SearchEngineError: the index has no room, failed, or takes too long; run it again.
         """
         old = self._facts.embedder()
         new = StoredEmbedder(*self._name, self._embedder.model_id, self._embedder.dimensions)
@@ -100,49 +82,46 @@ class Reembedding:
             new = old
         else:
             new = replace(new, slot=_other(old.slot if old else SLOTS[0]))
-        unfinished = self._state.wanted()
         phase = self._state.take_over(new)
         if old != new:
-            self._indexes.build(old, new)
-            if phase == CLEARING:
+            if self._indexes is not None:
+                self._indexes.build(old, new)
+            if phase in {None, CLEARING}:
                 self._clear(new.slot)
                 self._state.enter(FILLING)
             self._fill_until_complete(new, report)
             if not self._facts.replace_embedder(old, new):
                 changed = "The stored embedding model was changed by another process."
                 raise DatabaseError(changed, remedy="Run it again.")
-            self._state.enter(SERVING)
             self._changes.record_everything()
-        elif unfinished is None:
+        elif phase is None:
             self._fill_all(new.slot, report)
             self._state.finish()
             return new
-        self._clear_up(new)
+        self._state.enter(SERVING)
+        self._fill_all(new.slot)  # passages that another process wrote just before the switch
+        self._sleep(self._grace)
+        self._fill_all(new.slot)
+        if self._indexes is not None:
+            self._indexes.drop(_other(new.slot), new)
+        self._clear(_other(new.slot))
+        self._state.finish()
         return new
 
     def _fill_until_complete(self, new: StoredEmbedder, report: Report) -> None:
-        """Compute vectors until every passage has the new one, also those that were written meanwhile."""
+        """Compute vectors until every passage has the new one, also those that are written meanwhile."""
         position = self._changes.position()
         self._fill_all(new.slot, report)
         while True:
             position, changed = self._changes.since(position)
             if changed is None:
                 self._fill_all(new.slot)
-            elif not changed:
-                self._indexes.follow(new, self._last)
-                return
-            else:
+            elif changed:
                 self._fill_documents(new.slot, changed)
-
-    def _clear_up(self, new: StoredEmbedder) -> None:
-        """After the switch: what slipped in just before it, then the old slot."""
-        self._state.enter(SERVING)
-        self._fill_all(new.slot)
-        self._sleep(self._grace)
-        self._fill_all(new.slot)
-        self._indexes.drop(replace(new, slot=_other(new.slot)), new)
-        self._clear(_other(new.slot))
-        self._state.finish()
+            else:
+                if self._indexes is not None:
+                    self._indexes.follow(new, self._last)
+                return
 
     def _fill_all(self, slot: str, report: Report = lambda done: None) -> None:
         before = self.embedded
@@ -152,7 +131,7 @@ class Reembedding:
                 report(len(ids))
         stored = self._facts.embedder()
         if self.embedded > before and stored is not None and stored.slot == slot:
-            self._changes.record_everything()  # passages that could not be found by their vectors can be now
+            self._changes.record_everything()  # searches can find these passages by their vectors now
 
     def _fill_documents(self, slot: str, document_ids: Iterable[str]) -> None:
         for collection in self._collections:
@@ -162,21 +141,21 @@ class Reembedding:
                     self._fill(collection, slot, ids[start : start + BATCH])
 
     def _fill(self, collection: Collection, slot: str, ids: Sequence[Any]) -> None:
-        """Embed those of the passages that have no vector in the slot; one without text gets none."""
+        """Embed those of the passages that have a text and no vector in the slot."""
         field = embedding_field(slot)
         rows = rows_of(collection, ids, {field: {"$exists": False}}, WITHOUT_EMBEDDING)
-        chunks = ((row["_id"], chunk_from_json(row, collection=collection.name, fields=())) for row in rows)
-        wanted = [(id, chunk) for id, chunk in chunks if chunk.search_text.strip()]
-        if not wanted:
+        chunks = {row["_id"]: chunk_from_json(row, collection=collection.name, fields=()) for row in rows}
+        chunks = {id: chunk for id, chunk in chunks.items() if chunk.search_text.strip()}
+        if not chunks:
             return
-        texts = [(id, chunk.search_text) for id, chunk in wanted]
-        self._last = {chunk.document_id: [id] for id, chunk in wanted}
-        vectors = self._embedder.embed_documents([text for _, text in texts])
+        self._last = {chunk.document_id: [id] for id, chunk in chunks.items()}
+        vectors = self._embedder.embed_documents([chunk.search_text for chunk in chunks.values()])
         encode = self._database.encode_vector
-        updates = [(id, {"$set": {field: encode(vector)}}) for (id, _), vector in zip(texts, vectors, strict=True)]
         self._state.step()
-        collection.update_each(updates)
-        self.embedded += len(updates)
+        collection.update_each(
+            [(id, {"$set": {field: encode(vector)}}) for id, vector in zip(chunks, vectors, strict=True)]
+        )
+        self.embedded += len(chunks)
 
     def _clear(self, slot: str) -> None:
         field = embedding_field(slot)
@@ -194,56 +173,45 @@ def _other(slot: str) -> str:
 CLEARING, FILLING, SERVING = "clearing", "filling", "serving"
 """The other slot is emptied; it is filled; it serves and the old one is emptied."""
 SIGN_OF_LIFE_SECONDS = 15.0
-"""A run that has written nothing for so long is taken for dead."""
+"""A run that has written nothing for so long is considered dead."""
 
 
 class ReembedState:
-    """One document of `meta`. ``beat`` counts a run's steps: a sign of life for others."""
+    """One document of `meta`. ``beat`` counts a run's steps, so that others see that it is alive."""
 
     def __init__(self, database: Database, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self._meta = database["meta"]
         self._owner = uuid.uuid4().hex
         self._sleep = sleep
 
-    def wanted(self) -> StoredEmbedder | None:
-        """The model that an unfinished run changes to."""
-        found = self._meta.find_one({"_id": "reembed"})
-        return StoredEmbedder(**found["wanted"]) if found else None
-
-    def take_over(self, wanted: StoredEmbedder) -> str:
-        """Become the one run that changes to ``wanted``; returns its phase, an interrupted run's if it had the model.
+    def take_over(self, new: StoredEmbedder) -> str | None:
+        """Become the one run that changes to ``new``; return the phase of the interrupted run, None = there is none.
 
         Raises:
             DatabaseError: a run to another model is alive.
         """
-        found = self._meta.find_one({"_id": "reembed"})
-        same = found is not None and found["wanted"] == asdict(wanted)
-        if found is not None and not same:
-            self._require_dead(int(found["beat"]), str(found["wanted"]["model_id"]))
-        phase = str(found["phase"]) if found is not None and same else CLEARING
-        fields = {"owner": self._owner, "wanted": asdict(wanted), "phase": phase, "beat": 0}
+        state = self._meta.find_one({"_id": "reembed"})
+        phase = CLEARING if state is not None else None
+        if state is not None and state["wanted"] == asdict(new):
+            phase = str(state["phase"])
+        elif state is not None:
+            self._sleep(SIGN_OF_LIFE_SECONDS)
+            now = self._meta.find_one({"_id": "reembed"})
+            if now is not None and int(now["beat"]) != int(state["beat"]):
+                raise DatabaseError(
+                    f"Another process is embedding everything with {state['wanted']['model_id']} just now.",
+                    remedy="Wait for it, or stop it and run this again.",
+                )
+        fields = {"owner": self._owner, "wanted": asdict(new), "phase": phase or CLEARING, "beat": 0}
         self._meta.update_one({"_id": "reembed"}, {"$set": fields}, upsert=True)
         return phase
-
-    def _require_dead(self, beat: int, model_id: str) -> None:
-        self._sleep(SIGN_OF_LIFE_SECONDS)
-        now = self._meta.find_one({"_id": "reembed"})
-        if now is not None and int(now["beat"]) != beat:
-            raise DatabaseError(
-                f"Another process is embedding everything with {model_id} just now.",
-                remedy="Wait for it, or stop it and run this again.",
-            )
 
     def enter(self, phase: str) -> None:
         """Raises DatabaseError: another run has taken over."""
         self._update({"$set": {"phase": phase}})
 
     def step(self) -> None:
-        """Say that this run goes on; called before each write.
-
-        Raises:
-            DatabaseError: another run has taken over.
-        """
+        """Show that this run is alive, before each write. Raises DatabaseError: another run has taken over."""
         self._update({"$inc": {"beat": 1}})
 
     def _update(self, update: dict[str, dict[str, object]]) -> None:
@@ -251,25 +219,12 @@ class ReembedState:
             raise DatabaseError("Another run of reembed has taken over; this one stops.")
 
     def finish(self) -> None:
-        """Forget it, unless another run has taken over."""
+        """Delete the state, unless another run has taken over."""
         self._meta.delete_many({"_id": "reembed", "owner": self._owner})
 
 
-class NoSlotIndexes:
-    """Search runs in process: there is nothing to build beforehand."""
-
-    def build(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
-        """Nothing: there are no indexes."""
-
-    def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
-        """Nothing: there are no indexes."""
-
-    def drop(self, old: StoredEmbedder, new: StoredEmbedder) -> None:
-        """Nothing: there are no indexes."""
-
-
 class AtlasSlotIndexes:
-    """One vector index for each collection, with both slots while the model changes: it takes no more room."""
+    """The vector index of each collection, which has both slots while the model changes: it takes no more room."""
 
     def __init__(self, settings: Settings, database: Database, polling: Polling = POLLING) -> None:
         self._settings = settings
@@ -277,11 +232,14 @@ class AtlasSlotIndexes:
         self._polling = polling
 
     def build(self, old: StoredEmbedder | None, new: StoredEmbedder) -> None:
-        """Make the indexes for the new vectors; they keep the old ones as long as these serve."""
+        """Declare the new vectors beside the old ones, before any is computed, and wait until the indexes answer."""
         self._ensure({one.slot: one.dimensions for one in (old, new) if one is not None})
 
     def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
-        """The engine follows writes in their order."""
+        """Wait until searches know the new vectors of these chunks, ids by report.
+
+        The engine follows writes in their order, so it then knows all that were written before.
+        """
         store = AtlasStore(
             settings=self._settings,
             database=self._database,
@@ -292,12 +250,12 @@ class AtlasSlotIndexes:
         deadline = self._polling.clock() + self._polling.timeout
         while any(store.unfollowed(document_id, there=ids) for document_id, ids in chunks.items()):
             if self._polling.clock() >= deadline:
-                raise SearchEngineError("The search engine has not followed the new vectors yet.", retry_after=30)
+                raise SearchEngineError("The search engine has not indexed the new vectors yet.", retry_after=30)
             self._polling.sleep(self._polling.interval)
 
-    def drop(self, old: StoredEmbedder, new: StoredEmbedder) -> None:
-        """Take the old vectors out of the indexes; the indexes stay."""
-        self._ensure({new.slot: new.dimensions}, dropped=[old.slot])
+    def drop(self, old_slot: str, new: StoredEmbedder) -> None:
+        """Take the old vectors out of the indexes."""
+        self._ensure({new.slot: new.dimensions}, dropped=[old_slot])
 
     def _ensure(self, dimensions: Mapping[str, int], dropped: Sequence[str] = ()) -> None:
         plans = index_plans(self._settings, dimensions, dropped=dropped)

@@ -1,7 +1,7 @@
-"""What is stored as this program writes it: the schema's version with its steps, and rows of an older system.
+"""The schema's version with its steps, and rows of an older system.
 
-To change the schema: a function over `Database` that may run twice, and a line in `MIGRATIONS`. Rows of an older system
-can be read as they are; `Mender` makes them for good what they are read as.
+To change the schema, write a function over `Database` that may run twice, and add it to `MIGRATIONS`. Rows of an older
+system can be read as they are; `Mender` stores them in the present form.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..repositories.documents import DocumentRepository, OlderReports
 from ..schema import NO_VALUE
 
 FIRST_VERSION = 1
-"""What a database without a version has."""
+"""The version of a database that has none stored."""
 LEASE = "migration"
 LEASE_SECONDS = 60.0
 WAIT_SECONDS = 0.5
@@ -36,7 +36,7 @@ WAIT_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """A step to ``version``. ``run`` is idempotent: a process may die between it and the note that it ran."""
+    """A step to ``version``. ``run`` is idempotent: a process may die before it stores the version."""
 
     version: int
     name: str
@@ -52,23 +52,23 @@ MIGRATIONS = (Migration(2, "the stored embedder names its slot", name_the_slot),
 
 
 def newest(migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
-    """The schema version that this program writes."""
+    """Return the schema version that this program writes."""
     return migrations[-1].version
 
 
 def stored_version(database: Database) -> int:
-    """The schema version of a database; FIRST_VERSION where none was noted."""
-    found = database["meta"].find_one({"_id": "schema"})
-    return int(found["version"]) if found else FIRST_VERSION
+    """Return the schema version of a database."""
+    schema = database["meta"].find_one({"_id": "schema"})
+    return int(schema["version"]) if schema else FIRST_VERSION
 
 
 def set_version(database: Database, version: int) -> None:
-    """Note that all steps up to it have run."""
+    """Store that all steps up to this version have run."""
     database["meta"].update_one({"_id": "schema"}, {"$set": {"version": version}}, upsert=True)
 
 
 def require_known(database: Database, migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
-    """The schema version of a database, if this program knows it.
+    """Return the schema version of a database.
 
     Raises:
         SettingsError: a newer program wrote it.
@@ -88,7 +88,7 @@ def migrate(
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> list[str]:
-    """Bring the schema up to date, in one process at a time; returns the names of the steps that ran here.
+    """Bring the schema up to date, in one process at a time; return the names of the steps that ran here.
 
     Raises:
         SettingsError: a newer program wrote the database.
@@ -115,7 +115,7 @@ Report = Callable[[int], None]
 
 @dataclass(slots=True)
 class Mended:
-    """How many rows had what, and how many reports were registered."""
+    """Numbers of rows by what was mended in them, and of reports that were registered."""
 
     years: int = 0
     vectors: int = 0
@@ -128,7 +128,7 @@ class Mended:
 
 
 class Mender:
-    """Writes nothing with ``dry_run``. Repeatable: what is mended is left alone."""
+    """Writes nothing with ``dry_run``. Repeatable: mended rows are left alone."""
 
     def __init__(
         self, database: Database, *, collections: Sequence[str], filter_fields: Sequence[str], dry_run: bool
@@ -139,52 +139,48 @@ class Mender:
         self._documents = DocumentRepository(database, filter_fields)
         self._fields = tuple(filter_fields)
         self._dry_run = dry_run
-        self._found = Mended()
+        self._mended = Mended()
 
     def total(self) -> int:
-        """The number of rows to look at."""
+        """Count the rows to check."""
         return sum(collection.count({}) for collection in self._collections)
 
     def run(self, report: Report) -> Mended:
         """``report`` gets the number of rows of each step."""
-        # Registered first: from then on the rows are found under their report whether they name it or not.
+        # Registered first: from then on rows belong to their report whether they name it or not.
         for record in self._older.records().values():
-            self._found.reports += 1
+            self._mended.reports += 1
             if not self._dry_run and self._documents.get(record.id) is None:
                 self._documents.put(record)
         for collection in self._collections:
             for ids in id_batches(collection):
                 rows = rows_of(collection, ids, None, {TEXT_FIELD: 0})
-                updates = [(row["_id"], {"$set": fields}) for row in rows if (fields := self._mended(row))]
+                updates = [(row["_id"], {"$set": fields}) for row in rows if (fields := self._changes(row))]
                 if not self._dry_run:
                     collection.update_each(updates)
                 report(len(ids))
         if not self._dry_run:
-            self._recount()
+            for record in self._documents.all():
+                if record.id.startswith(OLDER_PREFIX):  # an interrupted run counted only some of the rows
+                    chunks = sum(collection.count({"document_id": record.id}) for collection in self._collections)
+                    if chunks != record.chunks:
+                        self._documents.put(replace(record, chunks=chunks))
             CorpusChanges(self._database).record_everything()  # others may have changed rows, too
-        return self._found
+        return self._mended
 
-    def _mended(self, row: Mapping[str, Any]) -> Json:
-        """The fields of a row that have to be set, with their values; empty where it is well."""
+    def _changes(self, row: Mapping[str, Any]) -> Json:
+        """The fields of a row that have to be set, with their values."""
         fields: Json = {name: NO_VALUE for name in self._fields if row.get(name) is None}
-        self._found.valueless += bool(fields)
+        self._mended.valueless += bool(fields)
         year = filter_value("year", row.get("year"))
         if year is not None and year != row["year"]:
             fields["year"] = year
-            self._found.years += 1
+            self._mended.years += 1
         for name in (embedding_field(slot) for slot in SLOTS):
             if isinstance(row.get(name), (list, tuple)):
                 fields[name] = self._database.encode_vector(decode_vector(row[name]))
-                self._found.vectors += 1
+                self._mended.vectors += 1
         if not row.get("document_id"):
             fields["document_id"] = document_id_of(row)
-            self._found.unregistered += 1
+            self._mended.unregistered += 1
         return fields
-
-    def _recount(self) -> None:
-        """A run that was interrupted counted only some of the rows."""
-        for record in self._documents.all():
-            if record.id.startswith(OLDER_PREFIX):
-                chunks = sum(collection.count({"document_id": record.id}) for collection in self._collections)
-                if chunks != record.chunks:
-                    self._documents.put(replace(record, chunks=chunks))

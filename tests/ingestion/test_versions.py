@@ -14,7 +14,7 @@ from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.errors import CancelledError, DatabaseError, EmbedderMismatchError, EmbeddingError, StoppedError
 from chatbot.ingestion import versions
 from chatbot.ingestion.watch import Retries, Watch
-from chatbot.migration.reembed import NoSlotIndexes, Reembedding
+from chatbot.migration.reembed import Reembedding
 from chatbot.schema import Scope
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -254,7 +254,7 @@ def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
             provider="hashing",
             model="64",
             embedder=HashingEmbedder(64),
-            indexes=NoSlotIndexes(),
+            indexes=None,
             grace=0,
         ).run(lambda count: None)
 

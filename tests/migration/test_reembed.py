@@ -16,7 +16,7 @@ from chatbot.database.rows import decode_vector
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.errors import ChatbotError, DatabaseError, EmbedderMismatchError, EmbeddingError, SearchEngineError
 from chatbot.ingestion.watch import Watch
-from chatbot.migration.reembed import SIGN_OF_LIFE_SECONDS, AtlasSlotIndexes, NoSlotIndexes, Reembedding, ReembedState
+from chatbot.migration.reembed import SIGN_OF_LIFE_SECONDS, AtlasSlotIndexes, Reembedding, ReembedState
 from chatbot.repositories.corpus import CorpusFacts, StoredEmbedder
 from chatbot.request import RequestContext
 from chatbot.schema import AnswerEvent, Document, Matrix, Question, Scope, Section
@@ -73,7 +73,7 @@ def change(services: Services, embedder: WatchedEmbedder | None = None, **option
         provider="hashing",
         model=str(embedder.dimensions),
         embedder=embedder,
-        **{"indexes": NoSlotIndexes(), "sleep": lambda seconds: None, **options},
+        **{"indexes": None, "sleep": lambda seconds: None, **options},
     )
 
 
