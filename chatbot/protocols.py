@@ -324,9 +324,5 @@ class Chunker(Protocol):
 class Agent(Protocol):
     """Answers a question, yielding what happens. The last event is an AnswerEvent."""
 
-    @property
-    def needs_language_model(self) -> bool:
-        """Whether what it does is writing: without a model it would have nothing to say."""
-
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
         """The events of an answer. Raises ChatbotError where nothing can be answered."""

@@ -1,9 +1,15 @@
 """Ways to answer a question; the request's ``mode`` names one."""
 
-from ..protocols import Agent
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..registry import Registry
 
-AGENTS: Registry[Agent] = Registry(
+if TYPE_CHECKING:
+    from .run import BaseAgent
+
+AGENTS: Registry[BaseAgent] = Registry(
     "mode",
     {
         "auto": "chatbot.agents.auto",

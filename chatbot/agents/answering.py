@@ -1,6 +1,4 @@
-"""The steps that all agents share: checking the scope, building the context, writing the answer, or saying "not
-found".
-"""
+"""What all agents do: check the scope, build the context, write the answer, or say that nothing was found."""
 
 from __future__ import annotations
 
@@ -10,13 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from ..chat_models.extractive import HEADER
-from ..errors import BudgetExhaustedError, ChatModelError, IngestingError
-from ..grounding.answer import Draft, Written, as_set, assemble, general_prompt, not_found, prompt_for, write
-from ..grounding.context import Neighbourhood, build_context
+from ..errors import BudgetExhaustedError, ChatModelError, ContextLengthError, IngestingError
+from ..grounding.answer import as_set, assemble, general_prompt, not_found, prompt_for
+from ..grounding.context import Neighbourhood, build_context, keep_best
+from ..grounding.wording import unify_brackets
 from ..model_output.asking import numbers
-from ..model_output.stream import Completion, Reply, completion
+from ..model_output.stream import Completion, Reply, completion, without_thoughts
 from ..retrieval.pipeline import with_rank
-from ..retrieval.relevance import Verdict, best_score
+from ..retrieval.relevance import best_score
 from ..retrieval.scope import describe, nearest_scope, selectable_collections
 from ..retrieval.subjects import missing_figures
 from ..schema import (
@@ -30,12 +29,11 @@ from ..schema import (
     ScopeSummary,
     SearchHit,
     SourcesEvent,
-    StepEvent,
     StepTiming,
     TokenEvent,
 )
 from ..text import escape_markdown, is_foreign, is_written_in, quotation_item
-from .budget import BudgetedChatModel, CallsUsedUpError
+from .budget import Allowance
 from .run import AgentRun
 from .searches import distinct
 
@@ -46,22 +44,33 @@ NOT_ENGLISH = (
 )
 NO_REPORTS = "There are no reports yet. Add some in the knowledge base, or with: python -m chatbot ingest FILES"
 INSTEAD = "Quoted from the reports instead:"
-PromptMaker = Callable[[Question, Context], Prompt]
-Quoting = Callable[[Context], str]
+LEAST_CONTEXT = 200
+"""Tokens of passages below which no answer is worth writing."""
+FIRST_START = timedelta(minutes=10)
+MAX_SHORTENINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class WritingPlan:
     """How an agent writes: its prompt, and its quotations where no model can.
 
-    ``quoting`` None: a model that fails is an error, unless another agent has begun the question (auto); one that
-    writes nothing is quoted for all the same.
+    Without ``quoting`` a model that fails is an error, unless another agent has chosen the mode; one that writes
+    nothing is replaced by quotations all the same.
     """
 
-    prompt: PromptMaker = prompt_for
-    quoting: Quoting | None = None
+    prompt: Callable[[Question, Context], Prompt] = prompt_for
+    quoting: Callable[[Context], str] | None = None
     finish: Callable[[str, Context], tuple[str, str]] = lambda text, context: (text, "")
-    """What is done to the text once it is complete, and what is said below it without being held to the passages."""
+    """Returns the final text, and what stands below it without being checked against the passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text, and the passages that the model had for it: its citations are checked against these."""
+
+    text: str
+    context: Context
+    truncated: bool = False
 
 
 def quotations(
@@ -73,72 +82,22 @@ def quotations(
     return "\n\n".join(map(quotation_item, quotes[:most]))
 
 
-def write_answer(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event, None, Written]:
-    """What the model writes; else quotations, where ``way`` has some. What was written before a failure stays."""
-    quoting = way.quoting
-    if quoting is not None and not run.has_model:
-        return (yield from _quoted(run.say(HEADER), quoting, context))
-    instead = quoting or (lambda context: quotations(run, run.question.search_text, context))
-    if stopper := run.spending.stops_answer():
-        yield from run.stop(stopper)
-        return (yield from _quoted(f"{run.why_stopped} {run.say(INSTEAD)}", instead, context))
-    yield run.step("generate", "Writing the answer")
-    draft, allowance = Draft(path=run.path), run.spending.allowance(keep=0)
-    model, settings = BudgetedChatModel(run.chat_model, allowance), run.settings
-
-    def prompt(question: Question, context: Context) -> Prompt:
-        return as_set(way.prompt(question, context), settings)
-
-    try:
-        with run.request.within(run.spending.seconds_left()) as limited:
-            done = yield from write(model, run.question, context, limited, prompt=prompt, draft=draft)
-    except ChatModelError as error:
-        is_all = quoting is None and not run.spending.goes_on
-        if is_all or not (draft.text or run.may_go_on(error)):
-            raise
-        run.stopped_by = "model"
-        yield run.step("generate", error.message, failed=True)
-        done = Written(draft.text, context, tuple(draft.steps))
-    except (BudgetExhaustedError, CallsUsedUpError) as error:
-        if not (run.spending.usage_so_far.calls or draft.steps):
-            raise
-        yield from run.stop("calls") if allowance.refused else run.stop("tokens", error.message)
-        done = Written("", context, tuple(draft.steps))
-    allowance.settle(*done.steps)
-    yield from run.note_time(limited)
-    if not done.text and not run.request.cancelled:
-        why = run.say(FAILED) if run.stopped_by in {"", "model"} else run.why_stopped
-        return (yield from _quoted(f"{why} {run.say(INSTEAD)}", instead, context))
-    return done
-
-
-def _quoted(heading: str, quoting: Quoting, context: Context) -> Generator[Event, None, Written]:
-    text = f"{heading}\n\n{quoting(context)}"
-    yield TokenEvent(text)
-    return Written(text, context, ())
-
-
-LEAST_CONTEXT = 200
-"""Tokens of passages below which nothing is worth writing."""
-FIRST_START = timedelta(minutes=10)
-
-
 def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
-    """The scope's reports and passages; None where it has none: then that is the answer.
+    """Return the scope's reports and passages; None after answering that it has none.
 
     Raises:
-        IngestingError: there are reports, but none of them can be searched yet; or the sample reports are on their
-            way, and an answer from half of them would mislead.
+        IngestingError: there are reports, but none of them can be searched yet; or the sample reports are not complete
+            yet, and an answer from half of them would mislead.
     """
     question, catalog = run.question, run.resources.catalog
-    held = catalog.holdings(question.scope)
-    if held.pending and (held.pending == held.documents or any(map(_just_registered, catalog.all(question.scope)))):
+    inside = catalog.holdings(question.scope)
+    if inside.pending and (inside.pending == inside.documents or any(map(_is_new, catalog.all(question.scope)))):
         # Reports of no country are searched beside the named ones: they may be all that is missing.
         named = catalog.holdings(question.scope.strict())
-        shown = named if named.pending else held
+        shown = named if named.pending else inside
         which = f"The reports for {describe(question.scope)}" if question.scope and named.pending else "The reports"
         raise IngestingError(f"{which} are still being indexed: {shown.pending} of {shown.documents} to go.")
-    scope = ScopeSummary(question.scope, held.ready, held.ready_chunks, question.page)
+    scope = ScopeSummary(question.scope, inside.ready, inside.ready_chunks, question.page)
     if not question.scope or scope.documents:
         return scope
     offer = nearest_scope(catalog, question.scope, run.say)
@@ -147,70 +106,64 @@ def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
     return None
 
 
-def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
-    """`open_scope` for agents with several searches, which may choose the collections. Raises IngestingError."""
-    scope = yield from open_scope(run)
-    if scope is None:
-        return None
-    if not scope.documents and not run.question.scope and _is_library_empty(run):
-        yield from answer_empty(run, scope, ())  # an empty database: there is nothing to plan for
-        return None
-    yield from choose_collections(run)
-    return scope
-
-
-def choose_collections(run: AgentRun) -> Iterator[StepEvent]:
-    """Narrows the question's scope to what the model chooses: one call, none where there is no choice.
-
-    What the person allowed is never left, and what the model cannot choose is searched beside its choice. A reply that
-    cannot be read, or chooses nothing, leaves all.
-    """
-    scope, every = run.question.scope, run.resources.collections
-    choice = selectable_collections(every, scope.collections)
-    if not choice or not run.has_model:
-        return
-    described = "\n".join(f"{number}. {one.name}: {one.description}" for number, one in enumerate(choice, start=1))
-    picked = yield from run.ask(
-        "collections",
-        numbers(len(choice)),
-        "All collections are searched",
-        collections=described,
-    )
-    if picked is None:
-        return
-    left_out = {one.name for number, one in enumerate(choice, start=1) if picked and number not in picked}
-    names = [one.name for one in every if one.name not in left_out and scope.holds(one.name)]
-    if scope.collections or len(names) < len(every):
-        run.question = replace(run.question, scope=scope.within(names))
-    yield run.step("collections", "Searched in", items=names)
-
-
-def _just_registered(record: DocumentRecord) -> bool:
+def _is_new(record: DocumentRecord) -> bool:
     """A sample report of this first start; one that was left behind long ago must not hold up every question."""
     if not record.sample or record.status != "pending":
         return False
     return datetime.now(UTC) - datetime.fromisoformat(record.updated_at) < FIRST_START
 
 
+def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
+    """`open_scope` for agents with several searches. The model may narrow the scope to some collections.
+
+    That takes one call, none if there is no choice. The scope that the person chose is never left, and a collection
+    that cannot be chosen is searched, too. A reply that cannot be read, or chooses nothing, leaves all.
+    """
+    scope = yield from open_scope(run)
+    if scope is None:
+        return None
+    if not scope.documents and not run.question.scope and _is_library_empty(run):
+        yield from answer_empty(run, scope, ())
+        return None
+    chosen, every = run.question.scope, run.resources.collections
+    choice = selectable_collections(every, chosen.collections)
+    if not choice or not run.has_model:
+        return scope
+    described = "\n".join(f"{number}. {one.name}: {one.description}" for number, one in enumerate(choice, start=1))
+    picked = yield from run.ask(
+        "collections", numbers(len(choice)), "All collections are searched", collections=described
+    )
+    if picked is None:
+        return scope
+    left_out = {one.name for number, one in enumerate(choice, start=1) if picked and number not in picked}
+    names = [one.name for one in every if one.name not in left_out and chosen.holds(one.name)]
+    if chosen.collections or len(names) < len(every):
+        run.question = replace(run.question, scope=chosen.within(names))
+    yield run.step("collections", "Searched in", items=names)
+    return scope
+
+
 def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
-    """Whether nothing was found: no hit, or only such as are about something else (RELEVANCE_FLOOR) or other years."""
+    """Whether no hit is near enough (RELEVANCE_FLOOR) and of the right years."""
     is_other = best_score(hits) < run.judge.bounds.floor or _missing_figures(run, hits) is not None
     return not hits or (run.settings.on_empty != "relax" and is_other)
-
-
-def judged(run: AgentRun, hits: Sequence[SearchHit]) -> Verdict:
-    """How well the hits of one search answer the whole question. With `ON_EMPTY`=relax any hits are at least
-    "closest".
-    """
-    if is_empty(run, hits):
-        return "nothing"
-    verdict = run.judge.verdict(run.question.search_text, hits, run.question.scope)
-    return "closest" if verdict == "nothing" and run.settings.on_empty == "relax" else verdict
 
 
 def _missing_figures(run: AgentRun, hits: Sequence[SearchHit]) -> str | None:
     question, resources = run.question, run.resources
     return missing_figures(question.search_text, hits, question.scope, resources.catalog, resources.analyzer, run.say)
+
+
+def answer_research(
+    run: AgentRun, scope: ScopeSummary, kept: Sequence[SearchHit], closest: Sequence[SearchHit], way: WritingPlan
+) -> Iterator[Event]:
+    """End several searches, unless they were cancelled: answer from what was kept (DEEP_CONTEXT_TOKENS)."""
+    if run.request.cancelled:
+        return
+    if is_empty(run, kept):
+        yield from answer_empty(run, scope, closest)
+    else:
+        yield from answer_from(run, scope, kept, way, tokens=run.settings.deep_context_tokens)
 
 
 def answer_from(
@@ -222,7 +175,7 @@ def answer_from(
     around: Neighbourhood | None = None,
     tokens: int | None = None,
 ) -> Iterator[Event]:
-    """The answer from these hits, best first, as far as they fit ``tokens`` (CONTEXT_TOKENS)."""
+    """Answer from these hits, best first, as far as they fit ``tokens`` (CONTEXT_TOKENS)."""
     started = time.perf_counter()
     hits, left = with_rank(hits), run.spending.tokens_left
     most = tokens or run.settings.context_tokens
@@ -236,46 +189,99 @@ def answer_from(
     note = f"{run.say(CLOSEST)}\n\n" if run.closest_only and not run.has_model else ""
     if note:
         yield TokenEvent(note)
-    done = yield from write_answer(run, context, way)
-    text, below = way.finish(done.text, done.context)
-    answer = conclude(run, scope, note + text, hits, done.context, truncated=done.truncated).answer
+    written = yield from write(run, context, way)
+    text, below = way.finish(written.text, written.context)
+    answer = conclude(run, scope, note + text, hits, written.context, truncated=written.truncated)
     yield AnswerEvent(with_below(answer, below))
 
 
 def with_below(answer: Answer, text: str) -> Answer:
-    """The answer with what is said below it and held to no passage."""
+    """The answer with a text below it that is not checked against the passages."""
     return replace(answer, response="\n\n".join(filter(None, [answer.response, text])))
 
 
-def answer_research(
-    run: AgentRun, scope: ScopeSummary, kept: Sequence[SearchHit], closest: Sequence[SearchHit], way: WritingPlan
-) -> Iterator[Event]:
-    """The end of several searches, unless they were cancelled: the answer from what was kept (DEEP_CONTEXT_TOKENS)."""
-    if run.request.cancelled:
-        return
-    if is_empty(run, kept):
-        yield from answer_empty(run, scope, closest)
-    else:
-        yield from answer_from(run, scope, kept, way, tokens=run.settings.deep_context_tokens)
+def note_left_out(run: AgentRun, shown: int, hits: int) -> Iterator[Event]:
+    """Yield a step if the budget of tokens has no room for all hits: such an answer ended early."""
+    if shown < hits and not run.stopped_by:
+        text = "The budget of tokens leaves room for {shown} of {found} passages."
+        yield from run.stop("tokens", run.say(text, shown=shown, found=hits))
 
 
-def note_left_out(run: AgentRun, shown: int, found: int) -> Iterator[StepEvent]:
-    """Said where the budget of tokens has no room for all: what is written of fewer passages ended early."""
-    if shown < found and not run.stopped_by:
-        yield from run.stop(
-            "tokens",
-            run.say("The budget of tokens leaves room for {shown} of {found} passages.", shown=shown, found=found),
-        )
+def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event, None, Written]:
+    """Let the model write, or quote. What was written before a failure stays.
+
+    A prompt that is too long is tried again with the better half of its passages.
+
+    Raises:
+        ChatModelError: the model failed, and there is nothing to quote or hope for.
+        BudgetExhaustedError: the day's tokens were used up before this question began.
+    """
+    if way.quoting is not None and not run.has_model:
+        return (yield from _quote(run.say(HEADER), way.quoting, context))
+    quoting = way.quoting or (lambda context: quotations(run, run.question.search_text, context))
+    if stopper := run.spending.stops_answer():
+        yield from run.stop(stopper)
+        return (yield from _quote(f"{run.why_stopped} {run.say(INSTEAD)}", quoting, context))
+    yield run.step("generate", "Writing the answer")
+    model, allowance = run.resources.chat_models.of(run.question), Allowance(run.spending, keep=0)
+    steps, text, truncated = list[StepTiming](), "", False
+    with run.request.within(run.spending.seconds_left()) as limited:
+        while allowance.take():
+            started, prompt = time.perf_counter(), as_set(way.prompt(run.question, context), run.settings)
+            reply, keep = Reply(prompt), (len(context.passages) + 1) // 2
+            try:
+                done = yield from completion(model, prompt, limited, reply)
+            except BudgetExhaustedError as error:
+                if not (run.spending.usage_so_far.calls or steps):
+                    raise
+                yield from run.stop("tokens", error.message)
+                break
+            except ChatModelError as error:
+                usage = reply.usage_of_failed(error)
+                is_shorter = keep < len(context.passages) and len(steps) < MAX_SHORTENINGS
+                if is_shorter and isinstance(error, ContextLengthError):
+                    steps.append(StepTiming.since("shorten", started, usage))
+                    context = keep_best(context, keep)
+                    detail = f"Too much for the model: once more with the best {keep} of the passages"
+                    yield run.step("shorten", detail)
+                    continue
+                text = without_thoughts(reply.text)
+                is_all = way.quoting is None and not run.is_mode_chosen
+                if is_all or not (text or run.may_go_on(error)):
+                    raise
+                steps.append(StepTiming.since("generate", started, usage))
+                run.stopped_by = "model"
+                yield run.step("generate", error.message, failed=True)
+                break
+            steps.append(StepTiming.since("generate", started, done.usage))
+            text = unify_brackets(done.text, [passage.number for passage in context.passages])
+            truncated = done.truncated
+            break
+    if allowance.refused:
+        yield from run.stop("calls")
+    allowance.settle(*steps)
+    yield from run.note_time(limited)
+    if text or run.request.cancelled:
+        return Written(text, context, truncated)
+    why = run.say(FAILED) if run.stopped_by in {"", "model"} else run.why_stopped
+    return (yield from _quote(f"{why} {run.say(INSTEAD)}", quoting, context))
+
+
+def _quote(heading: str, quoting: Callable[[Context], str], context: Context) -> Generator[Event, None, Written]:
+    text = f"{heading}\n\n{quoting(context)}"
+    yield TokenEvent(text)
+    return Written(text, context)
 
 
 def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit]) -> Iterator[Event]:
-    """ON_EMPTY, with the passages that came closest; general knowledge only within the budget."""
+    """Answer as ON_EMPTY says, with the passages that came closest; general knowledge only within the budget."""
     yield SourcesEvent((), scope)
     closest = distinct(closest)
-    general = run.settings.on_empty == "general" and not run.spending.stops_answer()
-    if general and (done := (yield from _general(run))) is not None:
-        yield conclude(run, scope, done.text, closest, Context(), truncated=done.truncated)
-        return
+    if run.settings.on_empty == "general" and not run.spending.stops_answer():
+        done = yield from _general(run)
+        if done is not None:
+            yield AnswerEvent(conclude(run, scope, done.text, closest, truncated=done.truncated))
+            return
     searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
     if _is_library_empty(run) and not run.question.attachments:
         text = run.say(NO_REPORTS)
@@ -287,10 +293,10 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
         text += f"\n\n{run.say(NOT_ENGLISH)}"
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
-        text = "\n\n".join(
-            [f"{run.why_stopped} {run.say('Nothing was found until then.')}", *([text] if closest else [])]
-        )
-    yield from _said(run, text, scope, closest)
+        stopped = f"{run.why_stopped} {run.say('Nothing was found until then.')}"
+        text = f"{stopped}\n\n{text}" if closest else stopped
+    yield TokenEvent(text)
+    yield AnswerEvent(conclude(run, scope, text, closest))
 
 
 def _is_library_empty(run: AgentRun) -> bool:
@@ -298,18 +304,16 @@ def _is_library_empty(run: AgentRun) -> bool:
 
 
 def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
-    """An answer from the model's general knowledge; None where it writes nothing, or fails after earlier calls
-    succeeded, whose cost is then not thrown away.
-    """
-    started, asked = time.perf_counter(), as_set(general_prompt(run.question), run.settings)
-    response = Reply(asked)
+    """Answer from the model's general knowledge; None where it writes nothing, or fails after other calls."""
+    started, prompt = time.perf_counter(), as_set(general_prompt(run.question), run.settings)
+    reply, model = Reply(prompt), run.resources.chat_models.of(run.question)
     try:
         with run.request.within(run.spending.seconds_left()) as limited:
-            done = yield from completion(run.chat_model, asked, limited, response)
+            done = yield from completion(model, prompt, limited, reply)
     except ChatModelError as error:
         if not run.spending.usage_so_far.calls:
             raise
-        run.spending.add(StepTiming.since("generate", started, response.usage_of_failed(error)))
+        run.spending.add(StepTiming.since("generate", started, reply.usage_of_failed(error)))
         yield run.step("generate", error.message, failed=True)
         return None
     run.spending.add(StepTiming.since("generate", started, done.usage))
@@ -318,39 +322,33 @@ def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
 
 
 def answer_text(run: AgentRun, text: str, scope: ScopeSummary) -> Iterator[Event]:
-    """The events of an answer that is this fixed text, without passages."""
+    """Answer with a fixed text, without passages."""
     yield SourcesEvent((), scope)
-    yield from _said(run, text, scope, ())
-
-
-def _said(run: AgentRun, text: str, scope: ScopeSummary, closest: Sequence[SearchHit]) -> Iterator[Event]:
     yield TokenEvent(text)
-    yield conclude(run, scope, text, closest, Context())
+    yield AnswerEvent(conclude(run, scope, text))
 
 
 def conclude(
     run: AgentRun,
     scope: ScopeSummary,
     response: str,
-    hits: Sequence[SearchHit],
-    context: Context,
+    hits: Sequence[SearchHit] = (),
+    context: Context = Context(),  # noqa: B008  # frozen and empty
     *,
     truncated: bool = False,
-) -> AnswerEvent:
-    """The answer as it is checked and kept: its citations, its trace, what ended it early."""
-    return AnswerEvent(
-        assemble(
-            run.question,
-            response,
-            scope=scope,
-            context=context,
-            hits=hits,
-            threshold=run.threshold,
-            pipeline=run.pipeline,
-            steps=run.spending.steps,
-            path=run.path,
-            stopped_by=run.stopped_by,
-            truncated=truncated,
-            closest_only=run.closest_only,
-        )
+) -> Answer:
+    """The answer with its citations checked, its trace, and what ended it early."""
+    return assemble(
+        run.question,
+        response,
+        scope=scope,
+        context=context,
+        hits=hits,
+        threshold=run.threshold,
+        pipeline=run.pipeline,
+        steps=run.spending.steps,
+        path=run.path,
+        stopped_by=run.stopped_by or run.choice_stopped_by,
+        truncated=truncated,
+        closest_only=run.closest_only,
     )

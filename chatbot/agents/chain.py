@@ -2,103 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ..grounding.answer import prompt_for
 from ..grounding.wording import cited_numbers, without_numbers
 from ..model_output.asking import follow_up, prose
-from ..request import RequestContext
-from ..schema import Event, Question, SearchHit, StepEvent
+from ..schema import Event, SearchHit
 from .answering import WritingPlan, answer_research, open_research, quotations
 from .run import AgentRun, BaseAgent
 from .searches import Findings, narrowed_search, new_questions, number_passages
 
 NOT_FOUND = "not found"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A question of the chain and its short answer."""
-
-    question: str
-    answer: str
+Links = list[tuple[str, str]]
+"""The questions of the chain, each with its short answer."""
 
 
 class ChainAgent(BaseAgent):
-    """Implements `protocols.Agent`. Two generation calls a round and one for the answer, tries to repair apart.
+    """Two generation calls a round and one for the answer, besides repairs.
 
     The seed asks a third time which passages support the short answer; here it cites them.
     """
 
     needs_language_model = True
 
-    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        """Ask on until the model says it is enough, the rounds are over, or the budget is."""
-        run = AgentRun(self._resources, question, request)
+    def answer(self, run: AgentRun) -> Iterator[Event]:
+        """Ask on until the model says it is enough, it repeats itself, or the rounds or the budget are over."""
         if (scope := (yield from open_research(run))) is None:
             return
-        evidence, links, closest = yield from self._explore(run)
-        prompt = partial(prompt_for, asked="chain_answer_user", so_far=_told(links))
-        way = WritingPlan(prompt, lambda context: quotations(run, run.question.search_text, context))
-        yield from answer_research(run, scope, evidence.hits, closest, way)
-
-    def _explore(self, run: AgentRun) -> Generator[StepEvent, None, tuple[Findings, list[Link], list[SearchHit]]]:
-        """The passages that support the short answers, these, and all that was found."""
-        evidence, links, closest = Findings(), list[Link](), list[SearchHit]()
+        evidence, links, closest = Findings(), Links(), list[SearchHit]()
         for _ in range(run.settings.chain_rounds):
-            asked = yield from self._next_question(run, links)
-            if asked is None or run.request.cancelled:
+            otherwise = "No further questions" if links else "The question itself is asked"
+            reply = yield from run.ask("follow_up", follow_up(), otherwise, so_far=_lines(links))
+            if links and (reply is None or reply.enough):
                 break
-            yield run.step("follow_up", asked)
-            (found,) = yield from run.search([narrowed_search(run.question, asked, run.resources.catalog)])
+            # A first question that cannot be read, or is said not to be needed, is the question itself.
+            query = run.question.search_text if reply is None or reply.enough else reply.question
+            if not new_questions([query], [question for question, _ in links]) or run.request.cancelled:
+                break
+            yield run.step("follow_up", query)
+            (found,) = yield from run.search([narrowed_search(run.question, query, run.resources.catalog)])
             hits = list(found.hits) if found else []
             closest += hits
             if not hits:
-                links.append(Link(asked, "Not found." if found else ""))
+                links.append((query, "Not found." if found else ""))
                 continue
-            answer, supporting = yield from self._answered(run, asked, hits)
-            links.append(Link(asked, answer))
-            evidence.add((asked, hit) for _, hit in evidence.unseen([(asked, supporting)], most=len(supporting)))
-        return evidence, links, closest
-
-    def _next_question(self, run: AgentRun, links: Sequence[Link]) -> Generator[StepEvent, None, str | None]:
-        """Return the next question; None if the passages are enough, it was asked before, or the budget ends the chain.
-
-        A first question that cannot be read is the main question itself.
-        """
-        said = yield from run.ask(
-            "follow_up",
-            follow_up(),
-            "No further questions" if links else "The question itself is asked",
-            so_far=_told(links),
-        )
-        if said is None or (said.enough and not links):
-            return None if links else run.question.search_text
-        asked = [link.question for link in links]
-        return None if said.enough else next(iter(new_questions([said.question], asked)), None)
-
-    def _answered(
-        self, run: AgentRun, asked: str, hits: Sequence[SearchHit]
-    ) -> Generator[StepEvent, None, tuple[str, list[SearchHit]]]:
-        """The short answer and the passages it cites; all of them where it cites none, none where it found nothing."""
-        answer = yield from run.ask(
-            "intermediate", prose(), "All passages are kept", passages=number_passages(hits), question=asked
-        )
-        if answer is None:
-            return "", list(hits)
-        if answer.casefold().lstrip("*_\"' ").startswith(NOT_FOUND):
-            yield run.step("intermediate", "Not found.")
-            return "Not found.", []
-        cited = [hits[number - 1] for number in cited_numbers(answer) if 1 <= number <= len(hits)]
-        yield run.step("intermediate", answer, hits=cited)
-        return answer, cited or list(hits)
+            passages = number_passages(hits)
+            short = yield from run.ask(
+                "intermediate", prose(), "All passages are kept", passages=passages, question=query
+            )
+            if short is not None and short.casefold().lstrip("*_\"' ").startswith(NOT_FOUND):
+                short, supporting = "Not found.", list[SearchHit]()
+                yield run.step("intermediate", "Not found.")
+            elif short is not None:
+                supporting = [hits[number - 1] for number in cited_numbers(short) if 1 <= number <= len(hits)]
+                yield run.step("intermediate", short, hits=supporting)
+                supporting = supporting or hits
+            else:
+                supporting = hits
+            links.append((query, short or ""))
+            evidence.add((query, hit) for _, hit in evidence.unseen([(query, supporting)], most=len(supporting)))
+        prompt = partial(prompt_for, asked="chain_answer_user", so_far=_lines(links))
+        way = WritingPlan(prompt, lambda context: quotations(run, run.question.search_text, context))
+        yield from answer_research(run, scope, evidence.hits, closest, way)
 
 
-def _told(links: Sequence[Link]) -> str:
+def _lines(links: Sequence[tuple[str, str]]) -> str:
     """The chain so far for a prompt, without citations: their numbers were those of a single round."""
-    lines = [f"- {link.question}\n  {' '.join(without_numbers(link.answer).split()) or 'Unknown.'}" for link in links]
+    lines = [f"- {query}\n  {' '.join(without_numbers(answer).split()) or 'Unknown.'}" for query, answer in links]
     return "\n".join(lines) or "Nothing yet."
 
 

@@ -13,7 +13,6 @@ from ..prompts import on_one_line
 from ..questions.comparison_sides import Side, Sides, sides
 from ..questions.mentions import COUNTRY, YEAR, find_mentions
 from ..questions.wording import list_in_words
-from ..request import RequestContext
 from ..retrieval.aspects import newest_reports, of_chapter, shared_aspects
 from ..retrieval.pipeline import Retrieval
 from ..retrieval.subjects import names_missing, with_article, with_figures
@@ -37,11 +36,11 @@ NOTHING_TO_COMPARE = (
 
 
 class CompareAgent(BaseAgent):
-    """Implements `protocols.Agent`. One generation call; without a language model, quotations side by side."""
+    """One generation call; without a language model, quotations side by side."""
 
-    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
+    def answer(self, run: AgentRun) -> Iterator[Event]:
         """The searches of all sides at once, then one answer from the best of each."""
-        run = AgentRun(self._resources, question, request)
+        question = run.question
         if (scope := (yield from open_research(run))) is None:
             return
         compared = sides(question.search_text, run.question.scope, self._resources.catalog)
@@ -55,7 +54,7 @@ class CompareAgent(BaseAgent):
         yield run.step("search", f"{count_of(len(ready), 'search')} at once")
         searches = [Search(side.name, side.query, side.scope, question.top_k) for side in ready]
         found = yield from run.search(searches)
-        if request.cancelled:
+        if run.request.cancelled:
             return
         closest = balanced(found)
         found = [_of_its_year(side, one) for side, one in zip(ready, found, strict=True)]

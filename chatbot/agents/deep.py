@@ -9,8 +9,7 @@ from ..grounding.answer import prompt_for
 from ..grounding.tables import NOTHING
 from ..model_output import asking
 from ..questions.decomposition import sub_questions
-from ..request import RequestContext
-from ..schema import Context, Event, Question, SearchHit, StepEvent
+from ..schema import Context, Event, SearchHit, StepEvent
 from ..text import count_of, escape_markdown
 from .answering import WritingPlan, answer_research, open_research, quotations
 from .run import AgentRun, BaseAgent
@@ -23,57 +22,24 @@ JUDGED = 24
 
 
 class DeepAgent(BaseAgent):
-    """Implements `protocols.Agent`. With r rounds at most 2 + 2 r generation calls, and tries to repair apart.
+    """With r rounds at most 2 + 2 r generation calls, besides repairs.
 
     The question itself is searched beside its parts. Without a language model: one round, sub-questions by rule,
     and quotations for each.
     """
 
-    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
+    def answer(self, run: AgentRun) -> Iterator[Event]:
         """Plan, rounds of searches, then one answer from what was kept."""
-        run = AgentRun(self._resources, question, request)
         if (scope := (yield from open_research(run))) is None:
             return
         plan = yield from self._plan(run)
-        evidence, asked, closest = yield from self._explore(run, plan)
-        prompt = partial(prompt_for, asked="deep_answer_user", queries=bullet_list(asked))
-        way = WritingPlan(prompt, lambda context: _by_question(run, plan, evidence, context))
-        yield from answer_research(run, scope, evidence.hits, closest, way)
-
-    def _plan(self, run: AgentRun) -> Generator[StepEvent, None, list[str]]:
-        question = run.question
-        plan = None
-        if run.has_model:
-            plan = yield from run.ask(
-                "plan",
-                asking.queries(run.settings.deep_sub_questions),
-                "Sub-questions by rule",
-                most=str(run.settings.deep_sub_questions),
-            )
-        if not plan:
-            most = run.settings.deep_sub_questions
-            plan = sub_questions(question.search_text, question.scope, self._resources.catalog, most=most)
-        plan = new_questions(plan, [question.search_text]) or [question.search_text]  # that is searched for anyway
-        if plan != [question.search_text]:
-            yield run.step("plan", count_of(len(plan), "sub-question"), items=plan)
-        return plan
-
-    def _expanded(self, run: AgentRun) -> Generator[StepEvent, None, list[str]]:
-        """The question with terms that a model adds, where that is asked for: one search more."""
-        if not (run.question.expand and run.has_model):
-            return []
-        terms = yield from run.ask("expand", asking.queries(TERMS), "No further terms", most=str(TERMS))
-        if not terms:
-            return []
-        yield run.step("expand", "Also searched for", items=terms)
-        return [" ".join([run.question.search_text, *terms])]
-
-    def _explore(
-        self, run: AgentRun, plan: Sequence[str]
-    ) -> Generator[StepEvent, None, tuple[Findings, list[str], list[SearchHit]]]:
-        """What was kept, what was asked, and what came closest where nothing was kept."""
         evidence, asked, closest = Findings(), list[str](), list[SearchHit]()
-        open_questions = [run.question.search_text, *plan, *(yield from self._expanded(run))]
+        open_questions = [run.question.search_text, *plan]
+        if run.question.expand and run.has_model:
+            terms = yield from run.ask("expand", asking.queries(TERMS), "No further terms", most=str(TERMS))
+            if terms:
+                yield run.step("expand", "Also searched for", items=terms)
+                open_questions.append(" ".join([run.question.search_text, *terms]))
         rounds = run.settings.deep_rounds if run.has_model else 1
         for round_number in range(1, rounds + 1):
             queries = new_questions(open_questions, asked)
@@ -81,18 +47,31 @@ class DeepAgent(BaseAgent):
                 break
             asked += queries
             yield run.step("search", f"Round {round_number}: {count_of(len(queries), 'search')} at once")
-            found = yield from run.search(
-                [narrowed_search(run.question, query, run.resources.catalog) for query in queries]
-            )
+            searches = [narrowed_search(run.question, query, run.resources.catalog) for query in queries]
+            found = yield from run.search(searches)
             hits = [(query, self._near(run, query, one.hits)) for query, one in zip(queries, found, strict=True) if one]
             new = evidence.unseen(hits, most=JUDGED)
             closest += [hit for _, hit in new]
-            kept = yield from self._relevant(run, asked, new)
+            kept = (yield from self._relevant(run, asked, new)) if new and run.has_model else new
             evidence.add(kept)
             if not kept or round_number == rounds:
                 break  # nothing new, or nobody would search for what is missing
             open_questions = yield from self._gaps(run, asked, evidence)
-        return evidence, asked, closest
+        prompt = partial(prompt_for, asked="deep_answer_user", queries=bullet_list(asked))
+        way = WritingPlan(prompt, lambda context: _by_question(run, plan, evidence, context))
+        yield from answer_research(run, scope, evidence.hits, closest, way)
+
+    def _plan(self, run: AgentRun) -> Generator[StepEvent, None, list[str]]:
+        question, most = run.question, run.settings.deep_sub_questions
+        plan = None
+        if run.has_model:
+            plan = yield from run.ask("plan", asking.queries(most), "Sub-questions by rule", most=str(most))
+        if not plan:
+            plan = sub_questions(question.search_text, question.scope, self._resources.catalog, most=most)
+        plan = new_questions(plan, [question.search_text]) or [question.search_text]  # which is searched anyway
+        if plan != [question.search_text]:
+            yield run.step("plan", count_of(len(plan), "sub-question"), items=plan)
+        return plan
 
     def _near(self, run: AgentRun, query: str, hits: Sequence[SearchHit]) -> Sequence[SearchHit]:
         """The hits that are not about something else, where no model judges them; all with `ON_EMPTY`=relax."""
@@ -105,25 +84,17 @@ class DeepAgent(BaseAgent):
     def _relevant(
         self, run: AgentRun, asked: Sequence[str], new: Sequence[tuple[str, SearchHit]]
     ) -> Generator[StepEvent, None, Sequence[tuple[str, SearchHit]]]:
-        """The new hits that the model calls relevant, in one call; all of them where its reply cannot be read
-        (R-C9).
-        """
-        if not new or not run.has_model:
-            return new
-        chosen = yield from run.ask(
-            "relevance",
-            asking.numbers(len(new)),
-            "All passages are kept",
-            passages=number_passages([hit for _, hit in new]),
-            queries=bullet_list(asked),
-        )
+        """The new hits that the model calls relevant, in one call; all if its reply cannot be read (R-C9)."""
+        passages = number_passages([hit for _, hit in new])
+        shape, queries = asking.numbers(len(new)), bullet_list(asked)
+        chosen = yield from run.ask("relevance", shape, "All passages are kept", passages=passages, queries=queries)
         if chosen is None:
             return new
         yield run.step("relevance", f"{len(chosen)} of {count_of(len(new), 'passage')} help")
         return [new[number - 1] for number in sorted(chosen)]
 
     def _gaps(self, run: AgentRun, asked: Sequence[str], evidence: Findings) -> Generator[StepEvent, None, list[str]]:
-        """Questions for what is still missing; none where the model's reply cannot be read."""
+        """Questions for what is still missing; none if the model's reply cannot be read."""
         gaps = yield from run.ask(
             "reflect",
             asking.queries(run.settings.deep_gaps),
@@ -139,7 +110,7 @@ class DeepAgent(BaseAgent):
 
 
 def _by_question(run: AgentRun, plan: Sequence[str], evidence: Findings, context: Context) -> str:
-    """Quotations under each sub-question; those of the whole question where there is only that."""
+    """Quotations under each sub-question; those of the whole question if there is no other."""
     place = {passage.hit.chunk.id: passage.number for passage in context.passages}
     shown = []
     for query in plan if len(plan) > 1 else ():

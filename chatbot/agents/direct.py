@@ -9,24 +9,22 @@ from functools import partial
 from ..grounding.answer import prompt_for
 from ..questions.mentions import find_mentions
 from ..questions.overview import asks_what_it_is_about
-from ..request import RequestContext
 from ..retrieval.compression import Neighbours
 from ..retrieval.ranking import split_by_country_tag
 from ..retrieval.summaries import of_whole_report
-from ..schema import Context, Event, Question, Scope, ScopeSummary, SearchHit
+from ..schema import Context, Event, Scope, ScopeSummary, SearchHit
 from ..text import escape_markdown
-from .answering import WritingPlan, answer_empty, answer_from, answer_text, judged, open_scope, quotations
-from .budget import SecondsUsedUpError
+from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_scope, quotations
+from .budget import Allowance, SecondsUsedUpError
 from .run import AgentRun, BaseAgent
-from .searches import whole_search
+from .searches import Search
 
 
 class DirectAgent(BaseAgent):
-    """Implements `protocols.Agent`. A model that fails is an error here: there is nothing that would be lost."""
+    """Searches once. A model that fails is an error: no earlier work would be lost."""
 
-    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        """Search once and answer from what was found. Raises ChatModelError, DependencyError, IngestingError."""
-        run = AgentRun(self._resources, question, request)
+    def answer(self, run: AgentRun) -> Iterator[Event]:
+        question = run.question
         if question.attachments:
             yield from self._about_attachments(run)
             return
@@ -36,10 +34,10 @@ class DirectAgent(BaseAgent):
         if (about := self._about_report(run)) is not None:
             yield from answer_from(run, scope, *about)
             return
-        allowance = run.spending.allowance()
-        retrieval = None
-        with suppress(SecondsUsedUpError), run.within_seconds() as limited:
-            retrieval = run.retrieve(whole_search(question), allowance, limited)
+        search = Search(question.search_text, question.search_text, question.scope, question.top_k)
+        allowance, retrieval = Allowance(run.spending), None
+        with suppress(SecondsUsedUpError), run.limited() as limited:
+            retrieval = run.retrieve(search, allowance, limited)
         yield from run.note_time(limited)
         if retrieval is None:
             yield from answer_empty(run, scope, ())
@@ -48,13 +46,14 @@ class DirectAgent(BaseAgent):
         run.note(retrieval)
         if allowance.refused:
             yield from run.stop("calls")
-        verdict = judged(run, retrieval.hits)
-        if verdict == "nothing":
-            yield from answer_empty(run, scope, retrieval.hits)
+        hits = retrieval.hits
+        verdict = "nothing" if is_empty(run, hits) else run.judge.verdict(question.search_text, hits, question.scope)
+        if verdict == "nothing" and (run.settings.on_empty != "relax" or not hits):
+            yield from answer_empty(run, scope, hits)
             return
-        run.closest_only = verdict == "closest"
+        run.closest_only = verdict != "answers"
         way = WritingPlan(partial(prompt_for, asked="closest_user")) if run.closest_only else WritingPlan()
-        yield from answer_from(run, scope, retrieval.hits, way)
+        yield from answer_from(run, scope, hits, way)
 
     def _about_report(self, run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
         """The passages that say most of the one report in scope, for the question what it is about, to which no
@@ -64,26 +63,25 @@ class DirectAgent(BaseAgent):
         names = find_mentions(question.search_text, resources.catalog, question.scope)
         if question.page or not asks_what_it_is_about(question.search_text, [*names.countries, *names.every_year]):
             return None
-        own, _ = split_by_country_tag(question.scope, resources.catalog)
-        if resources.catalog.holdings(own).documents != 1:
+        tagged, _ = split_by_country_tag(question.scope, resources.catalog)
+        if resources.catalog.holdings(tagged).documents != 1:
             return None
-        (record,) = resources.catalog.all(own)
-        hits, said = of_whole_report(record, resources.store, resources.analyzer, top_k=question.top_k)
+        (record,) = resources.catalog.all(tagged)
+        hits, sentences = of_whole_report(record, resources.store, resources.analyzer, top_k=question.top_k)
 
         def quoted(context: Context) -> str:
             numbers = {passage.hit.chunk.id: passage.number for passage in context.passages}
-            shown = ((one.text, numbers[one.chunk_id]) for one in said if one.chunk_id in numbers)
+            shown = ((one.text, numbers[one.chunk_id]) for one in sentences if one.chunk_id in numbers)
             return "\n\n".join(quotations(run, text, context, [number], most=1) for text, number in shown)
 
-        writes = not said or resources.chat_models.is_language_model
+        writes = not sentences or run.has_model
         return (hits, WritingPlan() if writes else WritingPlan(quoting=quoted)) if hits else None
 
     def _about_attachments(self, run: AgentRun) -> Iterator[Event]:
         """Answer from attachments, whose passages are in no store and are gone afterwards (R-A2)."""
-        question = run.question
+        question, found = run.question, None
         yield run.step("compress", "Looking for the passages that matter")
-        found = None
-        with suppress(SecondsUsedUpError), run.within_seconds() as limited:
+        with suppress(SecondsUsedUpError), run.limited() as limited:
             found = self._resources.compressor.retrieve(
                 question.search_text, question.attachments, top_k=question.top_k, request=limited
             )
@@ -95,13 +93,12 @@ class DirectAgent(BaseAgent):
         run.spending.add(*retrieval.steps)
         run.note(retrieval)
         scope = ScopeSummary(Scope(), len(question.attachments), len(chunks))
-        if not retrieval.hits:
-            names = ", ".join(document.name for document in question.attachments)
-            text = run.say("Nothing in {names} is close to this question.", names=escape_markdown(names))
-            yield from answer_text(run, text, scope)
+        if retrieval.hits:
+            yield from answer_from(run, scope, retrieval.hits, WritingPlan(), around=Neighbours(chunks))
             return
-        around = Neighbours(chunks)
-        yield from answer_from(run, scope, retrieval.hits, WritingPlan(), around=around)
+        names = ", ".join(document.name for document in question.attachments)
+        text = run.say("Nothing in {names} is close to this question.", names=escape_markdown(names))
+        yield from answer_text(run, text, scope)
 
 
 build = DirectAgent

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from collections.abc import Collection as AnyOf
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from textwrap import shorten
 from typing import TypeVar
 
@@ -21,7 +21,6 @@ from ..request import RequestContext
 from ..retrieval.pipeline import with_rank
 from ..schema import (
     SECTION_SEPARATOR,
-    Answer,
     AnswerEvent,
     Citation,
     Context,
@@ -47,7 +46,7 @@ from .answering import (
     open_research,
     quotations,
     with_below,
-    write_answer,
+    write,
 )
 from .budget import SecondsUsedUpError
 from .repetition import WrittenSentences, has_statements
@@ -71,49 +70,49 @@ NOTHING_NEW = "The reports say nothing about this that the sections above do not
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class _Found:
-    """What the searches of a report found: the hits by section title, the titles of sections whose search
-    ``failed``, and the ``closest`` hits where nothing was taken.
-    """
-
-    evidence: Findings = field(default_factory=Findings)
-    failed: set[str] = field(default_factory=set)
-    closest: list[SearchHit] = field(default_factory=list)
-
-
 class ReportAgent(BaseAgent):
-    """Implements `protocols.Agent`. One generation call for the outline and one for each section."""
+    """One generation call for the outline and one for each section."""
 
     needs_language_model = True
 
-    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        """Plan an outline, search for each section, then write the sections one by one."""
-        run = AgentRun(self._resources, question, request)
+    def answer(self, run: AgentRun) -> Iterator[Event]:
+        """Plan an outline, search for all sections at once, then write the sections one by one."""
         if (scope := (yield from open_research(run))) is None:
             return
         scouted, plan = yield from self._outline(run)
-        found = yield from self._searched(run, plan)
-        if request.cancelled:
+        yield run.step("search", "Searching for each section")
+        top_k = min(run.question.top_k, MOST_FOUND)
+        searches = [
+            replace(narrowed_search(run.question, one.question, run.resources.catalog), label=one.title, top_k=top_k)
+            for one in plan.sections
+        ]
+        # A passage belongs to each section that found it, and has one number.
+        evidence, failed, closest = Findings(), set[str](), list[SearchHit]()
+        for section, found in zip(plan.sections, (yield from run.search(searches)), strict=True):
+            if found is None:
+                failed.add(section.title)
+            elif is_empty(run, found.hits):
+                closest += found.hits
+            else:
+                evidence.add((section.title, hit) for hit in found.hits)
+        if run.request.cancelled:
             return
-        if not found.evidence.hits and not is_empty(run, scouted):
+        if not evidence.hits and not is_empty(run, scouted):
             # The sections found nothing, or had no time left: the first look did.
-            only = OutlineSection(_title(question.search_text), question.search_text)
+            only = OutlineSection(_title(run.question.search_text), run.question.search_text)
             plan = ReportOutline(plan.title, (only,))
-            found.evidence.add((only.title, hit) for hit in scouted)
-        if not found.evidence.hits:
-            yield from answer_empty(run, scope, found.closest)
-            return
-        yield from self._report(run, scope, plan, found)
+            evidence.add((only.title, hit) for hit in scouted)
+        if evidence.hits:
+            yield from self._report(run, scope, plan, evidence, failed)
+        else:
+            yield from answer_empty(run, scope, closest)
 
     def _outline(self, run: AgentRun) -> Generator[StepEvent, None, tuple[Sequence[SearchHit], ReportOutline]]:
-        """The passages nearest to the task, and what the model plans for them; the task's parts by rule else."""
+        """Return the passages nearest to the task, and the model's plan for them, else the task's parts by rule."""
         question = run.question
         yield run.step("search", "Looking for what there is")
-        (first,) = yield from run.search(
-            [replace(narrowed_search(run.question, question.search_text, run.resources.catalog), top_k=SCOUTED)],
-            planning=True,
-        )
+        look = narrowed_search(question, question.search_text, run.resources.catalog)
+        (first,) = yield from run.search([replace(look, top_k=SCOUTED)], planning=True)
         scouted = first.hits if first else ()
         yield run.step("outline", "Planning the outline")
         planned = yield from run.ask(
@@ -129,30 +128,10 @@ class ReportAgent(BaseAgent):
         yield run.step("plan", planned.title or "The outline", items=[section.title for section in planned.sections])
         return scouted, planned
 
-    def _searched(self, run: AgentRun, plan: ReportOutline) -> Generator[StepEvent, None, _Found]:
-        """Search for all sections at once. A passage belongs to each section that found it, and has one number."""
-        found_all = _Found()
-        yield run.step("search", "Searching for each section")
-        found_at_most = min(run.question.top_k, MOST_FOUND)
-        searches = [
-            replace(
-                narrowed_search(run.question, section.question, run.resources.catalog),
-                label=section.title,
-                top_k=found_at_most,
-            )
-            for section in plan.sections
-        ]
-        for section, found in zip(plan.sections, (yield from run.search(searches)), strict=True):
-            if found is None:
-                found_all.failed.add(section.title)
-            elif is_empty(run, found.hits):
-                found_all.closest += found.hits
-            else:
-                found_all.evidence.add((section.title, hit) for hit in found.hits)
-        return found_all
-
-    def _report(self, run: AgentRun, scope: ScopeSummary, plan: ReportOutline, found: _Found) -> Iterator[Event]:
-        started, evidence = time.perf_counter(), found.evidence
+    def _report(
+        self, run: AgentRun, scope: ScopeSummary, plan: ReportOutline, evidence: Findings, failed: AnyOf[str]
+    ) -> Iterator[Event]:
+        started = time.perf_counter()
         hits = with_rank(distinct(evidence.hits))
         context = build_context(
             hits, self._resources.store, budget_tokens=EVERYTHING, margin=run.settings.context_margin
@@ -174,22 +153,23 @@ class ReportAgent(BaseAgent):
             heading = f"## {escape_markdown(section.title)}"
             yield TokenEvent(f"\n\n{heading}\n\n")
             of_section = {hit.chunk.id for hit in evidence.of(section.title)}
-            own = yield from sections.share(context, of_section, len(left))
-            if own.passages:
-                text = yield from sections.write(section, own)
+            shared = yield from sections.share(context, of_section, len(left))
+            if shared.passages:
+                text = yield from sections.write(section, shared)
             else:
-                text = run.say(SEARCH_FAILED if section.title in found.failed else NOTHING)
+                text = run.say(SEARCH_FAILED if section.title in failed else NOTHING)
                 yield TokenEvent(text)
             done += [heading, text]
-        body = "\n\n".join(done)
-        answer = conclude(run, scope, body, hits, context, truncated=sections.truncated).answer
-        if sources := _sources(answer, run.say):
+        answer = conclude(run, scope, "\n\n".join(done), hits, context, truncated=sections.truncated)
+        lines = [f"- [{one.number}] {_place(one, run.say)}" for one in answer.citations]
+        sources = "\n".join([f"## {run.say('Sources')}", "", *lines]) if lines else ""
+        if sources:
             yield TokenEvent(f"\n\n{sources}")
         yield AnswerEvent(with_below(answer, sources))
 
 
 class Sections:
-    """``truncated``: whether one of them ends early. ``numbers``: those of the whole report's passages."""
+    """Writes the sections of a report. ``numbers``: those of the whole report's passages."""
 
     def __init__(self, run: AgentRun, plan: ReportOutline, numbers: AnyOf[int]) -> None:
         self._numbers = frozenset(numbers)
@@ -197,10 +177,11 @@ class Sections:
         self._plan = plan
         self._written = WrittenSentences(run.resources.embedder, run.resources.analyzer)
         self.truncated = False
+        """Whether a section ends early."""
 
     def over(self, left: Sequence[OutlineSection]) -> Generator[StepEvent, None, str]:
-        """A sentence that names the sections ``left`` unwritten, once the budget is used up or the model has failed
-        too often; "" before.
+        """Return a sentence that names the sections ``left``, once the budget is used up or the model has failed too
+        often; "" before.
         """
         run = self._run
         if stopper := run.spending.stops_answer():
@@ -210,14 +191,14 @@ class Sections:
         titles = "; ".join(escape_markdown(section.title) for section in left)
         return run.say("Not written any more: {titles}.", titles=titles)
 
-    def share(self, context: Context, found: AnyOf[str], left: int) -> Generator[StepEvent, None, Context]:
+    def share(self, context: Context, found: AnyOf[str], left: int) -> Generator[Event, None, Context]:
         """What a section ``found``, as far as it fits: the ``left`` still to be written share the budget of tokens."""
         most, of_budget = self._run.settings.deep_context_tokens, self._run.spending.tokens_left
         share = most if of_budget is None else of_budget // left - self._run.settings.max_answer_tokens
-        own = restrict(context, found, budget_tokens=min(most, max(LEAST_CONTEXT, share)))
+        shared = restrict(context, found, budget_tokens=min(most, max(LEAST_CONTEXT, share)))
         if share < most:
-            yield from note_left_out(self._run, len(own.passages), len(found))
-        return own
+            yield from note_left_out(self._run, len(shared.passages), len(found))
+        return shared
 
     def write(self, section: OutlineSection, context: Context) -> Generator[Event, None, str]:
         """Write a section; returns its text without the heading, which the events have."""
@@ -238,7 +219,7 @@ class Sections:
             )
 
         way = WritingPlan(prompt, lambda context: quotations(run, section.question, context) or run.say(NOTHING))
-        done = yield from write_answer(run, context, way)
+        done = yield from write(run, context, way)
         self.truncated = self.truncated or done.truncated
         given = {passage.number for passage in done.context.passages}.union(cited_numbers(" ".join(already)))
         # Each section is shown other numbers, and one that it was not shown is a passage of another section. What is
@@ -252,10 +233,10 @@ class Sections:
         return text if kept is None else kept
 
     def _compared(self, look: Callable[[RequestContext], T]) -> Generator[StepEvent, None, T | None]:
-        """What is found in the text so far; the embedding of it stands in the ledger. None where it fails."""
+        """Return what ``look`` finds in the text so far, None if it fails. The ledger gets the embedding's tokens."""
         run, started, found = self._run, time.perf_counter(), None
         try:
-            with suppress(SecondsUsedUpError), run.within_seconds(share=1.0) as limited:
+            with suppress(SecondsUsedUpError), run.limited(share=1.0) as limited:
                 found = look(limited)
         except EmbeddingError as error:
             yield run.step("compare_written", error.message, failed=True)
@@ -274,12 +255,6 @@ def _without_heading(text: str, title: str) -> str:
 
 def _title(task: str) -> str:
     return shorten(task, LONGEST_TITLE, placeholder=" …")
-
-
-def _sources(answer: Answer, say: Say) -> str:
-    """The passages cited, by number, as the last section."""
-    lines = [f"- [{one.number}] {_place(one, say)}" for one in answer.citations]
-    return "\n".join([f"## {say('Sources')}", "", *lines]) if lines else ""
 
 
 def _place(cited: Citation, say: Say) -> str:

@@ -1,4 +1,4 @@
-"""The state of one question while an agent works on it, and the searches and calls that it may make (R-C7, R-C10)."""
+"""One question while an agent works on it, and the searches and calls that it may make (R-C7, R-C10)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
-from ..caches.answers import ChatModels
+from ..caches.answers import AnswerCache, ChatModels
 from ..database.time_limits import begin_request
 from ..errors import NOTHING_WRITTEN, BudgetExhaustedError, ChatbotError, ChatModelError, ContextLengthError
 from ..model_output.asking import Shape, ask, shape_prompt
 from ..prompts import render
-from ..protocols import Agent, Catalog, ChatModel, Embedder, Quoter, Store
+from ..protocols import Catalog, Embedder, Quoter, Store
 from ..request import RequestContext
 from ..rerankers.orders import NoReranker
 from ..retrieval.compression import Compressor
@@ -24,26 +24,23 @@ from ..retrieval.scope import KnowledgeCollection, describe, inventory
 from ..retrieval.summaries import without_summaries
 from ..schema import (
     Aggregation,
+    AnswerEvent,
+    Event,
     Message,
     QuerySettings,
     Question,
     SearchHit,
+    SourcesEvent,
     StepEvent,
     StepTiming,
     Stopper,
     Threshold,
+    TokenEvent,
+    Usage,
 )
 from ..text import Analyzer, estimate_tokens
 from ..words import speaking
-from .budget import (
-    EXPLORING_SHARE,
-    PLANNING_SHARE,
-    Allowance,
-    BudgetedChatModel,
-    CallsUsedUpError,
-    SecondsUsedUpError,
-    Spending,
-)
+from .budget import EXPLORING_SHARE, PLANNING_SHARE, Allowance, SecondsUsedUpError, Spending
 from .searches import Outcome, Search, in_parallel, too_slow
 
 T = TypeVar("T")
@@ -64,8 +61,8 @@ class Resources:
     embedder: Embedder
     analyzer: Analyzer
     collections: tuple[KnowledgeCollection, ...]
-    agent: Callable[[str], Agent]
-    """Another agent, by its name."""
+    agent: Callable[[str], BaseAgent]
+    """The agent of a mode."""
     language: str
     """The language of the reports."""
     bounds: Callable[[QuerySettings], Bounds]
@@ -75,20 +72,53 @@ class Resources:
 
 
 class BaseAgent:
-    """The base class of all agents (`protocols.Agent`): holds what they work with."""
+    """One mode of answering."""
 
     needs_language_model = False
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
 
+    def answer(self, run: AgentRun) -> Iterator[Event]:
+        """Yield what happens and an `AnswerEvent` at the end; or set another mode, which then answers.
+
+        Raises:
+            ChatbotError: nothing can be answered.
+        """
+        raise NotImplementedError
+
+
+class ModeAgent:
+    """Implements `protocols.Agent`: answers each question in its mode, or from the cache."""
+
+    def __init__(self, resources: Resources, cache: AnswerCache) -> None:
+        self._resources = resources
+        self._cache = cache
+
+    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
+        """Yield a cached answer's sources, text and trace at once; else the events of the mode's agent."""
+        started, before = time.perf_counter(), request.meter.lookups
+        key = self._cache.key(question, request)
+        if key and (kept := self._cache.get(key, request)) is not None:
+            yield SourcesEvent(kept.trace.hits, kept.scope)
+            yield TokenEvent(kept.response)
+            trace = replace(kept.trace, cached=True, steps=(StepTiming.since("cache", started),))
+            yield AnswerEvent(replace(kept, trace=replace(trace, caches=dict(request.meter.lookups - before))))
+            return
+        run, mode = AgentRun(self._resources, question, request), ""
+        while run.question.mode != mode and not (mode and request.cancelled):
+            mode = run.question.mode
+            for event in self._resources.agent(mode).answer(run):
+                if key and isinstance(event, AnswerEvent):
+                    self._cache.put(key, event.answer, request)
+                    trace = replace(event.answer.trace, caches=dict(request.meter.lookups - before))
+                    yield AnswerEvent(replace(event.answer, trace=trace))
+                else:
+                    yield event
+
 
 class AgentRun:
-    """The state of one question while an agent works on it.
-
-    ``spending`` and ``path`` grow while the agent works; ``stopped_by`` says what ended it early.
-    ``closest_only``: what was found may only be near to what is asked.
-    """
+    """The state of one question while an agent works on it."""
 
     def __init__(self, resources: Resources, question: Question, request: RequestContext) -> None:
         self.resources = resources
@@ -99,14 +129,20 @@ class AgentRun:
             question.budget, reserve=self.settings.deep_context_tokens + self.settings.max_answer_tokens
         )
         self.has_model = resources.chat_models.is_language_model
+        self.is_mode_chosen = False
+        """Whether another agent has chosen the mode."""
+        self.choice_stopped_by: Stopper = ""
+        """What ended that choice early; the search may still be complete."""
         self.path: list[StepEvent] = []
         self.stopped_by: Stopper = ""
+        """What ended the question early."""
         self.why_stopped = ""
         self.threshold: Threshold | None = None
-        """Of its searches: that of the one that had to descend furthest."""
+        """The lowest of its searches."""
         self.pipeline: tuple[Aggregation, ...] | None = None
         self.closest_only = False
-        self._found = False
+        """Whether the passages may only be near to what the question asks."""
+        self._has_searched = False
         self._share = PLANNING_SHARE
 
     @cached_property
@@ -114,17 +150,8 @@ class AgentRun:
         """Says whether hits answer the question."""
         resources = self.resources
         return Judge(
-            resources.bounds(self.settings),
-            resources.store,
-            resources.catalog,
-            resources.embedder,
-            resources.language,
+            resources.bounds(self.settings), resources.store, resources.catalog, resources.embedder, resources.language
         )
-
-    @property
-    def chat_model(self) -> ChatModel:
-        """The one that may repeat what it said, unless the question wants a new answer."""
-        return self.resources.chat_models.of(self.question)
 
     def step(
         self,
@@ -135,61 +162,68 @@ class AgentRun:
         hits: Sequence[SearchHit] = (),
         failed: bool = False,
     ) -> StepEvent:
-        """Something to show, which is kept in the path, too."""
+        """Return a step to be yielded, and keep it in the path."""
         event = StepEvent(name, detail, tuple(items), tuple(hits), failed)
         self.path.append(event)
         return event
 
     def say(self, text: str, /, **values: object) -> str:
-        """Fixed words, in the language of the question. Implements `words.Say`."""
+        """Translate fixed words into the language of the question. Implements `words.Say`."""
         return speaking(self.question.language)(text, **values)
 
     def stop(self, stopper: Stopper, detail: str = "") -> Iterator[StepEvent]:
-        """The exploring ends here; the answer is made of what there is. Said once.
+        """End the exploring: the answer is made of what there is. A reason is yielded once.
 
-        ``detail``: what ended, where it was not the budget of this question.
+        ``detail``: the reason, where it is not the budget of this question.
         """
         why = detail or self.spending.describe(stopper, self.say)
         if why != self.why_stopped:
             self.stopped_by, self.why_stopped = stopper, why
             yield self.step("budget", why, failed=True)
 
-    def exhausted(self, tokens: int = 0) -> Generator[StepEvent, None, bool]:
-        """Whether the budget forbids one more call that reads ``tokens``."""
-        if not self.stopped_by and (stopper := self.spending.stops_exploring(tokens, self._share)):
-            yield from self.stop(stopper)
-        return bool(self.stopped_by) or self.request.cancelled
-
     def ask(self, stage: str, shape: Shape[T], otherwise: str, **values: str) -> Generator[StepEvent, None, T | None]:
-        """What the model says to the prompts ``stage``; None where there is no budget, or nothing can be read.
+        """Return the model's reply to the prompts ``stage``; None without budget, or if it cannot be read.
 
         ``otherwise``: what the agent does then, in a few words. ``values`` are those of the templates besides the
         question and where it is asked.
 
         Raises:
-            ChatModelError: one that only a person can mend, e.g. a key that is refused, before any call has worked.
+            ChatModelError: only a person can solve it, e.g. a key that is refused, and no call has worked yet.
             BudgetExhaustedError: the day's tokens were used up before this question began.
         """
-        values = {"question": self.question.search_text, "where": self._where(), **values}
+        question = self.question
+        where = render(
+            "where",
+            scope=describe(question.scope),
+            there=inventory(self.resources.catalog, question.scope),
+            today=question.today.isoformat(),
+        )
+        values = {"question": question.search_text, "where": where, **values}
         messages = [
             Message("system", render(f"{stage}_system", **values)),
             Message("user", render(f"{stage}_user", **values)),
         ]
-        if (yield from self.exhausted(sum(estimate_tokens(message.content) for message in messages))):
+        tokens = sum(estimate_tokens(message.content) for message in messages)
+        if not self.stopped_by and (stopper := self.spending.stops_exploring(tokens, self._share)):
+            yield from self.stop(stopper)
+        if self.stopped_by or self.request.cancelled:
             return None
-        prompt, started = shape_prompt(messages, self.question.search_text, shape), time.perf_counter()
-        allowance = self.spending.allowance()
-        model = BudgetedChatModel(self.chat_model, allowance)
-        try:
-            with self.request.within(self.spending.seconds_left(self._share)) as limited:
-                asked = ask(model, prompt, shape, limited, stage=stage)
-        except (BudgetExhaustedError, CallsUsedUpError) as error:
-            allowance.settle(StepTiming.since(stage, started, model.usage))
-            if isinstance(error, BudgetExhaustedError) and not self.spending.usage_so_far.calls:
-                raise
-            yield from self.stop("calls") if allowance.refused else self.stop("tokens", error.message)
-            return None
+        prompt, started = shape_prompt(messages, question.search_text, shape), time.perf_counter()
+        allowance = Allowance(self.spending)
+        with self.request.within(self.spending.seconds_left(self._share)) as limited:
+            try:
+                model = self.resources.chat_models.of(question)
+                asked = ask(model, prompt, shape, replace(limited, may_call=allowance.take), stage=stage)
+            except BudgetExhaustedError as error:
+                allowance.settle(StepTiming.since(stage, started))
+                if not self.spending.usage_so_far.calls:
+                    raise
+                yield from self.stop("tokens", error.message)
+                return None
         allowance.settle(*asked.steps)
+        if allowance.refused:
+            yield from self.stop("calls")
+            return None
         if asked.error is not None and not self.may_go_on(asked.error):
             raise asked.error
         if asked.value is None and not self.request.cancelled:
@@ -197,24 +231,18 @@ class AgentRun:
             yield from self.note_time(limited)
         return asked.value
 
-    def _where(self) -> str:
-        scope, today = self.question.scope, self.question.today.isoformat()
-        there = inventory(self.resources.catalog, scope)
-        return render("where", scope=describe(scope), there=there, today=today)
-
     def may_go_on(self, error: ChatModelError) -> bool:
-        """Whether a failed call leaves anything to hope for, or to show: it may pass, or others have worked."""
+        """Return whether a failed call may be passing, or others have worked."""
         usage = self.spending.usage_so_far
-        worked = usage.calls > usage.failed_calls
         passes = error.retry_after is not None or error.reason == NOTHING_WRITTEN
-        return worked or passes or isinstance(error, ContextLengthError)
+        return usage.calls > usage.failed_calls or passes or isinstance(error, ContextLengthError)
 
     @contextmanager
-    def within_seconds(self, share: float = EXPLORING_SHARE) -> Iterator[RequestContext]:
-        """A context whose work ends with the budget's seconds (`note_time` says so then).
+    def limited(self, share: float = EXPLORING_SHARE) -> Iterator[RequestContext]:
+        """Yield a request that ends with this share of the budget's seconds.
 
         Raises:
-            SecondsUsedUpError: they ended it.
+            SecondsUsedUpError: they ended the work.
         """
         with self.request.within(self.spending.seconds_left(share)) as limited:
             try:
@@ -225,7 +253,7 @@ class AgentRun:
                 raise SecondsUsedUpError("The budget of seconds is used up.") from error
 
     def note_time(self, limited: RequestContext) -> Iterator[StepEvent]:
-        """Say that the budget's seconds ended what ran under ``limited``, if they did."""
+        """Yield a step if the budget's seconds ended the work of ``limited``."""
         if limited.cancelled and not self.request.cancelled:
             yield from self.stop("seconds")
 
@@ -234,10 +262,10 @@ class AgentRun:
     ) -> Generator[StepEvent, None, list[Retrieval | None]]:
         """Run these searches at once; None for each that failed or was too slow, which the path names.
 
-        ``planning``: a look before the plan is made; others have seconds of their own.
+        ``planning``: within the seconds for planning.
 
         Raises:
-            DependencyError: nothing was found yet, and not one of these worked.
+            DependencyError: all of them failed, and no search has worked before.
         """
         self._share = PLANNING_SHARE if planning else EXPLORING_SHARE
         found: list[Retrieval | None] = [None] * len(searches)
@@ -247,30 +275,33 @@ class AgentRun:
             return found
         seconds = most if left is None else min(most, left)
         failures, started = list[Outcome[Retrieval]](), time.perf_counter()
-        allowances = [self.spending.allowance() for _ in searches]
-        work = [
-            lambda request, one=one, allowance=allowance: self._in_thread(one, allowance, request)
-            for one, allowance in zip(searches, allowances, strict=True)
-        ]
+        allowances = [Allowance(self.spending) for _ in searches]
+
+        def retrieve(search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
+            begin_request()  # waits at the same time would add up in the request's own time limit
+            return self.retrieve(search, allowance, request)
+
+        work = [partial(retrieve, *pair) for pair in zip(searches, allowances, strict=True)]
         for outcome in in_parallel(work, threads=SEARCH_THREADS, request=self.request, seconds=seconds):
-            label = searches[outcome.place].label
+            label, allowance = searches[outcome.place].label, allowances[outcome.place]
             if outcome.result is None:
                 failures.append(outcome)
-                allowances[outcome.place].give_up("rerank", started)
+                if calls := allowance.taken:  # their tokens are unknown
+                    allowance.settle(StepTiming.since("rerank", started, Usage(calls=calls, failed_calls=calls)))
                 why = outcome.error.message if outcome.error else f"No answer within {round(seconds, 1):g} s."
                 yield self.step("found", f"{label}: {why}", failed=True)
                 continue
             found[outcome.place] = outcome.result
             self.note(outcome.result)
-            allowances[outcome.place].settle(*outcome.result.steps)
+            allowance.settle(*outcome.result.steps)
             yield self.step("found", label, hits=outcome.result.hits)
         if any(allowance.refused for allowance in allowances):
             yield from self.stop("calls")
         if seconds < most and any(failure.error is None for failure in failures):
             yield from self.stop("seconds")
-        elif failures and len(failures) == len(searches) and not self._found:
+        elif failures and len(failures) == len(searches) and not self._has_searched:
             raise next((failure.error for failure in failures if failure.error), too_slow(seconds))
-        self._found = self._found or len(failures) < len(searches)
+        self._has_searched = self._has_searched or len(failures) < len(searches)
         return found
 
     def note(self, found: Retrieval) -> None:
@@ -280,22 +311,18 @@ class AgentRun:
         if found.threshold and (self.threshold is None or found.threshold.used < self.threshold.used):
             self.threshold = found.threshold
 
-    def _in_thread(self, search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
-        begin_request()  # waits at the same time would add up in the request's own time limit
-        return self.retrieve(search, allowance, request)
-
     def retrieve(self, search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
-        """One search, in this thread; the calls of a reranker are taken from ``allowance``.
+        """Search in this thread; a reranker's calls are taken from ``allowance``.
 
-        A reranker that the day's tokens end for is left out, once the model was asked for something.
+        Without tokens for a reranker it is left out, once the model has been asked for something.
 
         Raises:
-            DependencyError: it failed.
+            DependencyError: the search failed.
             BudgetExhaustedError: the day's tokens were used up before this question began.
         """
-        question = self.question
+        question, resources = self.question, self.resources
         retrieve = partial(
-            self.resources.retriever.retrieve,
+            resources.retriever.retrieve,
             search.query,
             top_k=search.top_k,
             scope=search.scope,
@@ -311,8 +338,5 @@ class AgentRun:
             if not self.spending.usage_so_far.calls:
                 raise
             found = retrieve(reranker=NoReranker())
-        resources = self.resources
-        return replace(
-            found,
-            hits=without_summaries(found.hits, search.query, resources.store, resources.analyzer, top_k=search.top_k),
-        )
+        hits = without_summaries(found.hits, search.query, resources.store, resources.analyzer, top_k=search.top_k)
+        return replace(found, hits=hits)

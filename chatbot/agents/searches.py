@@ -35,13 +35,8 @@ class Search:
     top_k: int
 
 
-def whole_search(question: Question) -> Search:
-    """The question itself, in the scope chosen."""
-    return Search(question.search_text, question.search_text, question.scope, question.top_k)
-
-
 def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
-    """Under the countries and editions that the query is about, inside the question's scope.
+    """Search under the countries and editions that the query is about, inside the question's scope.
 
     The whole question stays in all of that where it names a country besides: one of its parts may be about it.
     """
@@ -49,7 +44,7 @@ def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
     if query == question.search_text:
         mentions = find_mentions(query, catalog, scope)
         if len(mentions.about) < len(mentions.countries):
-            return whole_search(question)
+            return Search(query, query, scope, question.top_k)
     inside = suggest_scope(everything_asked(query, scope, catalog), scope, catalog) or scope
     label = query if inside == scope else f"{query} ({describe(inside.within(()))})"
     return Search(label, query, inside, question.top_k)
@@ -57,16 +52,8 @@ def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
 
 def new_questions(candidates: Sequence[str], asked: Sequence[str]) -> list[str]:
     """The candidates that were not asked yet, each once; case, spacing and full stop do not matter."""
-    known = {_key(query) for query in asked}
-    new: dict[str, str] = {}
-    for query in candidates:
-        if _key(query) not in known:
-            new.setdefault(_key(query), query)
-    return list(new.values())
-
-
-def _key(query: str) -> str:
-    return " ".join(query.casefold().split()).rstrip("?.! ")
+    keys = [" ".join(query.casefold().split()).rstrip("?.! ") for query in [*asked, *candidates]]
+    return [query for place, query in enumerate(candidates, start=len(asked)) if keys[place] not in keys[:place]]
 
 
 class Findings:
@@ -145,20 +132,11 @@ def too_slow(seconds: float) -> SearchEngineError:
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
-    """The outcome of the ``place``-th piece of work. ``result`` is None where it failed, or was too slow (no
-    ``error``).
-    """
+    """The outcome of the ``place``-th piece of work. Without a ``result`` it failed, or was too slow (no ``error``)."""
 
     place: int
     result: T | None
     error: ChatbotError | None = None
-
-
-class Defect:
-    """Stands for an outcome that never came."""
-
-
-_DEFECT = Defect()
 
 
 def in_parallel(
@@ -168,45 +146,47 @@ def in_parallel(
     request: RequestContext,
     seconds: float | None = None,
 ) -> Iterator[Outcome[T]]:
-    """The outcomes as they come, at most ``threads`` at a time; those not back after ``seconds`` last, as too slow.
+    """Yield the outcomes as they come, at most ``threads`` at a time; those that take longer than ``seconds`` last.
 
-    What is given up is told so by its `RequestContext` and not waited for. A piece of work may fail alone, with a
-    `ChatbotError`; anything else is a defect of ours, and ends it all. Ends early when ``request`` is cancelled.
+    Work that is given up is cancelled by its `RequestContext` and not waited for. A piece of work may fail alone, with
+    a `ChatbotError`; any other exception is a defect and ends all. Ends early when ``request`` is cancelled.
     """
     waiting: queue.SimpleQueue[tuple[int, Callable[[RequestContext], T]]] = queue.SimpleQueue()
-    done: queue.SimpleQueue[Outcome[T] | Defect] = queue.SimpleQueue()
-    for place, piece in enumerate(work):
-        waiting.put((place, piece))
+    done: queue.SimpleQueue[Outcome[T] | None] = queue.SimpleQueue()
+    for numbered in enumerate(work):
+        waiting.put(numbered)
     missing = set(range(len(work)))
     with request.within(seconds) as limited:
         try:
             for _ in range(min(threads, len(work))):
                 # Daemons, unlike those of a pool: the process must not wait at its end for a search that was given up.
-                threading.Thread(
-                    target=_work_through, args=(waiting, done, limited), name="search", daemon=True
-                ).start()
+                threading.Thread(target=_work, args=(waiting, done, limited), name="search", daemon=True).start()
             while missing:
-                outcome = _next(done, limited.deadline)
+                left = LOOK_SECONDS if limited.deadline is None else limited.deadline - time.monotonic()
+                try:
+                    outcome = done.get(timeout=max(0.0, min(LOOK_SECONDS, left)))
+                except queue.Empty:
+                    if limited.cancelled:
+                        break
+                    continue
                 if request.cancelled:
                     break
-                if isinstance(outcome, Defect):
+                if outcome is None:
                     raise RuntimeError("A search ended in a defect; its own thread has reported it.")
-                if outcome is not None:
-                    missing.discard(outcome.place)
-                    yield outcome
-                elif limited.cancelled:
-                    break
+                missing.discard(outcome.place)
+                yield outcome
         finally:
             limited.cancel.cancel()
     if not request.cancelled:
         yield from (Outcome(place, None) for place in sorted(missing))
 
 
-def _work_through(
+def _work(
     waiting: queue.SimpleQueue[tuple[int, Callable[[RequestContext], T]]],
-    done: queue.SimpleQueue[Outcome[T] | Defect],
+    done: queue.SimpleQueue[Outcome[T] | None],
     limited: RequestContext,
 ) -> None:
+    """Do pieces of work until none is left, or ``limited`` is over. None stands for a defect."""
     while not limited.cancelled:
         try:
             place, piece = waiting.get_nowait()
@@ -215,17 +195,9 @@ def _work_through(
         outcome: Outcome[T] | None = None
         try:
             result = piece(limited)
-            # What was broken off because time is up is too slow, whatever it says or brings: half of a result.
+            # Work that the end of the time broke off is too slow, whatever it says or brings: half of a result.
             outcome = Outcome(place, None if limited.cancelled else result)
         except ChatbotError as error:
             outcome = Outcome(place, None, None if limited.cancelled else error)
         finally:
-            done.put(outcome or _DEFECT)
-
-
-def _next(done: queue.SimpleQueue[Outcome[T] | Defect], deadline: float | None) -> Outcome[T] | Defect | None:
-    left = LOOK_SECONDS if deadline is None else max(0.0, min(LOOK_SECONDS, deadline - time.monotonic()))
-    try:
-        return done.get(timeout=left)
-    except queue.Empty:
-        return None
+            done.put(outcome)

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from ..prompts import unmarked
-from ..protocols import Agent, Cache, ChatModel
+from ..protocols import Cache, ChatModel
 from ..request import RequestContext
-from ..schema import (
-    ATTACHMENTS,
-    Answer,
-    AnswerEvent,
-    Budget,
-    Delta,
-    Event,
-    Prompt,
-    Question,
-    SourcesEvent,
-    StepTiming,
-    TokenEvent,
-    Usage,
-)
+from ..schema import ATTACHMENTS, Answer, Budget, Delta, Prompt, Question, Usage
 from .vectors import cache_key, normalise
 
 _ANSWER = TypeAdapter(Answer)
@@ -90,56 +76,37 @@ class ChatModels:
         return self.cached if question.cache else self.uncached
 
 
-class CachedAgent:
-    """Implements `protocols.Agent`. Abstentions, failures and answers that ended early are never kept.
+class AnswerCache:
+    """Answers by question. Abstentions, failures and answers that ended early are not kept.
 
     ``generation`` changes with everything else an answer depends on: the reports, the models, the settings; None while
     reports change, when nothing is kept.
     """
 
-    def __init__(self, inner: Agent, cache: Cache, generation: Callable[[Question], str | None]) -> None:
-        self.needs_language_model = inner.needs_language_model
-        self._inner = inner
+    def __init__(self, cache: Cache, generation: Callable[[Question], str | None]) -> None:
         self._cache = cache
         self._generation = generation
 
-    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        """What was answered before: its sources, its text and its trace at once; else the inner agent, kept."""
+    def key(self, question: Question, request: RequestContext) -> str:
+        """Return the key of the answer, "" if it may not be kept.
+
+        Taken before the answer is made: a change meanwhile makes it an entry that nobody finds.
+        """
         generation = None if question.attachments or not question.cache else self._generation(question)
         if generation is None:
-            yield from self._inner.run(question, request=request)
-            return
-        started, before = time.perf_counter(), request.meter.lookups
-        key = _key(generation, question, request.cached_for)
-        if (found := self._cache.get("query", key, request=request)) is not None:
-            yield from _replayed(_ANSWER.validate_python(found), started, request.meter.lookups - before)
-            return
-        for event in self._inner.run(question, request=request):
-            if not isinstance(event, AnswerEvent):
-                yield event
-                continue
-            trace = event.answer.trace
-            # What failed or ended early may go well the next time.
-            complete = not (trace.stopped_by or trace.truncated or any(step.failed for step in trace.path))
-            if event.answer.answered and complete and not request.cancelled:
-                self._cache.put("query", key, to_jsonable_python(asdict(event.answer)), owner=request.cached_for)
-            yield AnswerEvent(_counted(event.answer, request.meter.lookups - before))
+            return ""
+        # Without the budget: an answer that ended early because of it is not kept.
+        fields = asdict(replace(question, query=normalise(question.query), budget=Budget()))
+        return cache_key(generation, to_jsonable_python(fields), request.cached_for)
 
+    def get(self, key: str, request: RequestContext) -> Answer | None:
+        """Return the answer of this key."""
+        found = self._cache.get("query", key, request=request)
+        return None if found is None else _ANSWER.validate_python(found)
 
-def _key(generation: str, question: Question, owner: str) -> str:
-    # Taken before the answer is made: what changes meanwhile makes it an entry that nobody finds.
-    # Without the budget: an answer that ended early because of it is not kept.
-    asked = replace(question, query=normalise(question.query), budget=Budget())
-    return cache_key(generation, to_jsonable_python(asdict(asked)), owner)
-
-
-def _counted(answer: Answer, counts: Mapping[str, int]) -> Answer:
-    return replace(answer, trace=replace(answer.trace, caches=dict(counts)))
-
-
-def _replayed(answer: Answer, started: float, counts: Mapping[str, int]) -> Iterator[Event]:
-    yield SourcesEvent(answer.trace.hits, answer.scope)
-    yield TokenEvent(answer.response)
-    step = StepTiming.since("cache", started)
-    replayed = replace(answer, trace=replace(answer.trace, cached=True, steps=(step,)))
-    yield AnswerEvent(_counted(replayed, counts))
+    def put(self, key: str, answer: Answer, request: RequestContext) -> None:
+        """Keep an answer that is complete: what failed or ended early may go well the next time."""
+        trace = answer.trace
+        complete = not (trace.stopped_by or trace.truncated or any(step.failed for step in trace.path))
+        if answer.answered and complete and not request.cancelled:
+            self._cache.put("query", key, to_jsonable_python(asdict(answer)), owner=request.cached_for)

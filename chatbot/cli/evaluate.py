@@ -182,7 +182,7 @@ def _measure(reports: Services, data: Dataset, configuration: Configuration, *, 
                     data,
                     # As /query answers, without a conversation that stores it.
                     lambda question, cancel: services.answering.understanding.run(
-                        runtime.agent(question.mode), question, request=RequestContext(cancel)
+                        runtime.agent, question, request=RequestContext(cancel)
                     ),
                     method=method,
                     top_k=top_k,

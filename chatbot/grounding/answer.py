@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
-from ..errors import ChatModelError, ContextLengthError
-from ..model_output.stream import Reply, completion, without_thoughts
 from ..prompts import PASSAGE, on_one_line, render
-from ..protocols import ChatModel
-from ..request import RequestContext
 from ..retrieval.scope import describe
 from ..schema import (
     Aggregation,
@@ -27,15 +22,14 @@ from ..schema import (
     StepTiming,
     Stopper,
     Threshold,
-    TokenEvent,
     Trace,
 )
 from ..text import escape_markdown, estimate_tokens
 from ..words import Say, in_english
 from .citations import check
-from .context import in_prompt_order, keep_best, render_passage
+from .context import in_prompt_order, render_passage
 from .figure_list import cited_figures
-from .wording import in_order_of_appearance, unify_brackets, without_numbers
+from .wording import in_order_of_appearance, without_numbers
 
 OnEmpty = Literal["abstain", "relax", "general"]
 """If nothing is found: say so, use the closest passages, or let the model answer from its own knowledge."""
@@ -44,7 +38,6 @@ CONTEXT_HEADING = "Relevant knowledge base context:"
 HISTORY_MESSAGES = 10
 HISTORY_TOKENS = 1500
 """Limits of the latest messages in a prompt, besides the question."""
-MAX_SHORTENINGS = 3
 
 
 def prompt_for(
@@ -172,72 +165,3 @@ def assemble(
         marks=checked.marks,
         figures=cited_figures(checked.citations),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """An answer's text and the passages that the model had, against which its citations are checked.
-
-    ``steps``: a "shorten" for each prompt that was too long, then "generate".
-    """
-
-    text: str
-    context: Context
-    steps: tuple[StepTiming, ...]
-    truncated: bool = False
-
-
-@dataclass(slots=True)
-class Draft:
-    """The latest attempt at an answer, while it is written and after a failure."""
-
-    reply: Reply | None = None
-    steps: list[StepTiming] = field(default_factory=list)
-    path: list[StepEvent] = field(default_factory=list)
-    """The steps so far, as the trace shows them."""
-
-    @property
-    def text(self) -> str:
-        """The text so far without the model's thoughts."""
-        return without_thoughts(self.reply.text) if self.reply else ""
-
-
-def write(
-    model: ChatModel,
-    question: Question,
-    context: Context,
-    request: RequestContext,
-    *,
-    prompt: Callable[[Question, Context], Prompt],
-    draft: Draft,
-) -> Generator[StepEvent | TokenEvent, None, Written]:
-    """Make one generation call. Repeat a prompt that is too long with the better half of its passages.
-
-    ``draft`` has the attempt, also after a failure.
-
-    Raises:
-        ContextLengthError: still too long with one passage, or after three more attempts.
-        ChatModelError: the model failed.
-    """
-    steps = draft.steps
-    while True:
-        started, sent = time.perf_counter(), prompt(question, context)
-        draft.reply = reply = Reply(sent)
-        try:
-            done = yield from completion(model, sent, request, reply)
-        except ChatModelError as error:
-            failed = reply.usage_of_failed(error)
-            keep = (len(context.passages) + 1) // 2
-            hopeless = keep == len(context.passages) or len(steps) == MAX_SHORTENINGS
-            if hopeless or not isinstance(error, ContextLengthError):
-                steps.append(StepTiming.since("generate", started, failed))
-                raise
-            steps.append(StepTiming.since("shorten", started, failed))
-            context = keep_best(context, keep)
-            detail = f"Too much for the model: once more with the best {keep} of the passages"
-            draft.path.append(StepEvent("shorten", detail))
-            yield draft.path[-1]
-            continue
-        steps.append(StepTiming.since("generate", started, done.usage))
-        text = unify_brackets(done.text, [passage.number for passage in context.passages])
-        return Written(text, context, tuple(steps), done.truncated)

@@ -81,7 +81,7 @@ class Services:
         mode = self.answering.check_mode(None)
         runtime = self.runtime
         runtime.reranker(settings.reranker)
-        runtime.agent(mode)
+        runtime.agent_of(mode)
         self.ingesting.check()
         if (verify := getattr(runtime.embedder.uncached, "verify", None)) is not None:
             verify()

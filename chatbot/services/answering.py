@@ -14,8 +14,7 @@ from ..cancellation import Cancellation
 from ..chat_models import CHAT_MODELS
 from ..chat_models.extractive import ExtractiveChatModel
 from ..chat_models.metered import MeteredChatModel
-from ..conversation.accounting import UsageAccounting
-from ..conversation.service import ChatService, Condenser
+from ..conversation.service import ChatService, Condenser, UsageAccounting
 from ..errors import InvalidRequestError, UnknownNameError
 from ..ingestion.sources import document_id
 from ..loaders.isolation import LoaderPool
@@ -166,10 +165,10 @@ class Answering:
         )
 
     @contextmanager
-    def _agent(self, mode: str) -> Iterator[Agent]:
+    def _agent(self) -> Iterator[Agent]:
         runtime = self._services.runtime
         with runtime.question():
-            yield runtime.agent(mode)
+            yield runtime.agent
 
     def close(self) -> None:
         """End the processes that read attachments, and close the chat model's connections."""

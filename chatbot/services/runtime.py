@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..agents import AGENTS
-from ..agents.run import Resources
-from ..caches.answers import CachedAgent
+from ..agents.run import BaseAgent, ModeAgent, Resources
+from ..caches.answers import AnswerCache
 from ..caches.vectors import CachedEmbedder, StoredVectors, WarmCache
 from ..chunkers import CHUNKERS
 from ..embedders import EMBEDDERS
@@ -70,7 +70,7 @@ class Runtime:
         self._lock = threading.RLock()
         self._questions = 0
         self._replaced_at: float | None = None
-        self._agents: dict[str, Agent] = {}
+        self._agents: dict[str, BaseAgent] = {}
         self._rerankers: dict[tuple[str, bool], Reranker] = {}
         self.ingestor = lru_cache(FOR_CHUNKINGS)(self._ingestor)
 
@@ -286,7 +286,7 @@ class Runtime:
             analyzer=analyzer(settings.language),
             language=settings.language,
             collections=storage.collections,
-            agent=self.uncached_agent,
+            agent=self.agent_of,
             bounds=self._bounds,
             settings=QuerySettings.of(settings),
         )
@@ -297,16 +297,17 @@ class Runtime:
         stored = CalibrationRepository(self._storage.database).get(model_id) if setting == "auto" else None
         return relevance_bounds(setting, model_id, stored)
 
-    def uncached_agent(self, mode: str) -> Agent:
+    def agent_of(self, mode: str) -> BaseAgent:
         """The agent of this mode. Raises UnknownNameError."""
         with self._lock:
             if mode not in self._agents:
                 self._agents[mode] = AGENTS.builder(AGENTS.check(mode, field="mode"))(self.resources)
             return self._agents[mode]
 
-    def agent(self, mode: str) -> Agent:
-        """The agent of this mode, which repeats the answers it gave before. Raises UnknownNameError."""
-        return CachedAgent(self.uncached_agent(mode), self._storage.cache, self._generation)
+    @lazy
+    def agent(self) -> Agent:
+        """Answers a question in its mode, from the cache where it has the answer."""
+        return ModeAgent(self.resources, AnswerCache(self._storage.cache, self._generation))
 
     def _generation(self, question: Question) -> str | None:
         """Changes with the program, reports, models and settings; None while a report is written or removed."""

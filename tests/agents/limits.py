@@ -70,7 +70,7 @@ def asking(mode: str, query: str = ASKED, *, budget: Budget | None = None, top_k
 
 
 def answered(services: Services, question: Question, cancel: Cancellation | None = None) -> tuple[Answer, list[Event]]:
-    events = list(services.runtime.agent(question.mode).run(question, request=RequestContext(cancel or Cancellation())))
+    events = list(services.runtime.agent.run(question, request=RequestContext(cancel or Cancellation())))
     assert isinstance(events[-1], AnswerEvent)
     return events[-1].answer, events
 
@@ -81,9 +81,8 @@ def steps(events: Sequence[object], name: str) -> list[StepEvent]:
 
 def a_run(services: Services, *, budget: Budget | None = None, cancel: Cancellation | None = None) -> AgentRun:
     """What an agent works with."""
-    agent = services.runtime.uncached_agent("deep")
     question = asking("deep", budget=budget)
-    return AgentRun(agent._resources, question, RequestContext(cancel or Cancellation()))  # type: ignore[attr-defined]
+    return AgentRun(services.runtime.resources, question, RequestContext(cancel or Cancellation()))
 
 
 def eight(queries: int = 8) -> list[Search]:

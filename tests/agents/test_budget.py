@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
-from chatbot.agents.budget import EXPLORING_SHARE, PLANNING_SHARE, BudgetedChatModel, Spending
+from chatbot.agents.budget import EXPLORING_SHARE, PLANNING_SHARE, Allowance, Spending
 from chatbot.model_output.asking import queries
-from chatbot.request import RequestContext
-from chatbot.schema import Budget, Context, Delta, Prompt, StepTiming, Usage
+from chatbot.schema import Budget, StepTiming, Usage
 from chatbot.services import Services
 from tests.agents.limits import a_run
 from tests.fakes.openai_server import CHAT, FakeOpenAI
@@ -30,7 +28,7 @@ def test_without_a_budget_nothing_stops() -> None:
     free.add(step(1000, 10**9, 10**9))
     assert free.stops_exploring(10**9) == free.stops_answer() == ""
     assert free.seconds_left() is free.tokens_left is None
-    assert free.allowance().take()
+    assert Allowance(free).take()
 
 
 class TestCalls:
@@ -44,18 +42,18 @@ class TestCalls:
 
     def test_an_allowance_counts_before_it_is_known_what_it_took(self) -> None:
         mine = spending(calls=3)
-        one, other = mine.allowance(), mine.allowance()
+        one, other = Allowance(mine), Allowance(mine)
         assert one.take()
         assert other.take()
         assert not other.take()
         assert (one.refused, other.refused) == (False, True)
-        assert mine.allowance(keep=0).take()
+        assert Allowance(mine, keep=0).take()
         assert mine.stops_answer() == "calls"
 
     def test_what_an_allowance_did_not_take_is_given_back(self) -> None:
         """An answer from the cache is no call."""
         mine = spending(calls=2)
-        allowance = mine.allowance()
+        allowance = Allowance(mine)
         assert allowance.take()
         allowance.settle(step(calls=0))
         assert mine.stops_exploring() == ""
@@ -63,17 +61,17 @@ class TestCalls:
 
     def test_settled_calls_count_once(self) -> None:
         mine = spending(calls=3)
-        allowance = mine.allowance()
+        allowance = Allowance(mine)
         assert allowance.take()
         allowance.settle(step(calls=1))
-        assert mine.allowance().take()
-        assert not mine.allowance().take()
+        assert Allowance(mine).take()
+        assert not Allowance(mine).take()
 
     def test_many_threads_take_no_more_than_there_are(self) -> None:
         mine, taken = spending(calls=11), list[bool]()
 
         def work() -> None:
-            allowance = mine.allowance()
+            allowance = Allowance(mine)
             taken.extend(allowance.take() for _ in range(10))
 
         threads = [threading.Thread(target=work) for _ in range(8)]
@@ -147,32 +145,12 @@ class TestHandedOn:
         assert Spending(rest, reserve=0).stops_answer() == "calls"
 
 
-# The chat model within a question's budget of calls, and what of it was spent.
-
-
-class Counting:
-    """Implements `protocols.ChatModel`: counts all it wrote so far with every piece."""
-
-    is_language_model = True
-    model_id = "counting"
-
-    def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        yield Delta("one ", Usage(100, 1, calls=1))
-        yield Delta("two", Usage(100, 2, calls=1))
-
-
-def test_a_server_that_counts_anew_with_every_piece_is_not_added_up() -> None:
-    model = BudgetedChatModel(Counting(), Spending(Budget(), reserve=0).allowance())
-    list(model.stream(Prompt((), "", Context()), request=RequestContext()))
-    assert model.usage == Usage(100, 2, calls=1)
-
-
 def test_a_call_that_a_search_takes_meanwhile_ends_the_exploring(
     services: Services, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A reranker of a search that was given up may be quicker than the next step of the agent."""
     run = a_run(services, budget=Budget(calls=2))
-    run.spending.allowance().take()
+    Allowance(run.spending).take()
     monkeypatch.setattr(run.spending, "stops_exploring", lambda *_: "")
     list(run.ask("plan", queries(4), "By rule", most="4", scope="all", question="Who rules Kenya?"))
     assert run.stopped_by == "calls"

@@ -52,7 +52,7 @@ class Stopped:
     def __init__(self, services: Services, mode: str) -> None:
         self.cancel = Cancellation()
         self.events: list[Event] = []
-        self._agent = services.runtime.agent(mode)
+        self._agent = services.runtime.agent
         self._mode = mode
         self._thread = threading.Thread(target=self._run, name="question")
         self._thread.start()
@@ -152,7 +152,7 @@ class TestSearches:
     @pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare", "report"])
     def test_of_every_agent(self, services: Services, server: FakeOpenAI, mode: str) -> None:
         server.always(CHAT, ScriptedModel(plan=PLAN))
-        services.runtime.agent(mode)
+        _ = services.runtime.agent
         made = server.calls(EMBEDDINGS)
         server.always(EMBEDDINGS, Reply(silent_before=STALL))
         with no_thread_left():

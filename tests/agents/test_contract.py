@@ -29,7 +29,7 @@ def model(server: FakeOpenAI) -> ScriptedModel:
 
 
 def events_of(services: Services, asked: Question, cancel: Cancellation | None = None) -> Iterator[Event]:
-    return services.runtime.agent(asked.mode).run(asked, request=RequestContext(cancel or Cancellation()))
+    return services.runtime.agent.run(asked, request=RequestContext(cancel or Cancellation()))
 
 
 def hits_of(events: list[Event]) -> list[SearchHit]:

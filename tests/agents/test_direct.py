@@ -48,7 +48,7 @@ Most of the people live in the highlands of the west and of the south. Few of th
 
 
 def run(services: Services, asked: Question) -> list[Event]:
-    return list(services.runtime.agent("direct").run(asked, request=RequestContext()))
+    return list(services.runtime.agent.run(asked, request=RequestContext()))
 
 
 def answer(events: list[Event]) -> Answer:
@@ -69,7 +69,7 @@ def policy(services: Services, on_empty: str, floor: float = 0.999) -> Services:
 
 def test_an_unknown_mode_lists_the_valid_ones(services: Services) -> None:
     with pytest.raises(UnknownNameError) as raised:
-        services.runtime.agent("clairvoyant")
+        services.runtime.agent_of("clairvoyant")
     assert raised.value.details[0]["valid_values"] == AGENTS.names()
 
 
@@ -190,7 +190,7 @@ class TestGrounded:
 
     def test_a_failing_model_fails_after_the_sources(self, services, server) -> None:
         server.chat(Reply(status=401))
-        events = services.runtime.agent("direct").run(question(), request=RequestContext())
+        events = services.runtime.agent.run(question(), request=RequestContext())
         seen = []
         with pytest.raises(ChatModelError, match="refused the key"):
             seen.extend(events)
@@ -408,7 +408,7 @@ class TestAttachments:
         cancel.cancel()
         notes = self.attached(services, tmp_path, "The growth rate is 9%.")
         with pytest.raises(CancelledError):
-            list(services.runtime.agent("direct").run(self.about(notes), request=RequestContext(cancel)))
+            list(services.runtime.agent.run(self.about(notes), request=RequestContext(cancel)))
         assert server.requests == []
 
 
@@ -431,5 +431,5 @@ def test_who_asks_in_a_language_that_is_not_searched_is_told_so(
 @pytest.mark.parametrize("mode", ["direct", "deep", "compare", "auto"])
 def test_where_there_are_no_reports_that_is_the_answer(services: Services, mode: str) -> None:
     asked = replace(question("Compare the population of Kenya and Mali"), mode=mode)
-    found = answer(list(services.runtime.agent(mode).run(asked, request=RequestContext())))
+    found = answer(list(services.runtime.agent.run(asked, request=RequestContext())))
     assert (found.response, found.answered) == (NO_REPORTS, False)

@@ -38,7 +38,7 @@ class Recorder:
     needs_language_model = False
 
     def __init__(self, services: Services) -> None:
-        self._agent = services.runtime.agent("direct")
+        self._agent = services.runtime.agent
         self.asked: list[Question] = []
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Any]:

@@ -69,7 +69,7 @@ def settings(settings: Settings, server: FakeOpenAI) -> Settings:
 def ask(services: Services, query: str = QUERY, **changes: Any) -> list[Event]:
     scope = services.storage.scopes.resolve(changes.pop("filters", None))
     question = replace(Question(query, scope, 5, "hybrid", "direct"), **changes)
-    return list(services.runtime.agent("direct").run(question, request=RequestContext()))
+    return list(services.runtime.agent.run(question, request=RequestContext()))
 
 
 def answer(events: list[Event]) -> Answer:
@@ -102,10 +102,10 @@ class TestRepeated:
         asked = Question(QUERY, scope, 5, "hybrid", "direct", history=history)
         for owner, calls in (("key:a", 1), ("key:a", 1), ("key:b", 2), ("", 3)):
             request = RequestContext(caller=Caller(owner=owner), private=True)
-            list(services.runtime.agent("direct").run(asked, request=request))
+            list(services.runtime.agent.run(asked, request=request))
             assert server.calls(CHAT) == calls, owner
         services.storage.cache.forget_answers()
-        list(services.runtime.agent("direct").run(asked, request=request))
+        list(services.runtime.agent.run(asked, request=request))
         assert server.calls(CHAT) == 4
 
     @pytest.mark.parametrize(

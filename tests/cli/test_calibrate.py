@@ -46,14 +46,14 @@ def test_a_worker_that_is_already_running_uses_it_at_once(loaded: Run, environme
     settings = Settings.from_env(environment)
     question = Question("population", Scope(), 5, "hybrid", "direct", cache=False)
     with Services(settings) as worker:
-        before = list(worker.runtime.agent("direct").run(question, request=RequestContext()))[-1]
+        before = list(worker.runtime.agent.run(question, request=RequestContext()))[-1]
         calibrate(loaded, str(questions))
-        after = list(worker.runtime.agent("direct").run(question, request=RequestContext()))[-1]
+        after = list(worker.runtime.agent.run(question, request=RequestContext()))[-1]
         fixed = Services(settings.override(relevance_floor=0.0))
         with fixed:
-            own = list(fixed.runtime.agent("direct").run(question, request=RequestContext()))[-1]
+            own = list(fixed.runtime.agent.run(question, request=RequestContext()))[-1]
         loaded("calibrate", "--forget")
-        forgotten = list(worker.runtime.agent("direct").run(question, request=RequestContext()))[-1]
+        forgotten = list(worker.runtime.agent.run(question, request=RequestContext()))[-1]
     answered = [event.answer.answered for event in (before, after, own, forgotten) if isinstance(event, AnswerEvent)]
     assert answered == [True, False, True, True]
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from chatbot.cancellation import Cancellation
-from chatbot.conversation.accounting import Prices, ledger, price_table
-from chatbot.conversation.accounting import cost as cost_of
-from chatbot.conversation.service import Place, Saved
+from chatbot.conversation.service import Place, Prices, Saved, ledger, price_table
+from chatbot.conversation.service import cost as cost_of
 from chatbot.errors import ChatModelError
 from chatbot.schema import LedgerRow, Message, SourcesEvent, StepTiming, TokenEvent, Usage
 from chatbot.schema.costs import DayUsage, ModelPrice, Sums

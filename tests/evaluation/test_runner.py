@@ -180,7 +180,7 @@ def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked
         seen.append(question.query)
         assert not question.cache
         yield StepEvent("begin")
-        yield from services.runtime.agent("direct").run(question, request=RequestContext(cancel))
+        yield from services.runtime.agent.run(question, request=RequestContext(cancel))
 
     verdicts = measure_abstention(data, answer, method="bm25", top_k=5, ask=with_filters, progress=lambda n: None)
     assert seen == ["population", "zzz"]

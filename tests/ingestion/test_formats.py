@@ -79,7 +79,7 @@ def answer(services: Services, query: str, name: str) -> Answer:
     (title,) = [record.title for record in services.storage.documents.all() if record.source.endswith(name)]
     scope = services.storage.scopes.resolve({"document_name": title})
     question = Question(query, scope, services.settings.top_k, services.settings.retrieval_method, "direct")
-    *_, last = services.runtime.agent("direct").run(question, request=RequestContext())
+    *_, last = services.runtime.agent.run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last.answer
 

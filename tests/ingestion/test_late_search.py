@@ -139,7 +139,7 @@ def test_nothing_is_cached_while_a_report_is_written_or_removed(
 ) -> None:
     def ask() -> bool:
         question = Question("Where does the okapi1 live?", Scope(), top_k=3, retrieval_method="hybrid", mode="direct")
-        *_, last = services.runtime.agent("direct").run(question, request=RequestContext())
+        *_, last = services.runtime.agent.run(question, request=RequestContext())
         assert isinstance(last, AnswerEvent)
         return last.answer.trace.cached
 

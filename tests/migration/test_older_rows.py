@@ -73,7 +73,7 @@ def write_older_rows(database: Database) -> None:
 def ask(services: Services, query: str, **filters: Any) -> AnswerEvent:
     scope = services.storage.scopes.resolve(filters)
     question = Question(query, scope, top_k=3, retrieval_method="hybrid", mode="direct")
-    *_, last = services.runtime.agent("direct").run(question, request=RequestContext())
+    *_, last = services.runtime.agent.run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last
 

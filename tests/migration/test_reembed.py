@@ -83,7 +83,7 @@ def run(work: Reembedding) -> StoredEmbedder:
 
 def ask(services: Services, query: str = "zebra number 7") -> AnswerEvent:
     question = Question(query, Scope(), top_k=3, retrieval_method="vector", mode="direct")
-    *_, last = services.runtime.agent("direct").run(question, request=RequestContext())
+    *_, last = services.runtime.agent.run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last
 
@@ -153,7 +153,7 @@ def test_another_process_answers_all_the_while(services: Services, settings: Set
 
 def test_an_answer_under_way_finishes_with_the_old_model(services: Services) -> None:
     question = Question("zebra number 7", Scope(), top_k=3, retrieval_method="vector", mode="direct")
-    events = services.runtime.agent("direct").run(question, request=RequestContext())
+    events = services.runtime.agent.run(question, request=RequestContext())
     next(events)
 
     def during_the_grace(seconds: float) -> None:

@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..request import RequestContext
-from ..schema import Event, Question
+from ..schema import Event
 from .direct import DirectAgent
-from .run import Resources
+from .run import AgentRun
 
 MOST = 50
 
 
-class BroadAgent:
-    """Implements `protocols.Agent`."""
+class BroadAgent(DirectAgent):
+    """`DirectAgent` with as many passages as a question may have."""
 
-    needs_language_model = False
-
-    def __init__(self, resources: Resources) -> None:
-        self._direct = DirectAgent(resources)
-
-    def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        return self._direct.run(replace(question, top_k=MOST), request=request)
+    def answer(self, run: AgentRun) -> Iterator[Event]:
+        run.question = replace(run.question, top_k=MOST)
+        return super().answer(run)
 
 
 build = BroadAgent
