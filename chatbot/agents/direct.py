@@ -10,8 +10,8 @@ from ..grounding.answer import prompt_for
 from ..questions.mentions import find_mentions
 from ..questions.overview import asks_what_it_is_about
 from ..retrieval.compression import Neighbours
+from ..retrieval.pipeline import of_whole_report
 from ..retrieval.ranking import split_by_country_tag
-from ..retrieval.summaries import of_whole_report
 from ..schema import Context, Event, Scope, ScopeSummary, SearchHit
 from ..text import escape_markdown
 from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_scope, quotations

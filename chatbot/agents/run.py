@@ -18,10 +18,9 @@ from ..protocols import Catalog, Embedder, Quoter, Store
 from ..request import RequestContext
 from ..rerankers.orders import NoReranker
 from ..retrieval.compression import Compressor
-from ..retrieval.pipeline import Retrieval, Retriever
+from ..retrieval.pipeline import Retrieval, Retriever, without_summaries
 from ..retrieval.relevance import Bounds, Judge
 from ..retrieval.scope import KnowledgeCollection, describe, inventory
-from ..retrieval.summaries import without_summaries
 from ..schema import (
     Aggregation,
     AnswerEvent,

@@ -46,7 +46,7 @@ from ..ingestion.pipeline import Registration
 from ..ingestion.sources import Source, make_document
 from ..repositories.corpus import CalibrationRepository
 from ..request import RequestContext
-from ..retrieval.ranking import calibration_of
+from ..retrieval.ranking import SHIPPED
 from ..schema import Chunk, Document, DocumentRecord, Section, lay_out
 from ..schema.documents import Calibration
 from ..services import Services
@@ -229,7 +229,7 @@ def calibrate(services: Services, dataset: Path, as_json: bool, dry_run: bool, f
         return
     scores, model_id = _collect_scores(services, dataset)
     calibration = scores.calibration(model_id, dataset=dataset.stem, date=datetime.now(UTC).date().isoformat())
-    before = calibration_of(model_id, repository.get(model_id))
+    before = repository.get(model_id) or SHIPPED.get(model_id)
     if not dry_run:
         repository.put(calibration)
     if as_json:

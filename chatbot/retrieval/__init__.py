@@ -1,4 +1,4 @@
-"""search -> threshold -> fuse -> rerank -> cut, under a scope. A method is one file and one line below."""
+"""Search, threshold, fusion, reranking and cut under a scope. A method is one file and one row below."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..schema import Match
 
 
 class RetrievalMethod(Protocol):
-    """Which searches run, and how their answers become one ranking."""
+    """Which searches run, and how their results become one ranking."""
 
     @property
     def uses_vectors(self) -> bool: ...
@@ -20,14 +20,14 @@ class RetrievalMethod(Protocol):
 
     @property
     def refines(self) -> bool:
-        """Whether names that the scope says are left out, and headings and editions order what is found."""
+        """Whether names of the scope are left out of the search, and headings and editions order the hits."""
 
     def candidates(self, top_k: int) -> int:
-        """How many matches to ask of each search."""
+        """Matches to request of each search."""
 
     def rank(
         self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Mapping[str, float]
-    ) -> list[tuple[str, float | None]]:
+    ) -> Sequence[tuple[str, float | None]]:
         """Chunk ids with fused scores (None without fusion), best first, ties by id.
 
         ``scores`` holds the vector score of every candidate.

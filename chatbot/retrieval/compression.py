@@ -1,13 +1,13 @@
 """In-memory compression: a document attached to one question is split, embedded, filtered and forgotten.
 
-Seed 000, GPT Researcher's ContextCompressor (R-A1, R-A2): split, embed on the fly, keep what is close enough.
+As in seed 000, GPT Researcher's ContextCompressor (R-A1, R-A2).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,16 +18,16 @@ from ..request import RequestContext
 from ..schema import ATTACHMENTS, Chunk, Document, Matrix, SearchHit, StepTiming, Threshold, Usage
 from .pipeline import Retrieval, with_rank
 
-MOST_PASSAGES = 2000
-"""What can be embedded while somebody waits; more belongs into the knowledge base."""
+MAX_PASSAGES = 2000
+"""What can be embedded while a person waits; more belongs in the knowledge base."""
 BATCH, LOCAL_BATCH = 128, 8
-"""Passages that are embedded between two looks at the cancellation; in this process, less than a second's work."""
+"""Passages embedded between two checks for cancellation; in this process, less than a second's work."""
 RESERVED = 1
-"""Passages from the beginning that such a question gets at least, whatever is closer."""
+"""Passages from the beginning that a question about the whole gets at least."""
 
 
 class Compressor:
-    """Retrieval over documents that are in no store. ``least_cosine`` is inclusive, as its seed has it."""
+    """Retrieval over documents that are in no store. ``least_cosine`` is inclusive, as in the seed."""
 
     def __init__(self, *, embedder: Embedder, chunker: Chunker, least_cosine: float) -> None:
         self._embedder = embedder
@@ -37,10 +37,10 @@ class Compressor:
     def retrieve(
         self, query: str, documents: Sequence[Document], *, top_k: int, request: RequestContext
     ) -> tuple[Retrieval, list[Chunk]]:
-        """The closest passages, best first, and all passages, among which a hit's neighbours are.
+        """Return the closest passages, best first, and all passages, which `Neighbours` needs.
 
-        A question about the whole ("summarise this", "who wrote it") gets passages from the beginning, and those that
-        say most of what the others say, for what is missing: few or none are close to it.
+        Few or no passages are close to a question about the whole ("summarise this", "who wrote it"). It gets passages
+        from the beginning of each document in turn, and those nearest to all others.
 
         Raises:
             LoadError: the documents are too long for one question.
@@ -56,11 +56,15 @@ class Compressor:
         about_all = asks_of_all(query)
         most = max(0, top_k - RESERVED) if about_all else top_k
         close = [place for place in np.argsort(-scores, kind="stable")[:most] if cosines[place] >= self._least]
-        found = dict.fromkeys(close, "vector")
+        chosen = dict.fromkeys(close, "vector")
         if about_all:
-            _add(found, _of_each_in_turn(chunks), "beginning", (top_k - len(close) + 1) // 2)
-            _add(found, np.argsort(-(vectors @ vectors.sum(axis=0)), kind="stable"), "summary", top_k - len(found))
-        hits = [SearchHit(chunks[place], score=float(scores[place]), found_by=(by,)) for place, by in found.items()]
+            # Nothing else is close, so half of the rest comes from the beginnings and half is the most central.
+            beginnings = [place for place in _beginnings(chunks) if place not in chosen]
+            chosen |= dict.fromkeys(beginnings[: (top_k - len(close) + 1) // 2], "beginning")
+            central = np.argsort(-(vectors @ vectors.sum(axis=0)), kind="stable")
+            rest = [place for place in central if place not in chosen]
+            chosen |= dict.fromkeys(rest[: top_k - len(chosen)], "summary")
+        hits = [SearchHit(chunks[place], score=float(scores[place]), found_by=(by,)) for place, by in chosen.items()]
         least = (1 + self._least) / 2
         tokens = sum(map(self._embedder.count_tokens, texts)) + self._embedder.count_tokens(query)
         step = StepTiming.since("compress", started, Usage(embedding_tokens=tokens))
@@ -72,7 +76,7 @@ class Compressor:
         def check(made: int) -> None:
             if request.cancelled:
                 raise CancelledError("Cancelled.")
-            if len(chunks) + made >= MOST_PASSAGES:
+            if len(chunks) + made >= MAX_PASSAGES:
                 names = ", ".join(document.name for document in documents)
                 raise LoadError(f"{names}: too long to be read for one question. Add it to the knowledge base instead.")
 
@@ -82,9 +86,9 @@ class Compressor:
 
 
 def embedded(embedder: Embedder, texts: Sequence[str], request: RequestContext) -> Matrix:
-    """A row for each text, the same one embedded once.
+    """Return a row for each text; equal texts are embedded once.
 
-    Raises CancelledError: ``request`` was cancelled, between two batches.
+    Raises CancelledError: ``request`` was cancelled; this is checked between batches.
     """
     place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     different, parts = list(place), [np.empty((0, embedder.dimensions), np.float32)]
@@ -97,7 +101,7 @@ def embedded(embedder: Embedder, texts: Sequence[str], request: RequestContext) 
 
 
 class Neighbours:
-    """The passages of attachments, as far as a context asks a store for them."""
+    """The passages of attachments, for the context around a hit."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = chunks
@@ -116,15 +120,11 @@ class Neighbours:
         ]
 
 
-def _add(found: dict[int, str], places: Iterable[int], by: str, most: int) -> None:
-    """The first of the places that are not there yet."""
-    found |= dict.fromkeys(islice((int(place) for place in places if place not in found), most), by)
-
-
-def _of_each_in_turn(chunks: Sequence[Chunk]) -> list[int]:
-    """Their places: from the beginning, of several documents in turn."""
-    by_document: dict[str, list[int]] = {}
+def _beginnings(chunks: Sequence[Chunk]) -> list[int]:
+    """Return the positions of all chunks: the first of each document, then the second of each, and so on."""
+    numbers = Counter[str]()
+    order: list[tuple[int, int]] = []
     for place, chunk in enumerate(chunks):
-        by_document.setdefault(chunk.document_id, []).append(place)
-    longest = max(map(len, by_document.values()), default=0)
-    return [own[n] for n in range(longest) for own in by_document.values() if n < len(own)]
+        order.append((numbers[chunk.document_id], place))
+        numbers[chunk.document_id] += 1
+    return [place for _, place in sorted(order)]

@@ -1,12 +1,4 @@
-"""From the matches of several searches to one ranking: methods, fusions, the adaptive threshold, untagged reports.
-
-A fusion merges the scores of both searches, by chunk id (R-B6). `zscore` measured best over six sets
-(benchmarks/README.md); the others are there for comparison, for seed 001's own system and for engines whose keyword
-scores mean something else.
-
-A relevance floor is the best score below which no passage is about the question, by embedding model. `python -m chatbot
-calibrate` measures a model on one's own reports. Its result is kept in the database and wins over what is shipped.
-"""
+"""From the matches of several searches to one ranking: methods, fusions, thresholds, reports without a country."""
 
 from __future__ import annotations
 
@@ -14,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import nlargest
-from typing import Protocol
 
 import numpy as np
 
@@ -29,58 +20,27 @@ from ..scores import ScoreArray, standard
 from .relevance import Bounds
 
 Scores = Mapping[str, float]
+Fusion = Callable[[Scores, Scores, Scores, float], dict[str, float]]
+"""Merge the scores of two searches by chunk id (R-B6): those of the vector search, those of the keyword search (both
+best first), the vector score of every candidate with an embedding, and the weight of the vector search."""
 
 
 @dataclass(frozen=True, slots=True)
-class SingleMethod:
-    """Vector search or keyword search alone, in its own order. Vector search alone is seed 003 to the letter."""
+class Method:
+    """Implements `RetrievalMethod`: one search in its own order, or both with a fusion."""
 
     uses_vectors: bool
     uses_keywords: bool
-    refines: bool = False
+    fusion: Fusion | None = None
+    vector_weight: float = 1.0
+    """In [0, 1]; the rest is the weight of the keywords."""
+    search_candidates: int = 0
+    """Matches requested of each search, at least."""
 
-    def candidates(self, top_k: int) -> int:
-        """See `RetrievalMethod`."""
-        return top_k
-
-    def rank(
-        self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Scores
-    ) -> list[tuple[str, float | None]]:
-        """See `RetrievalMethod`."""
-        return [(match.chunk_id, None) for match in (*vector_matches, *keyword_matches)]
-
-
-def vector(settings: QuerySettings) -> SingleMethod:
-    """Vector search alone; no setting changes it."""
-    return SingleMethod(uses_vectors=True, uses_keywords=False)
-
-
-def bm25(settings: QuerySettings) -> SingleMethod:
-    """Keyword search alone; no setting changes it."""
-    return SingleMethod(uses_vectors=False, uses_keywords=True)
-
-
-class Fusion(Protocol):
-    """How the scores of two searches become one."""
-
-    def __call__(self, near: Scores, worded: Scores, vector: Scores, *, vector_weight: float) -> dict[str, float]:
-        """Fused scores of every id in ``near`` or ``worded``, both best first; the rest of the weight is the keywords'.
-
-        ``vector`` has the vector score of every candidate with an embedding.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class HybridMethod:
-    """Both searches, merged. ``vector_weight`` in [0, 1]; the rest goes to the keywords."""
-
-    vector_weight: float
-    fusion: Fusion
-    search_candidates: int
-    """Matches that each search is asked for."""
-    uses_vectors: bool = True
-    uses_keywords: bool = True
-    refines: bool = True
+    @property
+    def refines(self) -> bool:
+        """See `RetrievalMethod`. One search alone is seed 003 to the letter."""
+        return self.fusion is not None
 
     def candidates(self, top_k: int) -> int:
         """See `RetrievalMethod`."""
@@ -88,28 +48,42 @@ class HybridMethod:
 
     def rank(
         self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Scores
-    ) -> list[tuple[str, float | None]]:
+    ) -> Sequence[tuple[str, float | None]]:
         """See `RetrievalMethod`."""
+        if self.fusion is None:
+            return [(match.chunk_id, None) for match in (*vector_matches, *keyword_matches)]
         near = {match.chunk_id: match.score for match in vector_matches}
         worded = {match.chunk_id: match.score for match in keyword_matches}
-        fused = self.fusion(near, worded, scores, vector_weight=self.vector_weight)
-        ranked = sorted((-score, chunk_id) for chunk_id, score in fused.items())
-        return [(chunk_id, -negative) for negative, chunk_id in ranked]
+        fused = self.fusion(near, worded, scores, self.vector_weight)
+        return sorted(fused.items(), key=lambda item: (-item[1], item[0]))
 
 
-def hybrid(settings: QuerySettings) -> HybridMethod:
-    """Build it from VECTOR_WEIGHT, FUSION, RRF_K and SEARCH_CANDIDATES."""
+def vector(settings: QuerySettings) -> Method:
+    """Vector search alone; no setting changes it."""
+    return Method(uses_vectors=True, uses_keywords=False)
+
+
+def bm25(settings: QuerySettings) -> Method:
+    """Keyword search alone; no setting changes it."""
+    return Method(uses_vectors=False, uses_keywords=True)
+
+
+def hybrid(settings: QuerySettings) -> Method:
+    """Both searches, merged by VECTOR_WEIGHT, FUSION, RRF_K and SEARCH_CANDIDATES."""
     fusion = fusion_named(settings.fusion)
     fusion = partial(rrf, constant=settings.rrf_k) if fusion is rrf else fusion
-    return HybridMethod(settings.vector_weight, fusion, settings.search_candidates)
+    return Method(True, True, fusion, settings.vector_weight, settings.search_candidates)
 
 
-def zscore(near: Scores, worded: Scores, vector: Scores, *, vector_weight: float) -> dict[str, float]:
-    """Standard deviations from the mean, over the union; a passage without a score has 0."""
+def zscore(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:
+    """Standard deviations from the mean, over the union; a passage without a score has 0.
+
+    Measured best over six sets (benchmarks/README.md).
+    """
     return _over_union(standard, near, worded, vector, vector_weight)
 
 
-def minmax(near: Scores, worded: Scores, vector: Scores, *, vector_weight: float) -> dict[str, float]:
+def minmax(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:
     """0 to 1 between the lowest and the highest of the union; a passage without a score has 0 before."""
     return _over_union(
         lambda scores: (scores - scores.min()) / (np.ptp(scores) or 1.0), near, worded, vector, vector_weight
@@ -123,12 +97,13 @@ def _over_union(
     union = [*{**near, **worded}]
     if not union:
         return {}
-    by_vector, by_keyword = (normalise(np.array([scores.get(id, 0.0) for id in union])) for scores in (vector, worded))
+    by_vector = normalise(np.array([vector.get(id, 0.0) for id in union]))
+    by_keyword = normalise(np.array([worded.get(id, 0.0) for id in union]))
     fused = vector_weight * by_vector + (1 - vector_weight) * by_keyword
     return dict(zip(union, fused.tolist(), strict=True))
 
 
-def bounded(near: Scores, worded: Scores, vector: Scores, *, vector_weight: float) -> dict[str, float]:
+def bounded(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:
     """Seed 001: the vector score as it is, the keyword score over the highest; 0 for what a search did not find."""
     highest = max(worded.values(), default=0.0) or 1.0
     return {
@@ -137,7 +112,7 @@ def bounded(near: Scores, worded: Scores, vector: Scores, *, vector_weight: floa
     }
 
 
-def rrf(near: Scores, worded: Scores, vector: Scores, *, vector_weight: float, constant: int = 60) -> dict[str, float]:
+def rrf(near: Scores, worded: Scores, vector: Scores, vector_weight: float, constant: int = 60) -> dict[str, float]:
     """Reciprocal rank fusion: the sum of weight / (constant + rank).
 
     The constant is that of Cormack, Clarke and Büttcher (SIGIR 2009) and of MongoDB's `$rankFusion`.
@@ -153,7 +128,7 @@ FUSIONS: Mapping[str, Fusion] = {"bounded": bounded, "minmax": minmax, "rrf": rr
 
 
 def fusion_named(name: str) -> Fusion:
-    """The fusion of that name. Raises UnknownNameError, which lists the valid names."""
+    """Raises UnknownNameError, which lists the valid names."""
     if name not in FUSIONS:
         raise UnknownNameError.among("FUSION", "fusion", name, FUSIONS)
     return FUSIONS[name]
@@ -164,10 +139,9 @@ SCALE = 10_000
 
 
 def adaptive_threshold(scores: Iterable[float], *, start: float, step: float, floor: float, keep: int = 1) -> Threshold:
-    """The highest of start, start - step, ... (never below ``floor``) that ``keep`` scores exceed (seed 003, R-D5).
+    """Return the highest of start, start - step, ..., ``floor`` that ``keep`` scores exceed (seed 003, R-D5).
 
-    With ``keep`` 1 this is the seed to the letter. The scores decide, so nothing is searched twice. Without scores it
-    is the start; with too few above the floor it is the floor, relaxed.
+    Without scores return the start; with too few above the floor the floor. ``keep`` is 1 in the seed.
     """
     best = nlargest(keep, scores)
     first, last, stride = round(start * SCALE), round(floor * SCALE), max(round(step * SCALE), 1)
@@ -218,33 +192,28 @@ SHIPPED: Mapping[str, Calibration] = {
         ),
     )
 }
-"""A model that is neither here nor calibrated in the database has no floor."""
-
-
-def calibration_of(model_id: str, stored: Calibration | None) -> Calibration | None:
-    """What was measured on this database, else what is shipped."""
-    return stored or SHIPPED.get(model_id)
+"""Relevance floors by embedding model: the best score below which no passage is about the question. What `python -m
+chatbot calibrate` stores in the database wins; a model that is in neither has no floor."""
 
 
 def relevance_bounds(setting: float | str, model_id: str, stored: Calibration | None = None) -> Bounds:
-    """The bounds to use: the setting alone, or for ``auto`` what is calibrated; 0 = none."""
+    """Return the setting as both bounds, or for ``auto`` what is stored in the database or shipped; 0 = none."""
     if not isinstance(setting, str):
         return Bounds(setting, setting)
-    calibration = calibration_of(model_id, stored)
+    calibration = stored or SHIPPED.get(model_id)
     return Bounds(calibration.floor, calibration.threshold) if calibration else Bounds(0.0, 0.0)
 
 
 PASSING_MENTION = 0.1
-"""Taken off the score of a passing mention: it was searched for by the country's name, unlike its neighbours in the
-list.
-"""
+"""Subtracted from the score of a passing mention: the country's name was part of the search, unlike for the passages
+around it in the list."""
 
 
 def split_by_country_tag(scope: Scope, catalog: Catalog) -> tuple[Scope, Scope | None]:
-    """The scope with the reports of its countries alone, and with those that name none; None where there are none.
+    """Return the scope of the reports tagged with its countries, and that of untagged reports; None = there are none.
 
-    In the country's own reports its name is left out of the search, which would find every other country in reports
-    without one. So these are searched separately, with the whole question.
+    In a country's own reports its name is left out of the search. In untagged reports such a search would find every
+    other country, so these are searched separately, with the whole question.
     """
     countries = scope.get(COUNTRY)
     if not isinstance(countries, Values) or not countries.or_none:
@@ -257,7 +226,7 @@ def split_by_country_tag(scope: Scope, catalog: Catalog) -> tuple[Scope, Scope |
 def merge_untagged(tagged: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope) -> list[SearchHit]:
     """Put each untagged hit that names the country before the first tagged one with a lower score.
 
-    One whose report is not about the country, but names it in its text, counts as less near than its score says.
+    A hit that names the country in its text only, not in its report's title or labels, loses PASSING_MENTION.
     """
     keys = keys_of(scope)
     merged = list(tagged)

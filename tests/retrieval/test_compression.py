@@ -12,7 +12,7 @@ import pytest
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError, LoadError
 from chatbot.request import RequestContext
-from chatbot.retrieval.compression import BATCH, MOST_PASSAGES, Compressor, Neighbours
+from chatbot.retrieval.compression import BATCH, MAX_PASSAGES, Compressor, Neighbours
 from chatbot.schema import ATTACHMENTS, Chunk, Document, Matrix, Section, Vector, lay_out
 from chatbot.services import Services
 from chatbot.settings import Settings
@@ -174,9 +174,9 @@ class TestTheWhole:
 
 class TestLimits:
     def test_what_is_too_long_for_one_question_is_named(self, compressor: Compressor) -> None:
-        assert len(retrieve(compressor, document(*[0.5] * MOST_PASSAGES))) == 5
+        assert len(retrieve(compressor, document(*[0.5] * MAX_PASSAGES))) == 5
         with pytest.raises(LoadError, match=r"^a\.md: too long .* Add it to the knowledge base instead\.$"):
-            retrieve(compressor, document(*[0.5] * (MOST_PASSAGES + 1)))
+            retrieve(compressor, document(*[0.5] * (MAX_PASSAGES + 1)))
 
     def test_it_is_embedded_in_batches_and_a_cancellation_ends_it(
         self, compressor: Compressor, embedder: ScriptedEmbedder

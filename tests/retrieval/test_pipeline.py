@@ -279,7 +279,7 @@ def test_it_is_searched_no_further_than_there_is_anything() -> None:
 
 
 def test_it_is_searched_no_further_than_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "MOST_CANDIDATES", 50)
+    monkeypatch.setattr(pipeline, "MAX_CANDIDATES", 50)
     search = Search([id_of("a", "v2", n) for n in range(100)])
     near, _ = settled_search(search, 5, always(a="v1"))
     assert (near, search.asked[-1]) == ([], 50)
