@@ -54,6 +54,8 @@ class ChatbotError(Exception):
     """
 
     code: ClassVar[str] = "internal_error"
+    status: ClassVar[int] = 500
+    """The HTTP status."""
     retry_after: int | None = None
 
     def __init__(
@@ -76,6 +78,7 @@ class InvalidRequestError(ChatbotError):
     """Input that cannot be served. ``details`` has one entry per field: field, message, valid_values."""
 
     code = "invalid_request"
+    status = 400
 
     @classmethod
     def for_field(cls, field: str, message: str, valid_values: Iterable[object] | None = None) -> Self:
@@ -104,36 +107,42 @@ class UnauthorizedError(ChatbotError):
     """Strangers may not do this here, and no key that counts was sent."""
 
     code = "unauthorized"
+    status = 401
 
 
 class ForbiddenError(ChatbotError):
     """The caller is known, and may not do this."""
 
     code = "forbidden"
+    status = 403
 
 
 class ForbiddenHostError(ChatbotError):
     """The Host header has a name that is not in ALLOWED_HOSTS."""
 
     code = "forbidden_host"
+    status = 403
 
 
 class ForbiddenOriginError(ChatbotError):
     """A browser sends this for the page of another web site, which is not in CORS_ORIGINS."""
 
     code = "forbidden_origin"
+    status = 403
 
 
 class NotFoundError(ChatbotError):
     """No such id, or not visible to the caller: both look the same from outside."""
 
     code = "not_found"
+    status = 404
 
 
 class LoadError(ChatbotError):
     """A file or page that cannot become a document. The message names it and says what to do."""
 
     code = "unreadable_document"
+    status = 422
 
 
 class ReaderFailedError(LoadError):
@@ -146,6 +155,7 @@ class BudgetExhaustedError(ChatbotError):
     """DAILY_TOKEN_LIMIT is reached; ``retry_after`` is the seconds until the next day (UTC)."""
 
     code = "budget_exhausted"
+    status = 429
 
     def __init__(self, *, used: int, limit: int, retry_after: int, whose: str = "Today's") -> None:
         hours = f"{retry_after // 3600} h {retry_after % 3600 // 60} min"
@@ -160,18 +170,21 @@ class TooManyRequestsError(ChatbotError):
     """More than REQUESTS_PER_MINUTE, or QUESTIONS_PER_CALLER at once."""
 
     code = "too_many_requests"
+    status = 429
 
 
 class DocumentExistsError(ChatbotError):
     """Nothing was stored: ``details`` name the reports, and the ``choices`` there are for ``on_conflict``."""
 
     code = "document_exists"
+    status = 409
 
 
 class ConflictError(ChatbotError):
     """Somebody else is at work on it; it may be tried again in a few seconds."""
 
     code = "conflict"
+    status = 409
     retry_after = 5
 
 
@@ -179,18 +192,21 @@ class SupersededError(ChatbotError):
     """An older upload of a file whose newer upload is registered: it never replaces the newer one."""
 
     code = "superseded"
+    status = 409
 
 
 class KeyReusedError(ChatbotError):
     """Nothing was done: the Idempotency-Key belongs to another request of the same sender."""
 
     code = "idempotency_key_reused"
+    status = 422
 
 
 class CancelledError(ChatbotError):
     """Somebody stopped the work; what it had begun is taken back."""
 
     code = "cancelled"
+    status = 409
 
 
 class StoppedError(CancelledError):
@@ -203,6 +219,7 @@ class IngestingError(ChatbotError):
     """The reports asked for are registered, but their passages are still being indexed."""
 
     code = "ingesting"
+    status = 503
     retry_after = 3
 
 
@@ -210,6 +227,7 @@ class EmbedderMismatchError(ChatbotError):
     """The database was written with another embedding model than the one configured."""
 
     code = "embedder_mismatch"
+    status = 503
 
 
 class DependencyError(ChatbotError):
@@ -219,6 +237,7 @@ class DependencyError(ChatbotError):
     """
 
     code = "dependency_unavailable"
+    status = 503
     dependency: ClassVar[str] = "dependency"
 
     def __init__(self, message: str, *, remedy: str = "", retry_after: int | None = None, reason: str = "") -> None:
@@ -240,6 +259,7 @@ class DiskFullError(DatabaseError):
     """There is no room to write, or it is kept free; what only reads goes on."""
 
     code = "no_space"
+    status = 507
 
     def __init__(self, message: str, *, remedy: str = "Free some space on the disk of DATA_DIR.") -> None:
         super().__init__(message, remedy=remedy, retry_after=60)

@@ -16,10 +16,9 @@ from ..schema.jobs import Batch, BatchQuestion
 from ..serialization import answer_row, batch_json
 from ..settings import MEGABYTE
 from ..validation import parse
-from .access import caller
+from .access import caller, library
 from .callbacks import callback_of
 from .kept_answers import with_snippets
-from .library import library
 from .payloads import ChatRequest, ManyQuestions, QuestionOfBatch
 from .request import Number, Query, csv_response, json_object, page_size
 from .routes import route

@@ -23,8 +23,7 @@ from ..schema.figures import ReportedFigure
 from ..schema.json import Inlines, to_json
 from ..settings import MEGABYTE
 from ..text import evenly_spaced
-from .access import caller
-from .library import library, query_scope
+from .access import caller, library, query_scope
 from .request import COLLECTIONS, Number, Page, ScopeQuery, answer_type, csv_response, listing, page_size
 from .routes import JSON, route
 from .services import require_samples, services

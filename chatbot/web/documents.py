@@ -19,7 +19,7 @@ from ..ingestion.watch import Watch
 from ..repositories.request_cache import request_cache
 from ..schema import Chunk, Chunking, DocumentRecord, Report, SearchHit, Status
 from ..schema.json import Inlines
-from .library import inside_limit, library, may_change, own_record, query_scope
+from .access import inside_limit, library, may_change, own_record, query_scope
 from .payloads import Edit
 from .request import Number, Page, Query, ScopeQuery, disposition, listing, page_size
 from .routes import FILE, route

@@ -13,8 +13,9 @@ import re
 from flask import Response, g, make_response, request
 
 from ..errors import DatabaseError, InvalidRequestError
-from .access import caller, needed
+from .access import caller
 from .request import MOST_FILES, digest_of, is_form
+from .routes import current_route
 from .services import services
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,9 @@ def replay() -> Response | None:
         KeyReusedError, ConflictError: see `IdempotencyRepository.begin`.
     """
     key = request.headers.get(HEADER)
-    if key is None or (needed() != "write" and request.endpoint not in ONCE) or request.method == "OPTIONS":
+    route = current_route()
+    is_write = route is not None and route.need == "write"
+    if key is None or (not is_write and request.endpoint not in ONCE) or request.method == "OPTIONS":
         return None
     if not re.fullmatch(HEADER_PATTERN, key):
         raise InvalidRequestError.for_field(HEADER, "send 1 to 255 visible ASCII characters.")

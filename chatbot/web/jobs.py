@@ -27,9 +27,8 @@ from ..repositories.ingestions import IngestionRepository
 from ..schema import DocumentRecord
 from ..schema.jobs import FileState, Ingestion, IngestionFile
 from ..validation import parse
-from .access import caller, whose
+from .access import caller, inside_limit, is_shown, may_change, own_record, whose
 from .callbacks import callback_of
-from .library import inside_limit, is_shown, may_change, own_record
 from .payloads import Conflict, Pages, Reading, Upload, UploadFields
 from .request import (
     FILES,

@@ -3,12 +3,12 @@
 Errors become JSON for programs and a page for browsers, with the status of their kind, and never a stack trace.
 
 Requests that change something are refused when the page of another web site sends them. A browser lets any page send a
-form, files included, to any address it reaches, this server on somebody's own machine too, and asks nobody first: CORS
-only keeps the page from reading the answer. So it could add documents to the knowledge base or spend the chat model's
-tokens. Browsers say where a request comes from, and a page cannot change that; programs send neither header and pass.
+form with files to any address, this server on somebody's own machine too, without asking: CORS only keeps the page from
+reading the answer. So the page could add documents or spend tokens. Browsers state where a request comes from, and a
+page cannot change that; programs send neither header and pass.
 
-A page may also have its own name lead to this machine (DNS rebinding): to the browser that is the same origin then. So
-every request has to name this server by a name of its own, or by its address, which is no name to rebind.
+A page may also let its own name resolve to this machine (DNS rebinding), which the browser then takes for the same
+origin. So every request has to name this server by one of its names or by its address, which cannot be rebound.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import re
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any, NotRequired
 from urllib.parse import urlsplit
@@ -26,30 +26,9 @@ from typing_extensions import TypedDict
 from werkzeug.exceptions import BadRequest, HTTPException
 
 from ..database.time_limits import begin_request, end_request
-from ..errors import (
-    LONGEST_SHOWN,
-    BudgetExhaustedError,
-    CancelledError,
-    ChatbotError,
-    ConflictError,
-    DependencyError,
-    DiskFullError,
-    DocumentExistsError,
-    EmbedderMismatchError,
-    ForbiddenError,
-    ForbiddenHostError,
-    ForbiddenOriginError,
-    IngestingError,
-    InvalidRequestError,
-    KeyReusedError,
-    LoadError,
-    NotFoundError,
-    SupersededError,
-    TooManyRequestsError,
-    UnauthorizedError,
-)
+from ..errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, ForbiddenOriginError
 from ..settings import Settings
-from .access import admit, count_request, known_owner, note_change, tell_share
+from .access import count_request, finish_request, known_owner, require_role
 from .idempotency import keep, replay
 from .observing import ObservedRequest
 
@@ -84,27 +63,6 @@ SECURITY_HEADERS = {
     "Cache-Control": "private, no-cache",
 }
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-OWN = frozenset({"same-origin", "none"})
-STATUS: tuple[tuple[type[ChatbotError], int], ...] = (
-    (InvalidRequestError, 400),
-    (UnauthorizedError, 401),
-    (ForbiddenError, 403),
-    (ForbiddenHostError, 403),
-    (ForbiddenOriginError, 403),
-    (NotFoundError, 404),
-    (LoadError, 422),
-    (BudgetExhaustedError, 429),
-    (TooManyRequestsError, 429),
-    (DocumentExistsError, 409),
-    (ConflictError, 409),
-    (SupersededError, 409),
-    (KeyReusedError, 422),
-    (CancelledError, 409),
-    (IngestingError, 503),
-    (EmbedderMismatchError, 503),
-    (DiskFullError, 507),
-    (DependencyError, 503),
-)
 ALIVE = "/health"
 OPENAI = "/v1/"
 """Below it errors have the form that OpenAI's clients read."""
@@ -121,12 +79,12 @@ HTTP_CODES = {
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 PREFIX = re.compile(r"(/[\w.~-]+)+")
-"""A path below which a proxy serves this application, and which it takes away before it asks here."""
+"""A path below which a proxy serves this application; the proxy removes it from the requests."""
 Networks = Sequence[IPv4Network | IPv6Network]
 
 
 def register_request_hooks(app: Flask, settings: Settings) -> None:
-    """What is checked before each request, in this order: by which name, from whose page, by whom."""
+    """Check each request before its view: its host, its origin, its caller."""
     names = frozenset(map(_plain, ("localhost", settings.host, *settings.allowed_hosts)))
 
     @app.before_request
@@ -138,7 +96,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
             refuse_foreign_hosts(names)
         refuse_foreign_origins(settings.cors_origins)
         count_request()
-        admit()
+        require_role()
         return replay()
 
     @app.after_request
@@ -147,8 +105,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
             response.headers.setdefault(name, value)  # a view may allow less
         response.headers["X-Request-ID"] = g.request_id
         keep(response)
-        note_change(response)
-        tell_share(response)
+        finish_request(response)
         g.observed.end_with(response, known_owner())
         return response
 
@@ -158,74 +115,68 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
 
 
 def refuse_foreign_hosts(names: Collection[str]) -> None:
-    """``names``: those of this server, in small letters; ``*.example.org`` is all below it.
+    """Check the host of the current request.
+
+    ``names``: those of this server in lower case; ``*.example.org`` stands for every name below it. Addresses are no
+    names: nobody can rebind them.
 
     Raises:
-        ForbiddenHostError: the current request names another one.
+        ForbiddenHostError: it names another server.
     """
     try:
         host = _plain(urlsplit(f"//{request.host}").hostname or "")
     except ValueError:
         host = ""
     wider = {f"*.{host.split('.', part)[-1]}" for part in range(1, host.count(".") + 1)}
-    if host in names or not wider.isdisjoint(names) or _is_address(host):
+    if host in names or not wider.isdisjoint(names):
         return
-    shown = host[:LONGEST_SHOWN] or "(none)"
-    raise ForbiddenHostError(f"This server is not called {shown}. If it should be, add the name to ALLOWED_HOSTS.")
+    try:
+        ip_address(host.partition("%")[0])
+    except ValueError:
+        shown = host[:LONGEST_SHOWN] or "(none)"
+        message = f"This server is not called {shown}. If it should be, add the name to ALLOWED_HOSTS."
+        raise ForbiddenHostError(message) from None
 
 
 def _plain(host: str) -> str:
     return host.casefold().rstrip(".")
 
 
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
-
-
 def refuse_foreign_origins(allowed: Collection[str]) -> None:
-    """Check the current request. ``allowed``: other origins whose pages may change things (CORS_ORIGINS).
+    """Check the origin of the current request. ``allowed``: other origins that may change things (CORS_ORIGINS).
 
     Raises:
-        ForbiddenOriginError: it is another site's.
+        ForbiddenOriginError: the page of another site sends it.
     """
     if request.method not in CHANGING:
         return
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
     if origin in allowed or "*" in allowed:
         return
-    # The browser's own word comes first: behind a proxy the Host header may be another than the page's.
+    # Sec-Fetch-Site counts first: behind a proxy the Host header may differ from the page's.
     here = f"{request.scheme}://{request.host}".lower()
-    own = site in OWN if site is not None else origin is None or origin.lower() == here
-    if not own:
+    is_own = site in {"same-origin", "none"} if site is not None else origin is None or origin.lower() == here
+    if not is_own:
         raise ForbiddenOriginError(
             f"Pages of {origin or 'another site'} may not change anything here. "
             "If they should, add their origin to CORS_ORIGINS."
         )
 
 
-def status_of(error: ChatbotError) -> int:
-    """The HTTP status; 500 for a kind that has none."""
-    return next((status for kind, status in STATUS if isinstance(error, kind)), 500)
-
-
 def error_body(error: ChatbotError) -> dict[str, Any]:
-    """``{"error": {"code", "message", "details", "request_id"}}``, also the data of an `error` event."""
+    """Return ``{"error": {"code", "message", "details", "request_id"}}``, also the data of an `error` event."""
     log_failure(error)
     return _body(error.code, error.message, error.details)
 
 
 def log_failure(error: ChatbotError) -> None:
-    """What this process depends on failed: by the request's id it is found, also where it is told within a stream."""
-    if status_of(error) > 500:
+    """Log a failed dependency under the request's id, also where the client gets it within a stream."""
+    if error.status > 500:
         log.warning("Request %s: %s", _request_id(), error.message)
 
 
 def unexpected(error: BaseException) -> ChatbotError:
-    """A bug: logged with its trace and the request id, told to the client without either."""
+    """Log a bug with its trace and the request id, and return what the client gets."""
     log.error("Unexpected error in request %s", _request_id(), exc_info=error)
     return ChatbotError("Something went wrong here. The request id helps to find it in the log.")
 
@@ -234,16 +185,16 @@ def register_error_handlers(app: Flask) -> None:
     """Answer the product's errors, HTTP's and bugs as the API describes errors."""
 
     @app.errorhandler(ChatbotError)
-    def known(error: ChatbotError) -> Response:
-        response = _respond(error_body(error), status := status_of(error))
+    def answer_error(error: ChatbotError) -> Response:
+        response = _respond(error_body(error), error.status)
         if error.retry_after is not None:
             response.headers["Retry-After"] = str(error.retry_after)
-        if status == 401:
+        if error.status == 401:
             response.headers["WWW-Authenticate"] = 'Bearer realm="report-chat"'
         return response
 
     @app.errorhandler(HTTPException)
-    def http(error: HTTPException) -> Response:
+    def answer_http_error(error: HTTPException) -> Response:
         status = error.code or 500
         response = _respond(_body(HTTP_CODES.get(status, "http_error"), error.description or error.name, []), status)
         # What belongs to the status: Allow, Retry-After, ...
@@ -251,7 +202,7 @@ def register_error_handlers(app: Flask) -> None:
         return response
 
     @app.errorhandler(Exception)
-    def bug(error: Exception) -> Response:
+    def answer_bug(error: Exception) -> Response:
         return _respond(error_body(unexpected(error)), 500)
 
 
@@ -264,30 +215,24 @@ def _request_id() -> str:
 
 
 def _respond(body: dict[str, Any], status: int) -> Response:
+    error = body["error"]
     if request.path.startswith(OPENAI):
-        return make_response(jsonify(as_openai(body, status)), status)
+        kind = "server_error" if status >= 500 else "rate_limit_error" if status == 429 else "invalid_request_error"
+        param = next((detail["field"] for detail in error["details"] if "field" in detail), None)
+        return make_response(jsonify({"error": {**error, "type": kind, "param": param}}), status)
     wants_page = (
         request.method == "GET"
         and request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html"
+        and not request.path.startswith("/api")
+        and not isinstance(request.routing_exception, BadRequest)  # for a malformed host the page has no addresses
     )
-    # Asked by a name that is none, the page has no addresses.
-    if wants_page and not isinstance(request.routing_exception, BadRequest) and not request.path.startswith("/api"):
-        page = render_template("error.html", status=status, message=body["error"]["message"])
-        return make_response(page, status)
+    if wants_page:
+        return make_response(render_template("error.html", status=status, message=error["message"]), status)
     return make_response(jsonify(body), status)
 
 
-def as_openai(body: Mapping[str, Any], status: int) -> dict[str, Any]:
-    """An error of this API in OpenAI's form, with what this API has besides."""
-    error = body["error"]
-    details: Sequence[Mapping[str, Any]] = error.get("details") or ()
-    kind = "server_error" if status >= 500 else "rate_limit_error" if status == 429 else "invalid_request_error"
-    param = next((detail["field"] for detail in details if "field" in detail), None)
-    return {"error": {**error, "type": kind, "param": param}}
-
-
 class BehindProxies:
-    """A WSGI application that is told the client's address, scheme and path, not those of the last proxy."""
+    """A WSGI application that gets the client's address, scheme and path, not those of the last proxy."""
 
     def __init__(self, app: Application, trusted: Sequence[str]) -> None:
         self._app = app
@@ -296,10 +241,10 @@ class BehindProxies:
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """See PEP 3333."""
         if is_in(environ.get("REMOTE_ADDR", ""), self._trusted):
-            # Each proxy adds whom it was asked by: from the right, the first that is no proxy of ours is the client.
-            said = [bare(part) for part in environ.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
-            clients = [part for part in reversed(said) if not is_in(part, self._trusted)]
-            environ["REMOTE_ADDR"] = (clients or said[:1] or [environ["REMOTE_ADDR"]])[0]
+            # Each proxy appends its peer: from the right, the first that is not a trusted proxy is the client.
+            peers = [bare(part) for part in environ.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
+            clients = [peer for peer in reversed(peers) if not is_in(peer, self._trusted)]
+            environ["REMOTE_ADDR"] = (clients or peers[:1] or [environ["REMOTE_ADDR"]])[0]
             if environ.get("HTTP_X_FORWARDED_PROTO", "").strip().lower() in {"http", "https"}:
                 environ["wsgi.url_scheme"] = environ["HTTP_X_FORWARDED_PROTO"].strip().lower()
             if PREFIX.fullmatch(environ.get("HTTP_X_FORWARDED_PREFIX", "")):
@@ -308,16 +253,15 @@ class BehindProxies:
 
 
 def bare(address: str) -> str:
-    """An address without the port that some proxies add, and without the brackets of IPv6."""
+    """Return an address without the port that some proxies add, and without the brackets of IPv6."""
     host, _, port = address.strip().rpartition(":")
     with_port = port.isdigit() and (":" not in host or host.endswith("]"))
     return (host if with_port else address.strip()).strip("[]")
 
 
 def is_in(address: str, networks: Networks) -> bool:
-    """Whether an address is in one of the networks; False for what is no address."""
+    """Whether an address is in one of the networks; False for what is not an address."""
     try:
-        found = ip_address(address)
+        return any(ip_address(address) in network for network in networks)
     except ValueError:
         return False
-    return any(found in network for network in networks)
