@@ -22,7 +22,7 @@ from ..schema.chat import SearchTrace
 from ..validation import parse
 from .access import caller, question_slot
 from .kept_answers import without_passages
-from .middleware import Error
+from .observing import Error
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest
 from .request import accept_files, form_json, is_form, json_body, safe_name
 from .resuming import Resumable, under_way

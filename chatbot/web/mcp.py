@@ -23,7 +23,7 @@ from ..services import Services
 from ..validation import parse
 from .access import caller, question_slot
 from .asking import refuse_more
-from .middleware import log_failure, unexpected
+from .observing import log_failure, unexpected
 from .payloads import JsonRpc
 from .request import json_object
 from .routes import EVENTS, JSON, route

@@ -13,16 +13,14 @@ origin. So every request has to name this server by one of its names or by its a
 
 from __future__ import annotations
 
-import logging
 import re
 import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import Any, NotRequired
+from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, jsonify, make_response, render_template, request
-from typing_extensions import TypedDict
 from werkzeug.exceptions import BadRequest, HTTPException
 
 from ..database.time_limits import begin_request, end_request
@@ -30,30 +28,7 @@ from ..errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, ForbiddenO
 from ..settings import Settings
 from .access import count_request, finish_request, known_owner, require_role
 from .idempotency import keep, replay
-from .observing import ObservedRequest
-
-log = logging.getLogger(__name__)
-
-
-class ErrorBody(TypedDict):
-    """``code`` is stable; ``details`` name the fields with their valid values, or a remedy.
-
-    Below `/v1` it also has ``type`` and ``param``, which OpenAI's clients read.
-    """
-
-    code: str
-    message: str
-    details: list[dict[str, Any]]
-    request_id: str
-    type: NotRequired[str]
-    param: NotRequired[str | None]
-
-
-class Error(TypedDict):
-    """The body of every answer with a status from 400 on."""
-
-    error: ErrorBody
-
+from .observing import ObservedRequest, body_of, error_body, unexpected
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -163,24 +138,6 @@ def refuse_foreign_origins(allowed: Collection[str]) -> None:
         )
 
 
-def error_body(error: ChatbotError) -> dict[str, Any]:
-    """Return ``{"error": {"code", "message", "details", "request_id"}}``, also the data of an `error` event."""
-    log_failure(error)
-    return _body(error.code, error.message, error.details)
-
-
-def log_failure(error: ChatbotError) -> None:
-    """Log a failed dependency under the request's id, also where the client gets it within a stream."""
-    if error.status > 500:
-        log.warning("Request %s: %s", _request_id(), error.message)
-
-
-def unexpected(error: BaseException) -> ChatbotError:
-    """Log a bug with its trace and the request id, and return what the client gets."""
-    log.error("Unexpected error in request %s", _request_id(), exc_info=error)
-    return ChatbotError("Something went wrong here. The request id helps to find it in the log.")
-
-
 def register_error_handlers(app: Flask) -> None:
     """Answer the product's errors, HTTP's and bugs as the API describes errors."""
 
@@ -196,7 +153,7 @@ def register_error_handlers(app: Flask) -> None:
     @app.errorhandler(HTTPException)
     def answer_http_error(error: HTTPException) -> Response:
         status = error.code or 500
-        response = _respond(_body(HTTP_CODES.get(status, "http_error"), error.description or error.name, []), status)
+        response = _respond(body_of(HTTP_CODES.get(status, "http_error"), error.description or error.name, []), status)
         # What belongs to the status: Allow, Retry-After, ...
         response.headers.update({k: v for k, v in error.get_headers() if k.lower() != "content-type"})
         return response
@@ -204,14 +161,6 @@ def register_error_handlers(app: Flask) -> None:
     @app.errorhandler(Exception)
     def answer_bug(error: Exception) -> Response:
         return _respond(error_body(unexpected(error)), 500)
-
-
-def _body(code: str, message: str, details: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"error": {"code": code, "message": message, "details": details, "request_id": _request_id()}}
-
-
-def _request_id() -> str:
-    return str(g.get("request_id", "")) if g else ""
 
 
 def _respond(body: dict[str, Any], status: int) -> Response:

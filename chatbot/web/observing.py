@@ -1,4 +1,4 @@
-"""Logs, counts and traces each request from its beginning to the last byte of its response.
+"""Logs, counts and traces each request from its beginning to the last byte of its response, and logs its errors.
 
 Traces are those of OpenTelemetry: off unless TRACES=otlp, which needs the extra `tracing`. Its own variables set the
 destination and the share of requests (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER). No span has
@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPMethod
-from typing import Any
+from typing import Any, NotRequired
 
-from flask import Response, current_app, request
+from flask import Response, current_app, g, request
+from typing_extensions import TypedDict
 
 from ..conversation.service import Saved
 from ..errors import ChatbotError, MissingPackageError
@@ -27,11 +28,59 @@ from ..schema import StepEvent
 from ..settings import Settings
 from . import monitoring
 
+log = logging.getLogger(__name__)
 request_log = logging.getLogger("chatbot.requests")
 OWNER_DIGITS = 12
 """Digits of the owner's SHA-256 in the log, which tell owners apart and not who they are."""
 NO_ROUTE, OTHER_METHOD = "(none)", "(other)"
 """Stand for a path that leads nowhere and for an unknown method, so that a client cannot make up new time series."""
+
+
+class ErrorBody(TypedDict):
+    """``code`` is stable; ``details`` name the fields with their valid values, or a remedy.
+
+    Below `/v1` it also has ``type`` and ``param``, which OpenAI's clients read.
+    """
+
+    code: str
+    message: str
+    details: list[dict[str, Any]]
+    request_id: str
+    type: NotRequired[str]
+    param: NotRequired[str | None]
+
+
+class Error(TypedDict):
+    """The body of every answer with a status from 400 on."""
+
+    error: ErrorBody
+
+
+def error_body(error: ChatbotError) -> dict[str, Any]:
+    """Return ``{"error": {"code", "message", "details", "request_id"}}``, also the data of an `error` event."""
+    log_failure(error)
+    return body_of(error.code, error.message, error.details)
+
+
+def log_failure(error: ChatbotError) -> None:
+    """Log a failed dependency under the request's id, also where the client gets it within a stream."""
+    if error.status > 500:
+        log.warning("Request %s: %s", _request_id(), error.message)
+
+
+def unexpected(error: BaseException) -> ChatbotError:
+    """Log a bug with its trace and the request id, and return what the client gets."""
+    log.error("Unexpected error in request %s", _request_id(), exc_info=error)
+    return ChatbotError("Something went wrong here. The request id helps to find it in the log.")
+
+
+def body_of(code: str, message: str, details: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the body of an answer with an error (`Error`)."""
+    return {"error": {"code": code, "message": message, "details": details, "request_id": _request_id()}}
+
+
+def _request_id() -> str:
+    return str(g.get("request_id", "")) if g else ""
 
 
 class Tracing:

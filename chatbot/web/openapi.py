@@ -21,7 +21,7 @@ from ..schema.access import NEEDS
 from ..schema.json import inlined
 from ..settings import Settings
 from .access import KEY_COOKIE, STRANGERS
-from .middleware import Error
+from .observing import Error
 from .request import ScopeQuery
 from .routes import EVENTS, JSON, PAGE, Route, route, route_of
 from .services import services

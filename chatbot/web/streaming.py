@@ -18,7 +18,7 @@ from ..conversation.service import Saved
 from ..errors import ChatbotError
 from ..schema import Event, SourcesEvent, StepEvent, TokenEvent
 from ..schema.json import to_json
-from .middleware import error_body, unexpected
+from .observing import error_body, unexpected
 
 if TYPE_CHECKING:
     from .resuming import Resumable

@@ -308,16 +308,8 @@ def test_a_cookie_that_was_changed_is_nobodys(world: World) -> None:
     assert owner == f"visitor:{good.value.partition('.')[0]}"
     id, _, signature = good.value.partition(".")
     other = f"{(int(id, 16) + 1) % 16**32:032x}"
-    for value in (
-        "",
-        id,
-        f"{id}.",
-        f".{signature}",
-        f"{other}.{signature}",
-        f"{id}.{signature[:-1]}",
-        f"{id}.{id}",
-        "a.é",
-    ):
+    forged = ("", id, f"{id}.", f".{signature}", f"{other}.{signature}", f"{id}.{signature[:-1]}", f"{id}.{id}", "a.é")
+    for value in forged:
         page.client.set_cookie(OWNER_COOKIE, value)
         assert page.send("GET", "/api/session").get_json()["owner"] == "", value
 
