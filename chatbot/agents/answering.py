@@ -232,7 +232,7 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
             try:
                 done = yield from completion(model, prompt, limited, reply)
             except BudgetExhaustedError as error:
-                if not (run.spending.usage_so_far.calls or steps):
+                if not (run.spending.usage.calls or steps):
                     raise
                 yield from run.stop("tokens", error.message)
                 break
@@ -311,7 +311,7 @@ def _general(run: AgentRun) -> Generator[Event, None, Completion | None]:
         with run.request.within(run.spending.seconds_left()) as limited:
             done = yield from completion(model, prompt, limited, reply)
     except ChatModelError as error:
-        if not run.spending.usage_so_far.calls:
+        if not run.spending.usage.calls:
             raise
         run.spending.add(StepTiming.since("generate", started, reply.usage_of_failed(error)))
         yield run.step("generate", error.message, failed=True)

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field
 
 from ..errors import ChatbotError
-from ..schema import Budget, StepTiming, Stopper, Usage
+from ..schema import Budget, StepTiming, Stopper
 from ..words import Say, counted, in_english
 
 PLANNING_SHARE = 0.4
 """Share of the budget's seconds in which the first search has to begin."""
 EXPLORING_SHARE = 0.7
 """Share of the budget's seconds for searching; the rest is for writing the answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class RemainingBudget(Budget):
-    """What is left of the budget ``whole`` after ``spent``."""
-
-    whole: Budget = field(default_factory=Budget)
-    spent: Usage = field(default_factory=Usage)
 
 
 class Spending:
@@ -32,16 +23,14 @@ class Spending:
     """
 
     def __init__(self, budget: Budget, *, reserve: int = 0) -> None:
-        self._budget = self._whole = budget
-        self._before = Usage()
-        if isinstance(budget, RemainingBudget):
-            self._whole, self._before = budget.whole, budget.spent
-        self._reserve = reserve if self._whole.tokens is None else min(reserve, self._whole.tokens // 2)
-        self._started = time.monotonic()
+        self._budget = budget
+        self._reserve = reserve if budget.tokens is None else min(reserve, budget.tokens // 2)
+        self._began = time.monotonic() if budget.began is None else budget.began
         self._lock = threading.Lock()
         self.steps: tuple[StepTiming, ...] = ()
-        self.usage = Usage()
-        """The calls and tokens of ``steps``."""
+        """The steps since an agent began."""
+        self.usage = budget.spent
+        """The calls and tokens of the whole question."""
         self._calls_under_way = 0
 
     def add(self, *steps: StepTiming, calls: int = 0) -> None:
@@ -61,11 +50,6 @@ class Spending:
             self._calls_under_way += 1
             return True
 
-    @property
-    def usage_so_far(self) -> Usage:
-        """Calls and tokens of the whole question, also of what came before this part of it."""
-        return self._before + self.usage
-
     def stops_exploring(self, tokens: int = 0, share: float = EXPLORING_SHARE) -> Stopper:
         """Return the limit that forbids a call that reads ``tokens`` and leaves a call for the answer; "" = none."""
         return self.stops_answer(calls=1, tokens=tokens + self._reserve, share=share)
@@ -82,24 +66,17 @@ class Spending:
 
     def seconds_left(self, share: float = 1.0) -> float | None:
         """Seconds until this share of the budget's time is over, negative after that; None without a limit."""
-        if self._budget.seconds is None or self._whole.seconds is None:
-            return None
-        kept = (1 - share) * self._whole.seconds
-        return self._budget.seconds - kept - (time.monotonic() - self._started)
+        seconds = self._budget.seconds
+        return None if seconds is None else share * seconds - (time.monotonic() - self._began)
 
     @property
     def tokens_left(self) -> int | None:
         """None without a limit."""
         return None if self._budget.tokens is None else max(0, self._budget.tokens - self.usage.tokens)
 
-    def left(self) -> RemainingBudget:
-        """The budget of the next part of the question."""
-        calls = None if self._budget.calls is None else max(0, self._budget.calls - self.usage.calls)
-        return RemainingBudget(calls, self.tokens_left, self.seconds_left(), self._whole, self.usage_so_far)
-
     def describe(self, stopper: Stopper, say: Say = in_english) -> str:
         """A sentence that names the limit that is used up."""
-        whole = self._whole
+        whole = self._budget
         parts = {"calls": (whole.calls, "model call"), "tokens": (whole.tokens, "token")}
         amount, noun = parts.get(stopper, (whole.seconds, "second"))
         is_whole = amount is not None and not amount % 1

@@ -215,7 +215,7 @@ class AgentRun:
                 asked = ask(model, prompt, shape, replace(limited, may_call=allowance.take), stage=stage)
             except BudgetExhaustedError as error:
                 allowance.settle(StepTiming.since(stage, started))
-                if not self.spending.usage_so_far.calls:
+                if not self.spending.usage.calls:
                     raise
                 yield from self.stop("tokens", error.message)
                 return None
@@ -232,7 +232,7 @@ class AgentRun:
 
     def may_go_on(self, error: ChatModelError) -> bool:
         """Return whether a failed call may be passing, or others have worked."""
-        usage = self.spending.usage_so_far
+        usage = self.spending.usage
         passes = error.retry_after is not None or error.reason == NOTHING_WRITTEN
         return usage.calls > usage.failed_calls or passes or isinstance(error, ContextLengthError)
 
@@ -334,7 +334,7 @@ class AgentRun:
         try:
             found = retrieve()
         except BudgetExhaustedError:
-            if not self.spending.usage_so_far.calls:
+            if not self.spending.usage.calls:
                 raise
             found = retrieve(reranker=NoReranker())
         hits = without_summaries(found.hits, search.query, resources.store, resources.analyzer, top_k=search.top_k)

@@ -158,7 +158,7 @@ class Understanding:
         subjects = self._subjects(asked, mentions)
         missing = missing_subject(mentions, question.scope, self._catalog, say)
         if missing is not None and missing.everything and self._on_empty != "relax":
-            general = self._on_empty == "general" and not Spending(question.budget, reserve=0).stops_answer()
+            general = self._on_empty == "general" and not Spending(question.budget).stops_answer()
             nothing = self._general(question, missing, request) if general else self._said(question, missing.text)
             return Understood(question, nothing, subjects=subjects)
         if topic:
@@ -206,7 +206,7 @@ class Understanding:
         yield path[0]
         started, asked, done = time.perf_counter(), general_prompt(question), None
         response = Reply(asked)
-        with request.within(question.budget.seconds) as limited:
+        with request.within(Spending(question.budget).seconds_left()) as limited:
             try:
                 done = yield from completion(self._chat_models.of(question), asked, limited, response)
             except ChatModelError as error:

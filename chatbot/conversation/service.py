@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -53,8 +53,6 @@ COST_DECIMALS = 10
 """A single token of a cheap model costs some 0.00000002."""
 UNFINISHED = "unfinished"
 """The stage of a question that failed or was cancelled."""
-Prices = Mapping[str, ModelPrice]
-"""By model id."""
 MAX_MESSAGES = 40
 """Messages of a conversation that are read. How much of them a model is shown is bounded in `grounding.answer.latest`.
 """
@@ -158,11 +156,12 @@ class ChatService:
             yield StepEvent("condense", "Reading the conversation")
         request = RequestContext(cancel, caller=caller, private=bool(question.history))
         with self._agent() as agent, self._accounting.record(conversation_id, request.meter) as finish:
-            spending = Spending(question.budget)
+            budget = replace(question.budget, began=time.monotonic())
+            spending = Spending(budget)
             with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
                 condensed = self._condenser.condense(question, limited, ask_model=not spending.stops_exploring())
-            spending.add(*condensed.steps)
-            question = replace(question, standalone=condensed.text, budget=spending.left())
+            budget = replace(budget, spent=Usage.total(step.usage for step in condensed.steps))
+            question = replace(question, standalone=condensed.text, budget=budget)
             understood = self._understanding.read(question, request=request)
             for event in understood.events(agent, request):
                 if cancel.cancelled:
@@ -255,15 +254,8 @@ def _kept_text(question: Question, answer: Answer) -> str:
     return without_text_of(answer.response, [hit.chunk.text for hit in answer.trace.hits])
 
 
-def price_table(prices: Iterable[ModelPrice], *, free: Iterable[str] = ()) -> Prices:
-    """The prices by model. Models in ``free`` run in this process and cost nothing, unless the table says otherwise."""
-    table = {model: ModelPrice(model, 0.0, 0.0) for model in free}
-    return table | {price.model_id: price for price in prices}
-
-
-def cost(usage: Usage, prices: Prices, *, chat_model_id: str, embedder_id: str) -> float | None:
-    """The cost of some usage in the table's currency; 0 where nothing was used, None where a price is missing."""
-    chat, embedding = prices.get(chat_model_id), prices.get(embedder_id)
+def cost(usage: Usage, chat: ModelPrice | None, embedding: ModelPrice | None) -> float | None:
+    """The cost of some usage in the table's currency: 0 for none, None if a price is missing."""
     total = 0.0
     if usage.tokens:
         if chat is None:
@@ -274,19 +266,6 @@ def cost(usage: Usage, prices: Prices, *, chat_model_id: str, embedder_id: str) 
             return None
         total += usage.embedding_tokens * embedding.prompt
     return round(total / MILLION, COST_DECIMALS)
-
-
-def ledger(steps: Sequence[StepTiming], prices: Prices, chat_model_id: str, embedder_id: str) -> tuple[LedgerRow, ...]:
-    """One row for each name of a step, in order of first appearance. Steps side by side add up their milliseconds."""
-    by_name: dict[str, list[StepTiming]] = {}
-    for step in steps:
-        by_name.setdefault(step.name, []).append(step)
-    rows = []
-    for name, several in by_name.items():
-        usage = Usage.total(step.usage for step in several)
-        price = cost(usage, prices, chat_model_id=chat_model_id, embedder_id=embedder_id)
-        rows.append(LedgerRow(name, len(several), round(sum(step.ms for step in several), 2), usage, price))
-    return tuple(rows)
 
 
 class UsageAccounting:
@@ -301,7 +280,7 @@ class UsageAccounting:
         days: UsageRepository,
         conversations: ConversationRepository,
     ) -> None:
-        self._prices = tuple(prices)
+        self._prices = {price.model_id: price for price in prices}
         self._chat_model = chat_model
         self._embedder = embedder
         self._days = days
@@ -322,7 +301,7 @@ class UsageAccounting:
         def finish(trace: Trace) -> Trace:
             nonlocal finished
             finished = True
-            rows = self._ledger(trace.steps)
+            rows = self.ledger(trace.steps)
             self._days.book(rows, questions=1)
             return replace(trace, ledger=rows)
 
@@ -330,21 +309,30 @@ class UsageAccounting:
             yield finish
         finally:
             if not finished and meter.usage != Usage():
-                rows = self._ledger([StepTiming.since(UNFINISHED, started, meter.usage)])
+                rows = self.ledger([StepTiming.since(UNFINISHED, started, meter.usage)])
                 self._days.book(rows, questions=0)
                 if conversation_id is not None:
                     self._conversations.book(conversation_id, Sums.of(rows, questions=0))
 
-    def _ledger(self, steps: Sequence[StepTiming]) -> tuple[LedgerRow, ...]:
-        chat_model, free = self._chat_model, list[str]()
-        embedder = self._embedder() if any(step.usage.embedding_tokens for step in steps) else None
-        if not chat_model.is_language_model:
-            free.append(chat_model.model_id)
-        if embedder and embedder.local:
-            free.append(embedder.model_id)
-        return ledger(
-            steps, price_table(self._prices, free=free), chat_model.model_id, embedder.model_id if embedder else ""
-        )
+    def ledger(self, steps: Sequence[StepTiming]) -> tuple[LedgerRow, ...]:
+        """One row for each name of a step, in order of first appearance. Parallel steps add up their milliseconds."""
+        chat_model, embedding = self._chat_model, None
+        chat = self._price(chat_model.model_id, local=not chat_model.is_language_model)
+        if any(step.usage.embedding_tokens for step in steps):
+            embedder = self._embedder()
+            embedding = self._price(embedder.model_id, local=embedder.local)
+        by_name: dict[str, list[StepTiming]] = {}
+        for step in steps:
+            by_name.setdefault(step.name, []).append(step)
+        rows = []
+        for name, several in by_name.items():
+            usage, ms = Usage.total(step.usage for step in several), round(sum(step.ms for step in several), 2)
+            rows.append(LedgerRow(name, len(several), ms, usage, cost(usage, chat, embedding)))
+        return tuple(rows)
+
+    def _price(self, model_id: str, *, local: bool) -> ModelPrice | None:
+        """The price of a model. One that runs in this process is free unless the table names it."""
+        return self._prices.get(model_id) or (ModelPrice(model_id, 0.0, 0.0) if local else None)
 
 
 @dataclass(frozen=True, slots=True)

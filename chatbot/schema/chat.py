@@ -35,6 +35,10 @@ class Budget:
     calls: int | None = None
     tokens: int | None = None
     seconds: float | None = None
+    spent: Usage = field(default_factory=Usage)
+    """What was spent before an agent began."""
+    began: float | None = None
+    """The time, of `time.monotonic`, from which the seconds count; None = from now on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,33 +116,21 @@ class TestSeconds:
         assert mine.stops_answer() == "seconds"
 
 
-class TestHandedOn:
-    def test_the_rest_is_less_by_what_was_spent(self) -> None:
-        mine = spending(calls=5, tokens=1000, seconds=10.0)
-        mine.add(step(calls=2, prompt=300))
-        rest = mine.left()
-        assert (rest.calls, rest.tokens) == (3, 700)
-        assert rest.seconds == pytest.approx(10.0, abs=0.5)
-        other = Spending(rest, reserve=10_000)
-        assert (other.usage.calls, other.usage_so_far.calls) == (0, 2)
-        assert other.seconds_left(EXPLORING_SHARE) == pytest.approx(7.0, abs=0.5)
-        other.add(step(calls=2))
-        assert (other.stops_exploring(), other.stops_answer()) == ("calls", "")
+class TestBeforeTheAgent:
+    def test_what_was_spent_before_counts(self) -> None:
+        budget = Budget(5, 1000, 10.0, spent=Usage(300, calls=2), began=time.monotonic() - 4)
+        mine = Spending(budget, reserve=10_000)
+        assert (mine.steps, mine.usage.calls, mine.tokens_left) == ((), 2, 700)
+        assert mine.seconds_left() == pytest.approx(6.0, abs=0.5)
+        assert mine.seconds_left(EXPLORING_SHARE) == pytest.approx(3.0, abs=0.5)
+        mine.add(step(calls=2))
+        assert (mine.stops_exploring(), mine.stops_answer()) == ("calls", "")
+        assert mine.describe("calls") == "The budget of 5 model calls is used up."
+        assert mine.describe("tokens") == "The budget of 1,000 tokens is used up."
+        assert mine.describe("seconds") == "The budget of 10 seconds is used up."
 
-    def test_what_ended_is_told_in_figures_of_the_whole(self) -> None:
-        mine = spending(calls=5, tokens=1000, seconds=10.0)
-        mine.add(step(calls=2, prompt=300))
-        other = Spending(Spending(mine.left(), reserve=0).left(), reserve=0)
-        assert other.describe("calls") == "The budget of 5 model calls is used up."
-        assert other.describe("tokens") == "The budget of 1,000 tokens is used up."
-        assert other.describe("seconds") == "The budget of 10 seconds is used up."
-
-    def test_nothing_left_is_not_without_a_limit(self) -> None:
-        mine = spending(calls=1)
-        mine.add(step(calls=3))
-        rest = mine.left()
-        assert rest.calls == 0
-        assert Spending(rest, reserve=0).stops_answer() == "calls"
+    def test_no_calls_left_is_not_without_a_limit(self) -> None:
+        assert Spending(Budget(calls=1, spent=Usage(calls=3))).stops_answer() == "calls"
 
 
 def test_a_call_that_a_search_takes_meanwhile_ends_the_exploring(

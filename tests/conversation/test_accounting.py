@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
 from chatbot.cancellation import Cancellation
-from chatbot.conversation.service import Place, Prices, Saved, ledger, price_table
-from chatbot.conversation.service import cost as cost_of
+from chatbot.conversation.service import Place, Saved, UsageAccounting, cost
 from chatbot.errors import ChatModelError
 from chatbot.schema import LedgerRow, Message, SourcesEvent, StepTiming, TokenEvent, Usage
 from chatbot.schema.costs import DayUsage, ModelPrice, Sums
@@ -211,15 +211,22 @@ def until(events: Iterator[object], kind: type) -> None:
     assert any(isinstance(event, kind) for event in events)
 
 
-CHAT, EMBEDDER = "openai:gpt-4o", "openai:small"
-PRICES = price_table([ModelPrice(CHAT, 2.5, 10.0), ModelPrice(EMBEDDER, 0.02, 0.02)])
+CHAT, EMBEDDER = ModelPrice("openai:gpt-4o", 2.5, 10.0), ModelPrice("openai:small", 0.02, 0.02)
+LOCAL = "minilm:all-minilm-l6-v2-int8"
 
 
-def cost(usage: Usage, prices: Prices = PRICES, chat: str = CHAT, embedder: str = EMBEDDER) -> float | None:
-    return cost_of(usage, prices, chat_model_id=chat, embedder_id=embedder)
+def ledger(services: Services, *steps: StepTiming, chat: str, embedder: str) -> tuple[LedgerRow, ...]:
+    """With prices for `CHAT`, `EMBEDDER` and "echo"; all other models have none."""
+    return UsageAccounting(
+        prices=[CHAT, EMBEDDER, ModelPrice("echo", 1.0, 1.0)],
+        chat_model=SimpleNamespace(model_id=chat, is_language_model=":" in chat),  # type: ignore[arg-type]
+        embedder=lambda: SimpleNamespace(model_id=embedder, local=embedder == LOCAL),  # type: ignore[arg-type,return-value]
+        days=services.storage.usage,
+        conversations=services.storage.conversations,
+    ).ledger(steps)
 
 
-def test_steps_of_one_name_are_one_row_in_order_of_first_appearance() -> None:
+def test_steps_of_one_name_are_one_row_in_order_of_first_appearance(services: Services) -> None:
     steps = [
         StepTiming("embed", 1.25, Usage(embedding_tokens=5)),
         StepTiming("generate", 100.0, Usage(1000, 100, calls=1)),
@@ -227,42 +234,44 @@ def test_steps_of_one_name_are_one_row_in_order_of_first_appearance() -> None:
         StepTiming("embed", 1.5, Usage(embedding_tokens=4)),
         StepTiming("generate", 50.0, Usage(calls=1, failed_calls=1)),
     ]
-    assert ledger(steps, PRICES, CHAT, EMBEDDER) == (
+    assert ledger(services, *steps, chat=CHAT.model_id, embedder=EMBEDDER.model_id) == (
         LedgerRow("embed", 2, 2.75, Usage(embedding_tokens=9), 1.8e-07),
         LedgerRow("generate", 2, 150.0, Usage(1000, 100, calls=2, failed_calls=1), 0.0035),
         LedgerRow("fuse", 1, 0.5, Usage(), 0.0),
     )
+    assert ledger(services, chat=CHAT.model_id, embedder=EMBEDDER.model_id) == ()
 
 
-def test_no_step_is_no_row() -> None:
-    assert ledger([], PRICES, CHAT, EMBEDDER) == ()
+@pytest.mark.parametrize(
+    ("chat", "embedder", "expected"),
+    [("extractive", LOCAL, 0.0), ("echo", LOCAL, 18e-6), ("openai:other", LOCAL, None), ("echo", "cohere:x", None)],
+)
+def test_models_of_this_process_are_free_unless_the_table_says_otherwise(
+    services: Services, chat: str, embedder: str, expected: float | None
+) -> None:
+    (row,) = ledger(services, StepTiming("any", 1.0, Usage(9, 9, 9)), chat=chat, embedder=embedder)
+    assert row.cost == expected
 
 
-def test_prompt_and_completion_have_their_own_prices() -> None:
-    assert cost(Usage(1_000_000, 0)) == 2.5
-    assert cost(Usage(0, 1_000_000)) == 10.0
-    assert cost(Usage(embedding_tokens=1_000_000)) == 0.02
-    assert cost(Usage(1, 1, 1)) == pytest.approx(12.52e-6)
-
-
-@pytest.mark.parametrize("usage", [Usage(1), Usage(0, 1), Usage(5, 5, 5)])
-def test_it_is_unknown_where_the_chat_model_has_no_price(usage: Usage) -> None:
-    assert cost(usage, chat="openai:other") is None
-
-
-def test_it_is_unknown_where_the_embedder_has_no_price() -> None:
-    assert cost(Usage(embedding_tokens=1), embedder="cohere:other") is None
-    assert cost(Usage(1, 1, 1), embedder="cohere:other") is None
-    assert cost(Usage(2, 0), embedder="cohere:other") == 5e-06
-
-
-@pytest.mark.parametrize("usage", [Usage(), Usage(calls=1, failed_calls=1), Usage(cached_calls=1)])
-def test_what_used_nothing_costs_nothing_whatever_the_table(usage: Usage) -> None:
-    assert cost(usage, {}) == 0.0
-
-
-def test_models_of_this_process_are_free_unless_the_table_says_otherwise() -> None:
-    local = price_table([ModelPrice("echo", 1.0, 1.0)], free={"minilm:all-minilm-l6-v2-int8", "extractive", "echo"})
-    assert cost(Usage(9, 9, 9), local, "extractive", "minilm:all-minilm-l6-v2-int8") == 0.0
-    assert cost(Usage(9, 9), local, "echo") == 18e-06
-    assert cost(Usage(9, 9), local, "openai:minilm") is None
+@pytest.mark.parametrize(
+    ("usage", "chat", "embedder", "expected"),
+    [
+        (Usage(1_000_000, 0), CHAT, EMBEDDER, 2.5),
+        (Usage(0, 1_000_000), CHAT, EMBEDDER, 10.0),
+        (Usage(embedding_tokens=1_000_000), CHAT, EMBEDDER, 0.02),
+        (Usage(1, 1, 1), CHAT, EMBEDDER, 12.52e-6),
+        (Usage(1), None, EMBEDDER, None),
+        (Usage(0, 1), None, EMBEDDER, None),
+        (Usage(5, 5, 5), None, EMBEDDER, None),
+        (Usage(embedding_tokens=1), CHAT, None, None),
+        (Usage(1, 1, 1), CHAT, None, None),
+        (Usage(2, 0), CHAT, None, 5e-6),
+        (Usage(), None, None, 0.0),
+        (Usage(calls=1, failed_calls=1), None, None, 0.0),
+        (Usage(cached_calls=1), None, None, 0.0),
+    ],
+)
+def test_the_cost_of_usage_is_unknown_if_a_price_that_it_needs_is(
+    usage: Usage, chat: ModelPrice | None, embedder: ModelPrice | None, expected: float | None
+) -> None:
+    assert cost(usage, chat, embedder) == (None if expected is None else pytest.approx(expected))
