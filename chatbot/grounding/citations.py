@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 
 from ..questions.names import find_countries
 from ..schema import Citation, Context, Mark, MarkKind, Passage, Question, Range, Unsupported
@@ -22,21 +22,10 @@ from .contradictions import Finding, contradicted
 from .dates import Date, date_stands, dates
 from .evidence import WORD, Evidence, Sentence, evidence_of
 from .figures import comma_decimals, figures, unify_signs
-from .wording import (
-    QUOTATION,
-    cited_numbers,
-    is_quoted,
-    normalise,
-    pattern,
-    quotations,
-    stem,
-    stems,
-    unify_brackets,
-)
+from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, quotations, stem, stems, unify_brackets
 
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
-_LETTERS = re.compile(r"[^\W\d_]{2}")
 _REPORT_YEAR = re.compile(r"\b(1\d{3}|20\d{2})(?: (?:report|edition)\b)", re.IGNORECASE)
 _SPEAKER = r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
 _ATTRIBUTIONS = (
@@ -86,16 +75,20 @@ def check(response: str, context: Context, question: Question | None = None) -> 
     evidence = {number: evidence_of(passages[number]) for number in cited if _is_readable(passages[number])}
     checker = _ClauseChecker(evidence, {*cited} - {*evidence}, question, comma=comma_decimals(response))
     ends = accumulate(len(clause.text) for clause in parts)
-    checked = [clause for clause, end in zip(parts, ends, strict=True) if end <= MAX_CHECKED_CHARACTERS]
-    unsupported = tuple(filter(None, map(checker.unsupported, checked)))
+    unsupported, findings = list[Unsupported](), list[tuple[Clause, Finding]]()
+    for clause, end in zip(parts, ends, strict=True):
+        if end <= MAX_CHECKED_CHARACTERS and (result := checker.check(clause)):
+            unsupported.append(result[0])
+            findings += [(clause, one) for one in result[1]]
     doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers}
     citations = (
         Citation(number, one.hit, section_of(one, parts), snippet_of(one.hit.chunk.text), number not in doubtful)
         for number in cited
         for one in [passages[number]]
     )
-    marks = marks_in(response, checker.findings) if unsupported else ()
-    return CheckedAnswer(tuple(citations), unsupported, marks, _is_answered(parts, context))
+    return CheckedAnswer(
+        tuple(citations), tuple(unsupported), marks_in(response, findings), _is_answered(parts, passages.values())
+    )
 
 
 class _ClauseChecker:
@@ -111,29 +104,28 @@ class _ClauseChecker:
         query = f"{question.query}\n{question.search_text}" if question else ""
         scope = " ".join(map(str, question.scope.to_json().values())) if question else ""
         self._query = normalise(query)
-        self.findings: list[tuple[Clause, Finding]] = []
         self._terms_of: dict[str, list[Amount]] = {}
         self._query_countries = {key for country in find_countries(f"{query} {scope}") for key in country.keys}
 
-    def unsupported(self, clause: Clause) -> Unsupported | None:
-        """Return what the clause lacks, or None."""
+    def check(self, clause: Clause) -> tuple[Unsupported, list[Finding]] | None:
+        """Return what the clause lacks, in total and one by one, or None."""
         if not clause.numbers:
             if not self._needs_source(clause):
                 return None
-            self._note(clause, [Finding("no_source", "")])
-            return Unsupported(clause.text, (), no_source=True)
+            return Unsupported(clause.text, (), no_source=True), [Finding("no_source", "")]
         if any(number in self._unread for number in clause.beside):
             return None
         numbers = tuple(number for number in clause.numbers if number in self._evidence)
         unknown = tuple(number for number in clause.numbers if number not in self._evidence)
-        result = Unsupported(clause.text, numbers, unknown=unknown)
-        self._note(clause, [Finding("unknown_citation", str(number)) for number in unknown])
-        if numbers:
-            result = self.check_clause(result, clause, [self._evidence[number] for number in numbers])
-        return result if result.lacking or unknown else None
+        by_kind = self._compare(clause, [self._evidence[number] for number in numbers]) if numbers else [()] * 4
+        if not unknown and not any(by_kind):
+            return None
+        figures, quoted, names, contradictions = (tuple(dict.fromkeys(one.text for one in some)) for some in by_kind)
+        result = Unsupported(clause.text, numbers, figures, quoted, unknown, names, contradictions)
+        return result, [*(Finding("unknown_citation", str(number)) for number in unknown), *chain(*by_kind)]
 
-    def check_clause(self, result: Unsupported, clause: Clause, cited: Sequence[Evidence]) -> Unsupported:
-        """Add to ``result`` what of the clause its passages do not have or contradict."""
+    def _compare(self, clause: Clause, cited: Sequence[Evidence]) -> Sequence[Sequence[Finding]]:
+        """Return the figures, quotations and names that no passage has, and what the passages contradict."""
         quoted = quotations(clause.words)
         foreign = [q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, self._query)]
         # Behind a label there is nothing but the title and the heading that the quotation is from.
@@ -144,41 +136,29 @@ class _ClauseChecker:
         # A quotation has the decimal mark of its passage, whichever the rest of the answer has.
         claimed = amounts(clause.words, comma=cited[0].comma if is_quotation else self._comma)
         missing, supported = self._missing_figures(clause, claimed, cited)
-        lacking = [one.text for one in missing]
         names, contradictions = list[Finding](), list[Finding]()
         if not _ABSTAINS.search(clause.words):
             names = [Finding("name", text) for text in self._foreign_countries(clause)]
             names += [Finding("attribution", text) for text in _foreign_speakers(clause.words, cited)]
             if not is_quotation:
+                lacking = {one.text for one in missing}
                 contradictions = contradicted(Sentence(clause.words, claimed), cited, supported=supported)
-            contradictions = [one for one in contradictions if one.text not in lacking]
-        self._note(clause, [*missing, *(Finding("quotation", text) for text in foreign), *names, *contradictions])
-        return replace(
-            result,
-            figures=tuple(lacking),
-            quotations=tuple(foreign),
-            names=tuple(dict.fromkeys(one.text for one in names)),
-            contradicted=tuple(dict.fromkeys(one.text for one in contradictions)),
-        )
-
-    def _note(self, clause: Clause, findings: Iterable[Finding]) -> None:
-        self.findings += [(clause, one) for one in findings]
+                contradictions = [one for one in contradictions if one.text not in lacking]
+        return missing, [Finding("quotation", text) for text in foreign], names, contradictions
 
     def _missing_figures(
         self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
     ) -> tuple[list[Finding], frozenset[str]]:
         """Return the figures and dates that no passage has, and the texts of the amounts that one has."""
-        words = clause.words
+        words, missing = clause.words, list[tuple[int, Finding]]()
         all_dates = dates(words)
         days = _places_of(date for date in all_dates if date.day is not None)
         # A month that is part of a dated day does not count beside it.
         whole = [date for date in all_dates if date.day is not None or date.start not in days]
         in_dates, passage_dates = _places_of(whole), [date for one in cited for date in one.dates]
-        missing: list[tuple[int, Finding]] = []
         whole.sort(key=lambda date: (date.start, date.end))
         for (start, end), readings in groupby(whole, key=lambda date: (date.start, date.end)):
-            has = any(date_stands(date, passage_dates, lambda n: any(n in one for one in cited)) for date in readings)
-            if not has:
+            if not any(date_stands(date, passage_dates, lambda n: any(n in one for one in cited)) for date in readings):
                 missing.append((start, Finding("year", words[start:end])))
         supported = [one for one in claimed if is_supported(one, cited)]
         exact = frozenset(words[one.figure.start : one.end] for one in supported)
@@ -187,8 +167,14 @@ class _ClauseChecker:
             given = one.figure.bare and one.figure.values & self._given_numbers
             if words[one.figure.start : one.end] in exact or given or not _is_claim(one, words, in_dates):
                 continue
-            if not any(is_calculated(one, some, words) for some in terms):
-                missing.append((one.figure.start, Finding(_kind_of(one, cited), one.figure.text)))
+            if any(is_calculated(one, some, words) for some in terms):
+                continue
+            kind: MarkKind = "figure"
+            if one.figure.year or any(source.amounts_like(one) for source in cited):
+                kind = "year"
+            elif any(value in source for source in cited for value in one.figure.values):
+                kind = "unit"
+            missing.append((one.figure.start, Finding(kind, one.figure.text)))
         for match in _REPORT_YEAR.finditer(words):
             year = Decimal(match[1])
             if year not in self._given_numbers and not any(year in one.around for one in cited):
@@ -226,7 +212,7 @@ class _ClauseChecker:
     def _needs_source(self, clause: Clause) -> bool:
         """Whether a sentence without a [n] gives a figure or a name."""
         words = clause.words.strip()
-        if words.endswith((":", "?")) or not _LETTERS.search(words) or _ABSTAINS.search(words):
+        if words.endswith((":", "?")) or not re.search(r"[^\W\d_]{2}", words) or _ABSTAINS.search(words):
             return False
         claimed = amounts(words, comma=self._comma)
         if any(_is_claim(one, words) and not one.figure.values & self._given_numbers for one in claimed):
@@ -237,13 +223,6 @@ class _ClauseChecker:
 
 def _places_of(some: Iterable[Date]) -> frozenset[int]:
     return frozenset(place for date in some for place in range(date.start, date.end))
-
-
-def _kind_of(amount: Amount, evidence: Sequence[Evidence]) -> MarkKind:
-    """Return whether the number itself is missing, or only its unit or year."""
-    if amount.figure.year or any(one.amounts_like(amount) for one in evidence):
-        return "year"
-    return "unit" if any(value in one for one in evidence for value in amount.figure.values) else "figure"
 
 
 def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
@@ -286,30 +265,28 @@ def _names(evidence: Evidence, words: Sequence[str]) -> bool:
     return initials in evidence.abbreviations or (is_short and short in evidence.initials)
 
 
-def _is_answered(parts: Sequence[Clause], context: Context) -> bool:
-    """Whether a sentence cites a passage and says more than "nothing found", or, without any citation, paraphrases
-    one.
+def _is_answered(parts: Sequence[Clause], passages: Collection[Passage]) -> bool:
+    """Whether a sentence cites a passage and says more than "nothing found".
+
+    Without any citation, a sentence that has most words and all figures of a passage counts instead.
     """
-    numbers = {passage.number for passage in context.passages}
+    numbers = {passage.number for passage in passages}
     telling = [clause for clause in parts if not _ABSTAINS.search(clause.words)]
-    if any(not numbers.isdisjoint(clause.numbers) for clause in telling):
-        return True
     if any(not numbers.isdisjoint(clause.numbers) for clause in parts):
-        return False
-    evidence = [evidence_of(passage) for passage in context.passages if _is_readable(passage)] if telling else []
-    return any(is_paraphrase(clause, one) for clause in telling for one in evidence)
+        return any(not numbers.isdisjoint(clause.numbers) for clause in telling)
+    evidence = [evidence_of(passage) for passage in passages if _is_readable(passage)] if telling else []
+    for clause in telling:
+        claimed = amounts(clause.words, comma=comma_decimals(clause.words))
+        keys = Sentence(clause.words, claimed).keys
+        for one in evidence:
+            shared = len(keys & one.keys)
+            if shared > 1 and shared >= PARAPHRASE_SHARE * len(keys) and all(is_supported(a, [one]) for a in claimed):
+                return True
+    return False
 
 
 def _is_readable(passage: Passage) -> bool:
     return max(len(passage.wider_text), len(passage.hit.chunk.text)) <= MAX_CHECKED_CHARACTERS
-
-
-def is_paraphrase(clause: Clause, evidence: Evidence) -> bool:
-    """Whether the passage has most words and all figures of the clause."""
-    claimed = amounts(clause.words, comma=comma_decimals(clause.words))
-    keys = Sentence(clause.words, claimed).keys
-    shared = len(keys & evidence.keys)
-    return shared > 1 and shared >= PARAPHRASE_SHARE * len(keys) and all(is_supported(a, [evidence]) for a in claimed)
 
 
 def _given_numbers(question: Question) -> frozenset[Decimal]:
