@@ -7,11 +7,12 @@ text is repeated, and the text between two hits belongs to the first.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection as AnyOf
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Protocol
 
 from ..prompts import inert, on_one_line, passage_fence
@@ -132,12 +133,15 @@ def window(
     The first ``skip`` characters of the chunk are left out.
     """
     labelled = any(other.section != chunk.section for other in (*earlier, *later))
-    own_before = [_without(other, end=overlap(other, after_it)) for other, after_it in pairwise([*earlier, chunk])]
-    own_after = [_without(other, start=overlap(before_it, other)) for before_it, other in pairwise([chunk, *later])]
-    head = PART.join(_part(other, labelled) for other in own_before if other.text)
-    tail = PART.join(_part(other, labelled) for other in own_after if other.text)
-    own = _part(_without(chunk, start=skip), labelled)
-    return PART.join(part for part in (_last(head, before), own, _first(tail, after)) if part)
+
+    def join(chunks: Iterable[Chunk]) -> str:
+        parts = (f"{one.heading}: {one.text}" if labelled and one.heading else one.text for one in chunks if one.text)
+        return PART.join(parts)
+
+    head = join(_without(one, end=overlap(one, after_it)) for one, after_it in pairwise([*earlier, chunk]))
+    tail = join(_without(one, start=overlap(before_it, one)) for before_it, one in pairwise([chunk, *later]))
+    parts = (_cut(head, before, keep_end=True), join([_without(chunk, start=skip)]), _cut(tail, after, keep_end=False))
+    return PART.join(filter(None, parts))
 
 
 def overlap(first: Chunk, second: Chunk) -> int:
@@ -157,30 +161,20 @@ def texts_of(chunks: Sequence[Chunk]) -> Iterator[str]:
         yield chunk.text[overlap(before, chunk) :]
 
 
-# A cut sentence or line is dropped: half a figure is worse than none.
-def _last(text: str, size: int) -> str:
+def _cut(text: str, size: int, *, keep_end: bool) -> str:
+    """Return ``size`` characters of a text without a sentence or line that is cut: half a figure is worse than none."""
     if len(text) <= size:
         return text
-    text = text[-size:] if size else ""
+    text = (text[-size:] if size else "") if keep_end else text[:size]
     pieces = sentences(text)
-    return text[text.index(pieces[1], len(pieces[0])) :].strip() if len(pieces) > 1 else ""
-
-
-def _first(text: str, size: int) -> str:
-    if len(text) <= size:
-        return text
-    text = text[:size]
-    pieces = sentences(text)
-    return text[: text.rindex(pieces[-1])].strip() if len(pieces) > 1 else ""
+    if len(pieces) < 2:
+        return ""
+    return (text[text.index(pieces[1], len(pieces[0])) :] if keep_end else text[: text.rindex(pieces[-1])]).strip()
 
 
 def _without(chunk: Chunk, *, start: int = 0, end: int = 0) -> Chunk:
     """Return the chunk without this many characters at its start and end."""
     return replace(chunk, text=chunk.text[start : len(chunk.text) - end].strip()) if start or end else chunk
-
-
-def _part(chunk: Chunk, labelled: bool) -> str:
-    return f"{chunk.heading}: {chunk.text}" if labelled and chunk.heading else chunk.text
 
 
 def _only(context: Context, passages: Sequence[Passage]) -> Context:
@@ -204,19 +198,19 @@ def _lay_out(shown: Sequence[_Shown]) -> Context:
     passages: list[Passage] = []
     runs: list[list[int]] = []
     for of_document in documents.values():
-        in_order = sorted(of_document, key=lambda one: (one.hit.chunk.ordinal, one.hit.chunk.start))
-        of_runs = [[in_order[0]]]
-        for before, one in pairwise(in_order):
+        of_document.sort(key=lambda one: (one.hit.chunk.ordinal, one.hit.chunk.start))
+        of_runs = [[of_document[0]]]
+        for before, one in pairwise(of_document):
             if _meet(before, one):
                 of_runs[-1].append(one)
             else:
                 of_runs.append([one])
-        for run in of_runs:
-            passages += _texts(run, of_document)
-            runs.append([one.number for one in run])
+        ordinals = [one.hit.chunk.ordinal for one in of_document]
+        passages += chain.from_iterable(_passages(run, ordinals) for run in of_runs)
+        runs += [[one.number for one in run] for run in of_runs]
     # The runs as 1, 3, 5, ... 4, 2 by the best number of each: models read both ends best.
     ranked = sorted(runs, key=min)
-    order = (number for run in (*ranked[::2], *ranked[1::2][::-1]) for number in run)
+    order = chain.from_iterable((*ranked[::2], *ranked[1::2][::-1]))
     return Context(tuple(sorted(passages, key=lambda passage: passage.number)), tuple(order))
 
 
@@ -225,24 +219,23 @@ def _meet(first: _Shown, second: _Shown) -> bool:
     before, after = first.hit.chunk, second.hit.chunk
     if after.ordinal == before.ordinal + 1:
         return True
-    between = {chunk.ordinal for chunk in _between((first, second), before.ordinal, after.ordinal)}
-    complete = len(between) == after.ordinal - before.ordinal - 1 > 0
+    missing = after.ordinal - before.ordinal - 1
+    complete = missing > 0 and len(_between((first, second), before.ordinal, after.ordinal)) == missing
     return complete and after.start - before.end <= first.margin + second.margin
 
 
-def _between(shown: Iterable[_Shown], first: int, last: int) -> list[Chunk]:
+def _between(shown: Iterable[_Shown], first: float, last: float) -> list[Chunk]:
     """Return the neighbours with an ordinal between these two, in reading order, each once."""
     between = {chunk.ordinal: chunk for one in shown for chunk in one.neighbours if first < chunk.ordinal < last}
     return [between[ordinal] for ordinal in sorted(between)]
 
 
-def _texts(run: Sequence[_Shown], of_document: Sequence[_Shown]) -> Iterator[Passage]:
-    """Yield the passage of each hit of a run."""
-    ordinals = sorted(one.hit.chunk.ordinal for one in of_document)
+def _passages(run: Sequence[_Shown], ordinals: Sequence[int]) -> Iterator[Passage]:
+    """Yield the passages of a run; ``ordinals`` are those of all hits of the document."""
     for before, one, after in zip([None, *run], run, [*run[1:], None], strict=False):
         chunk = one.hit.chunk
         floor = max((ordinal for ordinal in ordinals if ordinal < chunk.ordinal), default=-1)
-        ceiling = min((ordinal for ordinal in ordinals if ordinal > chunk.ordinal), default=UNLIMITED)
+        ceiling = min((ordinal for ordinal in ordinals if ordinal > chunk.ordinal), default=math.inf)
         earlier = [] if before else _between([one], floor, chunk.ordinal)
         later = _between([one, after] if after else [one], chunk.ordinal, ceiling)
         skip = overlap(before.hit.chunk, chunk) if before and before.hit.chunk.ordinal + 1 == chunk.ordinal else 0
