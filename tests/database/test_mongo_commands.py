@@ -67,12 +67,6 @@ def store(database: Database) -> AtlasStore:
     )
 
 
-def passages(proxy: WireProxy, total: int, *, kept: int = 0) -> None:
-    """What the server counts, in the collection and inside a scope."""
-    proxy.always("count", Answer({"ok": 1, "n": total}))
-    proxy.always("$match", rows({"_id": 1, "n": kept}))
-
-
 def pipeline_of(command: dict[str, Any], *, at_most_ms: int) -> list[dict[str, Any]]:
     """The pipeline, once everything around it has been checked."""
     assert list(command)[:2] == ["aggregate", "pipeline"]
@@ -89,45 +83,35 @@ def only(proxy: WireProxy, stage: str) -> dict[str, Any]:
     return command
 
 
-def test_exact_search_of_a_small_collection(store: AtlasStore, proxy: WireProxy) -> None:
-    passages(proxy, 500)
-    (match,) = store.vector_search(VECTOR, top_k=LIMIT - 1, scope=Scope())
+SEARCHES: dict[str, tuple[int, int, Scope, dict[str, Any]]] = {
+    "exact in a small collection": (500, 0, Scope(), {"exact": True}),
+    "approximate in a large one": (50_000, 0, Scope(), {"numCandidates": 1000}),
+    "approximate inside a scope": (50_000, 12_500, SCOPE, {"filter": FILTER, "numCandidates": 2000}),
+    "exact where the scope keeps little": (50_000, 100, SCOPE, {"filter": FILTER, "exact": True}),
+}
+
+
+@pytest.mark.parametrize(("total", "kept", "scope", "shape"), SEARCHES.values(), ids=SEARCHES)
+def test_vector_search(
+    store: AtlasStore, proxy: WireProxy, total: int, kept: int, scope: Scope, shape: dict[str, Any]
+) -> None:
+    """mongodb.com/docs/vector-search/query/aggregation-stages/vector-search-stage: `index`, `path`, `queryVector` and
+    `limit` are required, `numCandidates` too unless `exact`, beside which it must be omitted; `filter` is MQL over
+    fields that the index declares. The order of the fields is seed 003's (R-D3)."""
+    proxy.always("count", Answer({"ok": 1, "n": total}))
+    proxy.always("$match", rows({"_id": 1, "n": kept}))
+    (match,) = store.vector_search(VECTOR, top_k=LIMIT - 1, scope=scope)
     assert (match.chunk_id, match.score) == ("c1", 0.75)
-    assert pipeline_of(only(proxy, "$vectorSearch"), at_most_ms=4000) == [
-        {"$vectorSearch": {**QUERY, "exact": True, "limit": LIMIT}},
-        *ranked("vectorSearchScore"),
-    ]
-
-
-def test_approximate_search_of_a_large_collection(store: AtlasStore, proxy: WireProxy) -> None:
-    passages(proxy, 50_000)
-    store.vector_search(VECTOR, top_k=LIMIT - 1, scope=Scope())
-    assert pipeline_of(only(proxy, "$vectorSearch"), at_most_ms=4000) == [
-        {"$vectorSearch": {**QUERY, "numCandidates": 1000, "limit": LIMIT}},
-        *ranked("vectorSearchScore"),
-    ]
-
-
-def test_approximate_search_inside_a_scope(store: AtlasStore, proxy: WireProxy) -> None:
-    passages(proxy, 50_000, kept=12_500)
-    store.vector_search(VECTOR, top_k=LIMIT - 1, scope=SCOPE)
-    assert pipeline_of(only(proxy, "$vectorSearch"), at_most_ms=4000) == [
-        {"$vectorSearch": {**QUERY, "filter": FILTER, "numCandidates": 2000, "limit": LIMIT}},
-        *ranked("vectorSearchScore"),
-    ]
-
-
-def test_exact_search_where_the_scope_keeps_little(store: AtlasStore, proxy: WireProxy) -> None:
-    passages(proxy, 50_000, kept=100)
-    store.vector_search(VECTOR, top_k=LIMIT - 1, scope=SCOPE)
-    assert pipeline_of(only(proxy, "$vectorSearch"), at_most_ms=4000) == [
-        {"$vectorSearch": {**QUERY, "filter": FILTER, "exact": True, "limit": LIMIT}},
-        *ranked("vectorSearchScore"),
-    ]
+    pipeline = pipeline_of(only(proxy, "$vectorSearch"), at_most_ms=4000)
+    expected = {**QUERY, **shape, "limit": LIMIT}
+    assert pipeline == [{"$vectorSearch": expected}, *ranked("vectorSearchScore")]
+    assert list(pipeline[0]["$vectorSearch"]) == list(expected)
 
 
 @pytest.mark.parametrize("scope", [Scope(), SCOPE], ids=["everything", "scope"])
 def test_keyword_search(store: AtlasStore, proxy: WireProxy, scope: Scope) -> None:
+    """mongodb.com/docs/search/operators-collectors/compound: what is in `filter` does not count in the score; `equals`
+    and `in` take token and number fields, `range` number fields."""
     (match,) = store.keyword_search("maize harvest", top_k=LIMIT - 1, scope=scope)
     assert match.chunk_id == "c1"
     compound = {"must": [TEXT], **({"filter": CLAUSES} if scope else {})}
@@ -139,6 +123,8 @@ def test_keyword_search(store: AtlasStore, proxy: WireProxy, scope: Scope) -> No
 
 
 def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
+    """mongodb.com/docs/manual/reference/operator/aggregation/rankFusion: `input.pipelines` by name, of ranking stages
+    alone, `combination.weights` by the same names, `scoreDetails` for `{$meta: "scoreDetails"}`."""
     vector = vector_stage(index="vector_index", vector=VECTOR.tolist(), scope=SCOPE, limit=LIMIT, num_candidates=1000)
     text = text_stage(index="text_index", query="maize harvest", scope=SCOPE)
     fused = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=LIMIT)

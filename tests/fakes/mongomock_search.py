@@ -106,10 +106,6 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         with self.database.client.lock:  # mongomock reads, changes and writes back: two at once lost one's changes
             return self._noted(partial(super().update_one, *arguments, **options))
 
-    def replace_one(self, *arguments: Any, **options: Any) -> Any:
-        with self.database.client.lock:
-            return self._noted(partial(super().replace_one, *arguments, **options))
-
     def insert_one(self, *arguments: Any, **options: Any) -> Any:
         with self.database.client.lock:
             return self._noted(partial(super().insert_one, *arguments, **options))
@@ -237,20 +233,8 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
 
 
 def _check_places(pipeline: Sequence[Mapping[str, Any]]) -> None:
-    for place, part in enumerate(pipeline):
-        for stage, spec in part.items():
-            if stage in SEARCH_STAGES and place:
-                raise location(40602, f"{stage} is only valid as the first stage in a pipeline")
-            inner = {"$lookup": [spec.get("pipeline", [])], "$facet": list(spec.values())} if stage in NESTED else {}
-            for name in (name for nested in inner.get(stage, []) for one in nested for name in one):
-                if name in SEARCH_STAGES:
-                    raise location(*NESTED[stage](name))
-
-
-NESTED: dict[str, Callable[[str], tuple[int, str]]] = {
-    "$lookup": lambda name: (51047, f"{name} is not allowed within a $lookup's sub-pipeline"),
-    "$facet": lambda name: (40600, f"{name} is not allowed to be used within a $facet stage"),
-}
+    for stage in (stage for part in pipeline[1:] for stage in part if stage in SEARCH_STAGES):
+        raise location(40602, f"{stage} is only valid as the first stage in a pipeline")
 
 
 def _with_meta(value: Any, known: Set[str]) -> Any:

@@ -1,40 +1,23 @@
-"""`$vectorSearch.filter`: a small part of MQL, type-strict, over declared fields only."""
+"""`$vectorSearch.filter`: the part of MQL that the product sends, type-strict, over declared fields only."""
 
 from __future__ import annotations
 
-import datetime
-import uuid
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
-
-from bson import ObjectId
 
 from tests.fakes.search_engine import refused
 
 Predicate = Callable[[Mapping[str, Any]], bool]
-LOGICAL = ("$and", "$or", "$nor")
-MISSING = object()
-
-
-def stored_kind(value: Any) -> str | None:
-    """The engine's type of a value; values of different types never match. None: not indexed at all."""
-    kinds: tuple[tuple[str, Any], ...] = (
-        ("boolean", bool),
-        ("number", (int, float)),
-        ("string", str),
-        ("date", datetime.datetime),
-        ("objectId", ObjectId),
-        ("uuid", uuid.UUID),
-    )
-    return next((kind for kind, types in kinds if isinstance(value, types)), None)
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {"$eq": operator.eq, "$gte": operator.ge, "$lte": operator.le}
 
 
 def kind_of(value: Any) -> str:
-    """The type of a filter's operand."""
-    kind = stored_kind(value)
-    if kind is None:
-        raise refused(f'"filter" value must be one of boolean, date, number, objectId, string, uuid: {value!r}')
-    return kind
+    """The engine's type of a value; values of different types never match."""
+    for kind, types in (("boolean", bool), ("number", (int, float)), ("string", str)):
+        if isinstance(value, types):  # type: ignore[arg-type]
+            return kind
+    raise refused(f'"filter" value must be one of boolean, date, number, objectId, string, uuid: {value!r}')
 
 
 def compiled(filter: Any, declared: set[str]) -> Predicate:
@@ -46,71 +29,36 @@ def compiled(filter: Any, declared: set[str]) -> Predicate:
 
 
 def _clause(key: str, value: Any, declared: set[str]) -> Predicate:
-    if key in LOGICAL:
+    if key in ("$and", "$or"):
         if not isinstance(value, list) or not value:
             raise refused(f'"filter.{key}" cannot be empty')
-        parts = [compiled(part, declared) for part in value]
-        if key == "$and":
-            return lambda document: all(part(document) for part in parts)
-        matched = key == "$or"
-        return lambda document: any(part(document) for part in parts) is matched
+        parts, combine = [compiled(part, declared) for part in value], all if key == "$and" else any
+        return lambda document: combine(part(document) for part in parts)
     if key.startswith("$"):
         raise refused(f'"filter.{key}" unrecognized field')
-    test = _operators(key, value)
+    plain = not isinstance(value, Mapping) or not any(str(name).startswith("$") for name in value)
+    tests = [_test(key, name, operand) for name, operand in ({"$eq": value} if plain else value).items()]
     if key not in declared:
         raise refused(f"Path '{key}' needs to be indexed as filter")
-    return lambda document: test(_values(document, key))
+
+    def matches(document: Mapping[str, Any]) -> bool:
+        stored = document.get(key)  # of an array each value is indexed
+        values = stored if isinstance(stored, list) else [] if stored is None else [stored]
+        return all(any(test(one) for one in values) for test in tests)
+
+    return matches
 
 
-def _operators(path: str, value: Any) -> Callable[[list[Any]], bool]:
-    if not isinstance(value, Mapping) or not any(str(name).startswith("$") for name in value):
-        value = {"$eq": value}
-    tests = [_operator(path, str(name), operand) for name, operand in value.items()]
-    return lambda values: all(test(values) for test in tests)
-
-
-def _operator(path: str, name: str, operand: Any) -> Callable[[list[Any]], bool]:
-    if name in ("$in", "$nin"):
-        wanted = _in_values(path, name, operand)
-        return lambda values: any(_equal(value, one) for value in values for one in wanted) is (name == "$in")
-    if name == "$exists":
-        return lambda values: bool(values) is bool(operand)
-    if name == "$not":
-        negated = _operators(path, operand)
-        return lambda values: not negated(values)
-    if name not in ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte"):
+def _test(path: str, name: str, operand: Any) -> Callable[[Any], bool]:
+    if name == "$in":
+        if not isinstance(operand, list):
+            raise refused(f'"filter.{path}.$in" must be an array')
+        if not operand:
+            raise refused(f'"filter.{path}.$in" cannot be empty')
+        if len({kind_of(one) for one in operand}) > 1:
+            raise refused(f'"filter.{path}.$in" must have elements of the same type')
+        return lambda value: kind_of(value) == kind_of(operand[0]) and value in operand
+    if name not in COMPARE:
         raise refused(f'"filter.{path}.{name}" unrecognized field')
-    kind_of(operand)
-    if name in ("$eq", "$ne"):
-        return lambda values: any(_equal(value, operand) for value in values) is (name == "$eq")
-    compare: Callable[[Any], bool] = {
-        "$gt": lambda value: bool(value > operand),
-        "$gte": lambda value: bool(value >= operand),
-        "$lt": lambda value: bool(value < operand),
-        "$lte": lambda value: bool(value <= operand),
-    }[name]
-    return lambda values: any(compare(value) for value in values if stored_kind(value) == kind_of(operand))
-
-
-def _in_values(path: str, name: str, operand: Any) -> list[Any]:
-    if not isinstance(operand, list):
-        raise refused(f'"filter.{path}.{name}" must be an array')
-    if not operand:
-        raise refused(f'"filter.{path}.{name}" cannot be empty')
-    if len({kind_of(one) for one in operand}) > 1:
-        raise refused(f'"filter.{path}.{name}" must have elements of the same type')
-    return operand
-
-
-def _values(document: Mapping[str, Any], path: str) -> list[Any]:
-    """The indexed values of a field: an array is indexed value by value; none when it is missing."""
-    value: Any = document
-    for part in path.split("."):
-        value = value.get(part, MISSING) if isinstance(value, Mapping) else MISSING
-    if value is MISSING or value is None:
-        return []
-    return list(value) if isinstance(value, list) else [value]
-
-
-def _equal(stored: Any, wanted: Any) -> bool:
-    return stored_kind(stored) == kind_of(wanted) and bool(stored == wanted)
+    kind = kind_of(operand)
+    return lambda value: kind_of(value) == kind and COMPARE[name](value, operand)

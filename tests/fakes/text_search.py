@@ -63,7 +63,7 @@ class _Operators:
 
     def _matches(self, name: str, spec: Mapping[str, Any]) -> list[bool]:
         path = str(spec["path"])
-        bounds = {f"${end}": spec[end] for end in ("gt", "gte", "lt", "lte") if end in spec}
+        bounds = {f"${end}": spec[end] for end in ("gte", "lte") if end in spec}
         value = {"equals": {"$eq": spec.get("value")}, "in": {"$in": spec.get("value")}, "range": bounds}[name]
         operand = next(iter(value.values()), None)
         if operand is None or operand == []:

@@ -23,17 +23,19 @@ def vector_search(spec: Mapping[str, Any], documents: Documents, find: Find) -> 
     path = spec["path"]
     if path not in vectors:
         raise refused(f"{path} is not indexed as vector")
-    dimensions, similarity = vectors[path]["numDimensions"], vectors[path]["similarity"]
+    dimensions = vectors[path]["numDimensions"]
+    assert vectors[path]["similarity"] == "cosine"
     if dimensions != len(query):
         raise refused(f"vector field is indexed with {dimensions} dimensions but queried with {len(query)}")
-    if similarity == "cosine" and not query.any():
+    if not query.any():
         raise refused("Cosine similarity cannot be calculated against a zero vector.")
     inside = compiled(spec.get("filter", {}), declared)
     rows = []
     for document in documents:
         stored = stored_vector(document.get(path), dimensions)
         if stored is not None and inside(document):
-            rows.append((_similarity(similarity, query, stored), document))
+            cosine = query @ stored / np.linalg.norm(query) / np.linalg.norm(stored)
+            rows.append((float(np.float32((1 + cosine) / 2)), document))
     return sorted(rows, key=lambda row: -row[0])[:limit]
 
 
@@ -45,8 +47,7 @@ def _parsed_vector_query(spec: Mapping[str, Any]) -> tuple[np.ndarray[Any, Any],
     if unknown := set(spec) - known:
         raise refused(f'unrecognized field "{min(unknown)}"')
     _check_amounts(spec["limit"], spec.get("numCandidates"), exact=bool(spec.get("exact")))
-    given = spec["queryVector"]
-    query = np.frombuffer(given, dtype="<f4", offset=2) if isinstance(given, bytes) else np.asarray(given, dtype="<f4")
+    query = np.asarray(spec["queryVector"], dtype=np.float64)
     for place, number in enumerate(query):
         if not math.isfinite(number):
             raise refused(f'"queryVector[{place}]" non-finite value')
@@ -70,18 +71,9 @@ def _check_amounts(limit: Any, candidates: Any, *, exact: bool) -> None:
 def stored_vector(value: Any, dimensions: int) -> np.ndarray[Any, Any] | None:
     """What the engine indexes: an array of numbers or a float32 BinData vector of the right size, nothing else."""
     if isinstance(value, list) and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in value):
-        vector = np.asarray(value, dtype=np.float32)
+        vector = np.asarray(value, dtype=np.float64)
     elif isinstance(value, Binary) and value.subtype == 9 and value[:2] == b"\x27\x00" and len(value) % 4 == 2:
-        vector = np.frombuffer(value, dtype="<f4", offset=2)
+        vector = np.frombuffer(value, dtype="<f4", offset=2).astype(np.float64)
     else:
         return None
     return vector if len(vector) == dimensions and bool(np.all(np.isfinite(vector)) and vector.any()) else None
-
-
-def _similarity(kind: str, query: np.ndarray[Any, Any], stored: np.ndarray[Any, Any]) -> float:
-    if kind == "euclidean":
-        return float(np.float32(1 / (1 + np.linalg.norm(query - stored) ** 2)))
-    dot = float(query.astype(np.float64) @ stored.astype(np.float64))
-    if kind == "cosine":
-        dot /= float(np.linalg.norm(query.astype(np.float64)) * np.linalg.norm(stored.astype(np.float64)))
-    return float(np.float32((1 + dot) / 2))

@@ -5,22 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from bson import ObjectId
 
 from chatbot.database.core import Collection, Json
-from chatbot.database.mongo import MongoDatabase
 from chatbot.errors import EmbedderMismatchError, SearchEngineError
 from chatbot.schema import Chunk, Scope, Values, Vector
-from chatbot.settings import Settings
-from chatbot.stores import STORES
-from chatbot.stores.atlas.definitions import index_plans
+from chatbot.stores.atlas.definitions import SearchTarget, index_plans
 from chatbot.stores.atlas.indexes import drop_indexes, ensure_indexes
-from chatbot.stores.atlas.store import AtlasStore
-from tests.fakes.mongomock_search import SearchClient
+from chatbot.stores.atlas.pipelines import candidates, listing_pipeline, text_stage
 from tests.fakes.search_engine import failure
 from tests.stores.atlas_setup import COLLECTIONS, DIMENSIONS, SETTINGS, Setup
 
@@ -53,46 +49,6 @@ def sent(setup: Setup, place: int = -1) -> dict[str, Any]:
 
 
 # What is sent
-
-
-def test_a_small_collection_is_searched_exactly(setup: Setup) -> None:
-    setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
-    expected = [
-        {
-            "$vectorSearch": {
-                "index": "vector_index",
-                "path": "data_embedding",
-                "queryVector": [1.0, 0.0, 0.0, 0.0],
-                "filter": {"country_name": {"$eq": "Kenya"}},
-                "exact": True,
-                "limit": 6,
-            }
-        },
-        {"$addFields": {"score": {"$meta": "vectorSearchScore"}}},
-        *RANKED,
-    ]
-    options = {"maxTimeMS": 5000}
-    assert setup.engine.asked == [("general", expected, options), ("reports", expected, options)]
-
-
-def test_a_large_collection_is_searched_approximately(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
-    setup.write(8)
-    setup.engine.asked.clear()
-    big(monkeypatch, 10_000, 10_000)
-    setup.store.vector_search(QUERY, top_k=5, scope=Scope().within(["reports"]))
-    assert setup.engine.asked[0][1] == [
-        {
-            "$vectorSearch": {
-                "index": "vector_index",
-                "path": "data_embedding",
-                "queryVector": [1.0, 0.0, 0.0, 0.0],
-                "numCandidates": 1000,
-                "limit": 6,
-            }
-        },
-        {"$addFields": {"score": {"$meta": "vectorSearchScore"}}},
-        *RANKED,
-    ]
 
 
 @pytest.mark.parametrize(
@@ -138,15 +94,6 @@ def test_only_a_tie_at_the_cut_asks_again(setup: Setup) -> None:
     assert [sent(setup, place)["limit"] for place in range(3)] == [3, 3, 6]
 
 
-def test_keyword_search_sends_the_scope_as_compound_filter(setup: Setup) -> None:
-    setup.store.keyword_search("coffee", top_k=5, scope=KENYA)
-    name, (search, *rest), options = setup.engine.asked[-1]
-    assert (name, options) == ("reports", {"maxTimeMS": 5000})
-    assert search["$search"]["index"] == "text_index"
-    assert search["$search"]["compound"]["filter"] == [{"equals": {"path": "country_name", "value": "Kenya"}}]
-    assert rest == [{"$limit": 6}, {"$addFields": {"score": {"$meta": "searchScore"}}}, *RANKED]
-
-
 def test_nothing_is_sent_for_an_empty_query_or_no_results_wanted(setup: Setup) -> None:
     assert setup.store.keyword_search("  ", top_k=5, scope=Scope()) == []
     assert setup.store.keyword_search("coffee", top_k=0, scope=Scope()) == []
@@ -165,22 +112,6 @@ def test_the_slot_names_the_path_and_the_settings_the_time_limit(setup: Setup) -
     assert {options["maxTimeMS"] for _, _, options in setup.engine.asked} == {700}
 
 
-def test_build_takes_its_settings() -> None:
-    settings = Settings.from_env(
-        {"MONGODB_COLLECTION": "g", "REPORT_COLLECTION": "r", "MONGODB_TIMEOUT": "2", "FILTER_FIELDS": "year"}
-    )
-    client = SearchClient()
-    store = STORES.builder("atlas")(
-        settings=settings, database=MongoDatabase(client, "t"), changes=None, dimensions=DIMENSIONS
-    )
-    assert isinstance(store, AtlasStore)
-    store.vector_search(QUERY, top_k=1, scope=Scope())
-    assert [(name, options) for name, _, options in client.engine.asked] == [
-        ("g", {"maxTimeMS": 2000}),
-        ("r", {"maxTimeMS": 2000}),
-    ]
-
-
 # What comes back
 
 
@@ -191,18 +122,17 @@ def test_matches_carry_chunks_without_embedding(setup: Setup) -> None:
     assert [match.chunk for match in setup.store.keyword_search("coffee", top_k=3, scope=Scope())] == chunks
 
 
-@pytest.mark.parametrize("bad", [[0, 0, 0, 0], [float("nan"), 0, 0, 1], [float("inf"), 0, 0, 0]])
-def test_a_vector_without_direction_is_not_sent(setup: Setup, bad: list[float]) -> None:
-    with pytest.raises(SearchEngineError, match="all zeros or not a number"):
-        setup.store.vector_search(np.asarray(bad, dtype=np.float32), top_k=5, scope=Scope())
-    with pytest.raises(SearchEngineError, match="all zeros or not a number"):
-        setup.store.vector_scores(np.asarray(bad, dtype=np.float32), ["a"])
-    assert setup.engine.asked == []
-
-
-def test_a_vector_of_other_dimensions_is_not_sent(setup: Setup) -> None:
-    with pytest.raises(EmbedderMismatchError, match=r"has 3 dimensions.*for 4.*embed the reports again"):
-        setup.store.vector_search(QUERY[:3], top_k=5, scope=Scope())
+@pytest.mark.parametrize("bad", [[0, 0, 0, 0], [float("nan"), 0, 0, 1], [float("inf"), 0, 0, 0], [1, 0, 0]])
+def test_a_vector_without_direction_or_of_other_dimensions_is_not_sent(setup: Setup, bad: list[float]) -> None:
+    expected: tuple[type[Exception], str] = (SearchEngineError, "all zeros or not a number")
+    if len(bad) != DIMENSIONS:
+        expected = EmbedderMismatchError, r"has 3 dimensions.*for 4.*embed the reports again"
+    for call in (
+        lambda vector: setup.store.vector_search(vector, top_k=5, scope=Scope()),
+        lambda vector: setup.store.vector_scores(vector, ["a"]),
+    ):
+        with pytest.raises(expected[0], match=expected[1]):
+            call(np.asarray(bad, dtype=np.float32))
     assert setup.engine.asked == []
 
 
@@ -229,24 +159,24 @@ def test_a_string_id_that_looks_like_an_object_id_is_found_too(setup: Setup) -> 
     assert [chunk.text for chunk in setup.store.get(["65f000000000000000000001"])] == ["Tea"]
 
 
+FLOATS = np.asarray([3, 0, 0, 0], dtype="<f4").tobytes()
+
+
 @pytest.mark.parametrize(
-    "stored",
+    ("stored", "score"),
     [
-        [3.0, 0.0, 0.0, 0.0],
-        np.asarray([3, 0, 0, 0], dtype="<f4").tobytes(),
-        b"\x27\x00" + np.asarray([3, 0, 0, 0], dtype="<f4").tobytes(),
+        ([3.0, 0.0, 0.0, 0.0], 1.0),
+        (FLOATS, 1.0),
+        (b"\x27\x00" + FLOATS, 1.0),
+        (None, None),
+        ([1.0, 0.0], None),
+        ([0.0, 0.0, 0.0, 0.0], None),
     ],
-    ids=["array", "plain bytes", "vector bytes"],
+    ids=["array", "plain bytes", "vector bytes", "none", "other size", "zeros"],
 )
-def test_vector_scores_read_every_stored_form(setup: Setup, stored: Any) -> None:
+def test_vector_scores_read_every_stored_form(setup: Setup, stored: Any, score: float | None) -> None:
     setup.database["general"].insert_one({"_id": "old", "data_embedding": stored})
-    assert setup.store.vector_scores(QUERY, ["old"]) == {"old": pytest.approx(1.0)}
-
-
-@pytest.mark.parametrize("stored", [None, [1.0, 0.0], [0.0, 0.0, 0.0, 0.0]], ids=["none", "other size", "zeros"])
-def test_chunks_without_a_usable_embedding_have_no_score(setup: Setup, stored: Any) -> None:
-    setup.database["general"].insert_one({"_id": "old", "data_embedding": stored})
-    assert setup.store.vector_scores(QUERY, ["old"]) == {}
+    assert setup.store.vector_scores(QUERY, ["old"]) == ({} if score is None else {"old": pytest.approx(score)})
 
 
 # Empty answers are looked into
@@ -501,21 +431,65 @@ def test_a_fixed_number_of_candidates_is_the_seed_to_the_letter(setup: Setup) ->
     setup.write(12)
     setup.engine.asked.clear()
     scope = Scope().within(["reports"])
-    assert len(setup.store.vector_search(QUERY, top_k=5, scope=scope, num_candidates=1000)) == 5
-    assert [pipeline for _, pipeline, _ in setup.engine.asked] == [
-        [
+    for count, expected in ((1000, 1000), (3, 5)):
+        assert len(setup.store.vector_search(QUERY, top_k=5, scope=scope, num_candidates=count)) == 5
+        assert (sent(setup)["numCandidates"], sent(setup)["limit"], "exact" in sent(setup)) == (expected, 5, False)
+    assert len(setup.engine.asked) == 2
+
+
+# Aggregations; the others are in tests/database/test_mongo_commands.py
+
+
+@pytest.mark.parametrize(
+    ("limit", "share", "expected"),
+    [
+        (5, 1.0, 1000),
+        (50, 1.0, 1000),
+        (51, 1.0, 1020),
+        (100, 1.0, 2000),
+        (500, 1.0, 10_000),
+        (10_000, 1.0, 10_000),
+        (5, 0.25, 2000),
+        (5, 0.05, 4473),
+        (100, 0.05, 8945),
+        (200, 0.05, 10_000),
+    ],
+)
+def test_candidates(limit: int, share: float, expected: int) -> None:
+    """mongodb.com/docs/vector-search/query/aggregation-stages/vector-search-stage: at least 20 x `limit`, more
+    for selective filters, at most 10,000."""
+    assert candidates(limit, share) == expected
+
+
+def test_a_long_question_stays_below_lucenes_clauses() -> None:
+    """IndexSearcher.getMaxClauseCount: 1,024, one clause for each different word and path."""
+    words = [f"word{number}" for number in range(500)]
+    stage = text_stage(index="t", query=" ".join([*words, *words]), scope=Scope())
+    sent = stage["$search"]["compound"]["must"][0]["text"]
+    assert sent["query"].split() == words[:300]
+    assert len(sent["query"].split()) * len(sent["path"]) < 1024
+    short = "Growth, growth and GROWTH " * 200
+    assert text_stage(index="t", query=short, scope=Scope())["$search"]["compound"]["must"][0]["text"]["query"] == short
+
+
+@pytest.mark.parametrize("kind", ["vectorSearch", "search"])
+def test_an_index_is_asked_for_all_that_it_has_of_a_document(kind: Literal["vectorSearch", "search"]) -> None:
+    """Exact, so that nothing is missed; ids alone, so that no row is read (but mongod looks each of them up)."""
+    target = SearchTarget("reports", "an_index", kind, {})
+    pipeline = listing_pipeline(target, "d1", dimensions=3, path="data_embedding_b", limit=7)
+    expected = {
+        "search": [{"$search": {"index": "an_index", "equals": {"path": "document_id", "value": "d1"}}}, {"$limit": 7}],
+        "vectorSearch": [
             {
                 "$vectorSearch": {
-                    "index": "vector_index",
-                    "path": "data_embedding",
-                    "queryVector": [1.0, 0.0, 0.0, 0.0],
-                    "numCandidates": 1000,
-                    "limit": 5,
+                    "index": "an_index",
+                    "path": "data_embedding_b",
+                    "queryVector": [1.0, 0.0, 0.0],
+                    "filter": {"document_id": {"$eq": "d1"}},
+                    "exact": True,
+                    "limit": 7,
                 }
-            },
-            {"$addFields": {"score": {"$meta": "vectorSearchScore"}}},
-            *RANKED,
-        ]
-    ]
-    assert len(setup.store.vector_search(QUERY, top_k=5, scope=scope, num_candidates=3)) == 5
-    assert "exact" in sent(setup) or sent(setup)["numCandidates"] == 5
+            }
+        ],
+    }
+    assert pipeline == [*expected[kind], {"$project": {"_id": 1}}]

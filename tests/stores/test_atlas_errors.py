@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pymongo.errors import OperationFailure
 
-from chatbot.database.core import CommandError, Json
+from chatbot.database.core import CommandError
 from chatbot.errors import DatabaseError, SearchEngineError
 from chatbot.schema import Scope, Values
 from chatbot.stores.atlas.definitions import SearchTarget
@@ -63,22 +63,14 @@ def test_a_wrong_vector_path() -> None:
     assert '"path": "data_embedding"' in error.remedy
 
 
-def test_an_overloaded_engine_may_be_asked_again() -> None:
+def test_an_engine_that_is_overloaded_missing_or_refuses_the_user() -> None:
     setup = Setup()
     setup.engine.failure = failure("search is overloaded", 489, "SearchOverloaded")
     assert refusal(setup).retry_after == 2
-
-
-def test_no_search_engine() -> None:
-    setup = Setup()
-    setup.engine.enabled = False
+    setup.engine.failure, setup.engine.enabled = None, False
     error = refusal(setup)
     assert "has no search engine" in error.message
     assert "VECTOR_SEARCH=faiss" in error.remedy
-
-
-def test_a_refused_user_stays_a_database_error() -> None:
-    setup = Setup()
     setup.engine.failure = failure("not authorized on test", 13, "Unauthorized")
     with pytest.raises(DatabaseError, match="lacks a permission"):
         setup.store.vector_search(QUERY, top_k=5, scope=Scope())
@@ -145,10 +137,3 @@ def test_a_wrong_request_is_not_blamed_on_the_server(error: OperationFailure) ->
 def test_messages(message: str, expected: str) -> None:
     prefixed = f"PlanExecutor error during aggregation :: caused by :: {message}"
     assert expected in explain(CommandError(prefixed, 8), TARGET).message
-
-
-def test_the_definition_is_printed_as_json() -> None:
-    definition: Json = {"fields": [{"type": "filter", "path": "year"}]}
-    target = SearchTarget("reports", "vector_index", "vectorSearch", definition)
-    error = explain(CommandError("Path 'year' needs to be indexed as filter", 8), target)
-    assert json.dumps(definition) in error.remedy

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,41 +35,26 @@ def every_index(setup: Setup) -> list[tuple[str, str]]:
 # Definitions
 
 
-def test_vector_index_definition() -> None:
-    assert vector_index_definition({"": 1536}, ("country_name", "year"), "scalar") == {
+def test_one_vector_index_carries_both_slots_and_every_filter_field_once() -> None:
+    """mongot's UserVectorIndexDefinition.java refuses fields that share a path, and no others."""
+    shared = {"type": "vector", "similarity": "cosine", "quantization": "scalar"}
+    fields = ("country_name", "year", "document_id")
+    assert vector_index_definition({"": 1536, "_b": 8}, fields, "scalar") == {
         "fields": [
-            {
-                "type": "vector",
-                "path": "data_embedding",
-                "numDimensions": 1536,
-                "similarity": "cosine",
-                "quantization": "scalar",
-            },
-            {"type": "filter", "path": "country_name"},
-            {"type": "filter", "path": "year"},
-            {"type": "filter", "path": "document_id"},
+            {**shared, "path": "data_embedding", "numDimensions": 1536},
+            {**shared, "path": "data_embedding_b", "numDimensions": 8},
+            *({"type": "filter", "path": name} for name in fields),
         ]
     }
 
 
-def test_one_index_carries_both_slots() -> None:
-    """mongot's UserVectorIndexDefinition.java refuses fields that share a path, and no others."""
-    fields = vector_index_definition({"": 4, "_b": 8}, ("document_id",))["fields"]
-    assert [(field["path"], field.get("numDimensions")) for field in fields] == [
-        ("data_embedding", 4),
-        ("data_embedding_b", 8),
-        ("document_id", None),
-    ]
-
-
 def test_text_index_definition() -> None:
+    text = {"type": "string", "analyzer": "lucene.french"}
     assert text_index_definition(("year",), "french") == {
         "mappings": {
             "dynamic": False,
             "fields": {
-                "data": {"type": "string", "analyzer": "lucene.french"},
-                "report_title": {"type": "string", "analyzer": "lucene.french"},
-                "document_title": {"type": "string", "analyzer": "lucene.french"},
+                **dict.fromkeys(("data", "report_title", "document_title"), text),
                 "year": [{"type": "token"}, {"type": "number"}],
                 "document_id": {"type": "token"},
             },
@@ -78,34 +62,25 @@ def test_text_index_definition() -> None:
     }
 
 
-def test_plans_put_what_is_needed_most_first(setup: Setup) -> None:
-    plans = setup.plans()
-    assert [(plan.collection, plan.index, plan.optional) for plan in plans] == [
-        ("general", "vector_index", False),
-        ("reports", "vector_index", False),
-        ("reports", "text_index", True),
-        ("general", "text_index", True),
-    ]
-
-
-def test_the_vectors_of_all_collections_come_before_any_text_index() -> None:
-    settings = Settings(mongodb_uri="mongodb://localhost", collections={"news": "Daily.", "laws": ""})
-    plans = index_plans(settings, {"": 4})
+@pytest.mark.parametrize(
+    ("changed", "vectors", "texts"),
+    [
+        ({}, ("chatbot_data", "report_chatting"), ("report_chatting", "chatbot_data")),
+        ({"report_collection": "chatbot_data"}, ("chatbot_data",), ("chatbot_data",)),
+        (
+            {"collections": {"news": "Daily."}},
+            ("chatbot_data", "report_chatting", "news"),
+            ("report_chatting", "news", "chatbot_data"),
+        ),
+    ],
+    ids=["two", "one", "more"],
+)
+def test_plans_put_what_is_needed_most_first(changed: Any, vectors: tuple[str, ...], texts: tuple[str, ...]) -> None:
+    plans = index_plans(Settings(mongodb_uri="mongodb://localhost", **changed), {"": 4})
     assert [(plan.collection, plan.kind, plan.optional) for plan in plans] == [
-        ("chatbot_data", "vectorSearch", False),
-        ("report_chatting", "vectorSearch", False),
-        ("news", "vectorSearch", False),
-        ("laws", "vectorSearch", False),
-        ("report_chatting", "search", True),
-        ("news", "search", True),
-        ("laws", "search", True),
-        ("chatbot_data", "search", True),
+        *((name, "vectorSearch", False) for name in vectors),
+        *((name, "search", True) for name in texts),
     ]
-
-
-def test_a_single_collection_has_one_index_of_each_kind() -> None:
-    settings = Settings(mongodb_uri="mongodb://localhost", report_collection="chatbot_data")
-    assert [plan.kind for plan in index_plans(settings, {"": 4})] == ["vectorSearch", "search"]
 
 
 # Creation
@@ -158,17 +133,6 @@ def test_a_server_that_accepts_and_forgets_is_found_out(setup: Setup, monkeypatc
         ensure_indexes(setup.database, setup.plans(), polling(clock, timeout=5.0))
 
 
-def test_the_free_tier_leaves_out_the_general_text_index(setup: Setup) -> None:
-    setup.engine.room = 3
-    statuses = ensure_indexes(setup.database, setup.plans())
-    assert [(status.collection, status.name, status.state) for status in statuses] == [
-        ("general", "vector_index", "READY"),
-        ("reports", "vector_index", "READY"),
-        ("reports", "text_index", "READY"),
-        ("general", "text_index", "NO_ROOM"),
-    ]
-
-
 def test_no_room_for_a_needed_index_is_an_error(setup: Setup) -> None:
     setup.engine.room = 1
     with pytest.raises(SearchEngineError, match="no room for the search index 'vector_index' of 'reports'"):
@@ -192,19 +156,16 @@ def test_another_process_may_be_faster(setup: Setup, monkeypatch: pytest.MonkeyP
 # Change
 
 
-CHANGES: list[tuple[str, Callable[[Setup], Any]]] = [
-    ("a field more", lambda setup: setup.plans(fields=("country_name", "year", "type"))),
-    ("other dimensions", lambda setup: setup.plans(dimensions=8)),
-    ("quantisation", lambda setup: setup.plans(quantization="scalar")),
-]
-
-
-@pytest.mark.parametrize("plans", [change[1] for change in CHANGES], ids=[change[0] for change in CHANGES])
-def test_a_changed_definition_updates_the_index(setup: Setup, plans: Callable[[Setup], Any]) -> None:
+@pytest.mark.parametrize(
+    "changed",
+    [{"fields": ("country_name", "year", "type")}, {"dimensions": 8}, {"quantization": "scalar"}],
+    ids=["a field more", "other dimensions", "quantisation"],
+)
+def test_a_changed_definition_updates_the_index(setup: Setup, changed: dict[str, Any]) -> None:
     ensure_indexes(setup.database, setup.plans())
-    wanted = plans(setup)
-    ensure_indexes(setup.database, wanted)
-    assert setup.engine.index("reports", "vector_index").serving == wanted[1].definition
+    plans = setup.plans(**changed)
+    ensure_indexes(setup.database, plans)
+    assert setup.engine.index("reports", "vector_index").serving == plans[1].definition
 
 
 def test_another_language_updates_the_text_index(setup: Setup) -> None:
@@ -304,16 +265,20 @@ def test_state_kind_and_message_are_read_from_either_listing(setup: Setup, commu
     assert (status.queryable, status.message) == (True, "waiting for memory")
 
 
-def test_three_indexes_carry_three_collections(setup: Setup) -> None:
-    """The free tier: all questions by their vectors."""
+def test_the_free_tier_has_room_for_the_vectors_and_then_the_reports_texts(setup: Setup) -> None:
     setup.engine.room = 3
+    two = ensure_indexes(setup.database, setup.plans())
+    assert [(status.collection, status.name, status.state) for status in two] == [
+        ("general", "vector_index", "READY"),
+        ("reports", "vector_index", "READY"),
+        ("reports", "text_index", "READY"),
+        ("general", "text_index", "NO_ROOM"),
+    ]
+    drop_indexes(setup.database, setup.plans())
     settings = SETTINGS.override(collections={"news": ""}, mongodb_uri="mongodb://localhost")
     ensure_ordinary_indexes(setup.database, ["news"], ())
-    statuses = ensure_indexes(setup.database, index_plans(settings, {"": 4}))
-    assert [(status.name, status.state) for status in statuses] == [
-        *[("vector_index", "READY")] * 3,
-        *[("text_index", "NO_ROOM")] * 3,
-    ]
+    three = ensure_indexes(setup.database, index_plans(settings, {"": 4}))
+    assert [status.state for status in three] == [*["READY"] * 3, *["NO_ROOM"] * 3]
 
 
 def test_an_index_of_another_type_is_not_overwritten(setup: Setup) -> None:
@@ -373,15 +338,11 @@ def test_an_index_on_a_collection_that_does_not_exist(setup: Setup) -> None:
         setup.database["nowhere"].create_search_index("i", kind="search", definition={"mappings": {}})
 
 
-def test_no_search_engine(setup: Setup) -> None:
+def test_without_a_search_engine_every_command_says_so(setup: Setup) -> None:
     setup.engine.enabled = False
-    for call in (
-        lambda: ensure_indexes(setup.database, setup.plans()),
-        lambda: index_status(setup.database, setup.plans()[0]),
-        lambda: drop_indexes(setup.database, setup.plans()),
-    ):
+    for command in (ensure_indexes, drop_indexes, lambda database, plans: index_status(database, plans[0])):
         with pytest.raises(SearchEngineError, match="has no search engine"):
-            call()
+            command(setup.database, setup.plans())
 
 
 def test_the_embedded_database_has_no_search_indexes(tmp_path: Path) -> None:
@@ -402,25 +363,21 @@ def test_the_embedded_database_has_no_search_indexes(tmp_path: Path) -> None:
 # What a server can do
 
 
-def test_probe_of_a_complete_engine(setup: Setup) -> None:
-    found = probe_search(setup.database, "general")
-    assert (found.vector, found.text, found.rank_fusion) == (True, True, True)
-    assert found.detail == "$vectorSearch, $search, $rankFusion"
+@pytest.mark.parametrize(
+    ("enabled", "fusion", "expected", "detail"),
+    [
+        (True, True, (True, True, True), "$vectorSearch, $search, $rankFusion"),
+        (True, False, (True, True, False), "$vectorSearch, $search"),
+        (False, True, (False, False, False), "no search engine beside this server"),
+    ],
+)
+def test_probe(setup: Setup, enabled: bool, fusion: bool, expected: tuple[bool, ...], detail: str) -> None:
+    setup.engine.enabled, setup.engine.rank_fusion = enabled, fusion
+    probed = probe_search(setup.database, "general")
+    assert (probed.vector, probed.text, probed.rank_fusion) == expected
+    assert probed.detail.startswith(detail)
     assert setup.engine.asked[0][1][0]["$vectorSearch"]["index"] == PROBE_INDEX
-
-
-def test_probe_without_rank_fusion(setup: Setup) -> None:
-    setup.engine.rank_fusion = False
-    found = probe_search(setup.database, "general")
-    assert (found.vector, found.text, found.rank_fusion) == (True, True, False)
-
-
-def test_probe_without_an_engine(setup: Setup) -> None:
-    setup.engine.enabled = False
-    found = probe_search(setup.database, "general")
-    assert (found.vector, found.text, found.rank_fusion) == (False, False, False)
-    assert "no search engine beside this server" in found.detail
-    assert len(setup.engine.asked) == 1
+    assert len(setup.engine.asked) == (3 if enabled else 1)
 
 
 @pytest.mark.parametrize(

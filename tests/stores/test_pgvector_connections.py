@@ -5,42 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from chatbot.database import open_database
 from chatbot.errors import SearchEngineError
-from chatbot.repositories.corpus import CorpusChanges
 from chatbot.schema import Chunk, Scope
-from chatbot.settings import Settings
 from tests.fakes import postgres
+from tests.stores.conftest import NewStore
 
 EVERYTHING = Scope()
 SECRET = "hunter2-very-secret"
 VECTOR = np.ones(8, dtype=np.float32)
-
-
-@pytest.fixture
-def new_store(tmp_path: Path) -> Iterator[Any]:
-    """``new_store(uri)`` opens a store; all are closed at the end."""
-    database = open_database(Settings(data_dir=tmp_path))
-    opened: list[Any] = []
-
-    def build(uri: str, **changed: Any) -> Any:
-        from chatbot.stores.pgvector.store import PgvectorStore
-
-        settings = Settings(postgres_uri=uri, **changed)
-        changes = CorpusChanges(database)
-        opened.append(PgvectorStore(settings=settings, database=database, changes=changes, dimensions=8))
-        return opened[-1]
-
-    yield build
-    for store in opened:
-        store.close()
-    database.close()
 
 
 @pytest.fixture
@@ -74,9 +51,9 @@ def failure(call: Any) -> SearchEngineError:
     return raised.value
 
 
-def test_a_server_that_stops_and_returns(new_store: Any) -> None:
+def test_a_server_that_stops_and_returns(new_store: NewStore) -> None:
     server = postgres.server()
-    store = new_store(postgres.empty_database())
+    store = new_store()
     store.upsert([chunk()], VECTOR[None, :])
     with ThreadPoolExecutor(4) as pool:  # so that several connections lie idle
         list(pool.map(lambda _: store.vector_search(VECTOR, top_k=1, scope=EVERYTHING), range(20)))
@@ -102,8 +79,8 @@ def test_a_server_that_stops_and_returns(new_store: Any) -> None:
     assert late.count(EVERYTHING) == 1
 
 
-def test_connections_that_the_server_ends_are_replaced_unnoticed(new_store: Any) -> None:
-    store = new_store(postgres.empty_database())
+def test_connections_that_the_server_ends_are_replaced_unnoticed(new_store: NewStore) -> None:
+    store = new_store()
     for _ in range(3):
         assert store.count(EVERYTHING) == 0
         with postgres.connect() as connection:
@@ -113,7 +90,7 @@ def test_connections_that_the_server_ends_are_replaced_unnoticed(new_store: Any)
             assert ended.fetchone()[0] >= 1
 
 
-def test_a_refused_password(new_store: Any) -> None:
+def test_a_refused_password(new_store: NewStore) -> None:
     server = postgres.server()
     rules = server.pgdata / "pg_hba.conf"
     before = rules.read_text()
@@ -133,18 +110,18 @@ def test_a_refused_password(new_store: Any) -> None:
             connection.execute("DROP ROLE reader")
 
 
-def test_an_unknown_user_and_an_unknown_database(new_store: Any) -> None:
+def test_an_unknown_user_and_an_unknown_database(new_store: NewStore) -> None:
     uri = postgres.uri()
     assert failure(new_store(uri.replace("postgres:@", f"nobody:{SECRET}@")).ping).reason == "auth_refused"
     assert failure(new_store(uri.replace("/postgres?", "/no_such_database?")).ping).reason == "no_database"
 
 
-def test_nobody_listens_at_that_address(new_store: Any) -> None:
+def test_nobody_listens_at_that_address(new_store: NewStore) -> None:
     error = failure(new_store(f"postgresql://user:{SECRET}@127.0.0.1:1/reports").ping)
     assert (error.reason, error.retry_after) == ("unreachable", 5)
 
 
-def test_users_with_few_rights_are_told_what_is_missing(new_store: Any, scratch: str) -> None:
+def test_users_with_few_rights_are_told_what_is_missing(new_store: NewStore, scratch: str) -> None:
     import psycopg
 
     owner, guest = (new_store(scratch.replace("postgres:@", f"{role}:@")) for role in ("owner", "guest"))
@@ -161,7 +138,7 @@ def test_users_with_few_rights_are_told_what_is_missing(new_store: Any, scratch:
     assert guest.vector_search(VECTOR, top_k=1, scope=EVERYTHING) == []
 
 
-def test_an_old_extension(new_store: Any, scratch: str) -> None:
+def test_an_old_extension(new_store: NewStore, scratch: str) -> None:
     import psycopg
 
     with psycopg.connect(scratch, autocommit=True) as connection:
@@ -173,15 +150,15 @@ def test_an_old_extension(new_store: Any, scratch: str) -> None:
     assert "ALTER EXTENSION vector UPDATE" in error.remedy
 
 
-def test_a_read_only_server(new_store: Any) -> None:
-    new_store(postgres.empty_database()).prepare()
+def test_a_read_only_server(new_store: NewStore) -> None:
+    new_store().prepare()
     replica = new_store(f"{postgres.uri()}&options=-cdefault_transaction_read_only%3Don")
     assert replica.vector_search(VECTOR, top_k=1, scope=EVERYTHING) == []
     assert failure(lambda: replica.upsert([chunk()], VECTOR[None, :])).reason == "read_only"
 
 
-def test_a_statement_that_takes_too_long(new_store: Any) -> None:
-    store = new_store(postgres.empty_database(), mongodb_timeout=0.3)
+def test_a_statement_that_takes_too_long(new_store: NewStore) -> None:
+    store = new_store(mongodb_timeout=0.3)
     store.prepare()
     with postgres.connect() as connection, connection.transaction():
         connection.execute("LOCK TABLE chunks IN ACCESS EXCLUSIVE MODE")
@@ -201,9 +178,9 @@ def test_more_threads_than_connections() -> None:
     connections.close()
 
 
-def test_a_failed_transaction_leaves_nothing_and_frees_its_connection(new_store: Any) -> None:
+def test_a_failed_transaction_leaves_nothing_and_frees_its_connection(new_store: NewStore) -> None:
     """R-E6: a write is done whole or not at all."""
-    store = new_store(postgres.empty_database(), threads=1)
+    store = new_store(threads=1)
     rows = np.asarray([VECTOR, np.full(8, np.nan, dtype=np.float32)])
     for _ in range(3):
         with pytest.raises(SearchEngineError, match="refused a command"):

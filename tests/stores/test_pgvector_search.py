@@ -39,18 +39,10 @@ ALL[100 : 100 + TIED] = ALL[100]
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from chatbot.stores.pgvector.store import PgvectorStore
 
-    uri = postgres.empty_database()
+    settings = Settings(postgres_uri=postgres.empty_database())
     database = open_database(Settings(data_dir=tmp_path_factory.mktemp("index")))
-
-    def build() -> PgvectorStore:
-        return PgvectorStore(
-            settings=Settings(postgres_uri=uri),
-            database=database,
-            changes=CorpusChanges(database),
-            dimensions=DIMENSIONS,
-        )
-
-    filler, opened = build(), build()
+    options: dict[str, Any] = {"settings": settings, "database": database, "changes": CorpusChanges(database)}
+    filler, opened = (PgvectorStore(**options, dimensions=DIMENSIONS) for _ in range(2))
     filler.prepare()
     with postgres.connect() as connection:
         connection.execute("DROP INDEX chunks_data_embedding_hnsw")  # built at once it takes a tenth of the time
