@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from chatbot.caches.vectors import WarmCache
+from chatbot.caches import WarmCache
 from chatbot.ingestion.pipeline import Ingested
 from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for

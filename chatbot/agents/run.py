@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
-from ..caches.answers import AnswerCache, ChatModels
+from ..caches import AnswerCache, ChatModels
 from ..database.time_limits import begin_request
 from ..errors import NOTHING_WRITTEN, BudgetExhaustedError, ChatbotError, ChatModelError, ContextLengthError
 from ..model_output.asking import Shape, ask, shape_prompt

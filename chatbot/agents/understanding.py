@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ..caches.answers import ChatModels
+from ..caches import ChatModels
 from ..countries import usual_name
 from ..errors import ChatModelError
 from ..grounding.answer import OnEmpty, assemble, general_prompt

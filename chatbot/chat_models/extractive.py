@@ -14,11 +14,10 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from ..known_vectors import KnownVectors
 from ..protocols import Embedder
 from ..request import RequestContext
 from ..schema import ATTACHMENTS, Delta, Passage, Prompt, Quotation, Usage
-from ..scores import standard
+from ..scores import KnownVectors, standard
 from ..settings import Settings
 from ..text import Analyzer, analyzer, is_foreign, quotation_item
 from ..words import speaking

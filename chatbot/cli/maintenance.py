@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from ..caches.vectors import CachedEmbedder, WarmCache, write_warm_cache
+from ..caches import CachedEmbedder, WarmCache, write_warm_cache
 from ..database import Location
 from ..embedders import EMBEDDERS
 from ..errors import DatabaseError, InvalidRequestError, SearchEngineError

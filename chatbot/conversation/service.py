@@ -15,7 +15,7 @@ from pydantic import computed_field
 from ..agents import CHOOSES, DEFAULT
 from ..agents.budget import PLANNING_SHARE, Spending
 from ..agents.understanding import Understanding
-from ..caches.answers import ChatModels
+from ..caches import ChatModels
 from ..cancellation import Cancellation
 from ..database.core import Json
 from ..errors import ChatModelError, DiskFullError, NotFoundError

@@ -1,22 +1,61 @@
-"""Cached values in the database, shared by all workers and bounded in age and number."""
+"""Cached values in the database, shared by all workers; and reads of the database kept for one request.
+
+Inside `request_cache` a value is read at its first use and kept for that context and threads with a copy of it, so that
+the whole request sees one state: the few small rows that say whether the database has changed. `refresh` clears it:
+before a search, and after a write in the request.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal, TypeVar
 
 from ..database.core import Database
 from ..errors import DiskFullError
 from ..request import RequestContext
 
+T = TypeVar("T")
 Level = Literal["embedding", "response", "query"]
 PRUNE_EVERY = 50
 """Writes between two counts of the entries: counting costs more than writing."""
+_CACHE: ContextVar[dict[tuple[Database, str], Any] | None] = ContextVar("request_cache", default=None)
+
+
+@contextmanager
+def request_cache() -> Iterator[None]:
+    """Cache reads inside; as a decorator, for each call of a function that answers a request."""
+    token = _CACHE.set({})
+    try:
+        yield
+    finally:
+        _CACHE.reset(token)
+
+
+def cached(database: Database, name: str, read: Callable[[], T]) -> T:
+    """Return what ``read`` returned before in this request, else call it; outside of a request always call it."""
+    cache = _CACHE.get()
+    if cache is None:
+        return read()
+    if (database, name) not in cache:
+        cache[database, name] = read()
+    value: T = cache[database, name]
+    return value
+
+
+def refresh(database: Database) -> None:
+    """Clear what was read of this database in this request."""
+    cache = _CACHE.get() or {}
+    for key in list(cache):
+        if key[0] is database:
+            cache.pop(key, None)
 
 
 class CacheRepository:
-    """Collection `cache`, one row per entry; entries older than ``seconds`` are ignored. Thread-safe."""
+    """Collection `cache`, bounded in age and number. Thread-safe."""
 
     def __init__(self, database: Database, *, seconds: float, entries: int) -> None:
         """0 for ``seconds`` or ``entries`` turns the cache off."""

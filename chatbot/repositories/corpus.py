@@ -20,7 +20,7 @@ from ..database.core import NO_CHANGE_STREAMS, TOKEN_LOST, ChangeStream, Command
 from ..database.rows import NAMING, document_id_of
 from ..errors import DatabaseError
 from ..schema.documents import Calibration
-from .request_cache import cached, refresh
+from .caches import cached, refresh
 
 log = logging.getLogger(__name__)
 KEPT_CHANGES = 500

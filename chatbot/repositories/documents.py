@@ -14,9 +14,9 @@ from pydantic import TypeAdapter
 from ..database.core import Database, Json
 from ..database.rows import KEY_FIELDS, OLDER_PREFIX, UNREGISTERED, document_id_of, row_metadata
 from ..schema import DocumentRecord, Holdings, Scope, Value
+from .caches import cached, refresh
 from .corpus import CATALOG, CorpusChanges
 from .report_index import NAME, SEVERAL, ReportIndex
-from .request_cache import cached, refresh
 
 Records = Mapping[str, DocumentRecord]
 RULES = ("country_name", "year", "type", NAME)

@@ -10,13 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..known_vectors import KnownVectors
 from ..protocols import Catalog, Embedder
 from ..questions.mentions import COUNTRY, YEAR
 from ..questions.names import NamedYears
 from ..request import RequestContext
 from ..schema import Chunk, Scope, SearchHit, Vector
-from ..scores import standard, to_score
+from ..scores import KnownVectors, standard, to_score
 from .search_text import SearchText, search_text
 
 DEPTH = 50

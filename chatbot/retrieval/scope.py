@@ -1,7 +1,6 @@
-"""From what a client sends to a Scope: typed, whitelisted, checked against the data (R-D4).
+"""From a client's filters to a Scope: typed, allowlisted, checked against the data (R-D4); and scopes in words.
 
-An unknown field, type or value is an error that lists the valid ones, never a wider search. Where a model may choose
-among collections by their descriptions (R-C5), the general one and those without a description are always searched.
+An unknown field, type or value is an error that lists the valid ones, never a wider search.
 """
 
 from __future__ import annotations
@@ -21,25 +20,23 @@ from ..text import count_of
 from ..words import Say, counted, in_english
 
 REPORT_CONTEXT_FIELDS = {"country": "country_name", YEAR_IN_REVIEW: "year"}
-"""The seed's `report_context.type`, and the field each one filters."""
-YEAR_DIGITS = 6
-"""What is longer is no year, and may be more than the database's integers hold."""
-MOST_NAMED = 40
-"""Countries, or editions, in a prompt."""
-LONGEST_TITLE = 80
+"""The filter field of each `report_context.type` of the seed."""
+MAX_YEAR_DIGITS = 6
+"""A longer number may exceed the database's integers."""
+MAX_NAMES_IN_PROMPT = 40
+"""Countries, or editions."""
+MAX_TITLE_CHARACTERS = 80
 FILTERS = "filters."
-MOST_VALID = 10
-"""Values that a message lists; ``details`` have all."""
+MAX_VALUES_IN_MESSAGE = 10
+"""``details`` of an error have all."""
 EMPTY = "an empty list would match nothing; leave the field out instead."
-CONTRADICTION = "contradicts report_context: no report can satisfy both."
-OUTSIDE = "is outside of what this key may see."
 FilterValue = Value | Sequence[Value] | Mapping[Any, Value]
 
 
 class ScopeResolver:
-    """Builds scopes over the filter fields of one catalog. ``collections`` = those that are searched.
+    """Builds scopes over the filter fields of one catalog. ``collections``: those that are searched.
 
-    ``limit``: all scopes are inside of it, and nothing else is known to errors.
+    All scopes are inside of ``limit``, and errors name no values outside of it.
     """
 
     def __init__(
@@ -56,11 +53,8 @@ class ScopeResolver:
         self._limit = limit
 
     def inside(self, limit: Scope) -> ScopeResolver:
-        """The resolver for somebody who may see only what is inside of ``limit``."""
+        """Return the resolver of a caller who may see only what is inside of ``limit``."""
         return ScopeResolver(self._catalog, self._fields, self._every, limit) if limit else self
-
-    def _values(self, field: str) -> Sequence[Value]:
-        return self._catalog.values(field, self._limit or None)
 
     def resolve(
         self,
@@ -70,39 +64,39 @@ class ScopeResolver:
         *,
         prefix: str = FILTERS,
     ) -> Scope:
-        """The scope of a request: OR within a field, AND across fields and with ``report_context``.
+        """Return the scope of a request: OR within a field, AND across fields and with ``report_context``.
 
-        ``collections``: only in these; None = in all. ``prefix``: what stands before a field where it was sent.
+        ``collections``: only in these; None = in all. ``prefix``: the path of the filters in the request, for errors.
 
         Raises:
-            InvalidRequestError: a field, type, value or collection is unknown, a list is empty, or nothing can
+            InvalidRequestError: a field, type, value or collection is unknown, a list is empty, or no report can
                 satisfy both.
         """
         conditions: dict[str, Condition] = {}
         for field, value in (filters or {}).items():
             if field not in self._fields:
-                raise InvalidRequestError.for_field(
-                    f"{prefix}{field}", f"unknown filter. Valid: {', '.join(self._fields)}.", self._fields
-                )
+                message = f"unknown filter. Valid: {', '.join(self._fields)}."
+                raise InvalidRequestError.for_field(f"{prefix}{field}", message, self._fields)
             conditions[field] = self._condition(f"{prefix}{field}", field, value)
-        if report_context is not None:
-            for field, condition in self._of_context(*report_context).items():
-                conditions[field] = _both(f"{prefix}{field}", conditions.get(field), condition, CONTRADICTION)
-        for field, condition in self._limit.conditions:
-            conditions[field] = _both(f"{prefix}{field}", conditions.get(field), condition, OUTSIDE)
-        scope = replace(Scope.of(conditions), limit=self._limit.conditions, limit_collections=self._limit.collections)
-        return scope.within(self._known_collections(collections))
-
-    def _known_collections(self, names: Sequence[str] | None) -> Sequence[str]:
-        if names is None:
-            return ()
-        if not names:
+        context = self._of_context(*report_context) if report_context is not None else {}
+        for others, problem in (
+            (context.items(), "contradicts report_context: no report can satisfy both."),
+            (self._limit.conditions, "is outside of what this key may see."),
+        ):
+            for field, condition in others:
+                common = both(condition, conditions[field]) if field in conditions else condition
+                if common is None:
+                    valid = list(condition.values) if isinstance(condition, Values) else [condition.to_json()]
+                    raise InvalidRequestError.for_field(f"{prefix}{field}", problem, valid)
+                conditions[field] = common
+        if collections is not None and not collections:
             raise InvalidRequestError.for_field("collections", EMPTY)
-        for name in names:
+        for name in collections or ():
             if name not in self._collections:
                 message = f"unknown collection {name[:LONGEST_SHOWN]!r}. Valid: {', '.join(self._collections)}."
                 raise InvalidRequestError.for_field("collections", message, self._collections)
-        return names
+        scope = replace(Scope.of(conditions), limit=self._limit.conditions, limit_collections=self._limit.collections)
+        return scope.within(collections or ())
 
     def _of_context(self, context_type: str, value: Value) -> dict[str, Condition]:
         field = REPORT_CONTEXT_FIELDS.get(context_type)
@@ -116,117 +110,99 @@ class ScopeResolver:
             conditions["type"] = Values((YEAR_IN_REVIEW,))
         return conditions
 
-    def _condition(self, name: str, field: str, value: FilterValue) -> Condition:
-        if isinstance(value, Mapping):
-            return self._range(name, field, value)
-        values = [value] if isinstance(value, (str, int)) else list(value)
-        if not values:
-            raise InvalidRequestError.for_field(name, EMPTY)
-        known = self._values(field)
-        return Values(tuple(dict.fromkeys(_known_value(name, field, item, known) for item in values)))
+    def _values(self, field: str) -> Sequence[Value]:
+        return self._catalog.values(field, self._limit or None)
 
-    def _range(self, name: str, field: str, value: Mapping[Any, Value]) -> Range:
+    def _condition(self, name: str, field: str, value: FilterValue) -> Condition:
+        valid = self._values(field)
+        if not isinstance(value, Mapping):
+            values = [value] if isinstance(value, (str, int)) else list(value)
+            if not values:
+                raise InvalidRequestError.for_field(name, EMPTY)
+            return Values(tuple(dict.fromkeys(_valid_value(name, field, item, valid) for item in values)))
         if field != "year":
             raise InvalidRequestError.for_field(name, "only year takes a range.")
         if not value or set(value) - {"gte", "lte"}:
             raise InvalidRequestError.for_field(name, "a range has gte, lte or both.", ["gte", "lte"])
         ends = {end: _year(f"{name}.{end}", item) for end, item in value.items()}
-        found = Range(ends.get("gte"), ends.get("lte"))
-        if found.gte is not None and found.lte is not None and found.gte > found.lte:
-            raise InvalidRequestError.for_field(name, f"gte ({found.gte}) is greater than lte ({found.lte}).")
-        years = self._values("year")
-        if not any(found.matches(year) for year in years):
-            raise InvalidRequestError.for_field(name, f"no report in this range. Years: {_listed(years)}.", years)
-        return found
+        years = Range(ends.get("gte"), ends.get("lte"))
+        if years.gte is not None and years.lte is not None and years.gte > years.lte:
+            raise InvalidRequestError.for_field(name, f"gte ({years.gte}) is greater than lte ({years.lte}).")
+        if not any(map(years.matches, valid)):
+            raise InvalidRequestError.for_field(name, f"no report in this range. Years: {_listed(valid)}.", valid)
+        return years
 
 
-def _both(name: str, chosen: Condition | None, other: Condition, problem: str) -> Condition:
-    common = other if chosen is None else both(other, chosen)
-    if common is None:
-        valid = list(other.values) if isinstance(other, Values) else [other.to_json()]
-        raise InvalidRequestError.for_field(name, problem, valid)
-    return common
-
-
-def _known_value(name: str, field: str, value: Value, known: Sequence[Value]) -> Value:
-    """The value as the data spells it."""
+def _valid_value(name: str, field: str, value: Value, valid: Sequence[Value]) -> Value:
+    """Return the value as the data spells it."""
     if field == "year":
         year = _year(name, value)
-        if year in known:
+        if year in valid:
             return year
-        raise InvalidRequestError.for_field(name, f"no report for {year}. Years: {_listed(known)}.", known)
+        raise InvalidRequestError.for_field(name, f"no report for {year}. Years: {_listed(valid)}.", valid)
     if not isinstance(value, str) or not value.strip():
-        raise InvalidRequestError.for_field(name, f"must be text, one of: {_listed(known)}.", known)
-    wanted = value.strip()
-    for candidate in known:
-        if str(candidate).casefold() == wanted.casefold():
+        raise InvalidRequestError.for_field(name, f"must be text, one of: {_listed(valid)}.", valid)
+    text = value.strip()
+    for candidate in valid:
+        if str(candidate).casefold() == text.casefold():
             return candidate
-    code = country_code(wanted) if field == "country_name" else None
-    for candidate in known if code else ():
+    code = country_code(text) if field == "country_name" else None
+    for candidate in valid if code else ():
         if country_code(str(candidate)) == code:
             return candidate
-    what = "there is no report on" if code else f"unknown {field}:"
-    raise InvalidRequestError.for_field(name, f"{what} {wanted[:LONGEST_SHOWN]!r}. Valid: {_listed(known)}.", known)
+    problem = "there is no report on" if code else f"unknown {field}:"
+    raise InvalidRequestError.for_field(name, f"{problem} {text[:LONGEST_SHOWN]!r}. Valid: {_listed(valid)}.", valid)
 
 
 def _year(name: str, value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**YEAR_DIGITS:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**MAX_YEAR_DIGITS:
         return value
-    if isinstance(value, str) and value.strip().isdecimal() and len(value.strip()) <= YEAR_DIGITS:
+    if isinstance(value, str) and value.strip().isdecimal() and len(value.strip()) <= MAX_YEAR_DIGITS:
         return int(value)
     raise InvalidRequestError.for_field(name, "must be a year, as a number or its digits.")
 
 
-def _listed(values: Sequence[Value]) -> str:
-    named = ", ".join(map(str, values[:MOST_VALID])) or "none yet"
-    return named if len(values) <= MOST_VALID else f"{named} and {len(values) - MOST_VALID:,} more"
+def _listed(values: Sequence[Value], most: int = MAX_VALUES_IN_MESSAGE) -> str:
+    named = ", ".join(map(str, values[:most])) or "none yet"
+    return named if len(values) <= most else f"{named} and {len(values) - most:,} more"
 
 
 def nearest_scope(catalog: Catalog, scope: Scope, say: Say = in_english) -> str:
-    """A sentence that names the widest part of an empty scope that has reports, and what there is in it.
+    """Return a sentence about the widest part of an empty scope that has reports, and what there is in it.
 
-    Drops one condition at a time, keeping the country before the collections, and these before the year.
+    Conditions are dropped one at a time: the year first, then the collections, the country last.
     """
-    parts_of = [scope.without(name) for name in ("year", "type", "document_name")]
-    for rest in (*parts_of, scope.within(()), scope.without("country_name")):
-        if rest == scope or not rest:
-            continue
-        if records := catalog.all(rest):
-            years = values_inside(records, rest, "year")
-            reports = say(
-                "{reports} for {scope}", reports=counted(say, len(records), "report"), scope=describe(rest, say)
-            )
+    widened = [scope.without(name) for name in ("year", "type", "document_name")]
+    for rest in (*widened, scope.within(()), scope.without("country_name")):
+        if rest and rest != scope and (records := catalog.all(rest)):
+            count, years = len(records), values_inside(records, rest, "year")
+            reports = say("{reports} for {scope}", reports=counted(say, count, "report"), scope=describe(rest, say))
             reports = say("{reports}, of {years}", reports=reports, years=_listed(years)) if years else reports
-            return _there_are(len(records), reports, say)
-    rest = scope.widest()
-    count = catalog.holdings(rest).documents
-    return _there_are(count, say("{reports} without a scope", reports=counted(say, count, "report")), say)
+            break
+    else:
+        count = catalog.holdings(scope.widest()).documents
+        reports = say("{reports} without a scope", reports=counted(say, count, "report"))
+    return f"{say('There is {reports}' if count == 1 else 'There are {reports}', reports=reports)}."
 
 
 def summarise(catalog: Catalog, scope: Scope) -> ScopeSummary:
-    """Reports in the scope that can be searched, and their passages in it."""
+    """Count the reports in the scope that can be searched, and their passages in it."""
     held = catalog.holdings(scope)
     return ScopeSummary(scope, held.ready, held.ready_chunks)
 
 
-def _there_are(count: int, reports: str, say: Say) -> str:
-    return f"{say('There is {reports}' if count == 1 else 'There are {reports}', reports=reports)}."
-
-
 def describe(scope: Scope, say: Say = in_english) -> str:
-    """The scope in words: "Kenya or Mali, 2023 in the collection news". On one line and without tags, for prompts."""
+    """Return the scope in words, on one line and without tags: "Kenya or Mali, 2023 in the collection news"."""
     parts: list[str] = []
     for _, condition in scope.conditions:
         if isinstance(condition, Values):
             parts.append(f" {say('or')} ".join(on_one_line(str(value)) for value in condition.values))
         elif condition.gte == condition.lte:
             parts.append(str(condition.gte))
-        elif condition.gte is None or condition.lte is None:
-            parts.append(
-                say("up to {year}", year=condition.lte)
-                if condition.gte is None
-                else say("from {year}", year=condition.gte)
-            )
+        elif condition.gte is None:
+            parts.append(say("up to {year}", year=condition.lte))
+        elif condition.lte is None:
+            parts.append(say("from {year}", year=condition.gte))
         else:
             parts.append(say("{first} to {last}", first=condition.gte, last=condition.lte))
     if not scope.collections:
@@ -237,24 +213,21 @@ def describe(scope: Scope, say: Say = in_english) -> str:
 
 
 def inventory(catalog: Catalog, scope: Scope) -> str:
-    """What a scope holds, for prompts: reports, countries, the newest editions first. On one line and without tags."""
+    """Return what a scope holds, for prompts: reports, countries, the newest editions first. On one line, no tags."""
     records = [record for record in catalog.all(scope) if record.status == "ready"]
-    example = f' (one is called "{shorten(on_one_line(records[0].title), LONGEST_TITLE)}")' if records else ""
+    example = f' (one is called "{shorten(on_one_line(records[0].title), MAX_TITLE_CHARACTERS)}")' if records else ""
     parts = [f"{count_of(len(records), 'report')}{example}"]
-    if countries := values_inside(records, scope, "country_name"):
-        parts.append(f"countries: {_first(countries)}")
-    if editions := values_inside(records, scope, "year"):
-        parts.append(f"editions: {_first(editions[::-1])}")
+    countries = values_inside(records, scope, "country_name")
+    editions = values_inside(records, scope, "year")[::-1]
+    for name, values in (("countries", countries), ("editions", editions)):
+        if values:
+            named = [on_one_line(str(value)) for value in values]
+            parts.append(f"{name}: {_listed(named, MAX_NAMES_IN_PROMPT)}")
     return "; ".join(parts)
 
 
-def _first(values: Sequence[Value]) -> str:
-    more = f" and {len(values) - MOST_NAMED:,} more" if len(values) > MOST_NAMED else ""
-    return ", ".join(on_one_line(str(value)) for value in values[:MOST_NAMED]) + more
-
-
 def values_inside(records: Iterable[DocumentRecord], scope: Scope, field: str) -> list[Value]:
-    """What the parts of these reports that the scope admits have in a field, sorted."""
+    """Return the values of a field in the parts of these reports that are in the scope, sorted."""
     about = scope.without("document_name")
     parts = (part.metadata for record in records for part in record.parts)
     return sorted({part[field] for part in parts if field in part and about.matches(part)}, key=str)
@@ -262,23 +235,23 @@ def values_inside(records: Iterable[DocumentRecord], scope: Scope, field: str) -
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeCollection:
-    """A collection of passages; ``description`` says what is in it, "" = nothing is said."""
+    """A collection of passages; ``description`` says what is in it, "" = not described."""
 
     name: str
     description: str = ""
 
 
 def knowledge_collections(names: Sequence[str], descriptions: Mapping[str, str]) -> tuple[KnowledgeCollection, ...]:
-    """Each name once, in this order: the first is the general collection."""
+    """Return each name once, in this order: the first is the general collection."""
     return tuple(KnowledgeCollection(name, descriptions.get(name, "")) for name in dict.fromkeys(names))
 
 
 def selectable_collections(
     collections: Sequence[KnowledgeCollection], allowed: Sequence[str] = ()
 ) -> list[KnowledgeCollection]:
-    """The collections that a model may choose among; empty = there is no choice, so no call is needed.
+    """Return the collections that a model may choose among (R-C5); empty = there is no choice, so no call is needed.
 
-    ``allowed``: the question's own (`Scope.collections`), none = all. One that is to choose alone is no choice.
+    The general one and those without a description are always searched. ``allowed``: `Scope.collections`, none = all.
     """
-    found = [one for one in collections[1:] if one.description and (not allowed or one.name in allowed)]
-    return found if len(found) > 1 else []
+    choice = [one for one in collections[1:] if one.description and (not allowed or one.name in allowed)]
+    return choice if len(choice) > 1 else []

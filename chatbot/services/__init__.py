@@ -7,7 +7,7 @@ from types import TracebackType
 
 from ..database.core import Database
 from ..embedders import EMBEDDERS
-from ..repositories.request_cache import refresh
+from ..repositories.caches import refresh
 from ..rerankers import RERANKERS
 from ..retrieval import RETRIEVAL_METHODS
 from ..retrieval.ranking import fusion_named

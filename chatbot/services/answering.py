@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..agents import AGENTS, CHOOSES, DEFAULT
 from ..agents.understanding import Understanding
-from ..caches.answers import CachedChatModel, ChatModels
+from ..caches import CachedChatModel, ChatModels
 from ..cancellation import Cancellation
 from ..chat_models import CHAT_MODELS
 from ..chat_models.extractive import ExtractiveChatModel

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..agents import AGENTS
 from ..agents.run import BaseAgent, ModeAgent, Resources
-from ..caches.answers import AnswerCache
-from ..caches.vectors import CachedEmbedder, StoredVectors, WarmCache
+from ..caches import AnswerCache, CachedEmbedder, WarmCache
 from ..chunkers import CHUNKERS
 from ..embedders import EMBEDDERS
 from ..errors import ChatbotError, EmbedderMismatchError
@@ -119,7 +118,7 @@ class Runtime:
                     f"{embedder.model_id} ({embedder.dimensions}) is configured. Unset EMBEDDING_PROVIDER and "
                     "EMBEDDING_MODEL to keep the database's model; to change it, run: python -m chatbot reembed."
                 )
-            return CachedEmbedder(embedder, self.warm_cache, kept=StoredVectors(self._storage.cache))
+            return CachedEmbedder(embedder, self.warm_cache, cache=self._storage.cache)
         except ChatbotError:
             close(embedder)  # its connection is open where the endpoint was asked for the dimensions
             raise

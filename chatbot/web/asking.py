@@ -15,8 +15,8 @@ from werkzeug.exceptions import ServiceUnavailable
 from ..cancellation import Cancellation
 from ..conversation.service import Place, Saved, asked_json
 from ..errors import DiskFullError, InvalidRequestError
+from ..repositories.caches import request_cache
 from ..repositories.conversations import Begun
-from ..repositories.request_cache import request_cache
 from ..schema import Document, Event, Question, ScopeSummary, SearchHit, StepEvent
 from ..schema.chat import SearchTrace
 from ..validation import parse

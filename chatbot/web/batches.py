@@ -11,7 +11,7 @@ from flask import Blueprint, Response, current_app, jsonify, url_for
 
 from ..database.core import Json
 from ..errors import InvalidRequestError, NotFoundError, TooManyRequestsError
-from ..repositories.request_cache import request_cache
+from ..repositories.caches import request_cache
 from ..schema.jobs import Batch, BatchQuestion
 from ..serialization import answer_row, batch_json
 from ..settings import MEGABYTE

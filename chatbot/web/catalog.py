@@ -15,7 +15,7 @@ from ..database.core import Json
 from ..errors import InvalidRequestError
 from ..loaders import suffixes
 from ..questions.mentions import COUNTRY, YEAR
-from ..repositories.request_cache import request_cache
+from ..repositories.caches import request_cache
 from ..retrieval.further import further_questions
 from ..retrieval.scope import summarise
 from ..schema import Report, Scope, ScopeSummary, SearchHit, Value

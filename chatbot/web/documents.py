@@ -16,7 +16,7 @@ from ..grounding.context import texts_of
 from ..ingestion.originals import shown_source
 from ..ingestion.pipeline import passages
 from ..ingestion.watch import Watch
-from ..repositories.request_cache import request_cache
+from ..repositories.caches import request_cache
 from ..schema import Chunk, Chunking, DocumentRecord, Report, SearchHit, Status
 from ..schema.json import Inlines
 from .access import inside_limit, library, may_change, own_record, query_scope

@@ -17,7 +17,7 @@ from flask import Blueprint, Response, request
 
 from ..errors import ChatbotError
 from ..mcp.tools import Json
-from ..repositories.request_cache import request_cache
+from ..repositories.caches import request_cache
 from ..schema.access import Caller
 from ..services import Services
 from ..validation import parse

@@ -23,7 +23,7 @@ from ..conversation.service import Place, Saved
 from ..database.core import Json
 from ..errors import LONGEST_SHOWN, InvalidRequestError, NotFoundError
 from ..questions.mentions import COUNTRY, YEAR
-from ..repositories.request_cache import request_cache
+from ..repositories.caches import request_cache
 from ..request import RequestContext
 from ..retrieval.compression import embedded
 from ..schema import Answer, Message, SearchHit, SourcesEvent, TokenEvent

@@ -9,7 +9,7 @@ import pytest
 
 from chatbot.agents.answering import MAX_SHORTENINGS, WritingPlan, Written, write
 from chatbot.agents.run import AgentRun
-from chatbot.caches.answers import ChatModels
+from chatbot.caches import ChatModels
 from chatbot.errors import ChatModelError, ContextLengthError
 from chatbot.request import RequestContext
 from chatbot.schema import Context, Delta, Event, Prompt, StepEvent, TokenEvent, Usage

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.caches.answers import CachedChatModel
+from chatbot.caches import CachedChatModel
 from chatbot.model_output.asking import numbers, queries
 from chatbot.request import RequestContext
 from chatbot.schema import Answer, AnswerEvent, Context, Event, Message, Prompt, Question, SourcesEvent, TokenEvent

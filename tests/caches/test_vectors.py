@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chatbot.caches import vectors
-from chatbot.caches.vectors import CachedEmbedder, StoredVectors, WarmCache, text_key, write_warm_cache
+from chatbot import caches
+from chatbot.caches import CachedEmbedder, WarmCache, text_key, write_warm_cache
 from chatbot.cli.maintenance import sample_texts
 from chatbot.embedders.hashing import HashingEmbedder
 from chatbot.embedders.minilm import MiniLMEmbedder
@@ -150,8 +150,8 @@ def test_questions_that_are_known_before_are_embedded_at_the_same_time(
     tmp_path: Path, services: Services, seconds: int
 ) -> None:
     inner, request = WaitingEmbedder(2), RequestContext()
-    kept = StoredVectors(CacheRepository(services.storage.database, seconds=seconds, entries=10))
-    cached = CachedEmbedder(inner, WarmCache(tmp_path / "c.npz"), kept=kept)
+    kept = CacheRepository(services.storage.database, seconds=seconds, entries=10)
+    cached = CachedEmbedder(inner, WarmCache(tmp_path / "c.npz"), cache=kept)
     cached.prefetch(["one", "two", "one"], request=request)
     assert sorted(inner.asked) == ["one", "two"]
     assert np.array_equal(cached.embed_query("two", request=request), INNER.embed_query("two"))
@@ -178,18 +178,18 @@ def test_questions_are_kept_for_other_processes_where_each_has_its_price(tmp_pat
     class Remote(HashingEmbedder):
         local = False
 
-    kept = StoredVectors(CacheRepository(services.storage.database, seconds=60, entries=10))
+    kept = CacheRepository(services.storage.database, seconds=60, entries=10)
     warm = WarmCache(tmp_path / "c.npz")
-    CachedEmbedder(HashingEmbedder(64), warm, kept=kept).embed_query("computed here")
-    CachedEmbedder(Remote(64), warm, kept=kept).embed_query("paid for")
+    CachedEmbedder(HashingEmbedder(64), warm, cache=kept).embed_query("computed here")
+    CachedEmbedder(Remote(64), warm, cache=kept).embed_query("paid for")
     request = RequestContext()
-    CachedEmbedder(Remote(64), warm, kept=kept).prefetch(["paid for"], request=request)
+    CachedEmbedder(Remote(64), warm, cache=kept).prefetch(["paid for"], request=request)
     assert request.meter.lookups == {"embedding hit": 1}
     assert services.storage.database["cache"].estimated_count() == 1
 
 
 def test_few_questions_stay_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "RECENT", 2)
+    monkeypatch.setattr(caches, "MAX_RECENT_QUESTIONS", 2)
     cached = CachedEmbedder(WaitingEmbedder(1), WarmCache(tmp_path / "c.npz"))
     for text in ("a", "b", "c", "c", "b", "a"):
         cached.embed_query(text)

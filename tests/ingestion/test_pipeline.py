@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.caches.vectors import CachedEmbedder
+from chatbot.caches import CachedEmbedder
 from chatbot.errors import InvalidRequestError, LoadError
 from chatbot.ingestion.pipeline import Ingested, Registration
 from chatbot.ingestion.watch import Watch

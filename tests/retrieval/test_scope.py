@@ -10,7 +10,7 @@ import pytest
 from chatbot.errors import InvalidRequestError
 from chatbot.repositories.documents import DocumentRepository
 from chatbot.retrieval.scope import (
-    MOST_NAMED,
+    MAX_NAMES_IN_PROMPT,
     KnowledgeCollection,
     ScopeResolver,
     describe,
@@ -320,7 +320,7 @@ def test_an_inventory_has_countries_and_the_newest_editions_first(catalog: Docum
 
 
 def test_an_inventory_is_bounded_one_line_and_ends_no_passage(services: Services) -> None:
-    count = MOST_NAMED + 5
+    count = MAX_NAMES_IN_PROMPT + 5
     named = [(f"T{n} </passage>\n{'long ' * 50}", {"country_name": f"C{n:02}</passage>\n"}) for n in range(count)]
     said = inventory(register(services.storage.documents, named), Scope())
     assert "\n" not in said

@@ -20,7 +20,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from chatbot.factory import close_app, create_app
-from chatbot.known_vectors import KnownVectors
+from chatbot.scores import KnownVectors
 from chatbot.settings import Settings
 from chatbot.web import streaming
 from chatbot.web.payloads import MOST_ATTACHMENTS

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from chatbot import known_vectors
+from chatbot import scores
 from chatbot.embedders.hashing import HashingEmbedder
-from chatbot.known_vectors import KnownVectors
 from chatbot.request import RequestContext
 from chatbot.schema import Matrix
+from chatbot.scores import KnownVectors
 
 
 class CountingEmbedder(HashingEmbedder):
@@ -33,7 +33,7 @@ def test_each_text_is_computed_once_and_an_empty_one_never() -> None:
 
 
 def test_of_too_many_those_stay_that_are_wanted_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_vectors, "MOST", 2)
+    monkeypatch.setattr(scores, "MAX_KNOWN_VECTORS", 2)
     known = KnownVectors(embedder := CountingEmbedder())
     before = known.of(["climate", "trade"], None)
     found = known.of(["trade", "ports"], None)

@@ -1,1 +1,0 @@
-"""Results that need not be computed twice."""
