@@ -68,7 +68,7 @@ def answer(services: Services, question: Question) -> Answer:
     """By the product's whole way from question to answer."""
     *_, last = services.answering.chat.stream(question, cancel=Cancellation())
     assert isinstance(last, Saved)
-    return last.event.answer
+    return last.answer
 
 
 def mean(values: Sequence[float]) -> float:

@@ -33,7 +33,7 @@ def ask(services: Services, query: str, method: str, **filters: list[str | int])
     asked = Question(query, scope, top_k=5, retrieval_method=method, mode="direct")
     *_, last = services.answering.chat.stream(asked, cancel=Cancellation())
     assert isinstance(last, Saved)
-    return last.event.answer
+    return last.answer
 
 
 def test_passages_whose_database_was_lost_are_found(

@@ -178,7 +178,7 @@ def print_answer(saved: Saved, printed: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(to_json(saved), indent=2, ensure_ascii=False))
         return
-    answer = saved.event.answer
+    answer = saved.answer
     if answer.response.startswith(printed):
         click.echo(answer.response[len(printed) :])
     else:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
-
-from pydantic import computed_field
 
 from ..agents import CHOOSES, DEFAULT
 from ..agents.budget import PLANNING_SHARE, Spending
@@ -45,7 +43,7 @@ from ..schema import (
 )
 from ..schema.access import ANYBODY, Caller
 from ..schema.costs import ModelPrice, Sums
-from ..schema.json import Hidden, Inlines
+from ..schema.json import Inlines
 from ..text import Analyzer, escape_markdown, evenly_spaced
 
 MILLION = 1_000_000
@@ -97,35 +95,22 @@ class Saved(Inlines):
     """The end of a stream: the answer, its place, and the usage of its conversation so far."""
 
     INLINED: ClassVar = ("answer",)
-    event: Hidden[AnswerEvent]
+    answer: Answer
     conversation_id: str | None
     message_id: str | None
     """None where there was no room to keep it."""
     conversation_usage: Sums
 
-    @computed_field
-    @property
-    def answer(self) -> Answer:
-        return self.event.answer
 
-
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatService:
-    """Answers questions and remembers them. ``agent(mode)`` gives the agent, for as long as the question takes."""
+    """Answers questions and remembers them. ``agent`` opens the agent for as long as a question takes."""
 
-    def __init__(
-        self,
-        *,
-        conversations: ConversationRepository,
-        agent: Callable[[], AbstractContextManager[Agent]],
-        condenser: Condenser,
-        understanding: Understanding,
-        accounting: UsageAccounting,
-    ) -> None:
-        self._conversations = conversations
-        self._agent = agent
-        self._condenser = condenser
-        self._understanding = understanding
-        self._accounting = accounting
+    conversations: ConversationRepository
+    agent: Callable[[], AbstractContextManager[Agent]]
+    condenser: Condenser
+    understanding: Understanding
+    accounting: UsageAccounting
 
     def stream(
         self,
@@ -143,7 +128,7 @@ class ChatService:
             UnknownNameError: no such mode.
         """
         conversation_id = place.conversation_id
-        if conversation_id is not None and not self._conversations.exists(conversation_id, caller.owner):
+        if conversation_id is not None and not self.conversations.exists(conversation_id, caller.owner):
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
         notes: tuple[StepEvent, ...] = ()
         if question.attachments and question.mode != DEFAULT:
@@ -155,19 +140,19 @@ class ChatService:
         if question.history:
             yield StepEvent("condense", "Reading the conversation")
         request = RequestContext(cancel, caller=caller, private=bool(question.history))
-        with self._agent() as agent, self._accounting.record(conversation_id, request.meter) as finish:
+        with self.agent() as agent, self.accounting.record(conversation_id, request.meter) as finish:
             budget = replace(question.budget, began=time.monotonic())
             spending = Spending(budget)
             with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
-                condensed = self._condenser.condense(question, limited, ask_model=not spending.stops_exploring())
+                condensed = self.condenser.condense(question, limited, ask_model=not spending.stops_exploring())
             budget = replace(budget, spent=Usage.total(step.usage for step in condensed.steps))
             question = replace(question, standalone=condensed.text, budget=budget)
-            understood = self._understanding.read(question, request=request)
+            understood = self.understanding.read(question, request=request)
             for event in understood.events(agent, request):
                 if cancel.cancelled:
                     return
                 if isinstance(event, TokenEvent | AnswerEvent) and conversation_id is not None and place.replaces:
-                    self._conversations.cut(conversation_id, place.replaces, keep=place.message_id)
+                    self.conversations.cut(conversation_id, place.replaces, keep=place.message_id)
                     place = replace(place, replaces=None)
                 for annotated in understood.annotate(event):
                     if isinstance(annotated, AnswerEvent):
@@ -192,7 +177,7 @@ class ChatService:
         """
         history = without_errors(previous)
         if place.conversation_id is not None and (place.replaces is not None or not previous):
-            stored = self._conversations.messages(place.conversation_id, owner, place.replaces)
+            stored = self.conversations.messages(place.conversation_id, owner, place.replaces)
             history = history if previous else stored
         messages = []
         for message in history[-MAX_MESSAGES - 1 :]:
@@ -205,7 +190,7 @@ class ChatService:
 
     def _save(self, question: Question, answer: Answer, place: Place, owner: str) -> Saved:
         conversation_id, sums = place.conversation_id, Sums.of(answer.trace.ledger)
-        saved = Saved(AnswerEvent(answer), None, None, sums)
+        saved = Saved(answer, None, None, sums)
         if not place.kept:
             return saved
         citations = [
@@ -221,12 +206,12 @@ class ChatService:
             # As text: not every database takes all of its field names.
             row["response"] = json.dumps(place.describe(saved), ensure_ascii=False)
         try:
-            added = self._conversations.add(conversation_id, [asked_json(question), row], sums, owner, place.message_id)
+            added = self.conversations.add(conversation_id, [asked_json(question), row], sums, owner, place.message_id)
         except DiskFullError as error:
             note = StepEvent("save", f"This answer is not kept. {error.finding}", failed=True)
             trace = replace(answer.trace, path=(*answer.trace.path, note))
-            return Saved(AnswerEvent(replace(answer, trace=trace)), conversation_id, None, sums)
-        return Saved(saved.event, added.conversation_id, added.message_id, added.sums)
+            return Saved(replace(answer, trace=trace), conversation_id, None, sums)
+        return Saved(answer, added.conversation_id, added.message_id, added.sums)
 
 
 def asked_json(question: Question) -> Json:
@@ -268,23 +253,15 @@ def cost(usage: Usage, chat: ModelPrice | None, embedding: ModelPrice | None) ->
     return round(total / MILLION, COST_DECIMALS)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UsageAccounting:
-    """``embedder`` is called where texts were embedded: the model may change while this process serves."""
+    """Books the usage of answers. ``embedder`` is called each time: the model may change while this process serves."""
 
-    def __init__(
-        self,
-        *,
-        prices: Iterable[ModelPrice],
-        chat_model: ChatModel,
-        embedder: Callable[[], Embedder],
-        days: UsageRepository,
-        conversations: ConversationRepository,
-    ) -> None:
-        self._prices = {price.model_id: price for price in prices}
-        self._chat_model = chat_model
-        self._embedder = embedder
-        self._days = days
-        self._conversations = conversations
+    prices: Sequence[ModelPrice]
+    chat_model: ChatModel
+    embedder: Callable[[], Embedder]
+    days: UsageRepository
+    conversations: ConversationRepository
 
     @contextmanager
     def record(self, conversation_id: str | None, meter: RequestMeter) -> Iterator[Callable[[Trace], Trace]]:
@@ -302,7 +279,7 @@ class UsageAccounting:
             nonlocal finished
             finished = True
             rows = self.ledger(trace.steps)
-            self._days.book(rows, questions=1)
+            self.days.book(rows, questions=1)
             return replace(trace, ledger=rows)
 
         try:
@@ -310,16 +287,16 @@ class UsageAccounting:
         finally:
             if not finished and meter.usage != Usage():
                 rows = self.ledger([StepTiming.since(UNFINISHED, started, meter.usage)])
-                self._days.book(rows, questions=0)
+                self.days.book(rows, questions=0)
                 if conversation_id is not None:
-                    self._conversations.book(conversation_id, Sums.of(rows, questions=0))
+                    self.conversations.book(conversation_id, Sums.of(rows, questions=0))
 
     def ledger(self, steps: Sequence[StepTiming]) -> tuple[LedgerRow, ...]:
         """One row for each name of a step, in order of first appearance. Parallel steps add up their milliseconds."""
-        chat_model, embedding = self._chat_model, None
+        chat_model, embedding = self.chat_model, None
         chat = self._price(chat_model.model_id, local=not chat_model.is_language_model)
         if any(step.usage.embedding_tokens for step in steps):
-            embedder = self._embedder()
+            embedder = self.embedder()
             embedding = self._price(embedder.model_id, local=embedder.local)
         by_name: dict[str, list[StepTiming]] = {}
         for step in steps:
@@ -332,7 +309,8 @@ class UsageAccounting:
 
     def _price(self, model_id: str, *, local: bool) -> ModelPrice | None:
         """The price of a model. One that runs in this process is free unless the table names it."""
-        return self._prices.get(model_id) or (ModelPrice(model_id, 0.0, 0.0) if local else None)
+        free = ModelPrice(model_id, 0.0, 0.0) if local else None
+        return next((price for price in self.prices if price.model_id == model_id), free)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,16 +321,16 @@ class Condensed:
     steps: tuple[StepTiming, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Condenser:
     """Condenses a question and its conversation into one that stands alone: by a model, or by rule.
 
     ``analyzer``: of the language of the questions; a rewritten one has to share a word with the conversation.
     """
 
-    def __init__(self, *, follow_ups: FollowUps, chat_models: ChatModels, analyzer: Analyzer) -> None:
-        self._follow_ups = follow_ups
-        self._chat_models = chat_models
-        self._analyzer = analyzer
+    follow_ups: FollowUps
+    chat_models: ChatModels
+    analyzer: Analyzer
 
     def condense(self, question: Question, request: RequestContext, *, ask_model: bool = True) -> Condensed:
         """The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed.
@@ -361,19 +339,19 @@ class Condenser:
 
         ``ask_model``: whether there is budget for it.
         """
-        if question.attachments and not self._follow_ups.is_elliptic(question.query):
+        if question.attachments and not self.follow_ups.is_elliptic(question.query):
             return Condensed()
         started = time.perf_counter()
-        ruled = self._follow_ups.by_rule(question.query, question.history, question.scope)
+        ruled = self.follow_ups.by_rule(question.query, question.history, question.scope)
         by_rule = StepTiming.since("condense_rule", started)
         if ruled == question.query:
             return Condensed()
-        if not ask_model or not self._chat_models.is_language_model:
+        if not ask_model or not self.chat_models.is_language_model:
             return Condensed(ruled, (by_rule,))
         started = time.perf_counter()
         written, usage = self._rewritten(question, request)
         by_model = StepTiming.since("condense_model", started, usage)
-        if self._follow_ups.is_same_question(written, ruled):
+        if self.follow_ups.is_same_question(written, ruled):
             return Condensed(written, (by_model,))
         return Condensed(ruled, (by_model, by_rule))
 
@@ -395,11 +373,11 @@ class Condenser:
         )
         response = Reply(prompt)
         try:
-            done = complete(self._chat_models.of(question), prompt, request, response)
+            done = complete(self.chat_models.of(question), prompt, request, response)
         except ChatModelError as error:
             return "", response.usage_of_failed(error)
         lines = [line.strip() for line in without_thoughts(done.text).splitlines() if line.strip()]
         written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
-        terms = set(self._analyzer.terms(f"{question.query} {conversation}"))
-        shares_words = not terms.isdisjoint(self._analyzer.terms(written))
+        terms = set(self.analyzer.terms(f"{question.query} {conversation}"))
+        shares_words = not terms.isdisjoint(self.analyzer.terms(written))
         return written if shares_words and len(written) <= MAX_REWRITTEN_CHARACTERS else "", done.usage

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from ..errors import InvalidRequestError, UnknownNameError
 from ..ingestion.sources import document_id
 from ..loaders.isolation import LoaderPool
 from ..presets import PRESETS, query_time
-from ..protocols import Agent, ChatModel, Quoter
+from ..protocols import ChatModel, Quoter
 from ..questions.follow_ups import FollowUps
 from ..repositories.usage import seconds_to_reset
 from ..schema import Budget, Document
@@ -57,21 +56,15 @@ class Answering:
     def uncached_model(self) -> ChatModel:
         """The chat model without its cache, for questions that ask for a new answer."""
         settings = self.settings
-        provider, _, model = (settings.chat_model or ("openai" if settings.openai_api_key else "extractive")).partition(
-            ":"
-        )
+        name = settings.chat_model or ("openai" if settings.openai_api_key else "extractive")
+        provider, _, model = name.partition(":")
         built = CHAT_MODELS.builder(CHAT_MODELS.check(provider, field="CHAT_MODEL"))(
             settings, model=model, embedder=lambda: self._services.runtime.embedder
         )
         if not built.is_language_model:
             return built
-        return MeteredChatModel(
-            built,
-            self._storage.usage,
-            self._storage.counters,
-            limit=settings.daily_token_limit,
-            reset=seconds_to_reset,
-        )
+        usage, counters = self._storage.usage, self._storage.counters
+        return MeteredChatModel(built, usage, counters, limit=settings.daily_token_limit, reset=seconds_to_reset)
 
     @property
     def chat_models(self) -> ChatModels:
@@ -114,9 +107,9 @@ class Answering:
 
     def modes(self) -> list[tuple[str, bool, str]]:
         """Each mode, whether it can be used here, and why not: modes that write need a language model."""
-        able = self.chat_model.is_language_model
-        usable = [(name, able or not AGENTS.module(name).build.needs_language_model) for name in AGENTS.names()]
-        return [(name, can, "" if can else NO_MODEL) for name, can in usable]
+        has_model = self.chat_model.is_language_model
+        usable = {name: has_model or not AGENTS.module(name).build.needs_language_model for name in AGENTS.names()}
+        return [(name, can, "" if can else NO_MODEL) for name, can in usable.items()]
 
     def budget(self, limits: Mapping[str, Any]) -> Budget:
         """What one question may cost: as the settings allow, or less. Raises InvalidRequestError."""
@@ -150,7 +143,7 @@ class Answering:
         words, storage = analyzer(self.settings.language), self._storage
         return ChatService(
             conversations=storage.conversations,
-            agent=self._agent,
+            agent=lambda: self._services.runtime.question(),  # noqa: PLW0108  # the runtime may be replaced
             condenser=Condenser(
                 follow_ups=FollowUps(words, storage.documents), chat_models=self.chat_models, analyzer=words
             ),
@@ -163,12 +156,6 @@ class Answering:
                 conversations=storage.conversations,
             ),
         )
-
-    @contextmanager
-    def _agent(self) -> Iterator[Agent]:
-        runtime = self._services.runtime
-        with runtime.question():
-            yield runtime.agent
 
     def close(self) -> None:
         """End the processes that read attachments, and close the chat model's connections."""

@@ -81,12 +81,12 @@ class Runtime:
         return embedder is not None and stored.same_vectors(embedder.model_id, embedder.dimensions, slot="")
 
     @contextmanager
-    def question(self) -> Iterator[None]:
-        """Stay open for as long as this block runs, also when the runtime is replaced meanwhile."""
+    def question(self) -> Iterator[Agent]:
+        """Yield the agent, and stay open until this block ends, also when the runtime is replaced meanwhile."""
         with self._lock:
             self._questions += 1
         try:
-            yield
+            yield self.agent
         finally:
             with self._lock:
                 self._questions -= 1

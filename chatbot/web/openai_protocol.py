@@ -250,7 +250,7 @@ class CompletionWriter:
 
     def whole(self, saved: Saved) -> dict[str, Any]:
         """Return the answer as a `chat.completion`."""
-        answer = saved.event.answer
+        answer = saved.answer
         sources = {citation.number: citation.hit for citation in answer.citations}
         message = {
             "role": "assistant", "content": answer.response, "refusal": None,
@@ -272,7 +272,7 @@ class CompletionWriter:
             self._text += event.text
             yield self._piece({"content": event.text})
         elif isinstance(event, Saved):
-            answer = event.event.answer
+            answer = event.answer
             rank = {hit.chunk.id: number for number, hit in self._hits.items()}
             cited = [replace(one, number=rank.get(one.hit.chunk.id, one.number)) for one in answer.citations]
             extension = self._extension(replace(answer, citations=tuple(cited)))

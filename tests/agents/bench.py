@@ -96,7 +96,7 @@ class Bench:
         events = list(self.services.answering.chat.stream(question, previous_messages=previous, cancel=Cancellation()))
         assert isinstance(events[-1], Saved)
         requests = self.server.received(CHAT)[before:]
-        told = Told(events, events[-1].event.answer, list(getattr(model, "stages", [])), requests)
+        told = Told(events, events[-1].answer, list(getattr(model, "stages", [])), requests)
         assert_sound(told)
         return told
 

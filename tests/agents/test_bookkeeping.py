@@ -93,7 +93,7 @@ def test_without_any_report_nothing_is_asked(tmp_path_factory: pytest.TempPathFa
             question = Question("Compare the population of Kenya and Mali", Scope(), 5, "hybrid", mode)
             *_, last = services.answering.chat.stream(question, cancel=Cancellation())
         assert isinstance(last, Saved)
-        assert not last.event.answer.answered
+        assert not last.answer.answered
         assert server.calls(CHAT) == 0
 
 

@@ -61,7 +61,7 @@ def condensed(services: Services, **limits: float) -> Answer:
     question = replace(asking("direct", "And of Mali?"), budget=Budget(**limits))  # type: ignore[arg-type]
     *_, saved = services.answering.chat.stream(question, previous_messages=TALK, cancel=Cancellation())
     assert isinstance(saved, Saved)
-    return saved.event.answer
+    return saved.answer
 
 
 class TestCondensing:

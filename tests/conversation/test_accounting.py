@@ -46,7 +46,7 @@ def today(services: Services) -> DayUsage:
 class TestAnswers:
     def test_the_ledger_has_each_stage_and_its_cost(self, services: Services, server: FakeOpenAI) -> None:
         server.chat(ANSWER)
-        trace = ask(services).event.answer.trace
+        trace = ask(services).answer.trace
         rows = {row.stage: row for row in trace.ledger}
         assert list(rows) == list(dict.fromkeys(step.name for step in trace.steps))
         assert rows["generate"].usage == Usage(PROMPT_TOKENS, 2, calls=1)
@@ -58,7 +58,7 @@ class TestAnswers:
     def test_the_day_and_the_conversation_have_the_same(self, services: Services, server: FakeOpenAI) -> None:
         server.chat(ANSWER)
         saved = ask(services)
-        trace = saved.event.answer.trace
+        trace = saved.answer.trace
         assert saved.conversation_usage == Sums.of(trace.ledger)
         day = today(services)
         assert day.sums == saved.conversation_usage
@@ -72,7 +72,7 @@ class TestAnswers:
         server.chat(ANSWER, Reply(["What is the location of Kenya?"]), ANSWER)
         first = ask(services)
         second = ask(services, "and where is it?", first.conversation_id)
-        assert second.event.answer.trace.ledger[0].stage == "condense_model"
+        assert second.answer.trace.ledger[0].stage == "condense_model"
         assert second.conversation_usage.questions == 2
         assert second.conversation_usage.usage.calls == 3
         other = ask(services)
@@ -84,29 +84,29 @@ class TestAnswers:
         server.chat(ANSWER, Reply(status=429), ANSWER)
         first = ask(services)
         second = ask(services, "and the location?", first.conversation_id)
-        usage = second.event.answer.trace.ledger[0].usage
+        usage = second.answer.trace.ledger[0].usage
         assert usage == Usage(calls=1, failed_calls=1)
         assert today(services).sums.usage.failed_calls == 1
 
     def test_an_abstention_has_a_ledger(self, services: Services, server: FakeOpenAI) -> None:
         with Services(services.settings.override(relevance_floor=1.0)) as strict:
             saved = ask(strict)
-        assert not saved.event.answer.answered
-        assert "embed" in {row.stage for row in saved.event.answer.trace.ledger}
+        assert not saved.answer.answered
+        assert "embed" in {row.stage for row in saved.answer.trace.ledger}
         assert server.requests == []
         assert saved.conversation_usage.usage.calls == 0
         assert today(services).sums == saved.conversation_usage
 
     def test_one_that_needs_no_search_is_counted(self, services: Services, server: FakeOpenAI) -> None:
         saved = ask(services, "What is the population of Norway?")
-        assert saved.event.answer.trace.ledger == ()
+        assert saved.answer.trace.ledger == ()
         assert saved.conversation_usage == Sums(questions=1)
         assert today(services).sums == Sums(questions=1)
 
     def test_without_a_price_the_cost_is_unknown(self, services: Services, server: FakeOpenAI) -> None:
         with Services(services.settings.override(model_prices=())) as unpriced:
             saved = ask(unpriced)
-        assert saved.event.answer.trace.cost is None
+        assert saved.answer.trace.cost is None
         assert saved.conversation_usage.unpriced_tokens == PROMPT_TOKENS + 2
         assert saved.conversation_usage.full_cost is None
 
@@ -121,10 +121,8 @@ class TestCaches:
         server.chat(ANSWER)
         first = ask(services)
         again = ask(services)
-        assert again.event.answer.trace.cached
-        assert [(row.stage, row.usage, row.cost) for row in again.event.answer.trace.ledger] == [
-            ("cache", Usage(), 0.0)
-        ]
+        assert again.answer.trace.cached
+        assert [(row.stage, row.usage, row.cost) for row in again.answer.trace.ledger] == [("cache", Usage(), 0.0)]
         assert today(services).sums == first.conversation_usage + Sums(questions=1)
 
     def test_an_upgrade_answers_anew(
@@ -133,7 +131,7 @@ class TestCaches:
         server.chat(ANSWER)
         ask(services)
         monkeypatch.setattr("chatbot.services.runtime.__version__", "99.0")
-        assert not ask(services).event.answer.trace.cached
+        assert not ask(services).answer.trace.cached
 
     def test_a_completion_from_the_cache_is_told_apart(self, services: Services, server: FakeOpenAI) -> None:
         server.chat(ANSWER)

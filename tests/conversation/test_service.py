@@ -64,7 +64,7 @@ class TestSaving:
         first = ask(services)
         second = ask(services, "and Mali?", first.conversation_id)
         assert QUERY in server.received(CHAT)[1].body["messages"][-1]["content"]
-        assert second.event.answer.trace.query == "What is the growth rate of Mali?"
+        assert second.answer.trace.query == "What is the growth rate of Mali?"
 
     def test_ids_are_what_clients_may_send_back(self, services) -> None:
         saved = ask(services)
@@ -176,7 +176,7 @@ class TestCondensing:
     ) -> None:
         server.chat(Reply(["It has 2.09% [1]."]), Reply(["What is the location of Kenya?"]), Reply(["Africa [1]."]))
         first = ask(services, "What is the population growth rate of Kenya?")
-        answer = ask(services, "and where is it?", first.conversation_id).event.answer
+        answer = ask(services, "and where is it?", first.conversation_id).answer
         assert answer.trace.query == "What is the location of Kenya?"
         assert answer.trace.hits[0].chunk.section.endswith("Location")
         assert answer.trace.steps[0].name == "condense_model"
@@ -188,12 +188,12 @@ class TestCondensing:
         with Services(services.settings.override(chat_model="extractive")) as quoting:
             previous = Message("user", "What is the population growth rate of Kenya?")
             saved = ask(quoting, "and the location?", None, previous)
-        assert saved.event.answer.trace.query == "The location in Kenya?"
-        assert saved.event.answer.trace.steps[0].name == "condense_rule"
+        assert saved.answer.trace.query == "The location in Kenya?"
+        assert saved.answer.trace.steps[0].name == "condense_rule"
         assert server.requests == []
 
     def test_a_first_question_is_left_alone(self, services, server) -> None:
-        answer = ask(services, "and the location?").event.answer
+        answer = ask(services, "and the location?").answer
         assert answer.trace.query == "and the location?"
         assert not any(step.name.startswith("condense") for step in answer.trace.steps)
         assert server.calls(CHAT) == 1

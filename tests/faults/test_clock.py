@@ -37,7 +37,7 @@ def services(tmp_path: Path) -> Iterator[Services]:
 def quoted(services: Services, question: str) -> str:
     *_, last = services.answering.chat.stream(Question(question, Scope(), 5, "hybrid", "direct"), cancel=Cancellation())
     assert isinstance(last, Saved)
-    return last.event.answer.response
+    return last.answer.response
 
 
 @pytest.mark.parametrize("jump", [DAY, -DAY], ids=["forward", "back"])

@@ -190,7 +190,7 @@ class TestClosing:
         for _ in range(2):
             with services as opened:
                 *_, saved = opened.answering.chat.stream(question(), cancel=Cancellation())
-                assert saved.event.answer.answered
+                assert saved.answer.answered
         with services:
             conversation = services.storage.conversations.messages(saved.conversation_id)
         assert conversation[0] == Message("user", question().query)
