@@ -26,9 +26,8 @@ from ..schema.access import KEY_ROLES, NEEDS, ApiKey, Caller, KeyRole, Need
 from ..services import Services
 from ..services.library import Library
 from .payloads import SignIn
-from .request import ScopeQuery, query_filters
+from .request import ScopeQuery, query_filters, services
 from .routes import current_route, route
-from .services import services
 
 log = logging.getLogger(__name__)
 sessions = Blueprint("sessions", __name__)

@@ -24,10 +24,9 @@ from .access import caller, question_slot
 from .kept_answers import without_passages
 from .observing import Error
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest
-from .request import accept_files, form_json, is_form, json_body, safe_name
+from .request import accept_files, form_json, is_form, json_body, require_samples, safe_name, services
 from .resuming import Resumable, under_way
 from .routes import EVENTS, route
-from .services import require_samples, services
 from .streaming import BEGUN, FULL, HAND_OVER, NAMES, STREAM_HEADERS, Events, EventStream, Item, client_of, write_event
 
 if TYPE_CHECKING:

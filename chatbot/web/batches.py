@@ -20,9 +20,8 @@ from .access import caller, library
 from .callbacks import callback_of
 from .kept_answers import with_snippets
 from .payloads import ChatRequest, ManyQuestions, QuestionOfBatch
-from .request import Number, Query, csv_response, json_object, page_size
+from .request import Number, Query, csv_response, json_object, page_size, require_samples, services
 from .routes import route
-from .services import require_samples, services
 
 batches = Blueprint("batches", __name__)
 PAGE, LISTED = 20, 100

@@ -26,7 +26,7 @@ from ..schema.jobs import Batch, Ingestion
 from ..serialization import batch_json
 from ..services import Services
 from .payloads import Job
-from .services import services
+from .request import services
 
 log = logging.getLogger(__name__)
 IDLE_SECONDS = 2.0

@@ -24,9 +24,19 @@ from ..schema.json import Inlines, to_json
 from ..settings import MEGABYTE
 from ..text import evenly_spaced
 from .access import caller, library, query_scope
-from .request import COLLECTIONS, Number, Page, ScopeQuery, answer_type, csv_response, listing, page_size
+from .request import (
+    COLLECTIONS,
+    Number,
+    Page,
+    ScopeQuery,
+    answer_type,
+    csv_response,
+    listing,
+    page_size,
+    require_samples,
+    services,
+)
 from .routes import JSON, route
-from .services import require_samples, services
 
 catalog = Blueprint("catalog", __name__)
 MOST_LISTED = 1_000

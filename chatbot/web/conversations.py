@@ -23,10 +23,9 @@ from .access import caller, library, whose
 from .asking import STREAM, refuse_more, stream_response
 from .kept_answers import with_passages
 from .payloads import FeedbackRequest, Rename
-from .request import Number, Query, answer_type, disposition, page_size
+from .request import Number, Query, answer_type, disposition, page_size, services
 from .resuming import refuse_ended, replay, under_way
 from .routes import EVENTS, JSON, route
-from .services import services
 from .streaming import BEGUN, EventStream, client_of, encode
 
 conversations = Blueprint("conversations", __name__)

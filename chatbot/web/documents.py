@@ -21,9 +21,8 @@ from ..schema import Chunk, Chunking, DocumentRecord, Report, SearchHit, Status
 from ..schema.json import Inlines
 from .access import inside_limit, library, may_change, own_record, query_scope
 from .payloads import Edit
-from .request import Number, Page, Query, ScopeQuery, disposition, listing, page_size
+from .request import Number, Page, Query, ScopeQuery, disposition, listing, page_size, services, wake_worker
 from .routes import FILE, route
-from .services import services, wake_worker
 
 documents = Blueprint("documents", __name__)
 DELETE_PATIENCE = 2.0

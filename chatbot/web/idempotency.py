@@ -14,9 +14,8 @@ from flask import Response, g, make_response, request
 
 from ..errors import DatabaseError, InvalidRequestError
 from .access import caller
-from .request import MOST_FILES, digest_of, is_form
+from .request import MOST_FILES, digest_of, is_form, services
 from .routes import current_route
-from .services import services
 
 log = logging.getLogger(__name__)
 HEADER, REPLAYED = "Idempotency-Key", "Idempotency-Replayed"

@@ -43,11 +43,12 @@ from .request import (
     on_disk,
     page_size,
     safe_name,
+    services,
     size_of,
+    wake_worker,
     web_pages,
 )
 from .routes import route
-from .services import services, wake_worker
 
 jobs = Blueprint("jobs", __name__)
 INGESTION_ID = re.compile(r"^[0-9a-f]{20,32}$")

@@ -25,9 +25,8 @@ from .access import caller, question_slot
 from .asking import refuse_more
 from .observing import log_failure, unexpected
 from .payloads import JsonRpc
-from .request import json_object
+from .request import json_object, require_samples, services
 from .routes import EVENTS, JSON, route
-from .services import require_samples, services
 from .streaming import ClientGoneError, client_of
 
 mcp = Blueprint("mcp", __name__)

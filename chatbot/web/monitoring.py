@@ -26,9 +26,8 @@ from ..errors import ChatbotError, DependencyError
 from ..schema import Answer, Scope, Unsupported
 from ..schema.costs import DayUsage, Sums, Usage, UsageReport
 from ..services.storage import Storage
-from .request import Number, Query
+from .request import Number, Query, samples, services
 from .routes import route
-from .services import samples, services
 
 monitoring = Blueprint("monitoring", __name__)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

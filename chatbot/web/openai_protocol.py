@@ -33,9 +33,8 @@ from ..validation import parse
 from .access import caller
 from .asking import QUESTION_ERRORS, event_stream, refuse_more, stream_response
 from .payloads import ChatRequest
-from .request import json_body
+from .request import json_body, require_samples, services
 from .routes import EVENTS, JSON, route
-from .services import require_samples, services
 from .streaming import Item, client_of
 
 openai_protocol = Blueprint("openai", __name__)

@@ -22,9 +22,8 @@ from ..schema.json import inlined
 from ..settings import Settings
 from .access import KEY_COOKIE, STRANGERS
 from .observing import Error
-from .request import ScopeQuery
+from .request import ScopeQuery, services
 from .routes import EVENTS, JSON, PAGE, Route, route, route_of
-from .services import services
 
 openapi = Blueprint("openapi", __name__)
 API_VERSION = "2.0.0"

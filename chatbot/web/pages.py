@@ -23,8 +23,8 @@ from ..services.answering import NO_MODEL
 from ..shipped import STATIC
 from ..words import ENGLISH, LANGUAGES, speaking
 from .access import with_owner
+from .request import services
 from .routes import PAGE
-from .services import services
 
 pages = Blueprint("pages", __name__)
 assets = Blueprint("assets", __name__)

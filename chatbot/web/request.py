@@ -1,7 +1,4 @@
-"""What a request brings, read and checked before anything is stored: JSON, forms with files, the query string.
-
-And how a file is sent back.
-"""
+"""The current request: the services it uses, and its JSON, form or query string, checked; how a file is sent back."""
 
 from __future__ import annotations
 
@@ -13,22 +10,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import quote
 
-from flask import Response, request
+from flask import Response, current_app, request
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from ..errors import LONGEST_SHOWN, InvalidRequestError
+from ..errors import LONGEST_SHOWN, IngestingError, InvalidRequestError
 from ..loaders import suffixes
+from ..schema import Scope
 from ..serialization import csv_text
 from ..settings import MEGABYTE
 from ..validation import NO_OBJECT, POSITION, parse
-from .services import services
+
+if TYPE_CHECKING:
+    from ..ingestion.background import SampleReports
+    from ..services import Services
 
 T = TypeVar("T")
 MOST_URLS = 50
@@ -43,6 +44,33 @@ COLLECTIONS = "collections"
 RANGE_ENDS = ("gte", "lte")
 DIGITS = 9
 """Digits of a number, at most: Python refuses to read thousands of them."""
+
+
+def services() -> Services:
+    """Return the services of the application that serves the current request."""
+    product: Services = current_app.extensions["services"]
+    return product
+
+
+def samples() -> SampleReports | None:
+    """Return the loading of the sample reports, None where it is off or has not begun."""
+    loading: SampleReports | None = current_app.extensions.get("samples")
+    return loading
+
+
+def require_samples() -> None:
+    """Raises IngestingError in the first moments of a first start, when "not found" could be wrong."""
+    loading = samples()
+    if loading is not None and loading.unknown:
+        count = services().storage.documents.holdings(Scope()).documents
+        if not count or count < loading.total:
+            raise IngestingError("The sample reports are being read.")
+
+
+def wake_worker() -> None:
+    """Have a worker read the queued files now."""
+    current_app.extensions["run_worker"]()
+    services().ingesting.worker.wake()
 
 
 def json_body() -> Any:
