@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -83,63 +82,52 @@ class KilledError(Exception):
     pass
 
 
-def killed_after(batches: int) -> Any:
-    """Stands for a kill: raises in the middle of the work."""
-    done = iter(range(batches))
+def interrupt(source: Database, target: Database, *, batches: int = 2, merge: bool = False) -> None:
+    """Begin a copy and stand for a kill after so many batches."""
+    work, left = copier(source, target, merge=merge), iter(range(batches))
 
     def report(rows: int) -> None:
-        if rows and next(done, None) is None:
+        if rows and next(left, None) is None:
             raise KilledError
 
-    return report
+    assert work.prepare() is False
+    with pytest.raises(KilledError):
+        work.copy(report)
 
 
 def test_there_and_back_everything_is_the_same(embedded: Database, mongodb: Database, other: Database) -> None:
     write_corpus(embedded, 300)
     copy(embedded, mongodb)
     copy(mongodb, other)
+    with pytest.raises(DatabaseError, match="not empty"):  # a finished copy is no interrupted one
+        copy(mongodb, other)
     assert contents(other, EVERYTHING) == contents(embedded, EVERYTHING)
     assert CorpusFacts(other).embedder() == CorpusFacts(embedded).embedder()
 
 
-def test_an_interrupted_copy_goes_on(embedded: Database, mongodb: Database) -> None:
+def test_an_interrupted_copy_goes_on_and_its_progress_counts_every_row_once(
+    embedded: Database, mongodb: Database
+) -> None:
     write_corpus(embedded, 1200)
-    first = copier(embedded, mongodb)
-    assert first.prepare() is False
-    with pytest.raises(KilledError):
-        first.copy(killed_after(2))
-    second = copier(embedded, mongodb)
+    interrupt(embedded, mongodb)
+    second, seen = copier(embedded, mongodb), list[int]()
     assert second.prepare() is True
-    left = second.copy(lambda done: None)
+    left = second.copy(seen.append)
     assert left < sum(second.counts().values()) - 500
+    assert sum(seen) == sum(second.counts().values())
     second.verify(lambda done: None)
     assert contents(mongodb, COLLECTIONS) == contents(embedded, COLLECTIONS)
 
 
-def test_progress_counts_every_row_once_also_after_an_interruption(embedded: Database, other: Database) -> None:
-    write_corpus(embedded, 1200)
-    first = copier(embedded, other)
-    first.prepare()
-    with pytest.raises(KilledError):
-        first.copy(killed_after(2))
-    second, seen = copier(embedded, other), list[int]()
-    second.prepare()
-    second.copy(seen.append)
-    assert sum(seen) == sum(second.counts().values())
-
-
 def test_what_changes_in_the_source_while_a_copy_lies_idle_is_copied_too(embedded: Database, other: Database) -> None:
     write_corpus(embedded, 1200)
-    first = copier(embedded, other)
-    first.prepare()
-    with pytest.raises(KilledError):
-        first.copy(killed_after(2))
+    interrupt(embedded, other)
     embedded["chatbot_data"].update_one({"_id": "doc0-v1-00000"}, {"$set": {"data": "corrected"}})
     CorpusChanges(embedded).record(["doc0"])
     copy(embedded, other)
-    found = other["chatbot_data"].find_one({"_id": "doc0-v1-00000"})
-    assert found is not None
-    assert found["data"] == "corrected"
+    row = other["chatbot_data"].find_one({"_id": "doc0-v1-00000"})
+    assert row is not None
+    assert row["data"] == "corrected"
 
 
 def test_a_difference_is_an_error_and_the_next_run_mends_it(embedded: Database, other: Database) -> None:
@@ -155,24 +143,17 @@ def test_a_difference_is_an_error_and_the_next_run_mends_it(embedded: Database, 
     assert contents(other, EVERYTHING) == contents(embedded, EVERYTHING)
 
 
-def test_a_changed_vector_is_a_difference(embedded: Database, other: Database) -> None:
-    write_corpus(embedded, 10)
-    work = copier(embedded, other)
-    work.prepare()
-    work.copy(lambda done: None)
-    vector = other.encode_vector(np.ones(DIMENSIONS, dtype=np.float32))
-    other["chatbot_data"].update_one({"_id": "doc0-v1-00001"}, {"$set": {"data_embedding": vector}})
-    with pytest.raises(DatabaseError, match="doc0-v1-00001"):
-        work.verify(lambda done: None)
-
-
-def test_rows_that_the_source_does_not_have_are_a_difference(embedded: Database, other: Database) -> None:
+def test_a_changed_vector_and_a_row_too_many_are_differences(embedded: Database, other: Database) -> None:
     write_corpus(embedded, 10)
     work = copier(embedded, other)
     work.prepare()
     work.copy(lambda done: None)
     other["messages"].insert_one({"_id": "mine", "conversation_id": "x", "ordinal": 0})
     with pytest.raises(DatabaseError, match="1 rows more"):
+        work.verify(lambda done: None)
+    vector = other.encode_vector(np.ones(DIMENSIONS, dtype=np.float32))
+    other["chatbot_data"].update_one({"_id": "doc0-v1-00001"}, {"$set": {"data_embedding": vector}})
+    with pytest.raises(DatabaseError, match="doc0-v1-00001"):
         work.verify(lambda done: None)
 
 
@@ -186,13 +167,6 @@ def test_a_target_that_is_not_empty_is_refused_and_stays_as_it_is(embedded: Data
     assert contents(other, (*EVERYTHING, "meta")) == before
 
 
-def test_a_finished_copy_is_no_interrupted_one(embedded: Database, other: Database) -> None:
-    write_corpus(embedded, 10)
-    copy(embedded, other)
-    with pytest.raises(DatabaseError, match="not empty"):
-        copy(embedded, other)
-
-
 def test_merging_keeps_what_the_target_has(embedded: Database, other: Database) -> None:
     write_corpus(embedded, 60)
     write_corpus(other, 20, prefix="own")
@@ -204,10 +178,7 @@ def test_merging_keeps_what_the_target_has(embedded: Database, other: Database) 
 def test_an_interrupted_merge_goes_on_only_as_a_merge(embedded: Database, other: Database) -> None:
     write_corpus(embedded, 10)
     write_corpus(other, 20, prefix="own")
-    work = copier(embedded, other, merge=True)
-    work.prepare()
-    with pytest.raises(KilledError):
-        work.copy(killed_after(0))
+    interrupt(embedded, other, batches=0, merge=True)
     with pytest.raises(DatabaseError, match="not empty"):
         copier(embedded, other).prepare()
     assert copier(embedded, other, merge=True).prepare() is True
@@ -242,21 +213,15 @@ def test_a_row_known_by_an_object_id_is_not_doubled_by_its_string(mongodb: Datab
 def test_only_vectors_in_use_are_copied_into_the_slot_that_serves_there(embedded: Database, other: Database) -> None:
     embedder = StoredEmbedder("hashing", "16", "hashing:16", DIMENSIONS, slot="_b")
     CorpusFacts(embedded).remember_embedder(embedder)
-    half_done = [embedded.encode_vector(np.full(DIMENSIONS, value, dtype=np.float32)) for value in (1.0, 2.0)]
-    row = {
-        "_id": "a",
-        "document_id": "d",
-        "data": "x",
-        "data_embedding": half_done[0],
-        "data_embedding_b": half_done[1],
-    }
+    old, new = (embedded.encode_vector(np.full(DIMENSIONS, value, dtype=np.float32)) for value in (1.0, 2.0))
+    row = {"_id": "a", "document_id": "d", "data": "x", "data_embedding": old, "data_embedding_b": new}
     embedded["chatbot_data"].insert_one(row)
     CorpusFacts(other).remember_embedder(StoredEmbedder("hashing", "16", "hashing:16", DIMENSIONS))
     copy(embedded, other, merge=True)
     stored = other["chatbot_data"].find_one({"_id": "a"})
     assert stored is not None
     assert "data_embedding_b" not in stored
-    assert bytes(stored["data_embedding"]) == bytes(half_done[1])
+    assert bytes(stored["data_embedding"]) == bytes(new)
 
 
 def test_a_reader_of_the_target_notices(embedded: Database, other: Database, tmp_path: Path) -> None:

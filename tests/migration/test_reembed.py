@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,6 +110,11 @@ def test_the_model_changes_and_a_running_process_notices(services: Services) -> 
     assert services.runtime.embedder.dimensions == 128
     assert fields(services.storage.database) == {"data_embedding_b:128"}
     assert services.storage.database["meta"].find_one({"_id": "reembed"}) is None
+    chunk = ask(services).answer.trace.hits[0].chunk
+    stored = services.storage.database["report_chatting"].find_one({"_id": chunk.id})
+    assert stored is not None
+    expected = HashingEmbedder(128).embed_query(chunk.search_text)
+    np.testing.assert_array_equal(decode_vector(stored["data_embedding_b"]), expected)
 
 
 def test_there_and_back_and_on(services: Services) -> None:
@@ -166,13 +170,13 @@ def test_an_answer_under_way_finishes_with_the_old_model(services: Services) -> 
 
 
 class TestInterrupted:
-    def interrupted(self, services: Services, embedder: WatchedEmbedder | None = None) -> None:
+    def interrupted(self, services: Services) -> None:
         def fail(batch: int) -> None:
             if batch == 1:
                 raise EmbeddingError("the process dies here")
 
         with pytest.raises(EmbeddingError):
-            run(change(services, embedder or WatchedEmbedder(before=fail)))
+            run(change(services, WatchedEmbedder(before=fail)))
 
     def test_the_old_model_serves_and_nothing_is_computed_twice(self, services: Services) -> None:
         self.interrupted(services)
@@ -183,27 +187,23 @@ class TestInterrupted:
         assert embedder.texts == PASSAGES - 128
         assert best_text(services) == "zebra number 7"
 
-    def test_another_model_starts_over(self, services: Services) -> None:
+    @pytest.mark.parametrize(
+        ("model_id", "dimensions", "texts", "left"),
+        [
+            ("hashing:32", 32, PASSAGES, "data_embedding_b:32"),
+            ("other:128", 128, PASSAGES, "data_embedding_b:128"),  # only the name tells its vectors from the others
+            ("hashing:64", 64, 0, "data_embedding:64"),  # gives the change up
+        ],
+    )
+    def test_another_model_starts_over_and_the_old_one_keeps_its_vectors(
+        self, services: Services, model_id: str, dimensions: int, texts: int, left: str
+    ) -> None:
         self.interrupted(services)
-        embedder = WatchedEmbedder(32)
-        run(change(services, embedder))
-        assert embedder.texts == PASSAGES
-        assert fields(services.storage.database) == {"data_embedding_b:32"}
-
-    def test_a_model_of_the_same_size_starts_over_too(self, services: Services) -> None:
-        """Only the name tells its vectors from the others."""
-        self.interrupted(services)
-        embedder = WatchedEmbedder()
-        embedder.model_id = "other:128"
-        run(change(services, embedder))
-        assert embedder.texts == PASSAGES
-
-    def test_back_to_the_old_model_gives_the_change_up(self, services: Services) -> None:
-        self.interrupted(services)
-        embedder = WatchedEmbedder(64)
-        assert run(change(services, embedder)) == OLD
-        assert embedder.texts == 0
-        assert fields(services.storage.database) == {"data_embedding:64"}
+        embedder = WatchedEmbedder(dimensions)
+        embedder.model_id = model_id
+        assert run(change(services, embedder)).model_id == model_id
+        assert embedder.texts == texts
+        assert fields(services.storage.database) == {left}
 
     def test_after_the_switch_the_next_run_clears_up(self, services: Services) -> None:
         def die(seconds: float) -> None:
@@ -365,17 +365,13 @@ class TestSearchEngine:
             assert paths == [("data_embedding", 64), ("data_embedding_b", 128)]
             assert best_text(services) == "zebra number 7"
 
+        client.engine.room = 2  # it takes no more room
         assert services.storage.engine.store == "atlas"
         assert best_text(services) == "zebra number 7"
         run(change(services, indexes=AtlasSlotIndexes(settings, services.storage.database), sleep=look))
         (definition,) = client.engine.indexes["report_chatting"].values()
         vectors = [field for field in definition.latest["fields"] if field["type"] == "vector"]
         assert [(field["path"], field["numDimensions"]) for field in vectors] == [("data_embedding_b", 128)]
-        assert best_text(services) == "zebra number 7"
-
-    def test_it_takes_no_more_room(self, services: Services, settings: Settings, client: SearchClient) -> None:
-        client.engine.room = 2
-        run(change(services, indexes=AtlasSlotIndexes(settings, services.storage.database)))
         assert best_text(services) == "zebra number 7"
 
     def test_without_room_it_is_refused_before_the_first_embedding(
@@ -395,12 +391,3 @@ class TestSearchEngine:
         indexes = AtlasSlotIndexes(settings, services.storage.database, Polling(interval=0.05))
         run(change(services, indexes=indexes, sleep=lambda seconds: client.engine.states.clear()))
         assert best_text(services) == "zebra number 7"
-
-
-def test_a_vector_is_what_the_model_makes_of_the_same_text(services: Services, tmp_path: Path) -> None:
-    chunk = services.runtime.store.get([ask(services).answer.trace.hits[0].chunk.id])[0]
-    run(change(services))
-    stored = services.storage.database["report_chatting"].find_one({"_id": chunk.id})
-    assert stored is not None
-    expected = HashingEmbedder(128).embed_query(chunk.search_text)
-    np.testing.assert_array_equal(decode_vector(stored["data_embedding_b"]), expected)

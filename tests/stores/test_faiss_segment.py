@@ -29,6 +29,9 @@ def vectors() -> Matrix:
     return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
 
 
+KEY = SnapshotKey("corpus", ("chunks",), ("year",), "embedding", DIMENSIONS, "english")
+
+
 @pytest.fixture(scope="module")
 def exact(vectors: Matrix) -> Segment:
     rows = np.arange(ROWS, dtype=np.int32)
@@ -47,10 +50,9 @@ def clustered(exact: Segment) -> Segment:
 @pytest.fixture(scope="module")
 def stored(clustered: Segment, tmp_path_factory: pytest.TempPathFactory) -> Segment:
     """The same rows in a snapshot's file."""
-    key = SnapshotKey("corpus", ("chunks",), ("year",), "embedding", DIMENSIONS, "english")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(snapshot, "LARGE_BYTES", 0)
-        return write_snapshot(tmp_path_factory.mktemp("index"), key, Snapshot(1, 1, 1, {}, (clustered,)))[0]
+        return write_snapshot(tmp_path_factory.mktemp("index"), KEY, Snapshot(1, 1, 1, {}, (clustered,)))[0]
 
 
 @pytest.fixture(autouse=True)
@@ -75,12 +77,12 @@ def test_nearly_everything_is_found_with_its_exact_score(
     assert np.mean(recalls) >= 0.99
 
 
-def test_the_clusters_are_really_used(clustered: Segment, vectors: Matrix) -> None:
+def test_clusters_are_used_in_wide_scopes_and_narrow_ones_are_searched_exactly(
+    exact: Segment, clustered: Segment, vectors: Matrix
+) -> None:
     assert len(clustered.selection(Scope()).near(vectors[0], 10)) < ROWS / 10
     assert len(clustered.selection(HALF).near(vectors[0], 10)) < ROWS / 10
-
-
-def test_a_narrow_scope_is_searched_exactly(exact: Segment, clustered: Segment, vectors: Matrix) -> None:
+    assert len(clustered.nearest(vectors[0], top_k=ROWS, scope=Scope())) == ROWS  # more than the clusters hold
     for query in vectors[:20]:
         assert clustered.nearest(query, top_k=10, scope=NARROW) == exact.nearest(query, top_k=10, scope=NARROW)
 
@@ -107,21 +109,13 @@ def test_what_is_deleted_is_gone_at_once(clustered: Segment, vectors: Matrix, sc
     assert left.clusters is clustered.clusters
 
 
-def test_more_wanted_than_the_clusters_hold(clustered: Segment, vectors: Matrix) -> None:
-    assert len(clustered.nearest(vectors[0], top_k=ROWS, scope=Scope())) == ROWS
-
-
-def test_clusters_are_deterministic(clustered: Segment, vectors: Matrix) -> None:
+def test_clusters_are_deterministic_and_need_structure(clustered: Segment, vectors: Matrix) -> None:
     again = Clusters.build(vectors)
 
     assert again is not None
     assert clustered.clusters is not None
     assert (again.codes == clustered.clusters.codes).all()
-
-
-def test_vectors_without_structure_stay_exact() -> None:
     made = np.random.default_rng(1).normal(size=(2000, 128)).astype(np.float32)
-
     assert Clusters.build(made / np.linalg.norm(made, axis=1, keepdims=True)) is None
 
 
@@ -138,8 +132,7 @@ def test_from_a_file_the_same_is_found(
 
 
 def test_of_few_vectors_there_are_no_short_ones(clustered: Segment, tmp_path: Path) -> None:
-    key = SnapshotKey("corpus", ("chunks",), ("year",), "embedding", DIMENSIONS, "english")
-    (written,) = write_snapshot(tmp_path, key, Snapshot(1, 1, 1, {}, (clustered,)))
+    (written,) = write_snapshot(tmp_path, KEY, Snapshot(1, 1, 1, {}, (clustered,)))
     assert (written.short, written.stored) == (None, None)
 
 
