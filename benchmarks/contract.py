@@ -93,9 +93,8 @@ def with_examples(description: dict[str, Any], url: str, headers: Mapping[str, s
         "chunk_id": lambda: ask("GET", f"/api/documents/{documents[0]}/chunks")["chunks"][0]["chunk_id"],
         "ingestion_id": lambda: ask("POST", "/api/documents", {"url": "http://nowhere.invalid/"})["ingestion_id"],
     }
-    made |= {"name": lambda: "report-chat", "format": lambda: "csv"}
+    made |= {"name": lambda: "report-chat"}
     question = {"query": "What is the population growth rate?"}
-    made["batch_id"] = lambda: ask("POST", "/api/batches", {"questions": [question["query"]]})["batch_id"]
     for name in ("conversation_id", "message_id"):
         made[name] = lambda name=name: ask("POST", "/query", question)[name]
     made["token"] = lambda: ask("POST", f"/api/conversations/{made['conversation_id']()}/share")["share"]

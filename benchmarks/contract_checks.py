@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 import schemathesis
 
 
@@ -24,10 +22,3 @@ def says_what_is_wrong(
 def filter_case(context: schemathesis.HookContext, case: schemathesis.Case) -> bool:
     """Headers that nobody has heard of are passed over, as HTTP has it: they make no request wrong."""
     return not any(name.startswith("x-schemathesis") for name in case.headers or {})
-
-
-@schemathesis.hook
-def before_call(context: schemathesis.HookContext, case: schemathesis.Case, kwargs: dict[str, object]) -> None:
-    """A key of its own for each valid request: one of another request would hide all else that may be wrong."""
-    if case.meta is not None and case.meta.generation.mode.is_positive and "Idempotency-Key" in (case.headers or {}):
-        case.headers["Idempotency-Key"] = uuid.uuid4().hex

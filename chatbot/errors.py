@@ -16,7 +16,6 @@
     ├── ConflictError            somebody else has it in hand (409)
     ├── SupersededError          a newer upload of the same file is registered (409)
     ├── DocumentExistsError      a report of that name is there: replace it, or keep both? (409)
-    ├── KeyReusedError           an Idempotency-Key that another request had (422)
     ├── CancelledError           a person stopped it (409)
     │   └── StoppedError         this process ends; the work goes on later
     ├── IngestingError           the report is registered, its passages are not there yet (503)
@@ -193,13 +192,6 @@ class SupersededError(ChatbotError):
 
     code = "superseded"
     status = 409
-
-
-class KeyReusedError(ChatbotError):
-    """Nothing was done: the Idempotency-Key belongs to another request of the same sender."""
-
-    code = "idempotency_key_reused"
-    status = 422
 
 
 class CancelledError(ChatbotError):

@@ -15,9 +15,6 @@ from .shipped import STATIC, TEMPLATES
 from .stores.atlas.indexes import Polling, ensure_indexes
 from .web.access import sessions
 from .web.asking import asking
-from .web.batch_worker import BatchWorker
-from .web.batches import batches
-from .web.callbacks import Callbacks
 from .web.catalog import catalog
 from .web.conversations import conversations
 from .web.documents import documents
@@ -51,17 +48,14 @@ def create_app(settings: Settings | None = None) -> Flask:
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracing_of(settings)
     app.extensions["under_way"] = UnderWay(services)
-    app.extensions["callbacks"] = Callbacks(services)
-    app.extensions["batch_worker"] = BatchWorker(services)
     for views in (
-        assets, pages, asking, openai_protocol, mcp, conversations, batches, catalog, documents, jobs,
+        assets, pages, asking, openai_protocol, mcp, conversations, catalog, documents, jobs,
         monitoring, sessions, openapi,
     ):  # fmt: skip
         app.register_blueprint(views)
     app.view_functions["static"] = PAGE(app.view_functions["static"])
     check_routes(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)
-    app.extensions["run_batches"] = lambda: _run_batches(app)
     register_error_handlers(app)
     CORS(
         app,
@@ -84,11 +78,8 @@ def _start(app: Flask, services: Services) -> None:
         startup: Startup = app.extensions["startup"]
         startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
     services.ingesting.clear_up()
-    jobs = services.storage.ingestions
-    if services.ingesting.finish_deletions() or jobs.active() or jobs.callbacks.pending():
+    if services.ingesting.finish_deletions() or services.storage.ingestions.active():
         _run_worker(app)
-    if services.storage.batches.active():
-        _run_batches(app)
     if _wants_samples(services):
         samples = app.extensions["samples"] = services.ingesting.sample_reports()
         samples.start()
@@ -103,23 +94,12 @@ def _run_worker(app: Flask) -> None:
     services: Services = app.extensions["services"]
     for number in range(services.settings.ingestion_workers):
         startup.supervise(f"ingestion-{number}", services.ingesting.worker.run)
-    startup.supervise("callbacks", app.extensions["callbacks"].run)
-
-
-def _run_batches(app: Flask) -> None:
-    """Answer the questions of batches, from now on."""
-    startup: Startup = app.extensions["startup"]
-    startup.supervise("batches", app.extensions["batch_worker"].loop.run)
-    startup.supervise("callbacks", app.extensions["callbacks"].run)
-    app.extensions["batch_worker"].loop.wake()
 
 
 def stop_work(app: Flask) -> None:
     """Have what runs beside the requests put back what it has in hand, for another process; does not wait for it."""
     services: Services = app.extensions["services"]
     services.ingesting.worker.close()
-    app.extensions["callbacks"].close()
-    app.extensions["batch_worker"].close()
 
 
 def close_app(app: Flask) -> None:

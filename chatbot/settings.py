@@ -6,7 +6,6 @@ registry (retrieval methods, providers, ...) are checked by that registry when t
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import logging
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from dotenv import find_dotenv, load_dotenv
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from .errors import SettingsError
 from .presets import PRESETS
@@ -49,26 +48,6 @@ GETTEXT_LANGUAGE = re.compile(r"[a-z]{2,3}[_:.@]\S*")
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
 MIN_SIMILARITY = 0.83
 """MONGODB_URL and MONGODB_URI are .91 alike, OPENAI_KEY and OPENAI_API_KEY .83, HOSTNAME and HOST .67."""
-
-
-def _signing_key(secret: str) -> bytes:
-    """What Standard Webhooks' libraries make of the same text, where it has their form."""
-    coded = secret.removeprefix("whsec_")
-    return secret.encode() if coded == secret else base64.b64decode(coded, validate=True)
-
-
-def _usable_secret(secret: SecretStr) -> SecretStr:
-    """Raises ValueError: it has the form, and is not what it says."""
-    try:
-        usable = _signing_key(secret.get_secret_value())
-    except ValueError:
-        usable = b""
-    if not usable:
-        raise ValueError("after whsec_ there should be base64")
-    return secret
-
-
-CallbackSecret = Annotated[SecretStr, AfterValidator(_usable_secret)]
 
 
 class Settings(BaseModel):
@@ -294,8 +273,6 @@ class Settings(BaseModel):
     """Keep the originals in the database, to open them and to ingest them again."""
     fetch_private_urls: bool = False
     """Allow web addresses in private networks. Only safe if everybody who can ask may see all of them."""
-    callback_secret: CallbackSecret | None = None
-    """Signs what is sent to the `callback_url` of a job, as Standard Webhooks have it: a text, or whsec_ and base64."""
     similarity_threshold: float = Field(0.35, ge=-1, le=1)
     """Lowest cosine between the question and a passage of an attached file or page."""
     attachment_chunk_size: int = Field(1000, ge=100)
@@ -351,11 +328,6 @@ class Settings(BaseModel):
         return "open" if local else "read"
 
     @property
-    def callback_key(self) -> bytes:
-        """The bytes that CALLBACK_SECRET signs with; b"" where there is none."""
-        return _signing_key(self.callback_secret.get_secret_value()) if self.callback_secret else b""
-
-    @property
     def request_limit(self) -> int | None:
         """Requests a minute of one address; None = no limit."""
         if self.requests_per_minute is None:
@@ -401,6 +373,7 @@ class Settings(BaseModel):
 REMOVED = {
     "AUTO_EMBED": "Choose the embedding model with EMBEDDING_PROVIDER and EMBEDDING_MODEL.",
     "CACHE_ENTRIES": "The caches keep 5,000 entries; CACHE_SECONDS=0 switches them off.",
+    "CALLBACK_SECRET": "Poll GET /api/ingestions/<id>.",
     "CHUNK_UNIT": "CHUNK_SIZE and CHUNK_OVERLAP are in characters.",
     "COLLECTION_PROMPTS": "Write instructions for all answers into SYSTEM_PROMPT.",
     "DEEP_CONTEXT_TOKENS": "Set CONTEXT_TOKENS: modes with several searches use twice as many.",

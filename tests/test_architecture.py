@@ -47,7 +47,7 @@ LAYERS = (
     ("agents",),
     ("conversation",),
     ("services", "migration"),
-    ("serialization", "doctor", "mcp", "web", "cli", "factory", "similarity", "__main__"),
+    ("doctor", "mcp", "web", "cli", "factory", "similarity", "__main__"),
 )
 """Lowest first. Parts of one layer may import each other, adapters (the fourth row) may not."""
 RANKS = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}

@@ -10,7 +10,7 @@ import click
 from ..errors import InvalidRequestError
 from ..evaluation.dataset import COLUMNS, RATED, SEVERAL
 from ..schema.access import KEY_ROLES, ApiKey, KeyRole
-from ..serialization import csv_text
+from ..web.request import csv_text
 from . import write_text
 
 if TYPE_CHECKING:

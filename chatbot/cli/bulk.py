@@ -20,10 +20,10 @@ from ..loaders.text import read_text
 from ..schema import Scope
 from ..schema.access import ANYBODY
 from ..schema.json import to_json
-from ..serialization import csv_text
 from ..services import Services
 from ..validation import parse
 from ..web.payloads import ChatRequest
+from ..web.request import csv_text
 from . import progress_bar
 
 Row = dict[str, Any]

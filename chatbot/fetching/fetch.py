@@ -21,9 +21,6 @@ from .transport import Deadline, PageResponse, request_page
 
 MAX_BYTES = 50 * 1024**2
 MAX_REDIRECTS = 5
-SEND_SECONDS = 10.0
-MOST_ANSWERED = 64 * 1024
-"""Bytes of the answer to a POST, of which only the status counts."""
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _SUFFIXES = {
     "text/html": ".html",
@@ -210,32 +207,3 @@ def _decoded(data: bytes, encoding: str) -> str | None:
         return data.decode(encoding)
     except (UnicodeDecodeError, LookupError):
         return None
-
-
-def check_url(url: str, *, allow_private: bool = False) -> None:
-    """Check an address without looking its host up. Raises LoadError: it would be refused."""
-    try:
-        parse_url(url, rules_for(allow_private, resolve_host).ports)
-    except FetchProblem as problem:
-        raise LoadError(str(problem)) from problem
-
-
-def send(
-    url: str,
-    body: bytes,
-    headers: Mapping[str, str],
-    *,
-    allow_private: bool = False,
-    cancel: Cancellation | None = None,
-) -> int:
-    """POST to an address that somebody named, under the same rules, but no redirect is followed; the answer's status.
-
-    Raises LoadError: it was refused, or could not be delivered.
-    """
-    rules = rules_for(allow_private, resolve_host)
-    try:
-        target, deadline = parse_url(url, rules.ports), Deadline(SEND_SECONDS, cancel)
-        with request_page(target, rules, deadline, MOST_ANSWERED, body=body, headers=headers) as response:
-            return response.status
-    except FetchProblem as problem:
-        raise LoadError(f"{url_for_message(url)}: {problem}") from problem

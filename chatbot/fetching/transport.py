@@ -12,7 +12,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import Any
@@ -177,11 +177,6 @@ class PageResponse:
         self._status = f"{response.status} {http.client.responses.get(response.status, '')}".strip()
 
     @property
-    def status(self) -> int:
-        """The HTTP status code."""
-        return self._response.status
-
-    @property
     def redirect_location(self) -> str | None:
         """The address a redirect leads to, in ASCII; None for other responses. Raises FetchProblem."""
         if self._response.status not in _REDIRECTS:
@@ -215,19 +210,13 @@ class PageResponse:
 
 
 @contextmanager
-def request_page(
-    target: Target, rules: Rules, deadline: Deadline, max_bytes: int, *, body: bytes | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> Iterator[PageResponse]:  # fmt: skip
-    """Send a GET request, or with a ``body`` a POST; the response is valid within the ``with``. Raises FetchProblem.
+def request_page(target: Target, rules: Rules, deadline: Deadline, max_bytes: int) -> Iterator[PageResponse]:
+    """Send a GET request; the response is valid within the ``with``. Raises FetchProblem.
 
     The operating system's certificate authorities decide; OpenSSL takes a company's own from SSL_CERT_FILE.
     """
     url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
-    sent = [("Host", target.authority), *_HEADERS, *(headers or {}).items()]
-    if body is not None:
-        sent.append(("Content-Length", str(len(body))))
-    request = httpcore2.Request("GET" if body is None else "POST", url, headers=sent, content=body)
+    request = httpcore2.Request("GET", url, headers=[("Host", target.authority), *_HEADERS])
     network = CheckedNetwork(target, rules, deadline, max_bytes + max_bytes // 4 + _FRAMING)
     context = ssl.create_default_context() if target.scheme == "https" else None
     connection = httpcore2.HTTPConnection(url.origin, ssl_context=context, network_backend=network)

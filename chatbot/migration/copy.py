@@ -15,13 +15,13 @@ from ..repositories.corpus import CATALOG, CorpusChanges, CorpusFacts
 from .schema import require_known, set_version
 
 OTHERS = (
-    "file_pieces", "files", "documents", "conversations", "messages", "feedback", "batches", "batch_items",
+    "file_pieces", "files", "documents", "conversations", "messages", "feedback",
     "ingestions", "ingestion_items",
     "usage", "keys", "audit",
 )  # fmt: skip
 """The collections copied after those of passages, so that a registered report has its passages."""
-DERIVED = ("meta", "cache", "counters", "message_events")
-"""Not copied, but for the decisions in `meta`: cached answers, counters, and events of running answers."""
+DERIVED = ("meta", "cache", "counters", "message_events", "batches", "batch_items")
+"""Not copied, but for the decisions in `meta`: cached answers, counters, running answers, batches of old releases."""
 DIGESTS = 2**128
 SHOWN = 5
 COPYING, DONE = "copying", "done"

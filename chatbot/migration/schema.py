@@ -48,7 +48,19 @@ def name_the_slot(database: Database) -> None:
     database["meta"].update_one({"_id": "embedder", "slot": {"$exists": False}}, {"$set": {"slot": ""}})
 
 
-MIGRATIONS = (Migration(2, "the stored embedder names its slot", name_the_slot),)
+def delete_removed_features(database: Database) -> None:
+    """Since version 3 batches and callbacks are gone: their rows hold questions that no retention would delete."""
+    for name in ("batches", "batch_items"):
+        database[name].delete_many({})
+    called = [row["_id"] for row in database["ingestions"].find({"callback_url": {"$exists": True}}, {"_id": 1})]
+    fields = dict.fromkeys(("callback_url", "call_at", "calls", "call"), "")
+    database["ingestions"].update_each([(id, {"$unset": fields}) for id in called])
+
+
+MIGRATIONS = (
+    Migration(2, "the stored embedder names its slot", name_the_slot),
+    Migration(3, "batches and callbacks are deleted", delete_removed_features),
+)
 
 
 def newest(migrations: tuple[Migration, ...] = MIGRATIONS) -> int:

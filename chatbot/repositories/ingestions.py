@@ -13,7 +13,6 @@ from typing import Any
 from ..database.core import Database, Json
 from ..errors import NotFoundError
 from ..schema.jobs import FINISHED, Ingestion, IngestionFile
-from .callbacks import AGAIN, CallbackQueue, callback_fields
 from .conversations import own_or_nobodys
 from .corpus import CorpusFacts
 
@@ -33,7 +32,6 @@ class IngestionRepository:
         self._jobs = database["ingestions"]
         self._files = database["ingestion_items"]
         self._facts = CorpusFacts(database)
-        self.callbacks = CallbackQueue(self._jobs, self._with_files, lambda job: job.state in FINISHED)
 
     def ensure_indexes(self) -> None:
         """Idempotent."""
@@ -41,7 +39,7 @@ class IngestionRepository:
         self._files.create_index("state")
         self._files.create_index("identity")
 
-    def create(self, files: Sequence[IngestionFile], uploader: str = "", callback_url: str = "") -> Ingestion:
+    def create(self, files: Sequence[IngestionFile], uploader: str = "") -> Ingestion:
         """Queue files as one job; their ids are made here. A job of nobody has whoever knows its id."""
         job = f"{time.time_ns():016x}{secrets.token_hex(8)}"  # sorts by time: first come, first served
         first = self._facts.next_upload_number(len(files))
@@ -52,7 +50,7 @@ class IngestionRepository:
         created_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._files.replace_many([{"_id": (values := asdict(row)).pop("id"), **values} for row in rows])
         # Last, so that a job which is listed has all its files.
-        about = {"created_at": created_at, "files": len(rows), "owner": uploader, **callback_fields(callback_url)}
+        about = {"created_at": created_at, "files": len(rows), "owner": uploader}
         self._jobs.replace_many([{"_id": job, **about}])
         return Ingestion(job, created_at, rows)
 
@@ -108,7 +106,6 @@ class IngestionRepository:
         for file in self.get(ingestion_id, uploader).files:
             if file.state in {"failed", "cancelled"} and not file.withdrawn:
                 self._files.update_one({"_id": file.id, "state": file.state}, {"$set": again})
-        self._jobs.update_one({"_id": ingestion_id, "callback_url": {"$gt": ""}}, {"$set": AGAIN})
         return self.get(ingestion_id, uploader)
 
     def claim(self, owner: str) -> IngestionFile | None:

@@ -29,12 +29,10 @@ class Retention:
         """Delete the conversations of an owner (None = of all), or those of them without a message since ``before``.
 
         ``deleted_before``: those that their owner deleted before then. Both are ISO times. Shared links go with their
-        conversation, the owner's batches too, and cached answers, which repeat questions. Returns how many
-        conversations went.
+        conversation, and so do cached answers, which repeat questions. Returns how many conversations went.
         """
         gone = self._storage.conversations.purge(owner=owner, before=before, deleted_before=deleted_before)
-        batches = 0 if deleted_before else self._storage.batches.delete(owner=owner, before=before)
-        if gone or batches:
+        if gone:
             self._storage.cache.forget_answers()
             self._storage.database.empty_log()
         return gone

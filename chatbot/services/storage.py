@@ -6,14 +6,12 @@ from ..database import open_database
 from ..database.core import Database
 from ..migration.schema import migrate
 from ..repositories.access import AuditLog, KeyRepository
-from ..repositories.batches import BatchRepository
 from ..repositories.caches import CacheRepository
 from ..repositories.conversations import ConversationRepository
 from ..repositories.corpus import CorpusChanges, CorpusFacts, ForeignChanges
 from ..repositories.documents import DocumentRepository, OlderReports
 from ..repositories.feedback import FeedbackRepository
 from ..repositories.files import FileRepository, StorageQuota
-from ..repositories.idempotency import IdempotencyRepository
 from ..repositories.ingestions import IngestionRepository
 from ..repositories.unfinished import UnfinishedRepository
 from ..repositories.usage import Counters, UsageRepository
@@ -87,11 +85,6 @@ class Storage:
         return FeedbackRepository(self.database)
 
     @lazy
-    def batches(self) -> BatchRepository:
-        """Batches of questions, and their answers."""
-        return BatchRepository(self.database)
-
-    @lazy
     def unfinished(self) -> UnfinishedRepository:
         """The events of answers that are still being written."""
         return UnfinishedRepository(self.database)
@@ -120,11 +113,6 @@ class Storage:
     def counters(self) -> Counters:
         """Tokens and requests of each account, counted for all workers together."""
         return Counters(self.database)
-
-    @lazy
-    def idempotency(self) -> IdempotencyRepository:
-        """What was answered to requests that may come again."""
-        return IdempotencyRepository(self.database)
 
     @lazy
     def cookie_secret(self) -> bytes:
@@ -165,7 +153,6 @@ class Storage:
         ensure_ordinary_indexes(self.database, self.settings.chunk_collections, fields)
         self.conversations.ensure_indexes()
         self.feedback.ensure_indexes()
-        self.batches.ensure_indexes()
         self.ingestions.ensure_indexes()
         self.cache.ensure_indexes()
         self.keys.ensure_indexes()

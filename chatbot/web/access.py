@@ -82,8 +82,6 @@ def finish_request(response: Response) -> None:
     route = current_route()
     if route is None or route.need != "write" or request.method == "OPTIONS" or response.status_code >= 400:
         return
-    if "replayed" in g:
-        return
     ids, who, rule = (request.view_args or {}).values(), caller(), request.url_rule
     target = " ".join(ids) or (response.location or "").rpartition("/")[2]
     try:

@@ -28,7 +28,6 @@ from ..schema import DocumentRecord
 from ..schema.jobs import FileState, Ingestion, IngestionFile
 from ..validation import parse
 from .access import caller, inside_limit, is_shown, may_change, own_record, whose
-from .callbacks import callback_of
 from .payloads import Conflict, Pages, Reading, Upload, UploadFields
 from .request import (
     FILES,
@@ -108,7 +107,7 @@ def add_documents() -> Response:
     naming = Naming(storage.documents, storage.ingestions, owner, is_shown, may_change)
     if is_form(most=MOST_FILES):
         files, sent = accept_files(), parse(UploadFields, form_fields())
-        callback, about = callback_of(sent), inside_limit(_overrides(sent, single=len(files) == 1), new=True)
+        about = inside_limit(_overrides(sent, single=len(files) == 1), new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
         storage.quota.require(sum(map(size_of, files)))
         with lease(storage.facts, f"names:{owner}", Watch(), longest=LONGEST_WAIT):  # who comes next sees these
@@ -118,14 +117,13 @@ def add_documents() -> Response:
                     stored = storage.files.put(path)
                 base = PurePosixPath(name).name
                 queued.append(IngestionFile("", "", base, identity, file_id=stored, overrides=about))
-            return _started(queued, callback)
+            return _started(queued)
     asked = parse(Pages, json_object(NOTHING_SENT))
-    callback, pages = callback_of(asked), web_pages(asked.url, asked.urls)
+    pages = web_pages(asked.url, asked.urls)
     storage.quota.require(0)
     about = inside_limit(_overrides(asked, single=len(pages) == 1), new=True)
     return _started(
-        [IngestionFile("", "", url, naming.page(page), url=url, overrides=about) for page, url in pages.items()],
-        callback,
+        [IngestionFile("", "", url, naming.page(page), url=url, overrides=about) for page, url in pages.items()]
     )
 
 
@@ -135,11 +133,11 @@ def reingest_document(document_id: str) -> Response:
     """Read the original of a report again, with other chunking where given."""
     record = own_record(document_id)
     sent = parse(Reading, json_object() if request.get_data() else {})
-    callback, about = callback_of(sent), services().ingesting.check_overrides(sent)
+    about = services().ingesting.check_overrides(sent)
     file = services().ingesting.originals.job_file(record)
     if file is None:
         raise NotFoundError(f"The original of {record.title!r} is not at hand; add the file again instead.")
-    return _started([replace(file, overrides=about)], callback)
+    return _started([replace(file, overrides=about)])
 
 
 class IngestionQuery(Query):
@@ -179,8 +177,8 @@ def retry_ingestion(ingestion_id: str) -> Json:
     return job_json(job)
 
 
-def _started(files: list[IngestionFile], callback: str) -> Response:
-    job: Ingestion = services().storage.ingestions.create(files, caller().owner, callback)
+def _started(files: list[IngestionFile]) -> Response:
+    job: Ingestion = services().storage.ingestions.create(files, caller().owner)
     wake_worker()
     headers = {"Location": url_for(".get_ingestion", ingestion_id=job.id)}
     return make_response(jsonify(job_json(job)), 202, headers)

@@ -24,26 +24,20 @@ def without_passages(saved: Saved) -> Json:
     return answer
 
 
-def with_snippets(kept: Sequence[Json], get: Callable[[Sequence[str]], Iterable[Chunk]]) -> None:
-    """Gives kept answers the words of their passages again; ``get`` as in `with_passages`."""
-    ids = {part["chunk_id"] for answer in kept for part in (*answer["citations"], *answer["trace"]["hits"])}
-    texts = {chunk.id: chunk.text for chunk in get(sorted(ids))} if ids else {}
-    for answer in kept:
-        for citation in answer["citations"]:
-            citation["snippet"] = snippet_of(texts.get(citation["chunk_id"], ""))
-        for hit in answer["trace"]["hits"]:
-            hit["text"] = texts.get(hit["chunk_id"], "")
-
-
 def with_passages(rows: Sequence[Json], get: Callable[[Sequence[str]], Iterable[Chunk]]) -> list[Json | None]:
     """The `/query` response of each row of a message, None where none was kept.
 
     ``get`` gives the passages that are still there and may be seen; the text of another one is "".
     """
     answers = [json.loads(row["response"]) if "response" in row else None for row in rows]
-    with_snippets([answer for answer in answers if answer is not None], get)
-    for row, answer in zip(rows, answers, strict=True):
-        if answer is not None:
-            place = {"conversation_id": row["conversation_id"], "message_id": row["_id"]}
-            answer.update(place, conversation_usage=row.get("conversation_usage"))
+    kept = [(row, answer) for row, answer in zip(rows, answers, strict=True) if answer is not None]
+    ids = {part["chunk_id"] for _, answer in kept for part in (*answer["citations"], *answer["trace"]["hits"])}
+    texts = {chunk.id: chunk.text for chunk in get(sorted(ids))} if ids else {}
+    for row, answer in kept:
+        for citation in answer["citations"]:
+            citation["snippet"] = snippet_of(texts.get(citation["chunk_id"], ""))
+        for hit in answer["trace"]["hits"]:
+            hit["text"] = texts.get(hit["chunk_id"], "")
+        place = {"conversation_id": row["conversation_id"], "message_id": row["_id"]}
+        answer.update(place, conversation_usage=row.get("conversation_usage"))
     return answers

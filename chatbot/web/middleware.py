@@ -27,7 +27,6 @@ from ..database.time_limits import begin_request, end_request
 from ..errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, ForbiddenOriginError
 from ..settings import Settings
 from .access import count_request, finish_request, known_owner, require_role
-from .idempotency import keep, replay
 from .observing import ObservedRequest, body_of, error_body, unexpected
 
 SECURITY_HEADERS = {
@@ -63,7 +62,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
     names = frozenset(map(_plain, ("localhost", settings.host, *settings.allowed_hosts)))
 
     @app.before_request
-    def begin() -> Response | None:
+    def begin() -> None:
         begin_request()
         g.request_id = uuid.uuid4().hex[:12]
         g.observed = ObservedRequest(g.request_id)
@@ -72,14 +71,12 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
         refuse_foreign_origins(settings.cors_origins)
         count_request()
         require_role()
-        return replay()
 
     @app.after_request
     def finish(response: Response) -> Response:
         for name, value in SECURITY_HEADERS.items():
             response.headers.setdefault(name, value)  # a view may allow less
         response.headers["X-Request-ID"] = g.request_id
-        keep(response)
         finish_request(response)
         g.observed.end_with(response, known_owner())
         return response

@@ -10,7 +10,6 @@ from pydantic import (
     AfterValidator,
     AliasChoices,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
     from ..services import Services
 
 MOST_ATTACHMENTS = 5
-MOST_QUESTIONS = 1_000
-"""Questions of one batch, at most."""
-
 LONGEST_TITLE = 200
 """Of a conversation."""
 LONGEST_KEY = 200
@@ -117,11 +113,15 @@ class BudgetLimits(BaseModel):
     seconds: StrictInt | StrictFloat | None = None
 
 
-class SearchOptions(BaseModel):
-    """Where is searched, and how. An unknown key is an error: a misspelt filter must not widen the search."""
+class SearchRequest(BaseModel):
+    """`POST /api/search`; every question has these fields.
+
+    An unknown key is an error: a misspelt filter must not widen the search.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
+    query: Query
     report_context: ReportContext | None = None
     filters: Mapping[str, Filter] | None = None
     collections: list[StrictStr] | None = Field(None, max_length=300)
@@ -129,23 +129,6 @@ class SearchOptions(BaseModel):
     retrieval_method: StrictStr | None = None
     preset: StrictStr = ""
     page: StrictInt | None = Field(None, ge=1, le=100_000)
-
-
-class AnswerOptions(SearchOptions):
-    """How a question is answered. ``language``: that of the fixed words in the answer ("Quoted from the reports:")."""
-
-    mode: StrictStr | None = None
-    budget: BudgetLimits | None = None
-    cache: StrictBool = True
-    auto_scope: StrictBool | None = None
-    query_expansion: StrictBool | None = None
-    language: Language = ENGLISH
-
-
-class SearchRequest(SearchOptions):
-    """`POST /api/search`; every question has these fields."""
-
-    query: Query
 
     def to_search(self, services: Services, limit: Scope, *, mode: str = "direct") -> Question:
         """The question that this request asks, in a scope inside of ``limit``.
@@ -167,12 +150,19 @@ class SearchRequest(SearchOptions):
         )
 
 
-class ChatRequest(AnswerOptions, SearchRequest):
+class ChatRequest(SearchRequest):
     """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted from older clients.
 
     ``resume``: go on for a while when the connection is lost; ``replaces``: the answer whose place the new one takes.
+    ``language``: that of the fixed words in the answer ("Quoted from the reports:").
     """
 
+    mode: StrictStr | None = None
+    budget: BudgetLimits | None = None
+    cache: StrictBool = True
+    auto_scope: StrictBool | None = None
+    query_expansion: StrictBool | None = None
+    language: Language = ENGLISH
     previous_messages: list[PreviousMessage] = Field(default_factory=list, max_length=200)
     conversation_id: Identifier | None = Field(None, validation_alias=AliasChoices("conversation_id", "chatId"))
     attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
@@ -208,19 +198,7 @@ class ChatRequest(AnswerOptions, SearchRequest):
         return tuple(Message(message.role, message.content) for message in self.previous_messages)
 
 
-class QuestionOfBatch(AnswerOptions):
-    """One question of a batch; options that it does not have are those of the batch."""
-
-    query: Query
-
-
-class Job(BaseModel):
-    """``callback_url`` gets the job (Ingestion) by POST when it is done."""
-
-    callback_url: Address | None = None
-
-
-class Reading(Cutting, Job):
+class Reading(Cutting):
     """How to cut a report anew; null: as the settings have it."""
 
 
@@ -228,7 +206,7 @@ class Edit(About):
     """What is said of a report; null: it has none."""
 
 
-class Pages(Overrides, Job):
+class Pages(Overrides):
     """Web pages to add. ``url`` or ``urls``, not both; ``title`` for one page only."""
 
     model_config = ConfigDict(json_schema_extra=one_of("url", "urls"))
@@ -237,7 +215,7 @@ class Pages(Overrides, Job):
     urls: list[Address] | None = Field(None, min_length=1, max_length=MOST_URLS)
 
 
-class UploadFields(Overrides, Job):
+class UploadFields(Overrides):
     """The fields of an upload's form that are not blank."""
 
     on_conflict: Conflict | None = None
@@ -257,22 +235,9 @@ class Upload(BaseModel):
     labels: str | None = None
     description: str | None = None
     collection: str | None = None
-    callback_url: Address | None = None
     chunk_strategy: str | None = None
     chunk_size: int | None = None
     chunk_overlap: int | None = None
-
-
-def _as_question(one: Any) -> Any:
-    return {"query": one} if isinstance(one, str) else one
-
-
-class ManyQuestions(AnswerOptions, Job):
-    """Texts, or questions with options of their own; ``callback_url`` gets the batch when it has ended."""
-
-    questions: list[
-        Annotated[QuestionOfBatch, BeforeValidator(_as_question, json_schema_input_type=Query | QuestionOfBatch)]
-    ] = Field(min_length=1, max_length=MOST_QUESTIONS)
 
 
 def _false(deleted: bool) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import re
 import unicodedata
@@ -23,7 +25,6 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from ..errors import LONGEST_SHOWN, IngestingError, InvalidRequestError
 from ..loaders import suffixes
 from ..schema import Scope
-from ..serialization import csv_text
 from ..settings import MEGABYTE
 from ..validation import NO_OBJECT, POSITION, parse
 
@@ -44,6 +45,8 @@ COLLECTIONS = "collections"
 RANGE_ENDS = ("gte", "lte")
 DIGITS = 9
 """Digits of a number, at most: Python refuses to read thousands of them."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Prefixes that spreadsheets read as formulas."""
 
 
 def services() -> Services:
@@ -186,6 +189,17 @@ def disposition(way: str, name: str) -> str:
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     full = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
     return f'{way}; filename="{plain}"{full}'
+
+
+def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """Return a table for spreadsheets. None is an empty cell; a text that begins like a formula gets a quote."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    for row in rows:
+        cells = ["" if (value := row.get(column)) is None else value for column in columns]
+        writer.writerow([f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in cells])
+    return text.getvalue()
 
 
 def csv_response(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str) -> Response:

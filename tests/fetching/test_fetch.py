@@ -10,7 +10,7 @@ import pytest
 
 from chatbot import __version__
 from chatbot.errors import LoadError
-from chatbot.fetching.fetch import Fetched, fetch, send
+from chatbot.fetching.fetch import Fetched, fetch
 from tests.fakes.web_server import Page, WebServer, redirect
 from tests.fetching.helpers import fetch_as_public, refused_here
 
@@ -188,25 +188,3 @@ class TestFailures:
     def test_an_answer_that_is_broken(self, raw: bytes, said: str, server: WebServer, tmp_path: Path) -> None:
         server.pages["/a"] = Page(raw=raw)
         assert said in refused_here(tmp_path, server.url("/a"))
-
-
-class TestSending:
-    def test_a_body_of_any_size_arrives_whole(self, server: WebServer) -> None:
-        server.pages["/hook"] = Page(b"", status=204)
-        body = b"x" * 3_000_000
-        assert send(server.url("/hook"), body, {"webhook-id": "1"}, allow_private=True) == 204
-        (request,) = server.requests
-        assert request.body == body
-        assert request.headers["webhook-id"] == "1"
-
-    def test_a_redirect_is_not_followed(self, server: WebServer) -> None:
-        server.pages["/hook"] = redirect("/elsewhere")
-        assert send(server.url("/hook"), b"{}", {}, allow_private=True) == 302
-        assert len(server.requests) == 1
-
-    def test_this_network_is_out_of_reach(self, server: WebServer) -> None:
-        with pytest.raises(LoadError, match="public"):
-            send(server.url("/hook").replace(f":{server.port}", ""), b"{}", {})
-        with pytest.raises(LoadError):
-            send(server.url("/hook"), b"{}", {})
-        assert not server.connections

@@ -72,6 +72,16 @@ def test_the_stored_embedder_gets_its_slot(database: Database) -> None:
     assert stored["slot"] == ""
 
 
+def test_rows_of_removed_features_are_deleted(database: Database) -> None:
+    database["batches"].insert_one({"_id": "b", "owner": "anna", "taken_at": 0.0})
+    database["batch_items"].insert_one({"_id": "b-1", "batch_id": "b", "request": "What is private?"})
+    job = {"_id": "j", "created_at": "2026", "owner": ""}
+    database["ingestions"].insert_one({**job, "callback_url": "https://x", "call_at": 0.0, "calls": 1, "call": "c"})
+    migrate(database)
+    assert (database["batches"].count({}), database["batch_items"].count({})) == (0, 0)
+    assert database["ingestions"].find_one({"_id": "j"}) == job
+
+
 def test_the_start_brings_the_schema_up_to_date(services: Services) -> None:
     services.prepare()
     assert stored_version(services.storage.database) == newest()

@@ -9,7 +9,6 @@ import pytest
 
 from chatbot.database.core import Database
 from chatbot.errors import NotFoundError
-from chatbot.repositories import callbacks
 from chatbot.repositories import ingestions as module
 from chatbot.repositories.ingestions import IngestionRepository
 from chatbot.schema.jobs import Ingestion, IngestionFile
@@ -270,37 +269,3 @@ def test_a_job_whose_rows_have_more_fields_than_this_program_knows_is_read(
     made = jobs.create(files("a"))
     database["ingestion_items"].update_one({"_id": made.files[0].id}, {"$set": {"new_field": 1}})
     assert jobs.get(made.id) == made
-
-
-def test_the_end_of_a_job_is_told_a_few_times_at_most(
-    jobs: IngestionRepository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(callbacks, "CALL_AGAIN", (0.0,))
-    silent, job = jobs.create(files("a")), jobs.create(files("b"), "", "http://there/")
-    assert jobs.callbacks.due() is None  # it is not done
-    for made in (silent, job):
-        jobs.cancel(made.id)
-    for _ in range(2):
-        due = jobs.callbacks.due()
-        assert due is not None
-        assert due[:2] == (jobs.get(job.id), "http://there/")
-    assert (jobs.callbacks.due(), jobs.callbacks.pending()) == (None, False)
-    jobs.retry(job.id)
-    jobs.cancel(job.id)
-    due = jobs.callbacks.due()
-    assert due is not None
-    jobs.callbacks.done(job.id, due[2])
-    assert (jobs.callbacks.due(), jobs.callbacks.pending()) == (None, False)
-
-
-def test_who_is_told_may_try_the_job_again_and_is_told_of_that(jobs: IngestionRepository) -> None:
-    """Its answer came after it had asked for that: the second end was told to nobody."""
-    job = jobs.create(files("a"), "", "http://there/")
-    jobs.cancel(job.id)
-    due = jobs.callbacks.due()
-    assert due is not None
-    jobs.retry(job.id)  # by whoever is being told, before it answers
-    jobs.callbacks.done(job.id, due[2])
-    assert jobs.callbacks.pending()
-    jobs.cancel(job.id)
-    assert jobs.callbacks.due() is not None

@@ -89,8 +89,6 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         "chunk_id": chunk,
         "conversation_id": answer["conversation_id"],
         "message_id": answer["message_id"],
-        "batch_id": a.send("POST", "/api/batches", json=BATCH).get_json()["batch_id"],
-        "format": "csv",
         "token": shared_by(a, a.ask("What of Kenya is public?").get_json()["conversation_id"]),
     }
     yield World(request.param, app, a, b, ids)
@@ -98,7 +96,6 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 PUBLIC, LIBRARY, OWN, OWN_CHANGE, UPLOAD, CHANGE, ADMIN = range(7)
-BATCH = {"questions": [f"Is there {SECRET} in Kenya?"]}
 COMPLETION = {"model": "report-chat", "messages": [{"role": "user", "content": "How many live in Kenya?"}]}
 QUERY = {"query": "And now?", "conversation_id": "conversation_id"}
 ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
@@ -150,11 +147,6 @@ ROUTES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
     ("POST", "/api/messages/<message_id>/stop"): (OWN, {}),
     ("POST", "/api/messages/<message_id>/feedback"): (OWN, {"json": {"rating": "up"}}),
     ("GET", "/api/feedback"): (ADMIN, {}),
-    ("POST", "/api/batches"): (LIBRARY, {"json": {"questions": ["How many live in Kenya?"]}}),
-    ("GET", "/api/batches"): (LIBRARY, {}),
-    ("GET", "/api/batches/<batch_id>"): (OWN, {}),
-    ("DELETE", "/api/batches/<batch_id>"): (OWN, {}),
-    ("GET", "/api/batches/<batch_id>/result.<format>"): (OWN, {}),
     ("GET", "/api/unanswered"): (ADMIN, {}),
     ("DELETE", "/api/conversations/<conversation_id>"): (OWN, {}),
     ("GET", "/api/ingestions/<ingestion_id>"): (OWN, {}),
