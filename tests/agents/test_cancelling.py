@@ -5,24 +5,19 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
-from flask import Flask
 
 from chatbot.agents.run import AgentRun
 from chatbot.cancellation import Cancellation
 from chatbot.errors import CancelledError
-from chatbot.factory import close_app, create_app
 from chatbot.request import RequestContext
 from chatbot.schema import AnswerEvent, Event
 from chatbot.services import Services
 from chatbot.settings import Settings
 from tests.agents.limits import (
-    ASKED,
     AT_ONCE,
     EVERY_STAGE,
-    STAGES,
     STALL,
     a_run,
     asking,
@@ -34,7 +29,6 @@ from tests.agents.limits import (
 )
 from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.scripted_model import ScriptedModel
-from tests.web.live import Connection, served
 
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
 PLAN = json.dumps({"queries": ["What is the population?", "What is the growth rate?", "Where is it?"]})
@@ -177,28 +171,3 @@ class TestRerankers:
         with Services(services.settings.override(reranker="llm")) as reranked:
             broken_off(a_run(reranked), server, CHAT)
         assert server.calls(CHAT) == 8
-
-
-class TestClosedConnections:
-    @pytest.fixture
-    def app(self, settings: Settings, services: Services) -> Iterator[Flask]:
-        del services  # it has written the reports
-        app = create_app(settings)
-        yield app
-        close_app(app)
-
-    @pytest.mark.parametrize(("mode", "stage"), [(mode, stages[0]) for mode, stages in STAGES.items()])
-    def test_whoever_goes_stops_it(self, app: Flask, server: FakeOpenAI, mode: str, stage: str) -> None:
-        model = stalls(stage)
-        server.always(CHAT, model)
-        with served(app) as port:
-            with Connection(port, "/api/chat", {"query": ASKED, "mode": mode}):
-                server.wait_until(lambda: model.stages[-1:] == [stage])
-            # Whether the client is still there is looked at five times a second.
-            assert server.received(CHAT)[-1].finished.wait(AT_ONCE)
-            assert server.received(CHAT)[-1].disconnected_at is not None
-            made = len(server.requests)
-            time.sleep(0.3)
-            assert len(server.requests) == made
-            database = app.extensions["services"].storage.database
-            assert database["conversations"].count({}) == database["messages"].count({}) == 0

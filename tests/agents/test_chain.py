@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
-from tests.agents.bench import Bench, bench, model
+from tests.agents.bench import Bench, model
 from tests.fakes.scripted_model import ScriptedModel, asked, passages
 
 __all__ = ["model"]
@@ -27,15 +25,6 @@ def test_question_and_answer_until_it_is_enough(model: Bench) -> None:
     so_far = "- What is the population of Kenya?\n  52 million.\n- What is the population of Mali?\n  20 million."
     assert so_far in asked(told.requests[-2])
     assert so_far in asked(told.requests[-1])
-
-
-@pytest.mark.parametrize("rounds", [1, 2, 4])
-def test_no_more_calls_than_three_a_round_and_one(tmp_path_factory: pytest.TempPathFactory, rounds: int) -> None:
-    links = [then(f"What is the population of Kenya, question {n}?") for n in range(9)]
-    with bench(tmp_path_factory.mktemp("rounds"), chain_rounds=rounds) as opened:
-        told = opened.ask("chain", ScriptedModel(follow_up=links))
-    assert len(told.details("follow_up")) == rounds
-    assert len(told.stages) == 2 * rounds + 1
 
 
 def test_only_supporting_passages_are_kept(model: Bench) -> None:
@@ -66,15 +55,3 @@ def test_nothing_found_at_all_is_said(model: Bench) -> None:
     assert told.stages == ["follow_up", "intermediate", "follow_up"]
     assert not told.answer.answered
     assert "The closest passages:" in told.answer.response
-
-
-def test_a_question_that_was_asked_ends_it(model: Bench) -> None:
-    links = [then("What is the population of Kenya?"), then("what is the POPULATION of Kenya")]
-    told = model.ask("chain", ScriptedModel(follow_up=links))
-    assert told.stages == ["follow_up", "intermediate", "follow_up", "answer"]
-
-
-def test_enough_before_anything_is_known_asks_the_question_itself(model: Bench) -> None:
-    told = model.ask("chain", ScriptedModel(follow_up=ENOUGH), "What is the population of Kenya?")
-    assert told.details("follow_up") == ["What is the population of Kenya?"]
-    assert told.answer.answered

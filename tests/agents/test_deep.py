@@ -27,25 +27,6 @@ def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 
 class TestRounds:
-    def test_enough_after_one(self, model: Bench) -> None:
-        told = model.ask("deep")
-        assert told.stages == ["plan", "relevance", "reflect", "answer"]
-        assert told.details("reflect") == ["The passages are enough"]
-
-    @pytest.mark.parametrize("rounds", [1, 2, 3])
-    def test_no_more_calls_than_two_and_two_a_round(
-        self, tmp_path_factory: pytest.TempPathFactory, rounds: int
-    ) -> None:
-        """C10: no reflection after the last round."""
-        gaps = [queries(f"Where is the Indian Ocean, time {n}?", f"Gold of Mali {n}") for n in range(5)]
-        with bench(tmp_path_factory.mktemp("rounds"), deep_rounds=rounds) as opened:
-            told = opened.ask("deep", ScriptedModel(plan=queries("Population of Kenya?"), reflect=gaps), top_k=1)
-        assert told.stages[0] == "plan"
-        assert told.stages[-1] == "answer"
-        assert len(told.stages) <= 2 + 2 * rounds
-        assert told.stages.count("reflect") < rounds or rounds == 1
-        assert ("reflect" in told.stages) == (rounds > 1)
-
     def test_what_is_missing_is_searched_and_shown(self, model: Bench) -> None:
         """Of the plan only Kenya is found; the gap brings Mali's gold."""
         plan, gaps = queries("Population of Kenya?"), [queries("What is exported?"), queries()]
@@ -53,27 +34,10 @@ class TestRounds:
         assert told.items("reflect") == ["What is exported?"]
         assert told.details("search") == ["Round 1: 2 searches at once", "Round 2: 1 search at once"]
 
-    def test_a_question_is_not_asked_twice(self, model: Bench) -> None:
-        """Whatever its case and full stop: a round without a new question is none (C10)."""
-        plan = queries("Population of Kenya?")
-        told = model.ask("deep", ScriptedModel(plan=plan, reflect=queries("population of KENYA")), top_k=1)
-        assert told.details("search") == ["Round 1: 2 searches at once"]
-        assert told.stages == ["plan", "relevance", "reflect", "answer"]
-
-    def test_a_round_that_brings_nothing_ends_it(self, model: Bench) -> None:
-        told = model.ask("deep", ScriptedModel(reflect=queries("And the population?")))
-        assert told.stages.count("relevance") == 1
-
     def test_what_is_judged_useless_is_not_in_the_answer(self, model: Bench) -> None:
         told = model.ask("deep", ScriptedModel(relevance='{"numbers": [2]}'))
         assert told.details("relevance")[0].startswith("1 of ")
         assert told.shown == 1
-
-    def test_nothing_relevant_is_an_honest_not_found(self, model: Bench) -> None:
-        told = model.ask("deep", ScriptedModel(relevance='{"numbers": []}'))
-        assert told.stages == ["plan", "relevance"]
-        assert not told.answer.answered
-        assert "The closest passages:" in told.answer.response
 
     def test_a_sub_question_about_a_country_is_searched_there(self, model: Bench) -> None:
         told = model.ask("deep", ScriptedModel(plan=queries("Population of Kenya?", "Population of Mali?")))

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.agents import AGENTS
 from chatbot.agents.answering import CLOSEST, NO_REPORTS, NOT_ENGLISH
 from chatbot.cancellation import Cancellation
-from chatbot.errors import CancelledError, ChatModelError, IngestingError, UnknownNameError
+from chatbot.errors import CancelledError, ChatModelError, IngestingError
 from chatbot.ingestion.pipeline import Registration
 from chatbot.ingestion.sources import Source, make_document
 from chatbot.loaders import loader_for
@@ -65,12 +64,6 @@ def strict(services: Services) -> Iterator[Services]:
 
 def policy(services: Services, on_empty: str, floor: float = 0.999) -> Services:
     return Services(services.settings.override(relevance_floor=floor, on_empty=on_empty))
-
-
-def test_an_unknown_mode_lists_the_valid_ones(services: Services) -> None:
-    with pytest.raises(UnknownNameError) as raised:
-        services.runtime.agent_of("clairvoyant")
-    assert raised.value.details[0]["valid_values"] == AGENTS.names()
 
 
 @pytest.mark.usefixtures("kenya", "mali")
@@ -272,16 +265,6 @@ class TestNothingFound:
         assert found.response == ("Il n'y a aucun rapport de Kenya, 2021. Il y a 1 rapport de Kenya, de 2023.")
 
 
-class TestNothingThere:
-    @pytest.mark.parametrize("on_empty", ["abstain", "relax"])
-    def test_without_reports_it_says_so(self, services, server, on_empty) -> None:
-        with policy(services, on_empty, floor=0.0) as opened:
-            found = answer(run(opened, question()))
-        assert found.response == NO_REPORTS
-        assert not found.answered
-        assert server.requests == []
-
-
 class TestStillIndexing:
     @pytest.fixture
     def pending(self, services: Services, tmp_path) -> None:
@@ -428,8 +411,9 @@ def test_who_asks_in_a_language_that_is_not_searched_is_told_so(
     assert (speaking(language)(NOT_ENGLISH) in found.response) is is_told
 
 
+@pytest.mark.parametrize("on_empty", ["abstain", "relax"])
 @pytest.mark.parametrize("mode", ["direct", "deep", "compare", "auto"])
-def test_where_there_are_no_reports_that_is_the_answer(services: Services, mode: str) -> None:
-    asked = replace(question("Compare the population of Kenya and Mali"), mode=mode)
-    found = answer(list(services.runtime.agent.run(asked, request=RequestContext())))
-    assert (found.response, found.answered) == (NO_REPORTS, False)
+def test_where_there_are_no_reports_that_is_the_answer(services, server, mode: str, on_empty: str) -> None:
+    with policy(services, on_empty, floor=0.0) as opened:
+        found = answer(run(opened, replace(question("Compare the population of Kenya and Mali"), mode=mode)))
+    assert (found.response, found.answered, server.requests) == (NO_REPORTS, False, [])

@@ -127,6 +127,12 @@ class TestWhatIsTold:
             (8, "budget", "must be an object."),
             ({"calls": 0}, "budget.calls", "must be from 1 to 30."),
             ({"seconds": 1e9}, "budget.seconds", "must be from 1 to 180."),
+            ({"seconds": 0.5}, "budget.seconds", "must be from 1 to 180."),
+            ({"seconds": "1"}, "budget.seconds", "must be a number."),
+            ({"calls": 2.5}, "budget.calls", "must be a whole number."),
+            ({"calls": True}, "budget.calls", "must be a whole number."),
+            ({"tokens": [1]}, "budget.tokens", "must be a whole number."),
+            ({"tokens": 10**9}, "budget.tokens", "must be from 1 to 100000."),
         ],
     )
     def test_a_wrong_budget_is_told_with_what_is_valid(self, query: Post, budget: Any, field: str, told: str) -> None:
