@@ -15,7 +15,6 @@ from werkzeug.exceptions import ServiceUnavailable
 from ..cancellation import Cancellation
 from ..conversation.service import Place, Saved, asked_json
 from ..errors import DiskFullError, InvalidRequestError
-from ..repositories.caches import request_cache
 from ..repositories.conversations import Begun
 from ..schema import Document, Event, Question, ScopeSummary, SearchHit, StepEvent
 from ..schema.chat import SearchTrace
@@ -44,7 +43,6 @@ QUESTION_ERRORS = (404, 409, 422, 507)
 
 @asking.post("/query")
 @route(need="read", body=ChatRequest, form=ChatRequest, returns=Saved, errors=QUESTION_ERRORS, example=QUESTION)
-@request_cache()
 def answer_question() -> Saved:
     """Answer a question with citations, sources, scope and trace.
 
@@ -58,7 +56,6 @@ def answer_question() -> Saved:
     need="read", body=ChatRequest, form=ChatRequest, returns=STREAM, media=(EVENTS,), errors=QUESTION_ERRORS,
     example=QUESTION,
 )  # fmt: skip
-@request_cache()
 def stream_answer() -> Response:
     """Answer a question as server-sent events while the answer is written.
 
@@ -79,7 +76,6 @@ class SearchResult:
 
 @asking.post("/api/search")
 @route(need="read", body=SearchRequest, returns=SearchResult, example=QUESTION)
-@request_cache()
 def search_passages() -> SearchResult:
     """Find passages, without an answer."""
     require_samples()

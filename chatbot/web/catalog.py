@@ -15,7 +15,6 @@ from ..database.core import Json
 from ..errors import InvalidRequestError
 from ..loaders import suffixes
 from ..questions.mentions import COUNTRY, YEAR
-from ..repositories.caches import request_cache
 from ..retrieval.further import further_questions
 from ..retrieval.scope import summarise
 from ..schema import Report, Scope, ScopeSummary, SearchHit, Value
@@ -56,7 +55,6 @@ class ReportPage(Page, ScopeQuery):
 
 @catalog.get("/api/reports")
 @route(need="read", query=ReportPage, returns=listing("Reports", "reports", Report))
-@request_cache()
 def list_reports(query: ReportPage) -> Json:
     """List the reports in a scope by title."""
     return query.of("reports", services().storage.documents.named("", query_scope(query)), Report.of)
@@ -70,7 +68,6 @@ class FacetQuery(Page, ScopeQuery):
 
 @catalog.get("/api/facets")
 @route(need="read", query=FacetQuery, returns=Json)
-@request_cache()
 def list_facets(query: FacetQuery) -> Json:
     """List the values of each filter field with the number of their reports.
 
@@ -101,7 +98,6 @@ class CoverageCell(TypedDict):
 
 @catalog.get("/api/coverage")
 @route(need="read", query=ScopeQuery, returns=answer_type("Coverage", cells=list[CoverageCell]))
-@request_cache()
 def get_coverage(query: ScopeQuery) -> Json:
     """Count the reports of each country and edition; null stands for reports without one."""
     pairs = services().storage.documents.pairs(COUNTRY, YEAR, query_scope(query))
@@ -140,7 +136,6 @@ class CollectionSize:
 
 @catalog.get("/api/collections")
 @route(need="read", returns=answer_type("Collections", collections=list[CollectionSize]))
-@request_cache()
 def list_collections() -> Json:
     """List the knowledge collections with their searchable reports and passages."""
     storage, limit = services().storage, caller().limit
@@ -152,21 +147,15 @@ def list_collections() -> Json:
     return {"collections": sizes}
 
 
-class Formats(TypedDict):
-    """The file formats that can be added, and how reports are split."""
-
-    suffixes: list[str]
-    max_bytes: int
-    chunk_strategies: list[str]
-    chunk_strategy: str
-    chunk_size: int
-    chunk_overlap: int
-    types: list[Value]
-
-
 @catalog.get("/api/formats")
-@route(need="read", returns=Formats)
-def get_formats() -> Formats:
+@route(
+    need="read",
+    returns=answer_type(
+        "Formats", suffixes=list[str], max_bytes=int, chunk_strategies=list[str], chunk_strategy=str, chunk_size=int,
+        chunk_overlap=int, types=list[Value],
+    ),
+)  # fmt: skip
+def get_formats() -> Json:
     """Get the file formats that can be added, and the options for splitting reports."""
     settings = services().settings
     return {
@@ -190,7 +179,6 @@ class QuestionQuery(ScopeQuery):
 
 @catalog.get("/api/scope")
 @route(need="read", query=QuestionQuery, returns=ScopeSummary)
-@request_cache()
 def get_scope(query: QuestionQuery) -> ScopeSummary:
     """Count what is in a scope, and find the scope that a question would add to it."""
     scope, product = query_scope(query), services()
@@ -230,7 +218,6 @@ class SuggestedQuestion(TypedDict):
 
 @catalog.get("/api/chunks/<path:chunk_id>/further")
 @route(need="read", query=QuestionQuery, returns=answer_type("SuggestedQuestions", questions=list[SuggestedQuestion]))
-@request_cache()
 def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
     """Suggest questions to ask after an answer that cites this passage."""
     require_samples()

@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, Literal
 
 from flask import Blueprint, Response
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from ..database.core import Json
 from ..errors import NotFoundError
@@ -16,12 +15,22 @@ from ..grounding.context import texts_of
 from ..ingestion.originals import shown_source
 from ..ingestion.pipeline import passages
 from ..ingestion.watch import Watch
-from ..repositories.caches import request_cache
 from ..schema import Chunk, Chunking, DocumentRecord, Report, SearchHit, Status
 from ..schema.json import Inlines
 from .access import inside_limit, library, may_change, own_record, query_scope
 from .payloads import Edit
-from .request import Number, Page, Query, ScopeQuery, disposition, listing, page_size, services, wake_worker
+from .request import (
+    Number,
+    Page,
+    Query,
+    ScopeQuery,
+    answer_type,
+    disposition,
+    listing,
+    page_size,
+    services,
+    wake_worker,
+)
 from .routes import FILE, route
 
 documents = Blueprint("documents", __name__)
@@ -63,7 +72,6 @@ class DocumentQuery(Page, ScopeQuery):
 
 @documents.get("/api/documents")
 @route(need="read", query=DocumentQuery, returns=listing("Documents", "documents", LibraryReport))
-@request_cache()
 def list_documents(query: DocumentQuery) -> Json:
     """List the reports of the knowledge base by title, whether searchable or not."""
     records = services().storage.documents.named(query.q, query_scope(query))
@@ -138,19 +146,16 @@ class TextPart(Inlines):
     text: str
 
 
-class ReportText(TypedDict):
-    """Parts of the text of a report from ``offset`` on; ``total``: the number of its parts."""
-
-    parts: list[TextPart]
-    offset: int
-    total: int
-    next: str | None
-
-
 @documents.get("/api/documents/<document_id>/text")
-@route(need="read", query=TextQuery, returns=ReportText)
-def get_text(document_id: str, query: TextQuery) -> ReportText:
-    """Read the text of a report in parts, each without the overlap with the part before it."""
+@route(
+    need="read", query=TextQuery,
+    returns=answer_type("ReportText", parts=list[TextPart], offset=int, total=int, next=str | None),
+)  # fmt: skip
+def get_text(document_id: str, query: TextQuery) -> Json:
+    """Read the text of a report in parts, each without the overlap with the part before it.
+
+    `offset` is the number of the first part, `total` that of all parts.
+    """
     record, start = library().record(document_id), query.start
     if query.around:
         passage = library().passage(query.around)

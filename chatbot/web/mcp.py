@@ -17,7 +17,6 @@ from flask import Blueprint, Response, request
 
 from ..errors import ChatbotError
 from ..mcp.tools import Json
-from ..repositories.caches import request_cache
 from ..schema.access import Caller
 from ..services import Services
 from ..validation import parse
@@ -40,7 +39,6 @@ Message = MutableMapping[str, Any]
     need="read", body=JsonRpc, returns=Json, media=(JSON, EVENTS), also={202: None},
     example={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
 )  # fmt: skip
-@request_cache()
 def send_mcp_message() -> Response:
     """Send a JSON-RPC message of the Model Context Protocol.
 

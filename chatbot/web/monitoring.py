@@ -22,11 +22,12 @@ from prometheus_client.values import MutexValue, ValueClass
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from ..database.core import Json
 from ..errors import ChatbotError, DependencyError
 from ..schema import Answer, Scope, Unsupported
 from ..schema.costs import DayUsage, Sums, Usage, UsageReport
 from ..services.storage import Storage
-from .request import Number, Query, samples, services
+from .request import Number, Query, answer_type, samples, services
 from .routes import route
 
 monitoring = Blueprint("monitoring", __name__)
@@ -115,15 +116,9 @@ def _gauge(name: str, text: str, values: Mapping[str, float], *labels: str) -> M
     return gauge
 
 
-class Health(TypedDict):
-    """The process lives; nothing else is checked."""
-
-    status: Literal["ok"]
-
-
 @monitoring.get("/health")
-@route(need="nothing", returns=Health, is_counted=False)
-def check_health() -> Health:
+@route(need="nothing", returns=answer_type("Health", status=Literal["ok"]), is_counted=False)
+def check_health() -> Json:
     """Check that the process lives; nothing else is checked."""
     return {"status": "ok"}
 
@@ -134,24 +129,14 @@ class Dependency(TypedDict):
     detail: str
 
 
-class SampleState(TypedDict):
-    """The searchable sample reports, and all of them."""
-
-    ready: int
-    total: int
-
-
-class Readiness(TypedDict):
-    """Whether every dependency works."""
-
-    ready: bool
-    dependencies: list[Dependency]
-    sample_data: SampleState
-    ingesting: bool
+READINESS = answer_type(
+    "Readiness", ready=bool, dependencies=list[Dependency],
+    sample_data=answer_type("SampleState", ready=int, total=int), ingesting=bool,
+)  # fmt: skip
 
 
 @monitoring.get("/ready")
-@route(need="nothing", returns=Readiness, also={503: Readiness}, is_counted=False)
+@route(need="nothing", returns=READINESS, also={503: READINESS}, is_counted=False)
 def check_readiness() -> Response:
     """Check that every dependency works, and how many sample reports are loaded."""
     product, storage, loading = services(), services().storage, samples()
@@ -171,7 +156,7 @@ def check_readiness() -> Response:
     ok = all(dependency["ok"] for dependency in dependencies)
     if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
         dependencies.append(_ping("disk", storage.quota.describe))
-    body: Readiness = {
+    body = {
         "ready": ok,
         "dependencies": dependencies,
         "sample_data": {

@@ -23,7 +23,6 @@ from ..conversation.service import Place, Saved
 from ..database.core import Json
 from ..errors import LONGEST_SHOWN, InvalidRequestError, NotFoundError
 from ..questions.mentions import COUNTRY, YEAR
-from ..repositories.caches import request_cache
 from ..request import RequestContext
 from ..retrieval.compression import embedded
 from ..schema import Answer, Message, SearchHit, SourcesEvent, TokenEvent
@@ -141,7 +140,6 @@ class EmbeddingRequest(BaseModel):
 
 @openai_protocol.get("/v1/models")
 @route(need="read", returns=Json)
-@request_cache()
 def list_models() -> Response:
     """List the models: one for each way of answering, and the embedding model."""
     return jsonify(
@@ -151,7 +149,6 @@ def list_models() -> Response:
 
 @openai_protocol.get("/v1/models/<path:name>")
 @route(need="read", returns=Json)
-@request_cache()
 def get_model(name: str) -> Response:
     """Get a model."""
     if name != services().runtime.embedder.model_id:
@@ -164,7 +161,6 @@ def get_model(name: str) -> Response:
     need="read", body=CompletionRequest, returns=Json, media=(JSON, EVENTS), errors=QUESTION_ERRORS,
     example={"model": "report-chat:Kenya", "messages": [{"role": "user", "content": "How fast does it grow?"}]},
 )  # fmt: skip
-@request_cache()
 def complete_chat() -> Response:
     """Answer a question by OpenAI's protocol.
 
@@ -188,7 +184,6 @@ def complete_chat() -> Response:
 
 @openai_protocol.post("/v1/embeddings")
 @route(need="read", body=EmbeddingRequest, returns=Json, errors=(404,))
-@request_cache()
 def embed_texts() -> Response:
     """Embed texts with the model that embeds the passages."""
     refuse_more()

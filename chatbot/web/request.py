@@ -77,32 +77,32 @@ def wake_worker() -> None:
 
 
 def json_body() -> Any:
-    """The current request's JSON; None where there is none, or it is nested too deeply to be read.
+    """Return the current request's JSON, None where it has none or cannot be read.
 
-    Raises InvalidRequestError: it has a name twice.
+    Raises:
+        InvalidRequestError: it has a name twice.
     """
     try:
-        return _json_of(request.get_data()) if request.is_json else None
+        return _parse_json(request.get_data()) if request.is_json else None
     except (ValueError, RecursionError):
         return None
 
 
-def _json_of(text: str | bytes) -> Any:
-    return json.loads(text, object_pairs_hook=_once_each)
+def _parse_json(text: str | bytes) -> Any:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        # The last one would win: empty filters, and the search is wider than the first ones say.
+        fields: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in fields:
+                raise InvalidRequestError.for_field(name[:LONGEST_SHOWN], "is there twice.")
+            fields[name] = value
+        return fields
 
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The last one would win: empty filters, and the search is wider than the first ones say."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise InvalidRequestError.for_field(name[:LONGEST_SHOWN], "is there twice.")
-        found[name] = value
-    return found
+    return json.loads(text, object_pairs_hook=unique)
 
 
 def json_object(instead: str = NO_OBJECT) -> dict[str, Any]:
-    """The current request's JSON object. Raises InvalidRequestError, which says ``instead``: there is none."""
+    """Return the current request's JSON object. Raises InvalidRequestError with the message ``instead``."""
     body = json_body()
     if not isinstance(body, dict):
         raise InvalidRequestError(instead)
@@ -110,7 +110,7 @@ def json_object(instead: str = NO_OBJECT) -> dict[str, Any]:
 
 
 def web_pages(url: str | None, urls: list[str] | None) -> dict[str, str]:
-    """The addresses of a request by the page they lead to: what follows a # is a place on it.
+    """Return the addresses of a request by page, without what follows a #.
 
     Raises:
         InvalidRequestError: both or none of the fields, or the same page twice.
@@ -127,7 +127,7 @@ def web_pages(url: str | None, urls: list[str] | None) -> dict[str, str]:
 
 
 def is_form(*, most: int) -> bool:
-    """Whether this is a form that may bring up to ``most`` files along; then it may be as large as these."""
+    """Whether this is a form, which may then be as large as ``most`` files."""
     if request.mimetype != "multipart/form-data":
         return False
     request.max_content_length = FORM_BYTES + most * services().settings.max_upload_mb * MEGABYTE
@@ -136,13 +136,13 @@ def is_form(*, most: int) -> bool:
 
 
 def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
-    """The files of a multipart request, each with a suffix that is read, none too large and none empty.
+    """Return the files of a form, each of a readable format and not too large.
 
     Raises:
-        InvalidRequestError: no file, too many, or one that is not read; names it.
-        RequestEntityTooLarge: a file, or all together, are larger than is allowed.
+        InvalidRequestError: no file, too many, or one that cannot be read; names it.
+        RequestEntityTooLarge: a file, or all together, are too large.
     """
-    largest = services().settings.max_upload_mb
+    max_mb = services().settings.max_upload_mb
     for field in request.files:
         if field != FILES:
             raise InvalidRequestError.for_field(field, f"files are taken from the field `{FILES}` only.", [FILES])
@@ -157,34 +157,33 @@ def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
         if PurePosixPath(name).suffix.lower() not in readable:
             message = f"{name}: this format is not read. Readable: {', '.join(readable)}."
             raise InvalidRequestError.for_field(FILES, message, readable)
-        if size_of(file) > largest * MEGABYTE:
-            raise RequestEntityTooLarge(f"{name} is larger than {largest} MB, the limit (MAX_UPLOAD_MB).")
+        if size_of(file) > max_mb * MEGABYTE:
+            raise RequestEntityTooLarge(f"{name} is larger than {max_mb} MB, the limit (MAX_UPLOAD_MB).")
     if twice := {name for name in names if names.count(name) > 1}:
         raise InvalidRequestError.for_field(FILES, f"the same name twice: {', '.join(sorted(twice))}.")
     return files
 
 
 def size_of(file: FileStorage) -> int:
-    """The size of a file in bytes."""
     size = int(file.stream.seek(0, 2))
     file.stream.seek(0)
     return size
 
 
 def safe_name(given: str | None) -> str:
-    """A file's name for people and for its document's identity: relative, printable, short enough for every disk."""
-    composed = unicodedata.normalize("NFC", (given or "").replace("\\", "/"))  # macOS sends accents on their own
+    """Return a file's name for people and for its document's identity: relative, printable, short enough for a disk."""
+    composed = unicodedata.normalize("NFC", (given or "").replace("\\", "/"))  # macOS sends accents separately
     kept = [part for part in PurePosixPath(_UNSAFE.sub("_", composed)).parts if part not in {"/", ".", ".."}]
     name = "/".join(kept).strip("/. ") or "file"
     if len(name.encode()) <= LONGEST_NAME:
         return name
-    # The end has the suffix; the digest keeps names apart that end alike.
+    # The end has the suffix; the digest distinguishes names with the same end.
     digest = hashlib.sha256(name.encode()).hexdigest()[:12]
     return f"{digest}-{name.encode()[-LONGEST_NAME + len(digest) + 1 :].decode(errors='ignore')}"
 
 
 def disposition(way: str, name: str) -> str:
-    """The Content-Disposition of a file: headers are ASCII, names are not, nor always one line (RFC 6266)."""
+    """Return the Content-Disposition of a file, in ASCII and one line for any name (RFC 6266)."""
     name = PurePosixPath(safe_name(name)).name
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     full = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
@@ -203,14 +202,14 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
 
 def csv_response(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str) -> Response:
-    """Rows as a file to download, with these columns; what is not there stays empty."""
+    """Return a table as a file to download."""
     headers = {"Content-Disposition": disposition("attachment", name)}
     return Response(csv_text(rows, columns), mimetype="text/csv", headers=headers)
 
 
 @contextmanager
 def on_disk(file: FileStorage) -> Iterator[Path]:
-    """The file under its own name, in a folder that is gone afterwards."""
+    """Save the file under its own name in a temporary folder."""
     with TemporaryDirectory(prefix="report-chat-") as folder:
         path = Path(folder) / PurePosixPath(safe_name(file.filename)).name
         file.save(path)
@@ -218,7 +217,7 @@ def on_disk(file: FileStorage) -> Iterator[Path]:
 
 
 def digest_of(file: FileStorage) -> str:
-    """SHA-256 of the content: its id where it is stored."""
+    """Return the SHA-256 of the content, its id in the store."""
     digest = hashlib.sha256()
     while piece := file.stream.read(MEGABYTE):
         digest.update(piece)
@@ -227,44 +226,40 @@ def digest_of(file: FileStorage) -> str:
 
 
 def form_fields() -> dict[str, Any]:
-    """The text fields of the form; an empty one counts as not given."""
+    """Return the text fields of the form that are not blank."""
     return {name: value.strip() for name, value in request.form.items() if value.strip()}
 
 
 def form_json(field: str) -> Any:
-    """The JSON of a form's only field. Raises InvalidRequestError."""
+    """Return the JSON of a form's only field. Raises InvalidRequestError."""
     for name in request.form:
         if name != field:
             raise InvalidRequestError.for_field(name, f"unknown field. Valid: {field}, {FILES}.", [field, FILES])
     try:
-        return _json_of(request.form.get(field, ""))
+        return _parse_json(request.form.get(field, ""))
     except (ValueError, RecursionError):
         message = "must be JSON: the text of the body that is sent as application/json where there are no files."
         raise InvalidRequestError.for_field(field, message) from None
 
 
-def _whole(given: Any) -> Any:
-    if isinstance(given, str) and not (given.isdecimal() and len(given) <= DIGITS):
+def _digits_only(value: Any) -> Any:
+    if isinstance(value, str) and not (value.isdecimal() and len(value) <= DIGITS):
         raise PydanticCustomError("int_parsing", "must be a whole number.")
-    return given
+    return value
 
 
-Number = Annotated[int, BeforeValidator(_whole)]
-Position = Annotated[
-    str,
-    StringConstraints(pattern=POSITION),
-    Field(description="The `next` of the previous page."),
-]
+Number = Annotated[int, BeforeValidator(_digits_only)]
+Position = Annotated[str, StringConstraints(pattern=POSITION), Field(description="The `next` of the previous page.")]
 """The number of entries before the page."""
 
 
 def page_size(default: int, most: int) -> Any:
-    """The parameter `limit` of a list."""
+    """Return the parameter `limit` of a list."""
     return Field(default, ge=1, le=most, description="Maximum number of entries.")
 
 
 class Query(BaseModel):
-    """The query string of an operation; what it does not name is ignored."""
+    """The query string of an operation; other names are ignored."""
 
 
 class ScopeQuery(Query):
@@ -303,12 +298,12 @@ def listing(type_name: str, name: str, entry: Any) -> Any:
 
 
 RENAMED = {"offset": "cursor", "after": "cursor", "before": "cursor"}
-"""Parameters of API 1."""
+"""Parameters of API 1 and their new names."""
 AnyQuery = TypeVar("AnyQuery", bound=Query)
 
 
 def read_query(model: type[AnyQuery]) -> AnyQuery:
-    """The query string of the current request. Raises InvalidRequestError."""
+    """Return the query string of the current request. Raises InvalidRequestError."""
     sent: dict[str, str] = {}
     for name, values in request.args.lists():
         if (new := RENAMED.get(name)) in model.model_fields:
@@ -321,9 +316,9 @@ def read_query(model: type[AnyQuery]) -> AnyQuery:
 
 
 def query_filters(query: ScopeQuery) -> tuple[dict[str, Any], list[str] | None]:
-    """The filters and collections of the query string: repeated keys are alternatives, `year.gte`/`year.lte` a range.
+    """Return the filters and collections of the query string, None without collections.
 
-    Collections are None where it names none.
+    Repeated keys are alternatives; `year.gte` and `year.lte` give a range.
     """
     filters: dict[str, Any] = {}
     ranges: dict[str, dict[str, str]] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
@@ -17,6 +18,7 @@ from pydantic import BaseModel
 
 from ..database.core import Json
 from ..errors import SettingsError
+from ..repositories.caches import request_cache
 from ..schema.access import Need
 from ..schema.json import to_json
 from ..validation import parse
@@ -54,7 +56,7 @@ class Route:
     """Whether it counts against REQUESTS_PER_MINUTE."""
 
     def __call__(self, view: View) -> View:
-        """The view, with its JSON made into a response."""
+        """Return the view with its JSON made into a response; one that only reads sees one state of the database."""
         parameters = inspect.signature(view).parameters
 
         @wraps(view)
@@ -63,7 +65,8 @@ class Route:
                 arguments["query"] = read_query(self.query)
             if self.body is not None and "body" in parameters:
                 arguments["body"] = parse(self.body, json_object())
-            answer = view(**arguments)
+            with request_cache() if self.need == "read" else nullcontext():
+                answer = view(**arguments)
             if answer is None:
                 return Response(status=self.status)
             if isinstance(answer, Response | tuple):
