@@ -10,7 +10,6 @@ What is not scripted gets the default reply. Embeddings are word hashes: texts t
 
 from __future__ import annotations
 
-import contextlib
 import json
 import select
 import socket
@@ -19,12 +18,12 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from pydantic import SecretStr
 
+from tests.fakes.loopback import Loopback
 from tests.fakes.openai_replies import (
     CHAT,
     EMBEDDINGS,
@@ -40,7 +39,7 @@ __all__ = ["CHAT", "EMBEDDINGS", "MODELS", "PROMPT_TOKENS", "FakeOpenAI", "Recor
 TICK = 0.02
 
 
-class FakeOpenAI:
+class FakeOpenAI(Loopback):
     """Use as a context manager. ``dimensions`` of its embeddings; ``base64`` off = floats whatever was asked for."""
 
     def __init__(self, *, dimensions: int = 64, base64: bool = True) -> None:
@@ -48,15 +47,13 @@ class FakeOpenAI:
         self.base64 = base64
         self.requests: list[Recorded] = []
         self.default: dict[str, Reply | Callable[[Recorded], Reply]] = {}
-        self.stopping = threading.Event()
         self._scripted: dict[str, deque[Reply]] = defaultdict(deque)
         self._lock = threading.Lock()
-        self._http = _Server(self)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), name="fake-openai")
+        super().__init__(_Handler)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        return f"http://127.0.0.1:{self.port}/v1"
 
     @property
     def as_settings(self) -> dict[str, Any]:
@@ -93,10 +90,6 @@ class FakeOpenAI:
         self.wait_until(lambda: self.calls(path) >= count, seconds)
         return self.received(path)[count - 1]
 
-    def connections(self) -> int:
-        """Open connections."""
-        return len(self._http.connections)
-
     def wait_until(self, condition: Callable[[], bool], seconds: float = 30.0) -> None:
         deadline = time.monotonic() + seconds
         while not condition():
@@ -110,52 +103,11 @@ class FakeOpenAI:
             reply = scripted.popleft() if scripted else self.default.get(request.path, Reply())
         return reply(request) if callable(reply) else reply
 
-    def __enter__(self) -> FakeOpenAI:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.stopping.set()
-        self._http.shutdown()
-        self._http.break_connections()
-        self._http.server_close()
-        self._thread.join()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = False
-    block_on_close = True
-
-    def __init__(self, fake: FakeOpenAI) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.fake = fake
-        self.connections: set[socket.socket] = set()
-
-    def break_connections(self) -> None:
-        for connection in list(self.connections):
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Server
+    server: Any
     connection: socket.socket
-
-    def setup(self) -> None:
-        super().setup()
-        self.server.connections.add(self.connection)
-
-    def finish(self) -> None:
-        self.server.connections.discard(self.connection)
-        with contextlib.suppress(OSError):
-            super().finish()
-
-    def handle(self) -> None:
-        with contextlib.suppress(ConnectionError):
-            super().handle()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: the records are the log."""

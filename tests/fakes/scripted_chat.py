@@ -21,16 +21,16 @@ Json = dict[str, Any]
 NO_MODEL = "needs a language model"
 SCOPE: Json = {"filters": {}, "documents": 77, "chunks": 12345}
 STEP: Json = {"detail": "", "items": [], "sources": [], "failed": False}
-ROW: Json = {
-    "runs": 1,
-    "calls": 0,
-    "cached_calls": 0,
-    "failed_calls": 0,
-    "prompt_tokens": 0,
-    "completion_tokens": 0,
-    "embedding_tokens": 0,
-    "ms": 1.0,
-    "cost": None,
+COUNTS = ("calls", "cached_calls", "failed_calls", "prompt_tokens", "completion_tokens", "embedding_tokens")
+ROW: Json = {"runs": 1, **dict.fromkeys(COUNTS, 0), "ms": 1.0, "cost": None}
+LOOKUPS: dict[str, Json] = {
+    "/api/facets": {"documents": 77, "chunks": 12345, "country_name": [], "year": [], "type": []},
+    "/api/conversations": {"conversations": [], "next": None},
+    "/api/conversations/<id>": {"conversation_id": "conversation-1", "title": "", "messages": [], "next": None},
+    "/api/session": {"access": "open", "may": ["read", "write", "admin"], "owner": "", "key": None},
+    "/ready": {"ready": True, "ingesting": False},
+    "/api/scope": SCOPE,
+    "/api/collections": {"collections": []},
 }
 END = object()
 
@@ -109,33 +109,8 @@ class ScriptedChat:
                 return
 
     def _add_lookups(self, app: Flask) -> None:
-        @app.get("/api/facets")
-        def facets() -> Response:
-            return jsonify({"documents": 77, "chunks": 12345, "country_name": [], "year": [], "type": []})
-
-        @app.get("/api/conversations")
-        def conversations() -> Response:
-            return jsonify({"conversations": [], "next": None})
-
-        @app.get("/api/conversations/<id>")
-        def conversation(id: str) -> Response:
-            return jsonify({"conversation_id": id, "title": "", "messages": [], "next": None})
-
-        @app.get("/api/session")
-        def session() -> Response:
-            return jsonify({"access": "open", "may": ["read", "write", "admin"], "owner": "", "key": None})
-
-        @app.get("/ready")
-        def ready() -> Response:
-            return jsonify({"ready": True, "ingesting": False})
-
-        @app.get("/api/scope")
-        def scope() -> Response:
-            return jsonify(SCOPE)
-
-        @app.get("/api/collections")
-        def collections() -> Response:
-            return jsonify({"collections": []})
+        for path, found in LOOKUPS.items():
+            app.get(path, endpoint=path)(lambda found=found, **values: jsonify(found))
 
         @app.get("/api/chunks/<chunk_id>/further")
         def further(chunk_id: str) -> Response:

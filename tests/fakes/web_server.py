@@ -11,23 +11,21 @@ With ``certificate`` (see `certificate_for`) it speaks TLS. What has no page is 
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import ipaddress
-import socket
 import ssl
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from tests.fakes.loopback import Loopback
 
 HTML = "text/html; charset=utf-8"
 
@@ -62,7 +60,7 @@ class Received:
     body: bytes = b""
 
 
-class WebServer:
+class WebServer(Loopback):
     """Use as a context manager. ``address`` is any of 127.0.0.0/8; ``silent``: takes connections, says nothing."""
 
     def __init__(self, *, address: str = "127.0.0.1", certificate: Path | None = None, silent: bool = False) -> None:
@@ -70,67 +68,31 @@ class WebServer:
         self.requests: list[Received] = []
         self.connections = 0
         self.silent = silent
-        self.stopping = threading.Event()
         self.scheme = "https" if certificate else "http"
         self.tls: ssl.SSLContext | None = None
         if certificate is not None:
             self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.tls.load_cert_chain(certificate)
-        self._http = _Server((address, 0), self)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), name="fake-web")
-
-    @property
-    def port(self) -> int:
-        return int(self._http.server_address[1])
+        super().__init__(_Handler, address)
 
     def url(self, path: str = "/", *, host: str | None = None) -> str:
-        return f"{self.scheme}://{host or self._http.server_address[0]!s}:{self.port}{path}"
+        return f"{self.scheme}://{host or self.host}:{self.port}{path}"
 
-    def __enter__(self) -> WebServer:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.stopping.set()
-        self._http.shutdown()
-        for connection in list(self._http.open):
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        self._http.server_close()
-        self._thread.join()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = False
-    block_on_close = True
-
-    def __init__(self, address: tuple[str, int], web: WebServer) -> None:
-        super().__init__(address, _Handler)
-        self.web = web
-        self.open: set[socket.socket] = set()
-
-    def finish_request(self, request: Any, client_address: Any) -> None:
-        """In the connection's own thread, so that a client that breaks off a handshake stops nobody else."""
-        self.web.connections += 1
-        self.open.add(request)
-        try:
-            with contextlib.suppress(OSError):
-                if self.web.silent:
-                    self.web.stopping.wait()
-                elif self.web.tls is None:
-                    super().finish_request(request, client_address)
-                else:
-                    with self.web.tls.wrap_socket(request.dup(), server_side=True) as secured:
-                        super().finish_request(secured, client_address)
-        finally:
-            self.open.discard(request)
+    def serve(self, request: Any, client_address: Any) -> None:
+        """The handshake too, so that a client that breaks it off stops nobody else."""
+        self.connections += 1
+        if self.silent:
+            self.stopping.wait()
+        elif self.tls is None:
+            super().serve(request, client_address)
+        else:
+            with self.tls.wrap_socket(request.dup(), server_side=True) as secured:
+                super().serve(secured, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Server
+    server: Any
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: the requests are the log."""
@@ -139,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_GET(self) -> None:
-        web = self.server.web
+        web: WebServer = self.server.fake
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         web.requests.append(Received(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
         page = web.pages.get(self.path, Page(b"no such page", status=404))

@@ -221,8 +221,8 @@ class TestClosing:
         with Services(openai) as services:
             list(services.answering.chat.stream(question(), cancel=Cancellation()))
             assert (server.calls(EMBEDDINGS), server.calls(CHAT)) == (2, 1)
-            assert server.connections() > 0
-        server.wait_until(lambda: server.connections() == 0)
+            assert server.open_connections > 0
+        server.wait_until(lambda: server.open_connections == 0)
 
 
 def test_atlas_without_a_mongodb_stops_the_start(settings) -> None:
