@@ -39,6 +39,9 @@ _KEPT = "\ue000"
 MAX_MARKS = 200
 MAX_TRIES = 50
 """Places that are compared for one mark: "5" is in "15", too."""
+_BEGINS = re.compile(r"(?<![^\W_])(?<!\d[.,](?=\d))")
+_ENDS = re.compile(r"(?![^\W_])(?!(?<=\d)[.,]\d)")
+"""Places at which no word and no number goes on."""
 MIN_SHARED_WORDS = 2
 """Words that a clause shares with a sentence that it is taken from."""
 
@@ -68,7 +71,13 @@ def clauses(response: str) -> Iterator[Clause]:
     text = _LIST_MARK.sub("", _STRONG_MARK.sub("", _LINK.sub(r"\1", text)))
     text = QUOTATION.sub(lambda quote: re.sub(r"\s", _KEPT, quote[0]), text)
     text = _ORDINAL.sub(rf"\1{_KEPT}", text)
-    text = _AFTER_STOP.sub(_keep_together, text)
+    text = _AFTER_STOP.sub(
+        lambda stop: (
+            f"{stop[1]}{_KEPT}{stop[2]}"
+            + ("" if _SHORTENED.search(stop.string[max(0, stop.start() - 8) : stop.end(1)]) else "\n")
+        ),
+        text,
+    )
     for sentence in sentences(text):
         yield from _clauses(sentence.replace(_KEPT, " "))
     for cell in cells:
@@ -76,11 +85,6 @@ def clauses(response: str) -> Iterator[Clause]:
         names = [name for name in (cell.row, cell.column) if name and name != when]
         words = f"{f'In {when}, ' if when else ''}{', '.join(names)}: {_words(cell.text)}"
         yield Clause(_as_read(cell.text), words, cell.numbers, words, cell.numbers)
-
-
-def _keep_together(match: re.Match[str]) -> str:
-    before = match.string[max(0, match.start() - 8) : match.end(1)]
-    return f"{match[1]}{_KEPT}{match[2]}{'' if _SHORTENED.search(before) else chr(10)}"
 
 
 def _clauses(sentence: str) -> Iterator[Clause]:
@@ -138,53 +142,37 @@ def marks_in(response: str, findings: Sequence[tuple[Clause, Finding]]) -> tuple
 
     A finding that cannot be located within its clause marks the whole clause; a clause that is not found is not marked.
     """
-    letters = _Letters(response)
-    marks, read, place = list[Mark](), None, (0, 0)
+    places = [place for place, sign in enumerate(response) if sign.isalnum()]
+    letters = "".join(response[place] for place in places)
+
+    def locate(part: str, start: int, end: int) -> tuple[int, int] | None:
+        """Return where ``part`` is between two places, as whole words and numbers, with any signs between them."""
+        of_part = "".join(filter(str.isalnum, part))
+        at, last = (bisect_left(places, place) for place in (start, end))
+        for _ in range(MAX_TRIES if of_part else 0):
+            if (at := letters.find(of_part, at, last)) < 0:
+                return None
+            first, behind = places[at], places[at + len(of_part) - 1] + 1
+            if _BEGINS.match(response, first) and _ENDS.match(response, behind):
+                whole = first - next(n for n, sign in enumerate(part) if sign.isalnum())  # with its "$", its "%"
+                is_exact = whole >= 0 and response.startswith(part, whole)
+                return (whole, whole + len(part)) if is_exact else (first, behind)
+            at += 1
+        return None
+
+    marks, located, position = list[Mark](), None, (0, 0)
     for clause, finding in findings[:MAX_MARKS]:
-        if clause is not read:
-            read, end = clause, len(response)
-            place = letters.find(clause.text, place[1], end) or letters.find(clause.text, 0, end) or (0, 0)
-        start, end = place
+        if clause is not located:
+            located, end = clause, len(response)
+            position = locate(clause.text, position[1], end) or locate(clause.text, 0, end) or (0, 0)
+        start, end = position
         if not end:
             continue
         if finding.kind == "unknown_citation":
             groups = NUMBERS.finditer(response, start, end + 1)  # the clause ends with its last digit
             spans = (group.span() for group in groups if int(finding.text) in cited_numbers(group[0]))
-            start, end = next(spans, place)
+            start, end = next(spans, position)
         else:
-            start, end = letters.find(finding.text, start, end) or place
+            start, end = locate(finding.text, start, end) or position
         marks.append(Mark(start, end, finding.kind, finding.text))
     return tuple(sorted(dict.fromkeys(marks), key=lambda mark: (mark.start, mark.end)))
-
-
-class _Letters:
-    """The letters and digits of a text, with their places."""
-
-    def __init__(self, text: str) -> None:
-        self._whole = text
-        self._places = [place for place, sign in enumerate(text) if sign.isalnum()]
-        self._text = "".join(text[place] for place in self._places)
-
-    def find(self, part: str, start: int, end: int) -> tuple[int, int] | None:
-        """Return where ``part`` is between two places, as whole words and numbers, or None."""
-        letters = "".join(filter(str.isalnum, part))
-        at, last = (bisect_left(self._places, place) for place in (start, end))
-        for _ in range(MAX_TRIES if letters else 0):
-            if (at := self._text.find(letters, at, last)) < 0:
-                return None
-            first, behind = self._places[at], self._places[at + len(letters) - 1] + 1
-            if not (self._goes_on(first - 1, -1) or self._goes_on(behind, 1)):
-                whole = first - next(n for n, sign in enumerate(part) if sign.isalnum())  # with its "$", its "%"
-                found_whole = self._whole.startswith(part, max(whole, 0))
-                return (whole, whole + len(part)) if found_whole else (first, behind)
-            at += 1
-        return None
-
-    def _goes_on(self, place: int, step: int) -> bool:
-        """Whether the word or the number goes on at this place, in this direction."""
-        text, beyond = self._whole, place + step
-        if not 0 <= place < len(text) or text[place].isalnum():
-            return 0 <= place < len(text)
-        if text[place] not in ".," or not 0 <= beyond < len(text):
-            return False
-        return text[beyond].isdigit() and text[place - step].isdigit()
