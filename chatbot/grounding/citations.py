@@ -19,9 +19,8 @@ from ..schema import Citation, Context, Mark, MarkKind, Passage, Question, Range
 from .amounts import MAX_TERMS, Amount, amounts, is_calculated
 from .clauses import Clause, clauses, marks_in, section_of
 from .contradictions import Finding, contradicted
-from .dates import Date, date_stands, dates
 from .evidence import WORD, Evidence, Sentence, evidence_of
-from .figures import comma_decimals, figures, unify_signs
+from .figures import Date, comma_decimals, date_stands, dates, figures, unify_signs
 from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, quotations, stem, stems, unify_brackets
 
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
@@ -251,18 +250,10 @@ def _foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
     for form in _ATTRIBUTIONS:
         for match in form.finditer(words):
             named = [word for word in WORD.findall(match["speaker"]) if word[0].isupper()]
-            if not _NO_SPEAKERS.issuperset(map(stem, named)) and not any(_names(one, named) for one in cited):
+            if not _NO_SPEAKERS.issuperset(map(stem, named)) and not any(
+                one.mentions(named, _NO_SPEAKERS) for one in cited
+            ):
                 yield match["speaker"]
-
-
-def _names(evidence: Evidence, words: Sequence[str]) -> bool:
-    """Whether a passage has these words, an abbreviation of them, or the words that they abbreviate."""
-    if evidence.keys.issuperset({stem(word) for word in words} - _NO_SPEAKERS):
-        return True
-    initials = "".join(word[0] for word in words).upper()
-    short = words[0].replace(".", "")
-    is_short = len(words) == 1 and short.isupper() and len(short) >= MIN_NAME_CHARACTERS
-    return initials in evidence.abbreviations or (is_short and short in evidence.initials)
 
 
 def _is_answered(parts: Sequence[Clause], passages: Collection[Passage]) -> bool:

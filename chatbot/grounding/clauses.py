@@ -15,7 +15,7 @@ from ..chat_models.statements import Statement, statements
 from ..schema import Mark, Passage
 from ..text import analyzer, sentences
 from .contradictions import Finding
-from .dates import MONTHS
+from .figures import MONTHS
 from .tables import without_tables
 from .wording import GROUP, NUMBERS, QUOTATION, cited_numbers, is_quoted, normalise, quotations, strip_marks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -15,8 +15,7 @@ from ..questions.names import find_countries
 from ..schema import ATTACHMENTS, Passage
 from ..text import sentences
 from .amounts import CLOSELY, ROUGHLY, Amount, amounts
-from .dates import dates
-from .figures import comma_decimals, figures, scales_named
+from .figures import comma_decimals, dates, figures, scales_named
 from .reported_figures import stated
 from .wording import UNITS, normalise, stem, word_list
 
@@ -27,6 +26,7 @@ MAX_PLACES = 500
 """Places of one amount, and sentences with one word, that are compared."""
 LINES_AROUND = 2
 """Lines before and after one of a list."""
+MIN_ABBREVIATION = 3
 MAX_TOKENS = 100
 """Tokens of a sentence that are compared."""
 _CAPITAL = re.compile(r"(?<=[a-z,)] )[A-Z][^\W_]+")
@@ -132,15 +132,16 @@ class Evidence:
         """Codes of the countries that it names."""
         return frozenset(key for country in find_countries(self.full) for key in country.keys)
 
-    @cached_property
-    def initials(self) -> str:
-        """First letters of its words without small words, in which an abbreviation is looked for."""
-        return "".join(word[0] for word in WORD.findall(self.full) if word.lower() not in _SMALL_WORDS).upper()
-
-    @cached_property
-    def abbreviations(self) -> frozenset[str]:
-        """Its abbreviations without full stops: "WHO", "US"."""
-        return frozenset(word.replace(".", "") for word in _ABBREVIATION.findall(self.full))
+    def mentions(self, name: Sequence[str], but: Set[str]) -> bool:
+        """Whether it has these words without the stems ``but``, an abbreviation of them, or what they abbreviate."""
+        if self.keys.issuperset({stem(word) for word in name} - but):
+            return True
+        initials, short = "".join(word[0] for word in name).upper(), name[0].replace(".", "")
+        if initials in {word.replace(".", "") for word in _ABBREVIATION.findall(self.full)}:
+            return True
+        words = (word for word in WORD.findall(self.full) if word.lower() not in _SMALL_WORDS)
+        is_short = len(name) == 1 and short.isupper() and len(short) >= MIN_ABBREVIATION
+        return is_short and short in "".join(word[0] for word in words).upper()
 
     def __contains__(self, number: Decimal) -> bool:
         """Whether the text, the title, the section or the metadata has this number, with any unit."""
@@ -186,9 +187,7 @@ def evidence_of(passage: Passage) -> Evidence:
     return (Evidence if chunk.collection == ATTACHMENTS else _read)(where, text)
 
 
-@lru_cache(maxsize=CACHED_PASSAGES)
-def _read(where: str, text: str) -> Evidence:
-    return Evidence(where, text)
+_read = lru_cache(maxsize=CACHED_PASSAGES)(Evidence)
 
 
 def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sentence]:

@@ -14,8 +14,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from ..text import sentences
-from .dates import MONTHS
-from .figures import Figure, comma_decimals, figures, unify_signs
+from .figures import MONTHS, Figure, comma_decimals, figures, unify_signs
 
 _YEAR = r"(?:1[89]|20)\d\d"
 _ANY_YEAR = re.compile(rf"\b{_YEAR}\b")

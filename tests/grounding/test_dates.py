@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from chatbot.grounding.dates import date_stands, dates
+from chatbot.grounding.figures import date_stands, dates
 
 
 def days(text: str) -> set[tuple[int | None, int, int | None]]:
