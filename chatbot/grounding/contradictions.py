@@ -7,11 +7,11 @@ for its figures, and for whether they rise or fall.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from ..schema import MarkKind
+from .amounts import Amount
 from .evidence import Evidence, Sentence, Token
 from .wording import stems
 
@@ -37,36 +37,11 @@ class Finding(NamedTuple):
     text: str
 
 
-@dataclass(slots=True)
-class Alignment:
-    """A clause beside a sentence. ``share`` of it is in the sentence; the differences are as the answer writes them."""
+class Alignment(NamedTuple):
+    """A clause beside a sentence. ``share`` of it is in the sentence; ``differences`` change the meaning."""
 
     share: float
-    amounts: list[tuple[Token, Token]] = field(default_factory=list)
-    years: list[tuple[Token, Token]] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    direction_changes: list[str] = field(default_factory=list)
-    negated: list[str] = field(default_factory=list)
-
-    @property
-    def differences(self) -> list[Finding]:
-        """What contradicts. Another order moves figures and years alike, and "did not fall" is no fall."""
-        moved = _is_moved(self.amounts) and _is_moved(self.years)
-        figures = [] if moved else [Finding("figure", claimed.text) for claimed, _ in self.amounts]
-        years = [] if moved else [Finding("year", claimed.text) for claimed, _ in self.years]
-        names = [Finding("name", text) for text in self.names]
-        if self.negated and self.direction_changes:
-            return figures + years + names
-        turns = [Finding("direction", text) for text in self.direction_changes]
-        return figures + years + names + turns + [Finding("negation", text) for text in self.negated]
-
-
-def _is_moved(pairs: Sequence[tuple[Token, Token]]) -> bool:
-    """Whether each of these amounts is in the place of another of them."""
-    return len(pairs) > 1 and all(
-        any(claimed.amount and source.amount and claimed.amount.agrees(source.amount) for _, source in pairs)
-        for claimed, _ in pairs
-    )
+    differences: list[Finding]
 
 
 def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: Collection[str]) -> list[Finding]:
@@ -100,15 +75,18 @@ def align(
     same = [token for kind, start, end, _, _ in changes if kind == "equal" for token in clause[start:end]]
     words, of = sum(token.amount is None for token in same), sum(token.amount is None for token in clause)
     share = min(len(same) / len(clause), words / of) if len(same) >= MIN_REPEATED_WORDS and of else 0.0
-    alignment, negations = Alignment(share), 0
     if share < MIN_REPETITION_SHARE:
-        return alignment
+        return Alignment(share, [])
+    amounts, years, differences = list[tuple[Amount, Amount]](), list[tuple[Amount, Amount]](), list[Finding]()
+    figures, turns, negations = list[Finding](), list[Finding](), 0
     for place, (kind, start, end, *part) in enumerate(changes):
         old, new = source[slice(*part)], clause[start:end]
         if kind == "equal":
             for one, other in zip(new, old, strict=True) if len(new) >= MIN_WORDS_IN_A_ROW else ():
                 if one.amount and other.amount and one.text in supported and not one.amount.agrees(other.amount):
-                    (alignment.years if one.key == "#y" else alignment.amounts).append((one, other))
+                    is_year = one.key == "#y"
+                    (years if is_year else amounts).append((one.amount, other.amount))
+                    figures.append(Finding("year" if is_year else "figure", one.text))
             continue
         if len(old) > MAX_REPLACED_WORDS:  # at the ends it is what the clause leaves out
             old = old if 0 < place < len(changes) - 1 else ()
@@ -118,15 +96,24 @@ def align(
         if max(len(new), len(old)) <= MAX_REPLACED_WORDS:
             signs = {_sign(token) for token in new} - {0}, {_sign(token) for token in old} - {0}
             if signs in (({1}, {-1}), ({-1}, {1})):
-                alignment.direction_changes += [token.text for token in new if _sign(token)]
+                turns += [Finding("direction", token.text) for token in new if _sign(token)]
             if words >= MIN_REPEATED_WORDS:
                 names = _names(clause, first, end)
                 if _is_another_name(names, old, (clause, source), proper):
-                    alignment.names.append(" ".join(token.text for token in names))
+                    differences.append(Finding("name", " ".join(token.text for token in names)))
         negations += sum(token.key in _NEGATORS for token in new) - sum(token.key in _NEGATORS for token in old)
-    if negations % 2:
-        alignment.negated.append(next((t.text for t in (*clause, *source) if t.key in _NEGATORS), ""))
-    return alignment
+    if not (_is_moved(amounts) and _is_moved(years)):  # another order moves figures and years alike
+        differences = sorted(figures, key=lambda one: one.kind) + differences
+    if not negations % 2:
+        differences += turns
+    elif not turns:  # "did not fall" is no fall
+        differences.append(Finding("negation", next((t.text for t in (*clause, *source) if t.key in _NEGATORS), "")))
+    return Alignment(share, differences)
+
+
+def _is_moved(pairs: Sequence[tuple[Amount, Amount]]) -> bool:
+    """Whether each of these amounts is in the place of another of them."""
+    return len(pairs) > 1 and all(any(claimed.agrees(source) for _, source in pairs) for claimed, _ in pairs)
 
 
 def _is_another_name(
