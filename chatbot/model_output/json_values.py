@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic_core import from_json
@@ -30,7 +29,6 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 _CUT_TOKEN = re.compile(rf"(?:[{''.join(_CLOSERS)}][^\n]*|[\w.+-]*)\Z")
-_WORDS = {"true": "true", "false": "false", "null": "null", "none": "null"}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
@@ -46,17 +44,6 @@ class JsonValue:
     meant: bool
 
 
-def first_of(fields: Mapping[str, object], names: Sequence[str]) -> object:
-    """Return the field under the first of ``names`` that exists, or None."""
-    named = normalise_names(fields)
-    return next((named[name] for name in names if name in named), None)
-
-
-def normalise_names(fields: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields with names in lower case and in one word: "Sub-queries" and "sub_queries" are one name."""
-    return {re.sub(r"[\s_-]+", "", name.casefold()): field for name, field in fields.items()}
-
-
 def json_values(text: str) -> list[JsonValue]:
     """Return every outermost list or object: those in fences first, then those alone on their lines.
 
@@ -64,36 +51,29 @@ def json_values(text: str) -> list[JsonValue]:
     """
     fences = [match.span(1) for match in _FENCE.finditer(text)]
     ranked: list[tuple[int, JsonValue]] = []
-    for value, start, end in _scan(text):
-        before = text[text.rfind("\n", 0, start) + 1 : start]
-        after = text[end : (text + "\n").index("\n", end)]
-        alone = not before.strip() and not after.strip(" \t\r.,;`")
+    end = 0
+    for _ in range(MAX_BRACKETS):
+        if (match := _OPENING.search(text, end)) is None:
+            break
+        start, end, cut = match.start(), match.end(), False
+        try:
+            try:
+                value, end = _DECODER.raw_decode(text, start)
+            except ValueError:  # no JSON, or a number of thousands of digits
+                rewritten, after, cut = _as_json(text, start)
+                value, end = from_json(rewritten, allow_partial=cut), after
+        except ValueError:
+            continue
+        except RecursionError:
+            break  # no useful reply is nested so deep
+        if cut and not value:
+            continue
+        before, after_it = text[text.rfind("\n", 0, start) + 1 : start], text[end : (text + "\n").index("\n", end)]
+        alone = not before.strip() and not after_it.strip(" \t\r.,;`")
         fenced = any(first <= start and end <= last for first, last in fences)
         meant = alone or not start or isinstance(value, dict)
         ranked.append((0 if fenced else 1 if alone else 2, JsonValue(value, meant)))
     return [value for _, value in sorted(ranked, key=lambda one: one[0])]
-
-
-def _scan(text: str) -> Iterator[tuple[object, int, int]]:
-    place = 0
-    for _ in range(MAX_BRACKETS):
-        match = _OPENING.search(text, place)
-        if match is None:
-            return
-        start, cut = match.start(), False
-        try:
-            try:
-                value, place = _DECODER.raw_decode(text, start)
-            except ValueError:  # no JSON, or a number of thousands of digits
-                rewritten, place, cut = _as_json(text, start)
-                value = from_json(rewritten, allow_partial=cut)
-        except ValueError:
-            place = start + 1
-            continue
-        except RecursionError:
-            return  # no useful reply is nested so deep
-        if value or not cut:
-            yield value, start, place
 
 
 def _as_json(text: str, start: int) -> tuple[str, int, bool]:
@@ -113,7 +93,7 @@ def _as_json(text: str, start: int) -> tuple[str, int, bool]:
         elif match["key"]:
             token = json.dumps(token)
         elif match["word"]:
-            token = _WORDS[token.casefold()]
+            token = token.casefold().replace("none", "null")
         elif token[0] == "+":
             token = token[1:]
         if parts and token not in (":", "]", "}") and parts[-1] not in ("[", "{", ":"):

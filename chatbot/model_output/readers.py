@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .json_values import first_of, json_values, normalise_names
+from .json_values import json_values
 from .stream import readable
 
 MAX_QUESTION_CHARACTERS = 300
@@ -21,7 +21,7 @@ _QUESTION_LISTS = (
 )  # fmt: skip
 _QUESTION_KEYS = ("query", "question", "subquery", "subquestion", "searchquery", "text", "q")
 _NEXT_QUESTION_KEYS = ("question", "followup", "followupquestion", "nextquestion", "query")
-_ENOUGH_KEYS = ("enough", "sufficient", "isenough", "done", "complete")
+_ENOUGH_KEYS = ("enough", "sufficient", "isenough", "done", "complete", "answer")
 _SECTION_LISTS = ("sections", "outline", "chapters", "parts")
 _TITLE_KEYS = ("title", "heading", "section", "name", "reporttitle")
 _ABOUT_KEYS = ("question", "query", "focus", "description")
@@ -55,11 +55,11 @@ _NOTHING = re.compile(
     r"(?:sub[- ]?)?(?:queries|questions|query|question)\b.{0,40})\W*",
     re.IGNORECASE,
 )
-_FIRST_VERDICT = re.compile(
+_VERDICT = re.compile(
     r"[\W_]*(?:(?:(?:final|the|my) )*(?:answer|verdict|decision|response)(?: is)?\W+)?(yes|no|true|false)\b",
     re.IGNORECASE,
 )
-_VERDICT = re.compile(r"\W*(yes|no|true|false)\W*", re.IGNORECASE)
+_VERDICT = re.compile(r"[\W_]*(yes|no|true|false)[\W_]*", re.IGNORECASE)
 _VERDICTS = {"yes": True, "true": True, "no": False, "false": False}
 _SHORT_NUMBER = re.compile(r"(?<![\w.,-])(\d{1,2})(?![\w%]|[.,]\d)")
 _VOTE = re.compile(
@@ -108,6 +108,17 @@ class ReportOutline:
 
     title: str
     sections: tuple[OutlineSection, ...]
+
+
+def first_of(fields: Mapping[str, object], names: Sequence[str]) -> object:
+    """Return the field under the first of ``names`` that exists, or None."""
+    named = normalise_names(fields)
+    return next((named[name] for name in names if name in named), None)
+
+
+def normalise_names(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields with names in lower case and in one word: "Sub-queries" and "sub_queries" are one name."""
+    return {re.sub(r"[\s_-]+", "", name.casefold()): field for name, field in fields.items()}
 
 
 # Questions
@@ -227,7 +238,7 @@ def read_follow_up(reply: str) -> FollowUp | None:
     questions = _question_lines(text)
     if len(questions) == 1:
         return _follow_up(None, questions[0])
-    return FollowUp(True, "") if read_yes_no(text) and len(text.split()) == 1 else None
+    return FollowUp(True, "") if _verdict(text) else None
 
 
 def _follow_up(enough: object, question: object) -> FollowUp | None:
@@ -238,6 +249,12 @@ def _follow_up(enough: object, question: object) -> FollowUp | None:
     if stop:
         return FollowUp(True, "")
     return FollowUp(False, clean) if clean else None
+
+
+def _verdict(value: object) -> bool | None:
+    if isinstance(value, str) and (match := _VERDICT.fullmatch(value)):
+        return _VERDICTS[match[1].casefold()]
+    return value if isinstance(value, bool) else None
 
 
 def read_outline(reply: str, most: int) -> ReportOutline | None:
@@ -327,7 +344,7 @@ def read_choice(reply: str, names: Sequence[str]) -> int | None:
 
 
 def _place(text: str, names: Sequence[str]) -> int | None:
-    """The place that a text names, by a number, a name, or both ("2. deep"); 0 = out of range, None = it names none."""
+    """Return the place that a text names by a number, a name, or both ("2. deep"); 0 = out of range, None = none."""
     bare = text.strip(" \t\r\n\"'`“”‘’*_.:()[]#").casefold()
     if bare.removeprefix("-").isdecimal():
         return int(bare) if len(bare) <= 4 and 1 <= int(bare) <= len(names) else 0
@@ -335,25 +352,6 @@ def _place(text: str, names: Sequence[str]) -> int | None:
         if re.fullmatch(rf"(?:{place}\W+)?{re.escape(name.casefold())}", bare):
             return place
     return None
-
-
-def read_yes_no(reply: str) -> bool | None:
-    """Read yes or no from the first word, in any case and markup, or from JSON's true and false. None = neither."""
-    text = readable(reply)
-    if match := _FIRST_VERDICT.match(text):
-        return _VERDICTS[match[1].casefold()]
-    for one in json_values(text):
-        items = one.value.values() if isinstance(one.value, Mapping) else [one.value]
-        verdicts = {verdict for item in items if (verdict := _verdict(item)) is not None}
-        if len(verdicts) == 1:
-            return verdicts.pop()
-    return None
-
-
-def _verdict(value: object) -> bool | None:
-    if isinstance(value, str) and (match := _VERDICT.fullmatch(value)):
-        return _VERDICTS[match[1].casefold()]
-    return value if isinstance(value, bool) else None
 
 
 def read_numbers(reply: str, count: int) -> list[int] | None:
@@ -382,7 +380,7 @@ def read_numbers(reply: str, count: int) -> list[int] | None:
 
 
 def _spans(text: str, count: int) -> list[int]:
-    """The numbers in a text, spans such as "3-5" filled up; what is out of range stays out of range."""
+    """Return the numbers in a text with those within spans such as "3-5"."""
     numbers: list[int] = []
     for first, last in _SPAN.findall(text):
         numbers += range(int(first), min(int(last), count) + 1) if last else [int(first)]
@@ -390,23 +388,24 @@ def _spans(text: str, count: int) -> list[int]:
 
 
 def _json_numbers(value: object, depth: int = 3) -> list[int] | None:
-    """The first list of numbers in it; None where it holds none."""
-    if isinstance(value, list):
-        numbers = [_number(item) for item in value]
-        if all(number is not None for number in numbers):
-            return [number for number in numbers if number is not None]
-    elif isinstance(value, Mapping):
+    """Return the first list of numbers in a value; None if it has none."""
+    if isinstance(value, Mapping):
         if len(value) == 1 and (number := _number(value)) is not None:
             return [number]
-        value = list(value.values())
-    if not isinstance(value, list) or not depth:
+        items = [item for item in value.values() if isinstance(item, (list, Mapping))]
+    elif isinstance(value, list):
+        numbers = [number for item in value if (number := _number(item)) is not None]
+        if len(numbers) == len(value):
+            return numbers
+        items = [item for item in value if isinstance(item, (list, Mapping))]
+    else:
         return None
-    inside = (_json_numbers(item, depth - 1) for item in value if isinstance(item, (list, Mapping)))
+    inside = (_json_numbers(item, depth - 1) for item in items if depth)
     return next((numbers for numbers in inside if numbers is not None), None)
 
 
 def _number(value: object) -> int | None:
-    """The number that a value names, also in "Document 3" and in {"passage": 3, "reason": ...}."""
+    """Return the number that a value names, also in "Document 3" and in {"passage": 3, "reason": ...}."""
     if isinstance(value, Mapping):
         value = first_of(value, _NUMBER_KEYS)
     if isinstance(value, str) and len(value) <= 40 and (match := _NAMED_NUMBER.fullmatch(value)):

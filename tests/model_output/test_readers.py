@@ -17,7 +17,6 @@ from chatbot.model_output.readers import (
     FollowUp,
     OutlineSection,
     ReportOutline,
-    read_yes_no,
 )
 
 AB = ["What is A?", "What is B?"]
@@ -175,38 +174,6 @@ def test_the_repair_names_what_may_be_chosen() -> None:
     assert "one of: direct, deep, chain of questions" in choice(NAMES).repair
 
 
-VERDICTS = {
-    "yes": ("Yes", True),
-    "with a full stop": ("yes.", True),
-    "in capitals": ("YES", True),
-    "in bold": ("**YES**", True),
-    "a note": ("YES, NOTE that it is old.", True),
-    "not after it": ("YES ... NOT all of it", True),
-    "no": ("No, it tells nothing about Kenya. YES would be wrong.", False),
-    "labelled": ("Answer: **No**", False),
-    "the final answer": ("The final answer is yes", True),
-    "JSON's truth": ("true", True),
-    "an object": ('{"answer": "yes"}', True),
-    "an object's truth": ('{"relevant": false}', False),
-    "an object with a reason": ('{"reason": "No doubt", "answer": "Yes."}', True),
-    "a list": ('["yes"]', True),
-    "thoughts": ("<think>No?</think>\n\nYes", True),
-    "thoughts without their beginning": ("No?</think>Yes", True),
-    "neither": ("Maybe", None),
-    "not": ("Not relevant", None),
-    "nothing": ("", None),
-    "known": ("KNOWN: perhaps", None),
-    "now": ("Now then", None),
-    "both": ('{"a": "yes", "b": "no"}', None),
-}
-
-
-@pytest.mark.parametrize(("reply", "expected"), VERDICTS.values(), ids=VERDICTS)
-def test_yes_and_no_are_read_by_the_first_word(reply: str, expected: bool | None) -> None:
-    """002 items 5 and 7: case, markup and what follows do not count."""
-    assert read_yes_no(reply) is expected
-
-
 NUMBERS = {
     "the schema's object": ('{"numbers": [3, 1]}', [3, 1]),
     "a JSON list": ("[3, 1]", [3, 1]),
@@ -287,6 +254,9 @@ FOLLOW_UPS = {
     "a bare question": ("What is A?", MORE),
     "an announced question": ("The next question:\nWhat is A?", MORE),
     "yes": ("Yes.", DONE),
+    "yes in bold": ("**YES**", DONE),
+    "yes in an object": ('{"answer": "yes"}', DONE),
+    "yes, with a reason": ("Yes, all is there.", None),
     "thoughts": ('<think>{"enough": true}</think>{"enough": false, "question": "What is A?"}', MORE),
     "cut off": ('{"enough": false, "question": "What', None),
     "more, but what": ('{"enough": false, "question": ""}', None),
