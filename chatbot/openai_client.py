@@ -13,7 +13,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from http import HTTPStatus
+from typing import Any, TypeVar
 
 import httpx2
 import openai
@@ -22,6 +23,7 @@ from .cancellation import Cancellation
 from .errors import TIMEOUT, ChatModelError, ContextLengthError, EmbeddingError, SettingsError
 from .settings import Settings
 
+E = TypeVar("E", bound=EmbeddingError | ChatModelError)
 OPENAI_URL = "https://api.openai.com/v1"
 """Without an address the SDK would read the environment, which only the settings may do."""
 PLACEHOLDER_KEY = "not-needed"
@@ -59,7 +61,11 @@ def azure_client(settings: Settings, *, key: str | None, base_url: str) -> opena
 def _options(settings: Settings) -> dict[str, Any]:
     # Opening a connection cannot be interrupted, so its time-out is short.
     timeout = openai.Timeout(settings.model_timeout, connect=min(CONNECT_SECONDS, settings.model_timeout))
-    return {"timeout": timeout, "max_retries": settings.model_retries, "http_client": _connections()}
+    return {
+        "timeout": timeout,
+        "max_retries": settings.model_retries,
+        "http_client": _Connections(),
+    }
 
 
 @contextmanager
@@ -74,34 +80,30 @@ def translated(
     """Raise the SDK's errors as ours. Messages name the model and the setting to check, never the key."""
     try:
         yield
-    except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-        raise kind(
-            f"The endpoint of {model} refused the key.", remedy=f"Check {key_setting}.", reason="key_refused"
-        ) from error
-    except openai.NotFoundError as error:
-        raise kind(f"The endpoint does not know the model {model}.", remedy=unknown_model) from error
-    except openai.RateLimitError as error:
-        raise kind(
-            f"The endpoint of {model} limits the rate, or the quota is used up.",
-            remedy="Wait, or raise the quota.",
-            retry_after=20,
-        ) from error
-    except openai.BadRequestError as error:
-        if kind is ChatModelError and _is_context_length(error):
-            raise ContextLengthError(
-                f"The prompt is longer than {model} reads.", remedy="Lower CONTEXT_TOKENS."
-            ) from error
-        raise kind(f"The endpoint of {model} refused the request: {_reason(error)}.") from error
     except openai.APITimeoutError as error:
         raise kind(
             f"The endpoint of {model} did not answer in time.", remedy="Try again.", retry_after=5, reason=TIMEOUT
         ) from error
     except openai.APIConnectionError as error:
-        happened, remedy = _connection_problem(error, url_setting)
-        raise kind(f"The endpoint of {model} {happened}.", remedy=remedy, retry_after=5) from error
+        if isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError):
+            problem, remedy = "closed the connection before its answer was whole", "Try again."
+        else:
+            why = _system_message(error)
+            what = "its authority's certificates (SSL_CERT_FILE)" if "certificate" in why else "the network"
+            problem, remedy = f"cannot be reached{why}", f"Check {what} and {url_setting}."
+        raise kind(f"The endpoint of {model} {problem}.", remedy=remedy, retry_after=5) from error
     except openai.APIStatusError as error:
-        raise kind(
-            f"The endpoint of {model} failed with status {error.status_code}.", remedy="Try again.", retry_after=5
+        body, refusal = error.body, ""
+        if error.status_code == HTTPStatus.BAD_REQUEST:
+            refusal = str((body.get("message") if isinstance(body, dict) else None) or "no reason given")[:300]
+            # OpenAI's code, or the words of servers that send none.
+            is_length = any(words in refusal.lower() for words in ("context length", "context size"))
+            if kind is ChatModelError and (is_length or error.code == "context_length_exceeded"):
+                raise ContextLengthError(
+                    f"The prompt is longer than {model} reads.", remedy="Lower CONTEXT_TOKENS."
+                ) from error
+        raise status_error(
+            kind, model, error.status_code, refusal, check_key=f"Check {key_setting}.", check_model=unknown_model
         ) from error
     except openai.APIError as error:
         raise kind(
@@ -109,13 +111,18 @@ def translated(
         ) from error
 
 
-def _connection_problem(error: openai.APIConnectionError, url_setting: str) -> tuple[str, str]:
-    """Return what happened to the connection and the remedy."""
-    if isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError):
-        return "closed the connection before its answer was whole", "Try again."
-    why = _system_message(error)
-    what = "its authority's certificates (SSL_CERT_FILE)" if "certificate" in why else "the network"
-    return f"cannot be reached{why}", f"Check {what} and {url_setting}."
+def status_error(kind: type[E], model: str, status: int, refusal: str, *, check_key: str, check_model: str) -> E:
+    """Return the error for an HTTP status. ``refusal``: why the endpoint refused the request, "" if it failed."""
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return kind(f"The endpoint of {model} refused the key.", remedy=check_key, reason="key_refused")
+    if status == HTTPStatus.NOT_FOUND:
+        return kind(f"The endpoint does not know the model {model}.", remedy=check_model)
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        message = f"The endpoint of {model} limits the rate, or the quota is used up."
+        return kind(message, remedy="Wait, or raise the quota.", retry_after=20)
+    if refusal:
+        return kind(f"The endpoint of {model} refused the request: {refusal}.")
+    return kind(f"The endpoint of {model} failed with status {status}.", remedy="Try again.", retry_after=5)
 
 
 def _system_message(error: BaseException | None) -> str:
@@ -125,18 +132,6 @@ def _system_message(error: BaseException | None) -> str:
             return f": {message}"
         error = error.__cause__ or error.__context__
     return ""
-
-
-def _reason(error: openai.BadRequestError) -> str:
-    body = error.body
-    reason = body.get("message") if isinstance(body, dict) else None
-    return str(reason or "no reason given")[:300]
-
-
-def _is_context_length(error: openai.BadRequestError) -> bool:
-    """Whether the prompt was too long, by OpenAI's code or by the words of servers that send none."""
-    wording = _reason(error).lower()
-    return error.code == "context_length_exceeded" or "context length" in wording or "context size" in wording
 
 
 class Abandoned(Exception):  # noqa: N818  # a signal within the adapter, not an error
@@ -152,19 +147,17 @@ def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.Op
     hooks: Any = {"request": [call.watch], "response": [call.note_pause]}
     cancel.on_cancel(call.break_off)
     try:
-        with _connections(event_hooks=hooks, headers={"Connection": "close"}) as connections:
+        with _Connections(event_hooks=hooks, headers={"Connection": "close"}) as connections:
             yield client.with_options(http_client=connections)
     finally:
         cancel.forget(call.break_off)
 
 
-def _connections(**options: Any) -> httpx2.Client:
-    """Return an HTTP client with the SDK's defaults and the shared certificates."""
-    return _Connections(verify=_certificates(), **options)
-
-
 class _Connections(openai.DefaultHttpxClient):
-    """Closed once unreferenced, as the SDK's own are: the constructor of an adapter may fail."""
+    """An HTTP client that is closed once unreferenced, as the SDK's own: the constructor of an adapter may fail."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(verify=_certificates(), **options)
 
     def __del__(self) -> None:
         self.close()

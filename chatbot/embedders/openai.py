@@ -1,4 +1,4 @@
-"""OpenAI's embedding models, and those of every provider that speaks its API: a row of `providers` each."""
+"""OpenAI's embedding models, and those of every provider that its client can reach: a row of `providers` each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .providers import PROVIDERS, Endpoint, Kind, endpoint
 class OpenAIEmbedder(RemoteEmbedder):
     """The SDK retries, with exponential back-off and jitter; its clients are thread-safe.
 
-    Ingestion keeps its connections; those of a question can be broken, and so are not kept.
+    Ingestion keeps its connections. Those of a question are not kept, so that cancelling it can break them.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class OpenAIEmbedder(RemoteEmbedder):
         self._client.close()
 
     def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
-        """One request for the vectors of these texts. Raises CancelledError too, once nobody waits for it any more."""
+        """See `RemoteEmbedder`. Raises CancelledError too, once ``request`` is cancelled."""
         if request is None:
             return self._translated(self._client, texts, kind)
         try:
@@ -52,21 +52,14 @@ class OpenAIEmbedder(RemoteEmbedder):
             url_setting=self._where.url_setting,
             unknown_model=f"Check EMBEDDING_MODEL and {self._where.url_setting}.",
         ):
-            return self._vectors_of(client, texts, kind)
-
-    def _vectors_of(self, client: OpenAI, texts: Sequence[str], kind: Kind) -> Sequence[Any]:
-        response = client.embeddings.create(model=self.model, input=list(texts), **self.provider.parameters(kind))
-        return [row.embedding for row in sorted(response.data, key=lambda item: item.index or 0)]
-
-
-class NomicEmbedder(OpenAIEmbedder):
-    """Nomic's own API, in other words but over the same client."""
-
-    def _vectors_of(self, client: OpenAI, texts: Sequence[str], kind: Kind) -> Sequence[Any]:
-        body = {"model": self.model, "texts": list(texts), **self.provider.parameters(kind)}
-        response: Any = client.post("/embedding/text", body=body, cast_to=object)
-        vectors: Sequence[Any] = response["embeddings"]
-        return vectors
+            parameters = self.provider.parameters(kind)
+            if self.provider.adapter == "nomic":  # an API of its own over the same client
+                body = {"model": self.model, "texts": list(texts), **parameters}
+                answer: Any = client.post("/embedding/text", body=body, cast_to=object)
+                vectors: Sequence[Any] = answer["embeddings"]
+                return vectors
+            response = client.embeddings.create(model=self.model, input=list(texts), **parameters)
+            return [row.embedding for row in sorted(response.data, key=lambda item: item.index or 0)]
 
 
 def build(settings: Settings, *, model: str, provider: str = "openai") -> OpenAIEmbedder:
@@ -74,9 +67,6 @@ def build(settings: Settings, *, model: str, provider: str = "openai") -> OpenAI
     where = endpoint(settings, provider)
     if not model:
         raise SettingsError(f"EMBEDDING_MODEL is not set: the embedding provider {provider} has no default.")
-    adapter = PROVIDERS[provider].adapter
-    client = (azure_client if adapter == "azure_openai" else make_client)(
-        settings, key=where.key, base_url=where.base_url or ""
-    )
-    kind = NomicEmbedder if adapter == "nomic" else OpenAIEmbedder
-    return kind(client, provider, model, where=where, max_tokens=settings.embedding_max_tokens)
+    make = azure_client if PROVIDERS[provider].adapter == "azure_openai" else make_client
+    client = make(settings, key=where.key, base_url=where.base_url or "")
+    return OpenAIEmbedder(client, provider, model, where=where, max_tokens=settings.embedding_max_tokens)

@@ -1,8 +1,7 @@
 """The table of embedding providers: models, dimensions, limits and addresses, one row each.
 
 Dimensions and lengths are those of the providers' documentation (November 2026), batches at or below what it allows.
-What is not known is left out: of a model that is not listed the dimensions are asked for at the start, and it is
-taken to read `UNKNOWN_TOKENS`.
+The endpoint is asked for the dimensions of a model that is not listed, which is assumed to read `UNKNOWN_TOKENS`.
 """
 
 from __future__ import annotations
@@ -16,46 +15,12 @@ from ..settings import Settings
 
 Kind = Literal["query", "document"]
 UNKNOWN_TOKENS = 512
-"""What a model is taken to read of one text where neither this table nor EMBEDDING_MAX_TOKENS says more."""
+"""Tokens of one text that a model reads if neither this table nor EMBEDDING_MAX_TOKENS says so."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """What a provider says of one of its models; dimensions None: to be asked for."""
-
-    dimensions: int | None
-    max_tokens: int
-
-
-@dataclass(frozen=True)
-class Provider:
-    """``adapter``: the module that speaks to it. ``batch`` and ``request_tokens``: the most one request may hold.
-
-    ``query`` and ``document``: what a request says of the kind of its texts, where the provider distinguishes them.
-    """
-
-    adapter: Literal["openai", "azure_openai", "nomic", "any_llm"]
-    base_url: str | None = None
-    """None: EMBEDDING_BASE_URL has to be set, or the adapter's library knows it."""
-    default_model: str = ""
-    """Empty: EMBEDDING_MODEL has to be set."""
-    key: Literal["required", "optional"] = "required"
-    models: Mapping[str, Model] = field(default_factory=dict)
-    batch: int = 100
-    request_tokens: int = 100_000
-    query: Mapping[str, Any] = field(default_factory=dict)
-    document: Mapping[str, Any] = field(default_factory=dict)
-    open_models: bool = True
-    """Whether it serves models of `OPEN_MODELS` under their names, and leaves their prefixes to its callers."""
-
-    def parameters(self, kind: Kind) -> dict[str, Any]:
-        """What a request says besides the model and the texts."""
-        return dict(self.query if kind == "query" else self.document)
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What is known of one model at one provider; the prefixes belong in front of each text."""
+    """A model at a provider. ``dimensions`` None: the endpoint is asked. The prefixes belong in front of each text."""
 
     dimensions: int | None
     max_tokens: int
@@ -63,19 +28,43 @@ class Facts:
     document_prefix: str = ""
 
 
+@dataclass(frozen=True)
+class Provider:
+    """``batch`` and ``request_tokens``: the most texts and tokens in one request.
+
+    ``query`` and ``document``: parameters of a request that say which kind of text it has.
+    """
+
+    adapter: Literal["openai", "azure_openai", "nomic", "any_llm"]
+    base_url: str | None = None
+    """None: EMBEDDING_BASE_URL is required, or the adapter's library knows the address."""
+    default_model: str = ""
+    """Empty: EMBEDDING_MODEL is required."""
+    key: Literal["required", "optional"] = "required"
+    models: Mapping[str, Model] = field(default_factory=dict)
+    batch: int = 100
+    request_tokens: int = 100_000
+    query: Mapping[str, Any] = field(default_factory=dict)
+    document: Mapping[str, Any] = field(default_factory=dict)
+    open_models: bool = True
+    """Whether it serves the `OPEN_MODELS` by their names and leaves the prefixes to the client."""
+
+    def parameters(self, kind: Kind) -> dict[str, Any]:
+        return dict(self.query if kind == "query" else self.document)
+
+
 INSTRUCTION = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
-OPEN_MODELS: tuple[tuple[str, Facts], ...] = (
-    ("nomic-embed-text", Facts(768, 2048, "search_query: ", "search_document: ")),
-    ("e5-large-instruct", Facts(1024, 512, INSTRUCTION)),
-    ("multilingual-e5-large", Facts(1024, 512, "query: ", "passage: ")),
-    ("multilingual-e5-base", Facts(768, 512, "query: ", "passage: ")),
-    ("multilingual-e5-small", Facts(384, 512, "query: ", "passage: ")),
-    ("qwen3-embedding", Facts(None, 8192, INSTRUCTION)),
-    ("all-minilm", Facts(384, 256)),
+OPEN_MODELS: tuple[tuple[str, Model], ...] = (
+    ("nomic-embed-text", Model(768, 2048, "search_query: ", "search_document: ")),
+    ("e5-large-instruct", Model(1024, 512, INSTRUCTION)),
+    ("multilingual-e5-large", Model(1024, 512, "query: ", "passage: ")),
+    ("multilingual-e5-base", Model(768, 512, "query: ", "passage: ")),
+    ("multilingual-e5-small", Model(384, 512, "query: ", "passage: ")),
+    ("qwen3-embedding", Model(None, 8192, INSTRUCTION)),
+    ("all-minilm", Model(384, 256)),
 )
-"""By a part of the model's name; the first that fits counts. Their cards ask for the prefixes. Ollama reads 2048
-tokens with nomic-embed-text unless told otherwise, and cuts the rest in silence.
-"""
+"""By a part of the model's name; the first that fits counts. The prefixes are those of the models' cards. By default
+Ollama reads 2048 tokens with nomic-embed-text and ignores the rest without an error."""
 
 _OPENAI = {
     "text-embedding-ada-002": Model(1536, 8191),
@@ -92,7 +81,7 @@ PROVIDERS: dict[str, Provider] = {
         "text-embedding-ada-002",
         key="optional",  # with OPENAI_BASE_URL
         models=_OPENAI,
-        # Databases of the time before this table were written without prefixes, under this provider's name.
+        # Older databases were written without prefixes under this provider's name.
         open_models=False,
     ),
     "azure_openai": Provider("azure_openai", models=_OPENAI, open_models=False),
@@ -177,66 +166,44 @@ PROVIDERS: dict[str, Provider] = {
 }
 
 
-def facts(provider: str, model: str) -> Facts:
-    """What the table knows of the model there; dimensions None: to be asked for."""
+def find_model(provider: str, model: str) -> Model:
     row = PROVIDERS[provider]
     if model in row.models:
-        return Facts(row.models[model].dimensions, row.models[model].max_tokens)
-    if row.open_models:
-        for part, known in OPEN_MODELS:
-            if part in model.lower():
-                return known
-    return Facts(None, UNKNOWN_TOKENS)
+        return row.models[model]
+    open_models = OPEN_MODELS if row.open_models else ()
+    fitting = (listed for part, listed in open_models if part in model.lower())
+    return next(fitting, Model(None, UNKNOWN_TOKENS))
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """``key_setting`` and ``url_setting``: what errors tell a person to look at."""
+    """``key_setting`` and ``url_setting``: the settings that errors name."""
 
     base_url: str | None
-    key: str | None
+    key: str | None = field(repr=False)
     key_setting: str = "EMBEDDING_API_KEY"
     url_setting: str = "EMBEDDING_BASE_URL"
 
-    def __repr__(self) -> str:
-        return f"Endpoint({self.base_url!r})"
-
 
 def endpoint(settings: Settings, provider: str) -> Endpoint:
-    """Where a provider is reached, and with which key, as the settings have it.
+    """Return the address and the key of a provider.
 
     Raises:
         SettingsError: a key or an address that this provider needs is not set.
     """
-    found = _openai(settings) if provider == "openai" else _other(settings, provider)
-    if found.key is None and PROVIDERS[provider].key == "required":
-        raise SettingsError(f"EMBEDDING_API_KEY is not set: the embedding provider {provider} needs it.")
-    return found
-
-
-def _openai(settings: Settings) -> Endpoint:
-    own_key, own_url = settings.embedding_api_key, settings.embedding_base_url
-    key = own_key or settings.openai_api_key
-    base_url = own_url or settings.openai_base_url
-    if key is None and base_url is None:
+    row, key, base_url = PROVIDERS[provider], settings.embedding_api_key, settings.embedding_base_url
+    key_setting, url_setting = "EMBEDDING_API_KEY", "EMBEDDING_BASE_URL"
+    # OpenAI's key goes to the address it was set for, never to another one.
+    if provider == "openai" or (provider == "custom" and base_url is None and settings.openai_base_url is not None):
+        if key is None:
+            key, key_setting = settings.openai_api_key, "OPENAI_API_KEY"
+        if base_url is None:
+            base_url, url_setting = settings.openai_base_url, "OPENAI_BASE_URL"
+    if provider == "openai" and key is None and base_url is None:
         raise SettingsError("OPENAI_API_KEY is not set: the openai provider needs it (or OPENAI_BASE_URL).")
-    return Endpoint(
-        base_url or PROVIDERS["openai"].base_url,
-        key.get_secret_value() if key else None,
-        "EMBEDDING_API_KEY" if own_key else "OPENAI_API_KEY",
-        "EMBEDDING_BASE_URL" if own_url else "OPENAI_BASE_URL",
-    )
-
-
-def _other(settings: Settings, provider: str) -> Endpoint:
-    row = PROVIDERS[provider]
-    key, base_url = settings.embedding_api_key, settings.embedding_base_url or row.base_url
-    if provider == "custom" and base_url is None and settings.openai_base_url is not None:
-        # OpenAI's key goes to the address it was set for, never to another one.
-        shared = key or settings.openai_api_key
-        name = "EMBEDDING_API_KEY" if key else "OPENAI_API_KEY"
-        value = shared.get_secret_value() if shared else None
-        return Endpoint(settings.openai_base_url, value, name, "OPENAI_BASE_URL")
+    base_url = base_url or row.base_url
     if base_url is None and row.adapter != "any_llm":
         raise SettingsError(f"EMBEDDING_BASE_URL is not set: the embedding provider {provider} needs it.")
-    return Endpoint(base_url, key.get_secret_value() if key else None)
+    if key is None and row.key == "required":
+        raise SettingsError(f"EMBEDDING_API_KEY is not set: the embedding provider {provider} needs it.")
+    return Endpoint(base_url, key.get_secret_value() if key else None, key_setting, url_setting)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.embedders.base import average, text_windows, token_windows
+from chatbot.embedders.base import average, text_windows
 from chatbot.text import estimate_tokens
 
 
@@ -27,11 +27,6 @@ def test_words_stay_whole_where_there_is_white_space() -> None:
     pieces = text_windows(" ".join(words), 40, estimate_tokens)
     assert len(pieces) > 2
     assert " ".join(pieces).split() == words
-
-
-def test_token_windows_are_slices() -> None:
-    assert token_windows([1, 2, 3, 4, 5], 2) == [[1, 2], [3, 4], [5]]
-    assert token_windows([], 2) == [[]]
 
 
 def test_a_long_window_weighs_more_than_a_short_one() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot.embedders.providers import OPEN_MODELS, PROVIDERS, UNKNOWN_TOKENS, facts
+from chatbot.embedders.providers import OPEN_MODELS, PROVIDERS, UNKNOWN_TOKENS, find_model
 from chatbot.text import estimate_tokens
 from tests.embedders.conftest import BuildProvider
 from tests.embedders.providers_server import ProvidersServer
@@ -22,7 +22,7 @@ PREFIXED = {
 def test_open_models_get_the_prefixes_they_were_trained_with(
     build_provider: BuildProvider, providers_server: ProvidersServer, model: str, prefixes: tuple[str, str]
 ) -> None:
-    providers_server.dimensions = facts("ollama", model).dimensions or 16
+    providers_server.dimensions = find_model("ollama", model).dimensions or 16
     embedder = build_provider("ollama", model)
     embedder.embed_query("growth")
     embedder.embed_documents(["growth"])
@@ -56,7 +56,7 @@ def test_a_text_never_holds_more_tokens_than_a_request_may(build_provider) -> No
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_the_default_model_of_each_is_known_to_the_table_or_asked(provider: str) -> None:
     row = PROVIDERS[provider]
-    known = facts(provider, row.default_model)
+    known = find_model(provider, row.default_model)
     assert known.max_tokens >= UNKNOWN_TOKENS
     assert known.dimensions is not None or row.default_model in {"", "fireworks/qwen3-embedding-8b"}
     assert row.batch >= 1

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from chatbot.embedders import EMBEDDERS
-from chatbot.embedders.providers import PROVIDERS, facts
+from chatbot.embedders.providers import PROVIDERS, find_model
 from chatbot.errors import EmbedderMismatchError, EmbeddingError, SettingsError
 from chatbot.text import estimate_tokens
 from tests.embedders.conftest import KEY
@@ -131,7 +131,7 @@ class TestOnTheWire:
             embedder.embed_documents(["growth"])
 
     def test_a_known_model_has_the_dimensions_of_the_table(self, provider: str, build_provider) -> None:
-        known = [name for name in PROVIDERS[provider].models if facts(provider, name).dimensions != 16]
+        known = [name for name in PROVIDERS[provider].models if find_model(provider, name).dimensions != 16]
         for model in known:
             embedder = build_provider(provider, model)
             assert embedder.dimensions == PROVIDERS[provider].models[model].dimensions
