@@ -1,7 +1,8 @@
-"""Questions: `/query`, `/api/chat` and `/api/search`, and what is attached to one of them."""
+"""Questions: `/query`, `/api/chat` and `/api/search`; their attachments, and how answers are stored."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -14,13 +15,15 @@ from werkzeug.exceptions import ServiceUnavailable
 
 from ..cancellation import Cancellation
 from ..conversation.service import Place, Saved, asked_json
+from ..database.core import Json
 from ..errors import DiskFullError, InvalidRequestError
+from ..grounding.citations import snippet_of
 from ..repositories.conversations import Begun
-from ..schema import Document, Event, Question, ScopeSummary, SearchHit, StepEvent
+from ..schema import Chunk, Document, Event, Question, ScopeSummary, SearchHit, StepEvent
 from ..schema.chat import SearchTrace
+from ..schema.json import to_json
 from ..validation import parse
 from .access import caller, question_slot
-from .kept_answers import without_passages
 from .observing import Error
 from .payloads import MOST_ATTACHMENTS, Attachment, ChatRequest, SearchRequest
 from .request import accept_files, form_json, is_form, json_body, require_samples, safe_name, services
@@ -167,6 +170,37 @@ def event_stream(
     environ = request.environ
     begun = environ.get(BEGUN, lambda: None)
     return EventStream(events, client_of(environ), watch=watch, write=write, tell_begun=begun, keeping=keeping)
+
+
+def without_passages(saved: Saved) -> Json:
+    """Return the `/query` response for storage, without the text of its passages.
+
+    That is looked up when the answer is read again. So deleted reports do not live on in conversations.
+    """
+    answer: Json = to_json(saved)
+    for part in (*answer["citations"], *answer["trace"]["hits"]):
+        for name in ("snippet", "text"):
+            part.pop(name, None)
+    return answer
+
+
+def with_passages(rows: Sequence[Json], get: Callable[[Sequence[str]], Iterable[Chunk]]) -> list[Json | None]:
+    """Return the `/query` response of each row of a message, None where none was kept.
+
+    ``get`` gives the passages that still exist and are visible; others get the text "".
+    """
+    answers = [json.loads(row["response"]) if "response" in row else None for row in rows]
+    kept = [(row, answer) for row, answer in zip(rows, answers, strict=True) if answer is not None]
+    ids = {part["chunk_id"] for _, answer in kept for part in (*answer["citations"], *answer["trace"]["hits"])}
+    texts = {chunk.id: chunk.text for chunk in get(sorted(ids))} if ids else {}
+    for row, answer in kept:
+        for citation in answer["citations"]:
+            citation["snippet"] = snippet_of(texts.get(citation["chunk_id"], ""))
+        for hit in answer["trace"]["hits"]:
+            hit["text"] = texts.get(hit["chunk_id"], "")
+        place = {"conversation_id": row["conversation_id"], "message_id": row["_id"]}
+        answer.update(place, conversation_usage=row.get("conversation_usage"))
+    return answers
 
 
 class Attachments:

@@ -20,8 +20,7 @@ from ..repositories.feedback import Asked, Feedback, Rating, Reason
 from ..schema import Chunk, Citation, Mark, Role, Scope, ScopeSummary, Unsupported
 from ..schema.figures import ReportedFigure
 from .access import caller, library, whose
-from .asking import STREAM, refuse_more, stream_response
-from .kept_answers import with_passages
+from .asking import STREAM, refuse_more, stream_response, with_passages
 from .payloads import FeedbackRequest, Rename
 from .request import Number, Query, answer_type, disposition, page_size, services
 from .resuming import refuse_ended, replay, under_way

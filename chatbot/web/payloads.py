@@ -37,15 +37,12 @@ if TYPE_CHECKING:
     from ..services import Services
 
 MOST_ATTACHMENTS = 5
-LONGEST_TITLE = 200
-"""Of a conversation."""
-LONGEST_KEY = 200
 File = Annotated[str, Field(json_schema_extra={"contentMediaType": "application/octet-stream"})]
 Conflict = Literal["replace", "keep_both"]
 
 
 def one_of(*names: str) -> dict[str, Any]:
-    """What a description says where exactly one of these fields is given."""
+    """Return what the schema says where exactly one of these fields is given."""
     given = [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in names]
     return {"oneOf": given}
 
@@ -69,17 +66,21 @@ RangeEnd = Literal["gte", "lte"]
 Filter = FilterValue | Annotated[Sequence[FilterValue], Field(max_length=300)] | Mapping[RangeEnd, FilterValue]
 
 
-class ReportContext(BaseModel):
-    """Seed 003's scope: one country, or one yearly review."""
+class Body(BaseModel):
+    """A body in which an unknown field is an error: a misspelt filter must not widen the search."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class ReportContext(Body):
+    """A scope of one country or one yearly review (seed 003)."""
 
     type: StrictStr
     value: FilterValue
 
 
 class PreviousMessage(BaseModel):
-    """Clients send their own keys along (ids, timestamps): those are ignored."""
+    """A message that the client stored. Further fields, such as ids and timestamps, are ignored."""
 
     model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": True})
 
@@ -87,10 +88,10 @@ class PreviousMessage(BaseModel):
     content: Annotated[StrictStr, StringConstraints(max_length=20_000)]
 
 
-class Attachment(BaseModel):
+class Attachment(Body):
     """A web page, or a text, that this one question is about. Files come beside the body, as multipart."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra=one_of("url", "text"))
+    model_config = ConfigDict(json_schema_extra=one_of("url", "text"))
 
     url: Address | None = None
     name: Annotated[StrictStr, StringConstraints(min_length=1, max_length=120)] = "text.md"
@@ -103,23 +104,16 @@ class Attachment(BaseModel):
         return self
 
 
-class BudgetLimits(BaseModel):
+class BudgetLimits(Body):
     """What this question may cost: no more than the settings allow."""
-
-    model_config = ConfigDict(extra="forbid")
 
     calls: StrictInt | None = None
     tokens: StrictInt | None = None
     seconds: StrictInt | StrictFloat | None = None
 
 
-class SearchRequest(BaseModel):
-    """`POST /api/search`; every question has these fields.
-
-    An unknown key is an error: a misspelt filter must not widen the search.
-    """
-
-    model_config = ConfigDict(extra="forbid")
+class SearchRequest(Body):
+    """`POST /api/search`; every question has these fields."""
 
     query: Query
     report_context: ReportContext | None = None
@@ -131,23 +125,15 @@ class SearchRequest(BaseModel):
     page: StrictInt | None = Field(None, ge=1, le=100_000)
 
     def to_search(self, services: Services, limit: Scope, *, mode: str = "direct") -> Question:
-        """The question that this request asks, in a scope inside of ``limit``.
-
-        Raises InvalidRequestError, UnknownNameError.
-        """
+        """Return the question in a scope inside of ``limit``. Raises InvalidRequestError, UnknownNameError."""
         context = (self.report_context.type, self.report_context.value) if self.report_context else None
         settings = services.answering.settings_with(self.preset)
         method = RETRIEVAL_METHODS.check(self.retrieval_method or settings.retrieval_method, field="retrieval_method")
+        scope = services.storage.scopes.inside(limit).resolve(self.filters, context, self.collections)
         return Question(
-            query=self.query,
-            scope=services.storage.scopes.inside(limit).resolve(self.filters, context, self.collections),
-            top_k=self.limit or settings.top_k,
-            retrieval_method=method,
-            mode=mode,
-            preset=self.preset,
-            settings=QuerySettings.of(settings),
-            page=self.page,
-        )
+            query=self.query, scope=scope, top_k=self.limit or settings.top_k, retrieval_method=method, mode=mode,
+            preset=self.preset, settings=QuerySettings.of(settings), page=self.page,
+        )  # fmt: skip
 
 
 class ChatRequest(SearchRequest):
@@ -172,10 +158,7 @@ class ChatRequest(SearchRequest):
     version: StrictInt | StrictStr | None = None
 
     def to_question(self, services: Services, limit: Scope) -> Question:
-        """The question that this request asks, in a scope inside of ``limit``.
-
-        Raises InvalidRequestError, UnknownNameError.
-        """
+        """Return the question in a scope inside of ``limit``. Raises InvalidRequestError, UnknownNameError."""
         settings = services.answering.settings_with(self.preset)
         auto_scope = settings.auto_scope if self.auto_scope is None else self.auto_scope
         question = self.to_search(services, limit, mode=services.answering.check_mode(self.mode, self.preset))
@@ -185,25 +168,21 @@ class ChatRequest(SearchRequest):
             raise InvalidRequestError.for_field("replaces", "send the conversation_id that this answer is in, too.")
         budget = services.answering.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})
         return replace(
-            question,
-            cache=self.cache,
-            auto_scope=auto_scope,
-            expand=bool(self.query_expansion),
-            budget=budget,
+            question, cache=self.cache, auto_scope=auto_scope, expand=bool(self.query_expansion), budget=budget,
             language=self.language,
-        )
+        )  # fmt: skip
 
     def messages(self) -> tuple[Message, ...]:
-        """The conversation that the client itself sent along, oldest first."""
+        """Return the conversation that the client sent, oldest first."""
         return tuple(Message(message.role, message.content) for message in self.previous_messages)
 
 
 class Reading(Cutting):
-    """How to cut a report anew; null: as the settings have it."""
+    """How to split a report again; null means as the settings say."""
 
 
 class Edit(About):
-    """What is said of a report; null: it has none."""
+    """New metadata of a report; null removes a value."""
 
 
 class Pages(Overrides):
@@ -221,10 +200,8 @@ class UploadFields(Overrides):
     on_conflict: Conflict | None = None
 
 
-class Upload(BaseModel):
+class Upload(Body):
     """Files to add; a form has text in its fields, ``labels`` with commas between."""
-
-    model_config = ConfigDict(extra="forbid")
 
     files: list[File] = Field(min_length=1, max_length=MOST_FILES)
     on_conflict: Conflict | None = None
@@ -246,27 +223,23 @@ def _false(deleted: bool) -> bool:
     return deleted
 
 
-class Rename(BaseModel):
-    """Another title, taking the conversation back from being deleted, or both."""
+class Rename(Body):
+    """A new title for a conversation, its restoration after deletion, or both."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"minProperties": 1})
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    title: Annotated[
-        StrictStr, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=LONGEST_TITLE)
-    ] = ""
+    title: Annotated[StrictStr, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=200)] = ""
     deleted: Annotated[StrictBool, AfterValidator(_false), Field(json_schema_extra={"const": False})] = False
 
 
-class SignIn(BaseModel):
+class SignIn(Body):
     """A key of this server."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    key: Annotated[StrictStr, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=LONGEST_KEY)]
+    key: Annotated[StrictStr, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=200)]
 
 
 class JsonRpc(BaseModel):
-    """`POST /mcp`: a message; without an ``id`` it is a notification."""
+    """A message of the Model Context Protocol; without an ``id`` it is a notification."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -276,10 +249,8 @@ class JsonRpc(BaseModel):
     jsonrpc: Literal["2.0"] = "2.0"
 
 
-class FeedbackRequest(BaseModel):
-    """`POST /api/messages/<id>/feedback`; ``rating`` null takes back what was given."""
-
-    model_config = ConfigDict(extra="forbid")
+class FeedbackRequest(Body):
+    """Feedback on an answer; a ``rating`` of null removes it."""
 
     rating: Rating | None
     reason: Reason | None = None
