@@ -25,10 +25,7 @@ from tests.fakes.scripted_model import ScriptedModel
 
 QUESTION = "Compare the population of Kenya and Mali."
 COLLECTIONS = "report_chatting: Country reports; archive: Older papers"
-REPORTS = (
-    (KENYA_2023, "kenya-2023", "Kenya", 2023),
-    (MALI_2021, "mali-2021", "Mali", 2021),
-)
+REPORTS = ((KENYA_2023, "kenya-2023", "Kenya", 2023), (MALI_2021, "mali-2021", "Mali", 2021))
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,7 @@ def server() -> Iterator[FakeOpenAI]:
 
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
-    return settings.override(
-        **server.as_settings,
-        model_timeout=60.0,
-    )
+    return settings.override(**server.as_settings, model_timeout=60.0)
 
 
 @pytest.fixture

@@ -62,13 +62,12 @@ def _mutated(random: Random, request: Recorded) -> str:
     return said
 
 
-def _cut_short(random: Random, request: Recorded) -> str:
-    said = ideal(request)
-    return said[: random.randint(0, len(said))]
-
-
-def _twice(random: Random, request: Recorded) -> str:
-    return random.choice(("\n", " and ", "")).join([ideal(request)] * 2)
+def _ideal_but_broken(random: Random, request: Recorded) -> str:
+    """Cut short, twice, or shuffled."""
+    said, words = ideal(request), pieces(ideal(request))
+    random.shuffle(words)
+    twice = random.choice(("\n", " and ", "")).join([said] * 2)
+    return random.choice((said[: random.randint(0, len(said))], twice, "".join(words)))
 
 
 def _characters(random: Random, request: Recorded) -> str:
@@ -101,11 +100,6 @@ def _long(random: Random, request: Recorded) -> str:
     return unit * (random.choice(LONG) // len(unit))
 
 
-def _html(random: Random, request: Recorded) -> str:
-    body = "".join(f"<{tag} onclick='x'>{word}</{tag}>" for tag, word in zip("abpiu", _WORDS, strict=False))
-    return f"<!DOCTYPE html><html><head><title>502</title></head><body>{body}<br/>&lt;&#x1F600;&nbsp;</body></html>"
-
-
 def _table(random: Random, request: Recorded) -> str:
     """Rows of any length, rules in any place."""
     cells = ("Kenya", "Mali", "", "[1]", "5 [1]", "5 [99]", "\\|", "---", ":-:", "“x” [2]", "**Mali**", "n/a", "—")
@@ -118,32 +112,27 @@ def _table(random: Random, request: Recorded) -> str:
     return "\n".join(lines)
 
 
+def _one_of(*said: str) -> Callable[[Random, Recorded], str]:
+    return lambda random, request: random.choice(said)
+
+
 def _json(random: Random, request: Recorded) -> str:
-    said = random.choice(_JSON)
-    return random.choice(("{}", "```json\n{}\n```", "Here: {} and more", "{}\n{}")).replace("{}", said)
-
-
-def _injection(random: Random, request: Recorded) -> str:
-    return random.choice(("", ideal(request) + "\n")) + random.choice(_INJECTIONS)
+    around = random.choice(("{}", "```json\n{}\n```", "Here: {} and more", "{}\n{}"))
+    return around.replace("{}", random.choice(_JSON))
 
 
 def _words(random: Random, request: Recorded) -> str:
     return " ".join(random.choices((*_WORDS, *_TAGS, "\n", "-", "1.", "#", "**"), k=random.randint(1, 80)))
 
 
-def _shuffled(random: Random, request: Recorded) -> str:
-    words = pieces(ideal(request))
-    random.shuffle(words)
-    return "".join(words)
+def _injection(random: Random, request: Recorded) -> str:
+    return random.choice(("", ideal(request) + "\n")) + random.choice(_INJECTIONS)
 
 
-def _blank(random: Random, request: Recorded) -> str:
-    return random.choice(
-        ("", " ", "\n\n\n", "\u200b\u200b", "\ufeff", "\x00", "null", "None", '""', "```\n```", "()", "…")
-    )
-
-
+_HTML = """<!DOCTYPE html><html><head><title>502</title></head><body><a onclick='x'>Kenya</a><b onclick='x'>Mali</b>
+<p onclick='x'>52,428,290</p><br/>&lt;&#x1F600;&nbsp;</body></html>"""
+_BLANK = ("", " ", "\n\n\n", "\u200b\u200b", "\ufeff", "\x00", "null", "None", '""', "```\n```", "()", "…")
 _KINDS: tuple[Callable[[Random, Recorded], str], ...] = (
-    _mutated, _mutated, _mutated, _cut_short, _twice, _characters, _nested, _numbers, _long, _html, _table, _json,
-    _json, _injection, _words, _shuffled, _blank,
+    _mutated, _mutated, _mutated, _ideal_but_broken, _ideal_but_broken, _ideal_but_broken, _characters, _nested,
+    _numbers, _long, _one_of(_HTML), _table, _json, _json, _injection, _words, _one_of(*_BLANK),
 )  # fmt: skip

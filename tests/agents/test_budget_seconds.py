@@ -93,8 +93,7 @@ class TestSecondsOfSearches:
         """What is written is embedded, too: without that the section stays as it is."""
         server.always(CHAT, ScriptedModel())
         server.always(
-            EMBEDDINGS,
-            lambda request: Reply(silent_before=STALL if "say so" in request.body["input"][0] else 0.0),
+            EMBEDDINGS, lambda request: Reply(silent_before=STALL if "say so" in request.body["input"][0] else 0.0)
         )
         started = time.monotonic()
         answer, _ = answered(services, asking("report", budget=Budget(seconds=self.SECONDS)))

@@ -56,6 +56,8 @@ FALLBACKS = {
     "intermediate": "All passages are kept",
 }
 THIN, FEW = times("THIN", 3), 12
+SILENT = ("empty", "white space", "thoughts without end")
+"""The unreadable replies that are no short answer of a chain either."""
 QUOTED = "The language model could not finish. Quoted from the reports instead:"
 
 
@@ -151,7 +153,13 @@ def test_what_cannot_be_read_is_repaired_once(either: Bench, agent: str, stage: 
     assert_no_thoughts(told)
 
 
-@cases(PLANNING, {**UNREADABLE})
+@pytest.mark.parametrize(
+    ("agent", "stage", "behaviour"),
+    [
+        *cases(PLANNING, {**UNREADABLE}).args[1],
+        *cases([ASKED_IN_PROSE], {name: UNREADABLE[name] for name in SILENT}).args[1],
+    ],
+)
 def test_what_stays_unreadable_falls_back(either: Bench, agent: str, stage: str, behaviour: Behaviour) -> None:
     told = either.ask(agent, ScriptedModel(**{stage: behaviour}))
     assert_fell_back(told, stage)
@@ -163,7 +171,7 @@ def test_what_stays_unreadable_falls_back(either: Bench, agent: str, stage: str,
         assert told.items("plan") == sub_questions(QUESTION, Scope(), documents)
 
 
-@cases(PLANNING, {**FAILING})
+@cases([*PLANNING, ASKED_IN_PROSE], {**FAILING})
 def test_a_call_that_fails_is_not_repaired(either: Bench, agent: str, stage: str, behaviour: Behaviour) -> None:
     told = either.ask(agent, ScriptedModel(**{stage: behaviour}))
     assert_fell_back(told, stage)
@@ -227,21 +235,6 @@ def test_any_words_are_a_short_answer(plain: Bench, agent: str, stage: str, beha
     assert told.timed(REPAIR) == 0
     assert told.answer.answered
     assert_no_thoughts(told)
-
-
-@cases([ASKED_IN_PROSE], {name: UNREADABLE[name] for name in ("empty", "white space", "thoughts without end")})
-def test_no_words_are_no_short_answer(plain: Bench, agent: str, stage: str, behaviour: Behaviour) -> None:
-    told = plain.ask(agent, ScriptedModel(**{stage: behaviour}))
-    assert_fell_back(told, stage)
-    assert told.timed(REPAIR) == told.timed(stage) == 1
-    assert_no_thoughts(told)
-
-
-@cases([ASKED_IN_PROSE], {**FAILING})
-def test_a_short_answer_that_fails(plain: Bench, agent: str, stage: str, behaviour: Behaviour) -> None:
-    told = plain.ask(agent, ScriptedModel(**{stage: behaviour}))
-    assert_fell_back(told, stage)
-    assert told.timed(REPAIR) == 0
 
 
 # The answer

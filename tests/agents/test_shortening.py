@@ -58,8 +58,7 @@ def texts(count: int) -> Context:
 
 
 @pytest.mark.parametrize(
-    ("count", "reads", "kept"),
-    [(5, 5, []), (5, 3, [3]), (5, 2, [3, 2]), (8, 1, [4, 2, 1]), (3, 1, [2, 1])],
+    ("count", "reads", "kept"), [(5, 5, []), (5, 3, [3]), (5, 2, [3, 2]), (8, 1, [4, 2, 1]), (3, 1, [2, 1])]
 )
 def test_a_prompt_that_does_not_fit_is_halved_the_best_first(services, count: int, reads: int, kept: list[int]) -> None:
     model = SmallModel(reads)

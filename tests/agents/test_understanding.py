@@ -53,9 +53,7 @@ def agent(services: Services) -> Recorder:
 
 def run(services: Services, agent: Recorder, asked: Question, on_empty: Any = "abstain") -> list[Any]:
     understanding = Understanding(
-        catalog=services.storage.documents,
-        chat_models=services.answering.chat_models,
-        on_empty=on_empty,
+        catalog=services.storage.documents, chat_models=services.answering.chat_models, on_empty=on_empty
     )
     return list(understanding.run(agent, asked, request=RequestContext()))
 

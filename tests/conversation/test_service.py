@@ -31,31 +31,26 @@ def sent(server: FakeOpenAI, call: int = -1) -> list[tuple[str, str]]:
     return [(m["role"], m["content"]) for m in server.received(CHAT)[call].body["messages"][1:-1]]
 
 
+def texts(services: Services, saved: Saved) -> list[str]:
+    return [message.content for message in services.storage.conversations.messages(saved.conversation_id)]
+
+
 def stored(services: Services, name: str) -> int:
     return services.storage.database[name].count({})
 
 
 class TestSaving:
-    def test_a_question_without_a_conversation_begins_one(self, services, server) -> None:
-        server.chat(Reply(["It is 2.09% [1]."]))
-        saved = ask(services)
-        assert services.storage.conversations.messages(saved.conversation_id) == [
-            Message("user", QUERY),
-            Message("assistant", "It is 2.09% [1]."),
-        ]
-
-    def test_the_next_question_continues_it(self, services, server) -> None:
+    def test_a_question_begins_a_conversation_and_the_next_continues_it(self, services, server) -> None:
         server.chat(Reply(["One [1]."]), Reply(["Why does it grow?"]), Reply(["Two [1]."]))
         first = ask(services)
+        assert services.storage.conversations.messages(first.conversation_id) == [
+            Message("user", QUERY),
+            Message("assistant", "One [1]."),
+        ]
         second = ask(services, "And why?", first.conversation_id)
         assert second.conversation_id == first.conversation_id
         assert second.message_id != first.message_id
-        assert [m.content for m in services.storage.conversations.messages(first.conversation_id)] == [
-            QUERY,
-            "One [1].",
-            "And why?",
-            "Two [1].",
-        ]
+        assert texts(services, first) == [QUERY, "One [1].", "And why?", "Two [1]."]
 
     def test_a_long_answer_does_not_hide_what_was_asked(self, services, server) -> None:
         server.chat(
@@ -106,29 +101,14 @@ class TestCancelling:
         server.chat(Reply(["One."]), Reply(["half", " two"]))
         first = ask(services)
         cancel = Cancellation()
-        for event in services.answering.chat.stream(
-            question("And?"), place=Place(first.conversation_id), cancel=cancel
-        ):
+        place = Place(first.conversation_id)
+        for event in services.answering.chat.stream(question("And?"), place=place, cancel=cancel):
             if isinstance(event, TokenEvent):
                 cancel.cancel()
-        assert [m.content for m in services.storage.conversations.messages(first.conversation_id)] == [QUERY, "One."]
-
-    def test_the_connection_to_the_model_is_closed(self, services, server) -> None:
-        server.chat(Reply(["half"], silent_after=60.0))
-        cancel = Cancellation()
-        for event in services.answering.chat.stream(question(), cancel=cancel):
-            if isinstance(event, TokenEvent):
-                cancel.cancel()
-        (request,) = server.received(CHAT)
-        assert request.finished.wait(30.0)
-        assert request.disconnected_at is not None
+        assert texts(services, first) == [QUERY, "One."]
 
 
 class TestHistory:
-    def test_a_new_conversation_has_none(self, services, server) -> None:
-        ask(services)
-        assert sent(server) == []
-
     def test_the_stored_messages_are_in_the_prompt_oldest_first(self, services, server) -> None:
         server.chat(Reply(["It is 2.09% [1]."]))
         first = ask(services)
@@ -140,27 +120,25 @@ class TestHistory:
         ask(services, "And why?", first.conversation_id, Message("user", "Mine"), Message("assistant", "Yours"))
         assert sent(server) == [("user", "Mine"), ("assistant", "Yours")]
 
-    def test_a_last_user_message_equal_to_the_question_is_dropped(self, services, server) -> None:
+    @pytest.mark.parametrize(
+        ("previous", "kept"),
+        [
+            ([("user", "Before"), ("user", QUERY)], [("user", "Before")]),
+            ([("user", f" {QUERY}\n")], []),
+            ([("user", QUERY), ("assistant", QUERY)], [("user", QUERY), ("assistant", QUERY)]),
+            ([("user", "Before"), ("assistant", "Error: no model.")], [("user", "Before")]),
+        ],
+        ids=["the question again", "white space", "only the last and only a user's", "an error"],
+    )
+    def test_the_question_itself_and_errors_are_dropped(self, services, server, previous, kept) -> None:
         """R-D8: the seed's clients send the question twice."""
-        ask(services, QUERY, None, Message("user", "Before"), Message("user", QUERY))
-        assert sent(server) == [("user", "Before")]
-
-    def test_white_space_around_it_makes_no_difference(self, services, server) -> None:
-        ask(services, QUERY, None, Message("user", f" {QUERY}\n"))
-        assert sent(server) == []
-
-    def test_only_the_last_and_only_a_users_is_dropped(self, services, server) -> None:
-        ask(services, QUERY, None, Message("user", QUERY), Message("assistant", QUERY))
-        assert sent(server) == [("user", QUERY), ("assistant", QUERY)]
+        ask(services, QUERY, None, *(Message(role, content) for role, content in previous))
+        assert sent(server) == kept
 
     def test_other_conversations_stay_out(self, services, server) -> None:
         ask(services, "Something else entirely?")
         ask(services)
         assert sent(server) == []
-
-    def test_an_error_of_an_earlier_answer_is_none_of_it(self, services, server) -> None:
-        ask(services, "And why?", None, Message("user", "Before"), Message("assistant", "Error: no model."))
-        assert sent(server) == [("user", "Before")]
 
     def test_it_is_bounded_in_turns_and_tokens(self, services, server) -> None:
         many = [Message("user" if n % 2 == 0 else "assistant", f"{n} {'word ' * 200}") for n in range(40)]
