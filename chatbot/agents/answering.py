@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from ..chat_models.extractive import HEADER
 from ..errors import BudgetExhaustedError, ChatModelError, ContextLengthError, IngestingError
-from ..grounding.answer import as_set, assemble, general_prompt, not_found, prompt_for
+from ..grounding.answer import as_set, assemble, general_prompt, not_found, prompt_for, trace_of
 from ..grounding.context import Neighbourhood, build_context, keep_best
 from ..grounding.wording import unify_brackets
 from ..model_output.asking import numbers
@@ -338,17 +338,15 @@ def conclude(
     truncated: bool = False,
 ) -> Answer:
     """The answer with its citations checked, its trace, and what ended it early."""
-    return assemble(
-        run.question,
-        response,
-        scope=scope,
-        context=context,
-        hits=hits,
+    trace = replace(
+        trace_of(run.question),
+        hits=tuple(hits),
         threshold=run.threshold,
         pipeline=run.pipeline,
         steps=run.spending.steps,
-        path=run.path,
+        path=tuple(run.path),
         stopped_by=run.stopped_by or run.choice_stopped_by,
         truncated=truncated,
         closest_only=run.closest_only,
     )
+    return assemble(run.question, response, scope=scope, context=context, trace=trace)

@@ -62,7 +62,7 @@ class ChainAgent(BaseAgent):
                 supporting = hits
             links.append((query, short or ""))
             evidence.add((query, hit) for _, hit in evidence.unseen([(query, supporting)], most=len(supporting)))
-        prompt = partial(prompt_for, asked="chain_answer_user", so_far=_lines(links))
+        prompt = partial(prompt_for, template="chain_answer_user", so_far=_lines(links))
         way = WritingPlan(prompt, lambda context: quotations(run, run.question.search_text, context))
         yield from answer_research(run, scope, evidence.hits, closest, way)
 

@@ -163,7 +163,7 @@ class _Comparison:
     def prompt(self, question: Question, context: Context) -> Prompt:
         numbers = self._numbers(context)
         lines = [f"- {on_one_line(name)}: {', '.join(map(str, own)) or 'none'}" for name, own in numbers.items()]
-        return prompt_for(question, context, rules="compare_system", asked="compare_user", sides="\n".join(lines))
+        return prompt_for(question, context, rules="compare_system", template="compare_user", sides="\n".join(lines))
 
     def quoting(self, context: Context) -> str:
         """The figures that changed; else each side answers its own question, which has no word of the others."""

@@ -57,7 +57,7 @@ class DeepAgent(BaseAgent):
             if not kept or round_number == rounds:
                 break  # nothing new, or nobody would search for what is missing
             open_questions = yield from self._gaps(run, asked, evidence)
-        prompt = partial(prompt_for, asked="deep_answer_user", queries=bullet_list(asked))
+        prompt = partial(prompt_for, template="deep_answer_user", queries=bullet_list(asked))
         way = WritingPlan(prompt, lambda context: _by_question(run, plan, evidence, context))
         yield from answer_research(run, scope, evidence.hits, closest, way)
 

@@ -52,7 +52,7 @@ class DirectAgent(BaseAgent):
             yield from answer_empty(run, scope, hits)
             return
         run.closest_only = verdict != "answers"
-        way = WritingPlan(partial(prompt_for, asked="closest_user")) if run.closest_only else WritingPlan()
+        way = WritingPlan(partial(prompt_for, template="closest_user")) if run.closest_only else WritingPlan()
         yield from answer_from(run, scope, hits, way)
 
     def _about_report(self, run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:

@@ -211,7 +211,7 @@ class Sections:
                 question,
                 context,
                 rules="section_system",
-                asked="section_user",
+                template="section_user",
                 sections="; ".join(one.title for one in self._plan.sections),
                 already="\n".join(f"- {sentence}" for sentence in already) or "Nothing.",
                 title=section.title,

@@ -15,7 +15,7 @@ from typing import Literal
 from ..caches import ChatModels
 from ..countries import usual_name
 from ..errors import ChatModelError
-from ..grounding.answer import OnEmpty, assemble, general_prompt
+from ..grounding.answer import OnEmpty, assemble, general_prompt, trace_of
 from ..model_output.stream import Reply, completion
 from ..protocols import Agent, Catalog
 from ..questions.english import pattern
@@ -215,15 +215,14 @@ class Understanding:
                 yield path[-1]
         if done is None or not done.text:
             yield TokenEvent(missing.text)
-        answer = assemble(
-            question,
-            done.text if done and done.text else missing.text,
-            scope=scope,
+        trace = replace(
+            trace_of(question),
             steps=(StepTiming.since("generate", started, done.usage if done else usage),),
             path=tuple(path),
             stopped_by="seconds" if limited.cancelled and not request.cancelled else "",
             truncated=done is not None and done.truncated,
         )
+        answer = assemble(question, done.text if done and done.text else missing.text, scope=scope, trace=trace)
         yield AnswerEvent(answer)
 
     def _of_all(self, question: Question, mentions: Mentions) -> Wanted:

@@ -1,4 +1,4 @@
-"""Answers from passages, for every agent: the prompt, the writing, the "not found" text and the result."""
+"""Answers from passages, for every agent: the prompt, the "not found" text and the result."""
 
 from __future__ import annotations
 
@@ -8,22 +8,7 @@ from typing import Literal
 
 from ..prompts import PASSAGE, on_one_line, render
 from ..retrieval.scope import describe
-from ..schema import (
-    Aggregation,
-    Answer,
-    Context,
-    Message,
-    Prompt,
-    QuerySettings,
-    Question,
-    ScopeSummary,
-    SearchHit,
-    StepEvent,
-    StepTiming,
-    Stopper,
-    Threshold,
-    Trace,
-)
+from ..schema import Answer, Context, Message, Prompt, QuerySettings, Question, ScopeSummary, SearchHit, Trace
 from ..text import escape_markdown, estimate_tokens
 from ..words import Say, in_english
 from .citations import check
@@ -41,15 +26,30 @@ HISTORY_TOKENS = 1500
 
 
 def prompt_for(
-    question: Question, context: Context, *, rules: str = "answer_system", asked: str = "answer_user", **values: str
+    question: Question, context: Context, *, rules: str = "answer_system", template: str = "answer_user", **values: str
 ) -> Prompt:
     """Return the prompt of an answer from passages: rules, history, then passages, scope and question.
 
-    Names from documents, such as those in a scope, are never in the system message. ``values``: those of the template
-    ``asked`` besides passages, scope, day and question.
+    Names from documents, such as those in a scope, are never in the system message. ``values``: those of the user
+    message's ``template`` besides passages, scope, day and question.
     """
-    text = render(asked, passages=_rendered(context), **_asked(question), **values)
-    return _prompt(question, render(rules, figures=render("figures")), text, context)
+    attached = "; ".join(on_one_line(document.name) for document in question.attachments)
+    text = render(
+        template,
+        passages=_rendered(context),
+        scope=f"only what is attached to the question: {attached}" if attached else describe(question.scope),
+        today=question.today.isoformat(),
+        question=question.query,
+        **values,
+    )
+    system = Message("system", render(rules, figures=render("figures")))
+    messages = (system, *latest(question.history), Message("user", text))
+    return Prompt(messages, question.search_text, context, language=question.language)
+
+
+def general_prompt(question: Question) -> Prompt:
+    """Return the prompt of ON_EMPTY=general, without passages; the model must say so."""
+    return prompt_for(question, Context(), rules="general_system", template="general_user")
 
 
 def as_set(prompt: Prompt, settings: QuerySettings) -> Prompt:
@@ -70,23 +70,6 @@ def as_set(prompt: Prompt, settings: QuerySettings) -> Prompt:
 
 def _rendered(context: Context, *, metadata: bool = True) -> str:
     return "\n\n".join(render_passage(passage, metadata=metadata) for passage in in_prompt_order(context))
-
-
-def general_prompt(question: Question) -> Prompt:
-    """Return the prompt of ON_EMPTY=general, without passages; the model must say so."""
-    return _prompt(question, render("general_system"), render("general_user", **_asked(question)), Context())
-
-
-def _asked(question: Question) -> dict[str, str]:
-    """Return what every prompt of an answer has besides its passages."""
-    attached = "; ".join(on_one_line(document.name) for document in question.attachments)
-    scope = f"only what is attached to the question: {attached}" if attached else describe(question.scope)
-    return {"scope": scope, "today": question.today.isoformat(), "question": question.query}
-
-
-def _prompt(question: Question, rules: str, asked: str, context: Context) -> Prompt:
-    messages = (Message("system", rules), *latest(question.history), Message("user", asked))
-    return Prompt(messages, question.search_text, context, language=question.language)
 
 
 def latest(history: Sequence[Message]) -> list[Message]:
@@ -124,43 +107,28 @@ def not_found(scope: ScopeSummary, closest: Sequence[SearchHit], say: Say = in_e
     return text
 
 
+def trace_of(question: Question) -> Trace:
+    """Return the trace of an answer without a search."""
+    return Trace(question.mode, question.retrieval_method, question.search_text)
+
+
 def assemble(
     question: Question,
     response: str,
     *,
     scope: ScopeSummary,
     context: Context = Context(),  # noqa: B008  # frozen and empty
-    hits: Sequence[SearchHit] = (),
-    threshold: Threshold | None = None,
-    pipeline: tuple[Aggregation, ...] | None = None,
-    steps: Sequence[StepTiming] = (),
-    path: Sequence[StepEvent] = (),
-    stopped_by: Stopper = "",
-    truncated: bool = False,
-    closest_only: bool = False,
+    trace: Trace | None = None,
 ) -> Answer:
-    """Return the answer with its citations, numbered from 1 by appearance, and its trace."""
+    """Return the answer with its citations, numbered from 1 by appearance, and its trace (`trace_of`)."""
     response, context = in_order_of_appearance(response, context)
     checked = check(response, context, question)
-    trace = Trace(
-        mode=question.mode,
-        retrieval_method=question.retrieval_method,
-        query=question.search_text,
-        threshold=threshold,
-        hits=tuple(hits),
-        steps=tuple(steps),
-        path=tuple(path),
-        stopped_by=stopped_by,
-        truncated=truncated,
-        closest_only=closest_only,
-        pipeline=pipeline,
-    )
     return Answer(
         response=response,
         answered=checked.answered,
         citations=checked.citations,
         scope=scope,
-        trace=trace,
+        trace=trace or trace_of(question),
         unsupported=checked.unsupported,
         marks=checked.marks,
         figures=cited_figures(checked.citations),
