@@ -245,11 +245,11 @@ class TestNothingFound:
         assert found.response == ("Il n'y a aucun rapport de Kenya, 2021. Il y a 1 rapport de Kenya, de 2023.")
 
 
-def register(services: Services, folder: Path, text: str, registration: Registration = Registration(), **metadata):
+def register(services: Services, folder: Path, text: str, registration: Registration | None = None, **metadata):
     """Register a report without indexing its passages."""
     path = write_report(folder / "pending", text, text[2:6])
     document = make_document(Source(path, text[2:6], metadata=metadata), loader_for(path).load(path))
-    assert services.ingesting.ingestor.register(document, registration)
+    assert services.ingesting.ingestor.register(document, registration or Registration())
     return document
 
 
