@@ -21,7 +21,7 @@ from ..migration.schema import migrate as migrate_schema
 from ..protocols import TracedStore
 from ..schema import Scope
 from ..shipped import WARM_CACHE
-from ..stores import passages_in_database
+from ..stores import store_traits
 from ..stores.atlas.definitions import SearchTarget
 from ..stores.atlas.indexes import IndexStatus, Polling, drop_indexes, ensure_indexes, index_status
 from . import progress_bar
@@ -46,7 +46,7 @@ def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> N
     Example: python -m chatbot copy --from data --to mongodb://localhost:27017/report_chat
     """
     settings = services.settings
-    if not passages_in_database(settings):
+    if settings.vector_search != "auto" and not store_traits(settings.vector_search).in_database:
         raise InvalidRequestError("With VECTOR_SEARCH=pgvector the passages are in PostgreSQL: use pg_dump for those.")
     source, target = Location.parse(source_uri, settings), Location.parse(target_uri, settings)
     if source.name == target.name:

@@ -1,7 +1,7 @@
 """Passages in MongoDB collections: everything of a store but its searches.
 
-Field names are seed 003's (`data`, `data_embedding`, `document_title`, ...), so that collections written by that
-system and by this one look alike. A returned chunk never carries its embedding.
+Field names are seed 003's (`data`, `data_embedding`, `document_title`, ...), so that collections of that system and of
+this one look alike. A returned chunk never carries its embedding.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..schema import NO_VALUE, Chunk, Match, Matrix, Scope, Vector
 from ..settings import Settings
 
 NEAR, NEIGHBOURS = 4, 12
-"""How many chunks on each side are looked at for the surroundings of one: first, and where these are all within."""
+"""Chunks on each side that are read for the surroundings of one: at first, and where these are all within."""
 
 
 class MongoChunks:
@@ -41,7 +41,7 @@ class MongoChunks:
     def __init__(
         self, *, settings: Settings, database: Database, changes: ChangeLog, dimensions: int, slot: str = ""
     ) -> None:
-        """``dimensions`` of the vectors, which are in ``slot``."""
+        """``slot`` holds the vectors, which have so many ``dimensions``."""
         self._settings = settings
         self._database = database
         self._changes = changes
@@ -54,7 +54,7 @@ class MongoChunks:
         return [self._database[name] for name in self._names]
 
     def prepare(self) -> None:
-        """Nothing of its own: ordinary indexes are the services' work, search indexes are made by `index create`."""
+        """Do nothing: the services create ordinary indexes, `index create` the search indexes."""
 
     def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
         """Write chunks, each into the collection it names; ``vectors[i]`` belongs to ``chunks[i]``."""
@@ -62,7 +62,7 @@ class MongoChunks:
         for chunk, vector in zip(chunks, vectors, strict=True):
             name = chunk.collection or self._names[0]
             row = chunk_to_json(chunk, self._fields)
-            if np.any(vector):  # nothing is near one that points nowhere: no index takes it
+            if np.any(vector):  # no index takes zeros, which have no direction
                 row[self._embedding_field] = self._database.encode_vector(vector)
             by_collection.setdefault(name, []).append(row)
         for name, rows in by_collection.items():
@@ -71,34 +71,34 @@ class MongoChunks:
             self._changes.record({chunk.document_id for chunk in chunks})
 
     def delete_document(self, document_id: str, *, keep: AnyOf[str] = ()) -> int:
-        """How many went. Of a report of an older system also the rows that do not name it."""
+        """Delete also the rows that do not name their report, where it is one of an older system."""
         kept, deleted = set(keep), 0
         for collection in self._collections():
             # Looked up first: a $nin over hundreds of ids scans the whole collection on SQLite.
-            written = {"document_id": {"$in": [document_id, f"{RETIRED_PREFIX}{document_id}"]}}
-            stored = [row["_id"] for row in collection.find(written, {"_id": 1})]
+            both = {"document_id": {"$in": [document_id, f"{RETIRED_PREFIX}{document_id}"]}}
+            ids = [row["_id"] for row in collection.find(both, {"_id": 1})]
             if document_id.startswith(OLDER_PREFIX):
                 older = collection.find(UNREGISTERED, dict.fromkeys(KEY_FIELDS, 1))
-                stored += [row["_id"] for row in older if document_id_of(row) == document_id]
-            if doomed := [chunk_id for chunk_id in stored if chunk_id not in kept]:
+                ids += [row["_id"] for row in older if document_id_of(row) == document_id]
+            if doomed := [id for id in ids if id not in kept]:
                 deleted += collection.delete_many({"_id": {"$in": doomed}})
         if deleted:
             self._changes.record([document_id])
         return deleted
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """The passages that exist, in the order asked for; ids of an older system may be ObjectIds."""
+        """Return the passages that exist, in the order asked for; ids of an older system may be ObjectIds."""
         return self._get(chunk_ids, self._collections())
 
     def _get(self, chunk_ids: Sequence[str], collections: Iterable[Collection]) -> list[Chunk]:
-        found: dict[str, Chunk] = {}
+        chunks: dict[str, Chunk] = {}
         for collection in collections:
-            if missing := [chunk_id for chunk_id in chunk_ids if chunk_id not in found]:
-                found |= self._looked_up(missing, collection)
-        return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+            if missing := [chunk_id for chunk_id in chunk_ids if chunk_id not in chunks]:
+                chunks |= self._read(missing, collection)
+        return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
 
-    def _looked_up(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
-        """The chunks of these ids that this collection has, by id."""
+    def _read(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
+        """The chunks with these ids that this collection has, by id."""
         ids = id_forms(chunk_ids, embedded=self._database.embedded)
         rows = collection.find({"_id": {"$in": ids}}, WITHOUT_EMBEDDING)
         return {str(row["_id"]): self._chunk(row, collection.name) for row in rows if not is_retired(row)}
@@ -115,13 +115,13 @@ class MongoChunks:
         return chunks, np.vstack(vectors) if vectors else np.empty((0, 0), np.float32)
 
     def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
-        """Looked up by the neighbours' ids, once in each collection that has some of the chunks."""
+        """Look up the neighbours by their ids, once in each collection that has some of the chunks."""
         names = dict.fromkeys(chunk.collection for chunk in chunks)
         collections = [self._database[name] for name in self._names if name in names]
         return read_surroundings(chunks, margin, lambda ids: self._get(ids, collections))
 
     def count(self, scope: Scope) -> int:
-        """How many passages there are in a scope, counted collection by collection."""
+        """Count the passages in a scope."""
         inside = (collection for collection in self._collections() if scope.holds(collection.name))
         return sum(collection.count(scope.to_mql()) for collection in inside)
 
@@ -129,16 +129,16 @@ class MongoChunks:
         return chunk_from_json(row, collection=collection, fields=self._fields)
 
     def close(self) -> None:
-        """Nothing of its own to close; the database belongs to the services."""
+        """Do nothing: the database belongs to the services."""
 
 
 def is_retired(row: Mapping[str, Any]) -> bool:
-    """Whether a row is none any more, and only waits to be deleted."""
+    """Whether a row only waits to be deleted."""
     return str(row.get("document_id") or "").startswith(RETIRED_PREFIX)
 
 
 def ensure_ordinary_indexes(database: Database, collections: Iterable[str], filter_fields: Iterable[str]) -> None:
-    """Ordinary indexes for everything that is looked up; creates the collections where they do not exist."""
+    """Create ordinary indexes for everything that is looked up, and with them the collections."""
     fields = tuple(filter_fields)
     for name in collections:
         database[name].create_index([("document_id", 1), ("ordinal", 1)])
@@ -149,31 +149,24 @@ def ensure_ordinary_indexes(database: Database, collections: Iterable[str], filt
 def read_surroundings(
     chunks: Sequence[Chunk], margin: int, get: Callable[[Sequence[str]], list[Chunk]]
 ) -> list[list[Chunk]]:
-    """`Store.surroundings`, by looking up the chunks' neighbours: few of each, more where all of those are within."""
-    known: dict[str, Chunk] = {}
+    """Implement `Store.surroundings`: look up few neighbours of each chunk, and more where all of those are within."""
+    read: dict[str, Chunk] = {}
 
-    def near(chunk: Chunk, ordinals: Iterable[int]) -> list[Chunk]:
-        found = (known.get(chunk.sibling_id(ordinal)) for ordinal in ordinals)
-        return [n for n in found if n and n.end >= chunk.start - margin and n.start <= chunk.end + margin]
+    def near(chunk: Chunk, offsets: Iterable[int]) -> list[Chunk]:
+        siblings = (read.get(chunk.sibling_id(chunk.ordinal + offset)) for offset in offsets)
+        return [n for n in siblings if n and n.end >= chunk.start - margin and n.start <= chunk.end + margin]
 
-    further = list(chunks)
+    open_ended = list(chunks)
     for reach in (NEAR, NEIGHBOURS):
-        ids = (chunk.sibling_id(ordinal) for chunk in further for ordinal in _around(chunk, reach))
-        known |= {found.id: found for found in get([id for id in dict.fromkeys(ids) if id not in known])}
-        further = [one for one in further if near(one, (one.ordinal - reach, one.ordinal + reach))]
-    return [
-        [*near(one, range(one.ordinal)[-NEIGHBOURS:]), one, *near(one, _around(one, NEIGHBOURS)[-NEIGHBOURS:])]
-        for one in chunks
-    ]
-
-
-def _around(chunk: Chunk, reach: int) -> list[int]:
-    place = chunk.ordinal
-    return [*range(max(0, place - reach), place), *range(place + 1, place + reach + 1)]
+        ordinals = ((one, one.ordinal + offset) for one in open_ended for offset in range(-reach, reach + 1) if offset)
+        ids = dict.fromkeys(one.sibling_id(ordinal) for one, ordinal in ordinals if ordinal >= 0)
+        read |= {chunk.id: chunk for chunk in get([id for id in ids if id not in read])}
+        open_ended = [one for one in open_ended if near(one, (-reach, reach))]
+    return [[*near(one, range(-NEIGHBOURS, 0)), one, *near(one, range(1, NEIGHBOURS + 1))] for one in chunks]
 
 
 def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
-    """A chunk's row as seed 003 stores it, without its embedding; each filter field has a value."""
+    """Return a chunk's row as seed 003 stores it, without its embedding; each filter field has a value."""
     return {
         **dict.fromkeys(fields, NO_VALUE),
         "_id": chunk.id,
@@ -195,7 +188,7 @@ def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
 
 
 def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable[str]) -> Chunk:
-    """A stored row as a chunk. Rows of older systems lack most fields; what is missing is empty."""
+    """Return a stored row as a chunk. Rows of older systems lack most fields, which are then empty."""
     name = str(row.get("document_name") or "")
     page = row.get("document_page_number")
     return Chunk(
@@ -224,11 +217,11 @@ def best_matches(matches: Iterable[Match], top_k: int | None = None) -> list[Mat
 
 
 def check_query(vector: Vector, dimensions: int, expected: str) -> Vector:
-    """A question's vector as float32; ``expected`` ends the message where it has not these ``dimensions``.
+    """Return a question's vector as float32; ``expected`` ends the message where it has other ``dimensions``.
 
     Raises:
-        EmbedderMismatchError: it is of another model.
-        SearchEngineError: it points nowhere.
+        EmbedderMismatchError: the vector is of another model.
+        SearchEngineError: it is all zeros or not finite.
     """
     if len(vector) != dimensions:
         raise EmbedderMismatchError(f"The embedding of the question has {len(vector)} dimensions, {expected}")
@@ -238,7 +231,7 @@ def check_query(vector: Vector, dimensions: int, expected: str) -> Vector:
 
 
 def no_direction() -> SearchEngineError:
-    """The error for a query vector that is all zeros or not finite: it points nowhere."""
+    """Return the error for a query vector that is all zeros or not finite."""
     return SearchEngineError(
         "The embedding of the question is all zeros or not a number, so nothing can be near it.",
         remedy="Usually the text was empty; otherwise check the embedding model.",

@@ -125,62 +125,62 @@ class _Occurrences:
 
     @classmethod
     def find(cls, texts: Sequence[NDArray[np.int32]], weights: Mapping[int, float]) -> _Occurrences:
-        known = np.asarray(sorted(weights), dtype=np.int64)
+        vocabulary = np.asarray(sorted(weights), dtype=np.int64)
         weight_of = np.asarray([weights[term] for term in sorted(weights)], dtype=np.float64)
         terms = np.concatenate(texts)
-        nearest = np.minimum(np.searchsorted(known, terms), len(known) - 1)
-        places = np.flatnonzero(known[nearest] == terms)
+        nearest = np.minimum(np.searchsorted(vocabulary, terms), len(vocabulary) - 1)
+        places = np.flatnonzero(vocabulary[nearest] == terms)
         words = nearest[places]
         passages = np.repeat(np.arange(len(texts)), [len(text) for text in texts])[places]
-        keys = passages * len(known) + words
+        keys = passages * len(vocabulary) + words
         order = np.argsort(keys, kind="stable")
         again = keys[order[1:]] == keys[order[:-1]]
         before = np.full(len(places), -1, dtype=np.int64)
         before[order[1:][again]] = places[order[:-1][again]]
-        return cls(passages, places, words, weight_of[words], before, len(known))
+        return cls(passages, places, words, weight_of[words], before, len(vocabulary))
 
 
 def with_proximity(scores: Doubles, texts: Sequence[NDArray[np.int32]], weights: Mapping[int, float]) -> Doubles:
-    """(score + closeness) x sqrt(share) of each passage, shape (len(texts),).
+    """Return (score + closeness) x sqrt(share) of each passage, shape (len(texts),).
 
     ``texts`` are the passages' term numbers in reading order, ``weights`` the inverse document frequencies of the
     question's words by term number; every passage has at least one of them.
     """
     if not texts:
         return scores
-    found = _Occurrences.find(texts, weights)
-    share = _best_window(found, len(texts)) / sum(weights.values())
-    refined: Doubles = (scores + _closeness(found, len(texts))) * np.sqrt(share)
+    hits = _Occurrences.find(texts, weights)
+    share = _best_window(hits, len(texts)) / sum(weights.values())
+    refined: Doubles = (scores + _closeness(hits, len(texts))) * np.sqrt(share)
     return refined
 
 
-def _closeness(found: _Occurrences, count: int) -> Doubles:
-    first, second = found.words[:-1], found.words[1:]
-    pairs = np.flatnonzero((found.passages[1:] == found.passages[:-1]) & (first != second))
+def _closeness(hits: _Occurrences, count: int) -> Doubles:
+    first, second = hits.words[:-1], hits.words[1:]
+    pairs = np.flatnonzero((hits.passages[1:] == hits.passages[:-1]) & (first != second))
     if not len(pairs):
         return np.zeros(count)
-    lighter = np.minimum(found.weights[pairs], found.weights[pairs + 1])
-    gains = lighter / np.square(found.places[pairs + 1] - found.places[pairs])
-    unordered = np.minimum(first, second)[pairs] * found.vocabulary + np.maximum(first, second)[pairs]
-    keys = found.passages[pairs] * found.vocabulary**2 + unordered
+    lighter = np.minimum(hits.weights[pairs], hits.weights[pairs + 1])
+    gains = lighter / np.square(hits.places[pairs + 1] - hits.places[pairs])
+    unordered = np.minimum(first, second)[pairs] * hits.vocabulary + np.maximum(first, second)[pairs]
+    keys = hits.passages[pairs] * hits.vocabulary**2 + unordered
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
     best = np.maximum.reduceat(gains[order], starts)
     closeness: Doubles = np.zeros(count)
-    np.add.at(closeness, found.passages[pairs][order][starts], best)
+    np.add.at(closeness, hits.passages[pairs][order][starts], best)
     return closeness
 
 
-def _best_window(found: _Occurrences, count: int) -> Doubles:
-    """The greatest weight of different words within WINDOW, shape (count,)."""
-    held = found.weights.copy()  # by the window that begins with this occurrence
+def _best_window(hits: _Occurrences, count: int) -> Doubles:
+    """Return the greatest weight of different words within WINDOW, shape (count,)."""
+    held = hits.weights.copy()  # by the window that begins with this occurrence
     for ahead in range(1, min(WINDOW, len(held))):
-        places, start = found.places[ahead:], found.places[:-ahead]
-        inside = (found.passages[ahead:] == found.passages[:-ahead]) & (places - start < WINDOW)
+        places, start = hits.places[ahead:], hits.places[:-ahead]
+        inside = (hits.passages[ahead:] == hits.passages[:-ahead]) & (places - start < WINDOW)
         if not bool(inside.any()):
             break
-        new = inside & (found.before[ahead:] < start)
-        held[:-ahead] += np.where(new, found.weights[ahead:], 0.0)
+        new = inside & (hits.before[ahead:] < start)
+        held[:-ahead] += np.where(new, hits.weights[ahead:], 0.0)
     best = np.zeros(count)
-    np.maximum.at(best, found.passages, held)
+    np.maximum.at(best, hits.passages, held)
     return best

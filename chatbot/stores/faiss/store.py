@@ -68,15 +68,15 @@ class FaissStore(MongoChunks):
         self._upkeep: threading.Thread | None = None
         self._kept = _Kept(-1)
 
-    def _looked_up(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
+    def _read(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
         """Keep passages of the embedded file, which nobody else writes, until the change log moves."""
         if not self._database.embedded:
-            return super()._looked_up(chunk_ids, collection)
+            return super()._read(chunk_ids, collection)
         position, kept, name = self._changes.position(), self._kept, collection.name
         if kept.position != position or len(kept.passages) > MAX_KEPT_PASSAGES:
             kept = self._kept = _Kept(position)
         if missing := [id for id in chunk_ids if (name, id) not in kept.passages]:
-            chunks = super()._looked_up(missing, collection)
+            chunks = super()._read(missing, collection)
             kept.passages.update(((name, id), chunks.get(id)) for id in missing)
         return {id: chunk for id in chunk_ids if (chunk := kept.passages.get((name, id))) is not None}
 
