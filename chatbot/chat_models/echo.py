@@ -1,4 +1,4 @@
-"""A chat model for tests: says what it was asked and cites every passage it was given."""
+"""A chat model for tests: it repeats the question and cites every passage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class EchoChatModel:
     is_language_model = False
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """The question again with the numbers of all passages, a word at a time."""
         numbers = "".join(f"[{passage.number}]" for passage in prompt.context.passages)
         words = f"You asked: {prompt.question} {numbers}".split(" ")
         for position, word in enumerate(words):

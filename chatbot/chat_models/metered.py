@@ -1,4 +1,4 @@
-"""A chat model under a daily budget (R-D9), counted for one question, too (R-C7); each prompt has a mark of its own."""
+"""A chat model with a daily budget (R-D9) that counts tokens for each question too (R-C7), and marks each prompt."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from ..schema import Delta, Prompt
 
 
 class Meter(Protocol):
-    """Counts the tokens of a day, for all workers together."""
+    """Counts the tokens of a day (UTC) of all workers."""
 
     def add(self, tokens: int) -> None:
-        """Add to today's tokens; a day is one of UTC."""
+        """Add to today's tokens."""
 
     def today(self) -> int:
-        """Tokens of everybody today (UTC)."""
+        """Return everybody's tokens of today."""
 
 
 class Shares(Protocol):
-    """Tokens by day and account, of all workers."""
+    """Counts the tokens of a day (UTC) by account, of all workers."""
 
     def add_tokens(self, account: str, tokens: int) -> None:
-        """Add to an account's tokens of today (UTC)."""
+        """Add to an account's tokens of today."""
 
     def tokens_today(self, account: str) -> int:
-        """An account's tokens today (UTC)."""
+        """Return an account's tokens of today."""
 
 
 class MeteredChatModel:
-    """Implements `protocols.ChatModel`. ``limit`` tokens a day for all, beside what the caller's account may take.
+    """Implements `protocols.ChatModel`. ``limit``: tokens a day for everybody; accounts have limits of their own.
 
-    The call that crosses a limit is finished, the next is not. ``reset`` gives the seconds until the next day.
+    The call that crosses a limit is finished, the next is refused. ``reset`` returns the seconds until the next day.
     """
 
     def __init__(
@@ -52,10 +52,7 @@ class MeteredChatModel:
         self.is_language_model = inner.is_language_model
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """The inner model's reply, counted; refused where a daily limit is reached.
-
-        Raises BudgetExhaustedError, ChatModelError.
-        """
+        """Yield the inner model's reply and count it. Raises BudgetExhaustedError, ChatModelError."""
         who = request.caller
         if self._limit is not None and (used := self._meter.today()) >= self._limit:
             raise BudgetExhaustedError(used=used, limit=self._limit, retry_after=self._reset())
@@ -70,7 +67,7 @@ class MeteredChatModel:
         except ChatModelError as error:
             failed = error
             raise
-        finally:  # also where the listener leaves in the middle
+        finally:  # also if the generator is closed in the middle
             usage = response.usage_of_failed(failed) if failed else response.usage
             request.meter.add(usage)
             self._meter.add(usage.tokens)
@@ -78,6 +75,6 @@ class MeteredChatModel:
                 self._shares.add_tokens(who.account, usage.tokens)
 
     def close(self) -> None:
-        """Close the inner model's connections, where it has any."""
+        """Close the inner model's connections if it has any."""
         if close := getattr(self._inner, "close", None):
             close()

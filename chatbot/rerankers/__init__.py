@@ -1,4 +1,4 @@
-"""Search hits to a better order, by name. `RERANKER` is none unless a preset or a setting says otherwise."""
+"""Rerankers by name: they put search hits in a better order. RERANKER is none unless a preset or setting changes it."""
 
 from ..protocols import Reranker
 from ..registry import Registry
@@ -6,12 +6,12 @@ from ..registry import Registry
 RERANKERS: Registry[Reranker] = Registry(
     "reranker",
     {
-        "cross_encoder": "chatbot.rerankers.cross_encoder",
+        "cross_encoder": "chatbot.rerankers.models:cross_encoder",
         "diversity": "chatbot.rerankers.orders:diversity",
-        "llm": "chatbot.rerankers.llm",
+        "llm": "chatbot.rerankers.models:llm",
         "mmr": "chatbot.rerankers.orders:mmr",
-        "mongodb": "chatbot.rerankers.mongodb",
+        "mongodb": "chatbot.rerankers.models:mongodb",
         "none": "chatbot.rerankers.orders:none",
     },
 )
-"""Each ``build(*, chat_model, language, store)``: a function that gives the chat model, LANGUAGE, one for the store."""
+"""Each is built by ``build(*, chat_model, language, store)``, with functions that return the model and the store."""

@@ -10,7 +10,7 @@ from chatbot.errors import MissingPackageError, UnknownNameError
 from chatbot.protocols import Reranker
 from chatbot.request import RequestContext
 from chatbot.rerankers import RERANKERS
-from chatbot.rerankers.cross_encoder import CrossEncoderReranker
+from chatbot.rerankers.models import CrossEncoderReranker
 from tests.rerankers.hits import Scripted, hit, ids
 from tests.stores.atlas_setup import Setup
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatbot.request import RequestContext
-from chatbot.rerankers.cross_encoder import CrossEncoderReranker, RerankerError
+from chatbot.rerankers.models import CrossEncoderReranker, RerankerError
 from tests.rerankers.hits import hit, ids
 
 HITS = [hit("a", text="tea"), hit("b", text="coffee exports"), hit("c", text="coffee")]

@@ -11,7 +11,7 @@ from chatbot.errors import ChatModelError
 from chatbot.model_output.asking import numbers
 from chatbot.protocols import Reranked
 from chatbot.request import RequestContext
-from chatbot.rerankers.llm import BATCH, LlmReranker
+from chatbot.rerankers.models import BATCH, LlmReranker
 from chatbot.schema import Delta, Prompt, Usage
 from tests.rerankers.hits import Scripted, hit, ids
 

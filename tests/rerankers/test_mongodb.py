@@ -6,7 +6,7 @@ import pytest
 
 from chatbot.errors import SearchEngineError
 from chatbot.request import RequestContext
-from chatbot.rerankers.mongodb import MongoReranker
+from chatbot.rerankers.models import MongoReranker
 from chatbot.schema import SearchHit
 from tests.fakes.search_engine import failure
 from tests.stores.atlas_setup import Setup
