@@ -246,42 +246,24 @@ def test_a_filter_narrows_the_list_and_stays(library: Opened) -> None:
     assert problems == []
 
 
-def test_a_file_attached_to_a_question_answers_it_and_is_not_stored(library: Opened, address: str) -> None:
+def test_a_file_attached_to_questions_answers_them_and_is_not_stored(library: Opened, address: str) -> None:
+    """It stays until it is removed, and has to be attached again after a reload."""
     browser, problems = library
     before = total(browser)
+    chips, gone = browser.locator("#attachment-chips li"), browser.locator("#attachment-chips .gone")
+    used = browser.locator(".turn:last-child .attached")
     browser.goto(address)
-
     browser.locator("#attach-button").click()
     browser.locator("#attach-input").set_input_files(ATTACHED)
     expect(browser.locator("#attachment-chips")).to_contain_text("harvest.md")
+    ask(browser, "What is this about?")
     answer = ask(browser, "How large was the saffron harvest of the village?")
     expect(answer.locator(".answer-body")).to_contain_text("137 grams")
-    turn = browser.locator(".turn").last
-    expect(turn.locator(".attached")).to_have_text("Answered from harvest.md (not stored)")
-    expect(browser.locator("#attachment-chips")).to_contain_text("harvest.md")
-
+    expect(used).to_have_text("Answered from harvest.md (not stored)")
     answer.locator("button.citation").first.click()
     expect(browser.locator("#evidence-passage mark")).to_contain_text("137 grams")
     expect(browser.locator("#evidence-error")).to_be_empty()
     browser.locator("#evidence-close").click()
-
-    open_library(browser, address)
-    until(lambda: total(browser) == before)
-    browser.get_by_label("Find by title or name").fill("harvest")
-    expect(browser.locator("#total")).to_have_text("0 documents found")
-    assert problems == []
-
-
-def test_an_attachment_stays_until_it_is_removed_and_is_asked_for_after_a_reload(page: Opened, address: str) -> None:
-    browser, problems = page
-    chips, gone = browser.locator("#attachment-chips li"), browser.locator("#attachment-chips .gone")
-    used = browser.locator(".turn:last-child .attached")
-    browser.goto(address)
-    browser.locator("#attach-input").set_input_files(ATTACHED)
-    expect(chips).to_have_count(1)
-    ask(browser, "What is this about?")
-    ask(browser, "How large was the saffron harvest of the village?")
-    expect(used).to_have_text("Answered from harvest.md (not stored)")
 
     browser.reload()
     expect(gone).to_have_text("harvest.md")
@@ -289,7 +271,6 @@ def test_an_attachment_stays_until_it_is_removed_and_is_asked_for_after_a_reload
     browser.locator("#send").click()
     expect(browser.locator("#busy")).to_contain_text("Attach harvest.md again, or remove it")
     expect(browser.locator(".turn")).to_have_count(2)
-
     browser.locator("#attach-input").set_input_files(ATTACHED)
     expect(gone).to_have_count(0)
     browser.locator("#send").click()
@@ -297,6 +278,11 @@ def test_an_attachment_stays_until_it_is_removed_and_is_asked_for_after_a_reload
     expect(used).to_contain_text("harvest.md (not stored)")
     browser.get_by_role("button", name="Remove harvest.md").click()
     expect(chips).to_have_count(0)
+
+    open_library(browser, address)
+    until(lambda: total(browser) == before)
+    browser.get_by_label("Find by title or name").fill("harvest")
+    expect(browser.locator("#total")).to_have_text("0 documents found")
     assert problems == []
 
 

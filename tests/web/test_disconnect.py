@@ -123,18 +123,11 @@ class TestSeveralProcesses:
         """gunicorn with two workers, over the reports that are already there."""
         folder = Path(services.settings.data_dir)
         environment = {
-            **os.environ,
-            **server.as_environment,
-            "DATA_DIR": str(folder),
+            **os.environ, **server.as_environment, "DATA_DIR": str(folder), "PORT": "0", "WEB_CONCURRENCY": "2",
             "HOME": str(folder.parent),  # gunicorn leaves a socket there
-            "PORT": "0",
-            "WEB_CONCURRENCY": "2",
-            "EMBEDDING_PROVIDER": "hashing",
-            "SAMPLE_DATA": "off",
-            "SUMMARIES": "off",
-            "CACHE_SECONDS": "0",
+            "EMBEDDING_PROVIDER": "hashing", "SAMPLE_DATA": "off", "SUMMARIES": "off", "CACHE_SECONDS": "0",
             "PYTHONUNBUFFERED": "1",
-        }
+        }  # fmt: skip
         with started(environment, "-m", "gunicorn", "app:app") as process:
             url = address(process.stderr)
             assert get(f"{url}/ready")[0] == 200
