@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from chatbot.conversation.service import ChatService
 from chatbot.factory import close_app, create_app
 from chatbot.repositories import usage as counters
 from chatbot.settings import Settings
@@ -69,14 +70,15 @@ def test_questions_of_one_caller_at_once(app: Flask, other: Flask, monkeypatch: 
     for one in (app, other):
         one.extensions["services"].settings = services.settings.override(questions_per_caller=1, requests_per_minute=0)
     asked, answer = threading.Event(), threading.Event()
-    stream = services.answering.chat.stream
+    stream = ChatService.stream
 
-    def slow(*arguments: Any, **options: Any) -> Any:
-        asked.set()
-        assert answer.wait(30)
-        return stream(*arguments, **options)
+    def slow(service: ChatService, *arguments: Any, **options: Any) -> Any:
+        if service is services.answering.chat:
+            asked.set()
+            assert answer.wait(30)
+        return stream(service, *arguments, **options)
 
-    monkeypatch.setattr(services.answering.chat, "stream", slow)
+    monkeypatch.setattr(ChatService, "stream", slow)
     first: list[int] = []
     asking = threading.Thread(
         target=lambda: first.append(app.test_client().post("/query", json={"query": "Kenya?"}).status_code)
