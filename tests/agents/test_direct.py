@@ -245,11 +245,11 @@ class TestNothingFound:
         assert found.response == ("Il n'y a aucun rapport de Kenya, 2021. Il y a 1 rapport de Kenya, de 2023.")
 
 
-def register(services: Services, folder: Path, text: str, registration: Registration | None = None, **metadata):
+def register(services: Services, folder: Path, text: str, *, sample: bool = False, **metadata):
     """Register a report without indexing its passages."""
     path = write_report(folder / "pending", text, text[2:6])
     document = make_document(Source(path, text[2:6], metadata=metadata), loader_for(path).load(path))
-    assert services.ingesting.ingestor.register(document, registration or Registration())
+    assert services.ingesting.ingestor.register(document, Registration(sample=sample))
     return document
 
 
@@ -283,8 +283,7 @@ class TestStillIndexing:
     @pytest.mark.usefixtures("kenya")
     def test_half_of_the_sample_reports_answer_nothing_yet(self, services, server, tmp_path) -> None:
         """An answer from another country's report would mislead; a report left behind long ago does not hold on."""
-        sample = Registration(sample=True)
-        document = register(services, tmp_path, "# Mali: Country Report 2023\n\ntext", sample, country_name="Mali")
+        document = register(services, tmp_path, "# Mali 2023\n\ntext", sample=True, country_name="Mali")
         with pytest.raises(IngestingError, match="1 of 2 to go"):
             run(services, question())
         assert answer(run(services, question(country_name="Kenya"))).response == "Hello world."
@@ -355,11 +354,6 @@ class TestAttachments:
         spanish = answer(run(services, replace(self.about(notes[:1], "zebra stripes"), language="es")))
         assert spanish.response == "Nada en note-0.md se acerca a esta pregunta."
         assert server.requests == []
-
-    def test_a_question_about_the_whole_is_answered_from_the_beginning(self, services, server, tmp_path) -> None:
-        notes = self.attached(services, tmp_path, "Coffee is drunk.")
-        assert [hit.found_by for hit in run(services, self.about(notes, "Summarise this"))[1].hits] == [("beginning",)]
-        assert server.calls(CHAT) == 1
 
     def test_a_cancelled_question_stops_before_the_model(self, services, server, tmp_path) -> None:
         cancel = Cancellation()
