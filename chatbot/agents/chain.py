@@ -1,4 +1,4 @@
-"""Chain of RAG (seed 002, R-C3): one simple question after the other, each asked with what the earlier ones found."""
+"""Chain of RAG (seed 002, R-C3): simple questions one after the other, each based on the earlier answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ChainAgent(BaseAgent):
     needs_language_model = True
 
     def answer(self, run: AgentRun) -> Iterator[Event]:
-        """Ask on until the model says it is enough, it repeats itself, or the rounds or the budget are over."""
+        """Ask until the model says that it is enough or repeats a question, or the rounds or the budget are used up."""
         if (scope := (yield from open_research(run))) is None:
             return
         evidence, links, closest = Findings(), Links(), list[SearchHit]()
@@ -36,16 +36,16 @@ class ChainAgent(BaseAgent):
             reply = yield from run.ask("follow_up", follow_up(), otherwise, so_far=_lines(links))
             if links and (reply is None or reply.enough):
                 break
-            # A first question that cannot be read, or is said not to be needed, is the question itself.
+            # Without a readable first question, the question itself is asked.
             query = run.question.search_text if reply is None or reply.enough else reply.question
             if not new_questions([query], [question for question, _ in links]) or run.request.cancelled:
                 break
             yield run.step("follow_up", query)
-            (found,) = yield from run.search([narrowed_search(run.question, query, run.resources.catalog)])
-            hits = list(found.hits) if found else []
+            (result,) = yield from run.search([narrowed_search(run.question, query, run.resources.catalog)])
+            hits = list(result.hits) if result else []
             closest += hits
             if not hits:
-                links.append((query, "Not found." if found else ""))
+                links.append((query, "Not found." if result else ""))
                 continue
             passages = number_passages(hits)
             short = yield from run.ask(

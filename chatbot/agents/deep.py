@@ -1,4 +1,4 @@
-"""Deep search (seed 002, R-C2): sub-questions searched at once, judged, and asked on until nothing is missing."""
+"""Deep search (seed 002, R-C2): sub-questions searched at once, and more questions until nothing is missing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DeepAgent(BaseAgent):
         if (scope := (yield from open_research(run))) is None:
             return
         plan = yield from self._plan(run)
-        evidence, asked, closest = Findings(), list[str](), list[SearchHit]()
+        evidence, searched, closest = Findings(), list[str](), list[SearchHit]()
         open_questions = [run.question.search_text, *plan]
         if run.question.expand and run.has_model:
             terms = yield from run.ask("expand", asking.queries(TERMS), "No further terms", most=str(TERMS))
@@ -42,22 +42,23 @@ class DeepAgent(BaseAgent):
                 open_questions.append(" ".join([run.question.search_text, *terms]))
         rounds = run.settings.deep_rounds if run.has_model else 1
         for round_number in range(1, rounds + 1):
-            queries = new_questions(open_questions, asked)
+            queries = new_questions(open_questions, searched)
             if not queries or run.request.cancelled:
                 break
-            asked += queries
+            searched += queries
             yield run.step("search", f"Round {round_number}: {count_of(len(queries), 'search')} at once")
             searches = [narrowed_search(run.question, query, run.resources.catalog) for query in queries]
-            found = yield from run.search(searches)
-            hits = [(query, self._near(run, query, one.hits)) for query, one in zip(queries, found, strict=True) if one]
+            results = yield from run.search(searches)
+            pairs = zip(queries, results, strict=True)
+            hits = [(query, self._near(run, query, result.hits)) for query, result in pairs if result]
             new = evidence.unseen(hits, most=JUDGED)
             closest += [hit for _, hit in new]
-            kept = (yield from self._relevant(run, asked, new)) if new and run.has_model else new
+            kept = (yield from self._relevant(run, searched, new)) if new and run.has_model else new
             evidence.add(kept)
             if not kept or round_number == rounds:
                 break  # nothing new, or nobody would search for what is missing
-            open_questions = yield from self._gaps(run, asked, evidence)
-        prompt = partial(prompt_for, template="deep_answer_user", queries=bullet_list(asked))
+            open_questions = yield from self._gaps(run, searched, evidence)
+        prompt = partial(prompt_for, template="deep_answer_user", queries=bullet_list(searched))
         way = WritingPlan(prompt, lambda context: _by_question(run, plan, evidence, context))
         yield from answer_research(run, scope, evidence.hits, closest, way)
 
@@ -82,18 +83,20 @@ class DeepAgent(BaseAgent):
         return [hit for hit in hits if (hit.score or 0.0) >= run.judge.bounds.floor]
 
     def _relevant(
-        self, run: AgentRun, asked: Sequence[str], new: Sequence[tuple[str, SearchHit]]
+        self, run: AgentRun, searched: Sequence[str], new: Sequence[tuple[str, SearchHit]]
     ) -> Generator[StepEvent, None, Sequence[tuple[str, SearchHit]]]:
         """The new hits that the model calls relevant, in one call; all if its reply cannot be read (R-C9)."""
         passages = number_passages([hit for _, hit in new])
-        shape, queries = asking.numbers(len(new)), bullet_list(asked)
+        shape, queries = asking.numbers(len(new)), bullet_list(searched)
         chosen = yield from run.ask("relevance", shape, "All passages are kept", passages=passages, queries=queries)
         if chosen is None:
             return new
         yield run.step("relevance", f"{len(chosen)} of {count_of(len(new), 'passage')} help")
         return [new[number - 1] for number in sorted(chosen)]
 
-    def _gaps(self, run: AgentRun, asked: Sequence[str], evidence: Findings) -> Generator[StepEvent, None, list[str]]:
+    def _gaps(
+        self, run: AgentRun, searched: Sequence[str], evidence: Findings
+    ) -> Generator[StepEvent, None, list[str]]:
         """Questions for what is still missing; none if the model's reply cannot be read."""
         gaps = yield from run.ask(
             "reflect",
@@ -101,7 +104,7 @@ class DeepAgent(BaseAgent):
             "No further searches",
             most=str(run.settings.deep_gaps),
             passages=number_passages(evidence.hits, tokens=run.settings.deep_context_tokens),
-            queries=bullet_list(asked),
+            queries=bullet_list(searched),
         )
         if gaps is None:
             return []
@@ -114,8 +117,8 @@ def _by_question(run: AgentRun, plan: Sequence[str], evidence: Findings, context
     place = {passage.hit.chunk.id: passage.number for passage in context.passages}
     shown = []
     for query in plan if len(plan) > 1 else ():
-        found = [place[hit.chunk.id] for hit in evidence.of(query) if hit.chunk.id in place]
-        quoted = quotations(run, query, context, found) if found else run.say(NOTHING)
+        numbers = [place[hit.chunk.id] for hit in evidence.of(query) if hit.chunk.id in place]
+        quoted = quotations(run, query, context, numbers) if numbers else run.say(NOTHING)
         shown.append(f"**{escape_markdown(query)}**\n\n{quoted}")
     return "\n\n".join(shown) or quotations(run, plan[0] if len(plan) == 1 else run.question.search_text, context)
 

@@ -79,17 +79,17 @@ class DirectAgent(BaseAgent):
 
     def _about_attachments(self, run: AgentRun) -> Iterator[Event]:
         """Answer from attachments, whose passages are in no store and are gone afterwards (R-A2)."""
-        question, found = run.question, None
+        question, result = run.question, None
         yield run.step("compress", "Looking for the passages that matter")
         with suppress(SecondsUsedUpError), run.limited() as limited:
-            found = self._resources.compressor.retrieve(
+            result = self._resources.compressor.retrieve(
                 question.search_text, question.attachments, top_k=question.top_k, request=limited
             )
         yield from run.note_time(limited)
-        if found is None:
+        if result is None:
             yield from answer_text(run, run.why_stopped, ScopeSummary(Scope(), len(question.attachments), 0))
             return
-        retrieval, chunks = found
+        retrieval, chunks = result
         run.spending.add(*retrieval.steps)
         run.note(retrieval)
         scope = ScopeSummary(Scope(), len(question.attachments), len(chunks))

@@ -1,4 +1,4 @@
-"""A report: an outline, sections written one by one from searches of their own, sources at the end (R-A6)."""
+"""A report: an outline, sections written one by one from their own searches, sources at the end (R-A6)."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ from .run import AgentRun, BaseAgent
 from .searches import Findings, distinct, narrowed_search, number_passages
 
 SCOUTED = 10
-"""Passages that the outline is made from."""
+"""Passages for the outline."""
 MOST_FOUND = 10
-"""Passages that a section stands on."""
+"""Passages for a section."""
 MAX_SECTIONS = 6
 LONGEST_TITLE = 120
 """Characters of a title that is the task itself."""
 EVERYTHING = 1_000_000
 SEARCH_FAILED = "The search for this section failed or took too long."
 MOST_FAILURES = 2
-"""Sections in which the model may fail before it is asked for no other."""
+"""Sections in which the model may fail before no other is written."""
 NOTHING = "The reports say nothing about this."
 NOTHING_NEW = "The reports say nothing about this that the sections above do not say."
 
@@ -88,17 +88,17 @@ class ReportAgent(BaseAgent):
         ]
         # A passage belongs to each section that found it, and has one number.
         evidence, failed, closest = Findings(), set[str](), list[SearchHit]()
-        for section, found in zip(plan.sections, (yield from run.search(searches)), strict=True):
-            if found is None:
+        for section, result in zip(plan.sections, (yield from run.search(searches)), strict=True):
+            if result is None:
                 failed.add(section.title)
-            elif is_empty(run, found.hits):
-                closest += found.hits
+            elif is_empty(run, result.hits):
+                closest += result.hits
             else:
-                evidence.add((section.title, hit) for hit in found.hits)
+                evidence.add((section.title, hit) for hit in result.hits)
         if run.request.cancelled:
             return
         if not evidence.hits and not is_empty(run, scouted):
-            # The sections found nothing, or had no time left: the first look did.
+            # The searches for the sections found nothing, or had no time left; the first search did.
             only = OutlineSection(_title(run.question.search_text), run.question.search_text)
             plan = ReportOutline(plan.title, (only,))
             evidence.add((only.title, hit) for hit in scouted)
@@ -191,13 +191,13 @@ class Sections:
         titles = "; ".join(escape_markdown(section.title) for section in left)
         return run.say("Not written any more: {titles}.", titles=titles)
 
-    def share(self, context: Context, found: AnyOf[str], left: int) -> Generator[Event, None, Context]:
-        """What a section ``found``, as far as it fits: the ``left`` still to be written share the budget of tokens."""
+    def share(self, context: Context, chunk_ids: AnyOf[str], left: int) -> Generator[Event, None, Context]:
+        """The passages of a section that fit: the ``left`` sections to be written share the budget of tokens."""
         most, of_budget = self._run.settings.deep_context_tokens, self._run.spending.tokens_left
         share = most if of_budget is None else of_budget // left - self._run.settings.max_answer_tokens
-        shared = restrict(context, found, budget_tokens=min(most, max(LEAST_CONTEXT, share)))
+        shared = restrict(context, chunk_ids, budget_tokens=min(most, max(LEAST_CONTEXT, share)))
         if share < most:
-            yield from note_left_out(self._run, len(shared.passages), len(found))
+            yield from note_left_out(self._run, len(shared.passages), len(chunk_ids))
         return shared
 
     def write(self, section: OutlineSection, context: Context) -> Generator[Event, None, str]:
@@ -222,8 +222,8 @@ class Sections:
         done = yield from write(run, context, way)
         self.truncated = self.truncated or done.truncated
         given = {passage.number for passage in done.context.passages}.union(cited_numbers(" ".join(already)))
-        # Each section is shown other numbers, and one that it was not shown is a passage of another section. What is
-        # the number of none stays, and is marked as such.
+        # A number that this section was not shown belongs to a passage of another section, and is removed. A number of
+        # no passage stays, and is marked as such.
         unknown = set(cited_numbers(done.text)) - self._numbers
         text = with_numbers_of(_without_heading(done.text, section.title), given | unknown)
         kept = yield from self._compared(lambda limited: written.without_repetition(text, limited))
@@ -234,16 +234,16 @@ class Sections:
 
     def _compared(self, look: Callable[[RequestContext], T]) -> Generator[StepEvent, None, T | None]:
         """Return what ``look`` finds in the text so far, None if it fails. The ledger gets the embedding's tokens."""
-        run, started, found = self._run, time.perf_counter(), None
+        run, started, result = self._run, time.perf_counter(), None
         try:
             with suppress(SecondsUsedUpError), run.limited(share=1.0) as limited:
-                found = look(limited)
+                result = look(limited)
         except EmbeddingError as error:
             yield run.step("compare_written", error.message, failed=True)
             return None
         yield from run.note_time(limited)
         run.spending.add(StepTiming.since("compare_written", started, self._written.take_usage()))
-        return found
+        return result
 
 
 def _without_heading(text: str, title: str) -> str:

@@ -184,7 +184,7 @@ class AgentRun:
         """Return the model's reply to the prompts ``stage``; None without budget, or if it cannot be read.
 
         ``otherwise``: what the agent does then, in a few words. ``values`` are those of the templates besides the
-        question and where it is asked.
+        question and its scope.
 
         Raises:
             ChatModelError: only a person can solve it, e.g. a key that is refused, and no call has worked yet.
@@ -212,23 +212,23 @@ class AgentRun:
         with self.request.within(self.spending.seconds_left(self._share)) as limited:
             try:
                 model = self.resources.chat_models.of(question)
-                asked = ask(model, prompt, shape, replace(limited, may_call=allowance.take), stage=stage)
+                reply = ask(model, prompt, shape, replace(limited, may_call=allowance.take), stage=stage)
             except BudgetExhaustedError as error:
                 allowance.settle(StepTiming.since(stage, started))
                 if not self.spending.usage.calls:
                     raise
                 yield from self.stop("tokens", error.message)
                 return None
-        allowance.settle(*asked.steps)
+        allowance.settle(*reply.steps)
         if allowance.refused:
             yield from self.stop("calls")
             return None
-        if asked.error is not None and not self.may_go_on(asked.error):
-            raise asked.error
-        if asked.value is None and not self.request.cancelled:
-            yield self.step(stage, f"{otherwise}: {asked.why}", failed=True)
+        if reply.error is not None and not self.may_go_on(reply.error):
+            raise reply.error
+        if reply.value is None and not self.request.cancelled:
+            yield self.step(stage, f"{otherwise}: {reply.why}", failed=True)
             yield from self.note_time(limited)
-        return asked.value
+        return reply.value
 
     def may_go_on(self, error: ChatModelError) -> bool:
         """Return whether a failed call may be passing, or others have worked."""
@@ -267,17 +267,17 @@ class AgentRun:
             DependencyError: all of them failed, and no search has worked before.
         """
         self._share = PLANNING_SHARE if planning else EXPLORING_SHARE
-        found: list[Retrieval | None] = [None] * len(searches)
+        results: list[Retrieval | None] = [None] * len(searches)
         left, most = self.spending.seconds_left(self._share), self.settings.search_seconds
         if left is not None and left <= 0:
             yield from self.stop("seconds")
-            return found
+            return results
         seconds = most if left is None else min(most, left)
         failures, started = list[Outcome[Retrieval]](), time.perf_counter()
         allowances = [Allowance(self.spending) for _ in searches]
 
         def retrieve(search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
-            begin_request()  # waits at the same time would add up in the request's own time limit
+            begin_request()  # else the waits of parallel searches would add up in the time limit of the request
             return self.retrieve(search, allowance, request)
 
         work = [partial(retrieve, *pair) for pair in zip(searches, allowances, strict=True)]
@@ -290,7 +290,7 @@ class AgentRun:
                 why = outcome.error.message if outcome.error else f"No answer within {round(seconds, 1):g} s."
                 yield self.step("found", f"{label}: {why}", failed=True)
                 continue
-            found[outcome.place] = outcome.result
+            results[outcome.place] = outcome.result
             self.note(outcome.result)
             allowance.settle(*outcome.result.steps)
             yield self.step("found", label, hits=outcome.result.hits)
@@ -301,14 +301,15 @@ class AgentRun:
         elif failures and len(failures) == len(searches) and not self._has_searched:
             raise next((failure.error for failure in failures if failure.error), too_slow(seconds))
         self._has_searched = self._has_searched or len(failures) < len(searches)
-        return found
+        return results
 
-    def note(self, found: Retrieval) -> None:
-        """Keep for the trace how it was found."""
-        if found.pipeline is not None:
-            self.pipeline = (*(self.pipeline or ()), *found.pipeline)
-        if found.threshold and (self.threshold is None or found.threshold.used < self.threshold.used):
-            self.threshold = found.threshold
+    def note(self, retrieval: Retrieval) -> None:
+        """Keep pipeline and threshold for the trace."""
+        if retrieval.pipeline is not None:
+            self.pipeline = (*(self.pipeline or ()), *retrieval.pipeline)
+        used = retrieval.threshold
+        if used and (self.threshold is None or used.used < self.threshold.used):
+            self.threshold = used
 
     def retrieve(self, search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
         """Search in this thread; a reranker's calls are taken from ``allowance``.
@@ -332,10 +333,10 @@ class AgentRun:
             request=replace(request, may_call=allowance.take),
         )
         try:
-            found = retrieve()
+            result = retrieve()
         except BudgetExhaustedError:
             if not self.spending.usage.calls:
                 raise
-            found = retrieve(reranker=NoReranker())
-        hits = without_summaries(found.hits, search.query, resources.store, resources.analyzer, top_k=search.top_k)
-        return replace(found, hits=hits)
+            result = retrieve(reranker=NoReranker())
+        hits = without_summaries(result.hits, search.query, resources.store, resources.analyzer, top_k=search.top_k)
+        return replace(result, hits=hits)

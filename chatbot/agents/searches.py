@@ -22,12 +22,12 @@ from ..text import estimate_tokens
 
 T = TypeVar("T")
 LOOK_SECONDS = 0.05
-"""How often a waiting agent looks whether the person has stopped it."""
+"""Interval at which a waiting agent checks whether it was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """``label`` is what the person reads of it."""
+    """A query with its scope. ``label`` names it in the steps."""
 
     label: str
     query: str
@@ -50,27 +50,26 @@ def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
     return Search(label, query, inside, question.top_k)
 
 
-def new_questions(candidates: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """The candidates that were not asked yet, each once; case, spacing and full stop do not matter."""
-    keys = [" ".join(query.casefold().split()).rstrip("?.! ") for query in [*asked, *candidates]]
-    return [query for place, query in enumerate(candidates, start=len(asked)) if keys[place] not in keys[:place]]
+def new_questions(candidates: Sequence[str], earlier: Sequence[str]) -> list[str]:
+    """The candidates that are not among the earlier questions, each once. Case, spacing and end marks do not matter."""
+    keys = [" ".join(query.casefold().split()).rstrip("?.! ") for query in [*earlier, *candidates]]
+    return [query for place, query in enumerate(candidates, start=len(earlier)) if keys[place] not in keys[:place]]
 
 
 class Findings:
-    """Passages by the search that found them first, and by every search that found them."""
+    """Passages that were kept, by search; a passage that several searches found is kept once."""
 
     def __init__(self) -> None:
         self._by_search: dict[str, list[SearchHit]] = {}
         self._found: dict[str, dict[str, SearchHit]] = {}
         self._seen: set[str] = set()
 
-    def unseen(self, found: Iterable[tuple[str, Sequence[SearchHit]]], *, most: int) -> list[tuple[str, SearchHit]]:
-        """Hits that no search has brought yet, with the search, at most so many: the best of each in turn."""
+    def unseen(self, results: Sequence[tuple[str, Sequence[SearchHit]]], *, most: int) -> list[tuple[str, SearchHit]]:
+        """The hits that are new, with their search: the best of each search in turn, ``most`` in all."""
         kept: list[tuple[str, SearchHit]] = []
-        brought = list(found)
-        for search, hits in brought:
+        for search, hits in results:
             self._found.setdefault(search, {}).update({hit.chunk.id: hit for hit in hits})
-        for search, hit in alternate([[(search, hit) for hit in hits] for search, hits in brought]):
+        for search, hit in alternate([[(search, hit) for hit in hits] for search, hits in results]):
             if hit.chunk.id not in self._seen and len(kept) < most:
                 self._seen.add(hit.chunk.id)
                 kept.append((search, hit))
@@ -88,7 +87,7 @@ class Findings:
         return list(alternate(list(self._by_search.values())))
 
     def of(self, search: str) -> list[SearchHit]:
-        """The kept hits that this search found, also those that another one found first."""
+        """The kept hits of this search, also those that another search found first."""
         added = {hit.chunk.id for hits in self._by_search.values() for hit in hits}
         return [hit for name, hit in self._found.get(search, {}).items() if name in added]
 

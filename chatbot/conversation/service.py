@@ -52,12 +52,11 @@ COST_DECIMALS = 10
 UNFINISHED = "unfinished"
 """The stage of a question that failed or was cancelled."""
 MAX_MESSAGES = 40
-"""Messages of a conversation that are read. How much of them a model is shown is bounded in `grounding.answer.latest`.
-"""
+"""Messages that are read of a conversation; `grounding.answer.latest` limits those in a prompt."""
 MAX_REWRITTEN_CHARACTERS = 500
-"""Characters of a rewritten question; a model that writes more has answered instead."""
+"""A model that writes more has answered instead of rewriting the question."""
 ANSWER_CHARACTERS_SHOWN = 600
-"""Characters of an answer that the model sees: its beginning says what it was about."""
+"""Characters of each answer in the prompt: its beginning says what it was about."""
 _ERROR = re.compile(
     r"^\s*(?:\{\s*\"error\"\s*:|(?:an? )?error\b(?:\s+\d+)?\s*[:!.]|an (?:internal )?error (?:has )?occurred)",
     re.IGNORECASE,
@@ -66,10 +65,7 @@ _LABEL = re.compile(r"^\W*(?:(?:rewritten|standalone|last)\s+)?question\s*:\s*",
 
 
 def without_errors(messages: Sequence[Message]) -> list[Message]:
-    """The messages without answers that are empty or the error that a client showed in their place.
-
-    The server's own conversations hold none, a failed answer is not saved.
-    """
+    """The messages without answers that are empty or an error that a client sent. The server saves no such answers."""
     return [m for m in messages if m.role != "assistant" or (m.content.strip() and not _ERROR.match(m.content))]
 
 
@@ -98,7 +94,7 @@ class Saved(Inlines):
     answer: Answer
     conversation_id: str | None
     message_id: str | None
-    """None where there was no room to keep it."""
+    """None if there was no space on the disk."""
     conversation_usage: Sums
 
 

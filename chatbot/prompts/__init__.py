@@ -1,6 +1,6 @@
-"""Prompts as files, one `.txt` each, with ``$name`` placeholders; what is quoted in them cannot imitate their tags.
+"""Prompts as files, one `.txt` each, with ``$name`` placeholders. Quoted text cannot imitate their tags.
 
-Every tag carries a mark that is drawn anew for each prompt: who writes a document cannot know it.
+Each tag has a random mark, new for each prompt: the author of a document cannot know it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ..schema import Message
 
 
 def _new_mark() -> str:
-    """Letters alone: digits would count as more tokens, so that no two runs took the same."""
+    """Letters only: digits would count as more tokens, and differently in each run."""
     return "".join(secrets.choice(ascii_lowercase) for _ in range(8))
 
 
 _MARK = _new_mark()
-"""Stands in the prompts of this process for the mark that each is sent with; it never leaves the process."""
+"""Placeholder for the mark that a prompt is sent with; it never leaves the process."""
 
 
 @lru_cache(maxsize=64)
@@ -48,13 +48,13 @@ PASSAGE = re.compile(rf'^(?=<passage-{_MARK} number="(\d+)">)', re.MULTILINE)
 
 
 def sealed(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages as a model gets them: with a mark of their own, and without what nobody sees."""
+    """The messages as a model gets them: with their own mark and without invisible characters."""
     mark = _new_mark()
     return tuple(replace(one, content=visible(one.content).replace(_MARK, mark)) for one in messages)
 
 
 def unmarked(text: str) -> str:
-    """A prompt without what differs from process to process, as answers to it are cached."""
+    """The prompt without its mark, as the key of cached answers."""
     return text.replace(_MARK, "")
 
 
