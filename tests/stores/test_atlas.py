@@ -115,13 +115,6 @@ def test_the_slot_names_the_path_and_the_settings_the_time_limit(setup: Setup) -
 # What comes back
 
 
-def test_matches_carry_chunks_without_embedding(setup: Setup) -> None:
-    chunks = setup.write(3, country_name="Kenya", year=2023)
-    found = setup.store.vector_search(QUERY, top_k=3, scope=KENYA)
-    assert [match.chunk for match in found] == chunks
-    assert [match.chunk for match in setup.store.keyword_search("coffee", top_k=3, scope=Scope())] == chunks
-
-
 @pytest.mark.parametrize("bad", [[0, 0, 0, 0], [float("nan"), 0, 0, 1], [float("inf"), 0, 0, 0], [1, 0, 0]])
 def test_a_vector_without_direction_or_of_other_dimensions_is_not_sent(setup: Setup, bad: list[float]) -> None:
     expected: tuple[type[Exception], str] = (SearchEngineError, "all zeros or not a number")
@@ -275,6 +268,7 @@ def test_a_collection_without_room_for_a_text_index_is_skipped_with_a_warning(
         "vector_index). Create it: python -m chatbot index create."
     ]
     assert len(setup.store.vector_search(QUERY, top_k=10, scope=Scope())) == 6
+    assert setup.store.keyword_search("coffee", top_k=10, scope=Scope().within(["general"])) == []
 
 
 def test_only_the_collections_of_the_scope_are_asked_and_no_filter_is_sent(setup: Setup) -> None:
@@ -288,16 +282,6 @@ def test_only_the_collections_of_the_scope_are_asked_and_no_filter_is_sent(setup
     assert {name for name, _, _ in setup.engine.asked} == {"general"}
     assert "filter" not in setup.engine.asked[0][1][0]["$vectorSearch"]
     assert "filter" not in setup.engine.asked[-1][1][0]["$search"]["compound"]
-
-
-def test_a_search_of_a_collection_without_a_text_index_alone_finds_no_words_and_fails_not() -> None:
-    setup = Setup(indexed=False)
-    setup.engine.room = 3
-    ensure_indexes(setup.database, setup.plans())
-    setup.write(collection="general")
-    scope = Scope().within(["general"])
-    assert setup.store.keyword_search("coffee", top_k=10, scope=scope) == []
-    assert len(setup.store.vector_search(QUERY, top_k=10, scope=scope)) == 3
 
 
 class TestHybridSearch:
@@ -318,9 +302,11 @@ class TestHybridSearch:
         setup.store.upsert(chunks, vectors)
         return np.asarray([0.5, 0.5, 0.5, 0.5], dtype=np.float32)
 
+    @pytest.mark.parametrize("fused", [True, False])
     @pytest.mark.parametrize("scope", [Scope(), SCOPE, Scope().within(["reports"])])
-    def test_both_lists_are_those_of_two_searches(self, setup: Setup, scope: Scope) -> None:
+    def test_both_lists_are_those_of_two_searches(self, setup: Setup, scope: Scope, fused: bool) -> None:
         vector = self.filled(setup)
+        setup.engine.rank_fusion = fused
         near, worded = setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=scope)
 
         assert near == setup.store.vector_search(vector, top_k=4, scope=scope)
@@ -353,14 +339,6 @@ class TestHybridSearch:
         asked = [(collection, pipeline) for collection, pipeline, _ in setup.engine.asked]
         assert shown == asked[-len(shown) - len(COLLECTIONS) : -len(COLLECTIONS)]
         assert len(shown) == len(COLLECTIONS) * (1 if fused else 2)
-
-    def test_two_searches_where_the_server_lacks_it(self, setup: Setup) -> None:
-        vector = self.filled(setup)
-        setup.engine.rank_fusion = False
-        near, worded = setup.store.hybrid_search(self.QUERY, vector, top_k=4, scope=self.SCOPE)
-
-        assert near == setup.store.vector_search(vector, top_k=4, scope=self.SCOPE)
-        assert worded == setup.store.keyword_search(self.QUERY, top_k=4, scope=self.SCOPE)
 
     @pytest.mark.parametrize(
         ("code", "message"),
